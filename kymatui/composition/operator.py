@@ -127,7 +127,7 @@ class OperatorContext:
             cache.drop(cluster)
             watches.forget(cluster)
 
-        clusters.closing = closing
+        clusters.closing, clusters.is_watched = closing, watches.has
         return cache
 
 

@@ -3,24 +3,33 @@
     python -m tests.benchmarks.mortal_operator FOLDER MISHAP NUMBER operator run …
 
 FOLDER remembers what was written (`writes`, a line for each) and whether the mishap happened (`met`). MISHAP is
-kill-before, kill-after, error, conflict, drop (never sent) or lose (sent, no answer); number 0 is no mishap.
+kill-before, kill-after, error, conflict, throttle (429 with Retry-After), drop (never sent), lose (sent, the connection
+breaks), hang (never sent, silence) or stall (sent, silence); number 0 is none. A silence ends after 5 seconds, as if
+the timeouts of requests were that short.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
+import urllib3
+
+from kymatui.adapters.http.deadlines import answered_within
 from kymatui.adapters.kube.transport import transport as module
 from kymatui.adapters.kube.transport.read_only_gate import is_read_only_request
+from kymatui.adapters.kube.transport.streams import ApiReply
 from kymatui.errors import ConflictError, ServerError, UnreachableError
 
-MISHAPS = ("kill-before", "kill-after", "error", "conflict", "drop", "lose")
+MISHAPS = ("kill-before", "kill-after", "error", "conflict", "throttle", "drop", "lose", "hang", "stall")
+SILENCE = 5.0
 _ONCE = module.Transport._once
 
 
@@ -57,16 +66,29 @@ class Mishap:
         (self._folder / "met").write_text(f"{request.method} {request.path}")
         if self._kind == "kill-before":
             os.kill(os.getpid(), signal.SIGKILL)
-        if self._kind in ("kill-after", "lose"):
+        if self._kind in ("kill-after", "lose", "stall"):
             send()
         if self._kind == "kill-after":
             os.kill(os.getpid(), signal.SIGKILL)
+        if self._kind == "throttle":
+            return throttled()
+        if self._kind in ("hang", "stall"):
+            time.sleep(SILENCE)
         words = f"{self._kind} at {request.method} {request.path}"
         if self._kind == "error":
             raise ServerError(words, status=500)
         if self._kind == "conflict":
             raise ConflictError(words, status=409)
         raise UnreachableError(words)
+
+
+def throttled() -> ApiReply:
+    """Return the answer of a server that is too busy."""
+    status = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "TooManyRequests", "code": 429}
+    body = json.dumps({**status, "message": "too many requests", "details": {"retryAfterSeconds": 1}}).encode()
+    headers = {"Content-Type": "application/json", "Retry-After": "1"}
+    with answered_within(60.0) as deadline:
+        return ApiReply(urllib3.HTTPResponse(body, headers, 429), deadline, body)
 
 
 def main() -> int:

@@ -3,8 +3,8 @@
     python -m tests.benchmarks.operator_walk [deaths|faults|MISHAP,...] [every:N] [jobs:N] [SCENARIO ...]
 
 Deaths are SIGKILL before a write leaves and after its answer came; the operator is then started again. Faults are 409,
-500, and connections that break before and after the write was carried out. After each step both clusters have to be as
-the real lifecycle-manager left them. Ends with 1 if one is not.
+429, 500, and connections that break or stay silent before and after the write was carried out. After each step both
+clusters have to be as the real lifecycle-manager left them. Ends with 1 if one is not.
 """
 
 from __future__ import annotations

@@ -90,6 +90,20 @@ def test_no_more_clients_are_kept_than_asked_for(place: Place) -> None:
     assert few.of(manifest(place), threading.Event()) is not first
 
 
+def test_of_too_many_clients_a_watched_one_stays(place: Place) -> None:
+    place.raw.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": place.namespace}}, manager="test")
+    few = SecretRuntimes(place.cluster, most=2)
+    names = ("one", "two", "three")
+    for name in names:
+        secret(place, f"access-{name}", {"config": own(place)}, kyma=name)
+    first = few.of(manifest(place), threading.Event())
+    few.is_watched = lambda cluster: cluster is first
+    second = few.of(manifest(place, kyma="two"), threading.Event())
+    few.of(manifest(place, kyma="three"), threading.Event())
+    assert few.of(manifest(place), threading.Event()) is first
+    assert few.of(manifest(place, kyma="two"), threading.Event()) is not second
+
+
 def test_without_a_secret_there_is_no_runtime(place: Place, runtimes: SecretRuntimes) -> None:
     assert runtimes.of(manifest(place), threading.Event()) is None
 

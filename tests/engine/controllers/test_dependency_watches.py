@@ -83,9 +83,22 @@ def woken() -> list[str]:
     return []
 
 
+class Hours:
+    """A clock that a test moves."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+HOURS = Hours()
+
+
 @pytest.fixture
 def watches(woken: list[str]) -> Iterable[DependencyWatches]:
-    found = DependencyWatches(most=2)
+    found = DependencyWatches(most=2, unused=10.0, clock=HOURS)
     found.begin(lambda ref: woken.append(ref.name))
     yield found
     found.end()
@@ -155,7 +168,9 @@ def let_go(watches: DependencyWatches, one: Any, two: Any) -> None:
 
 def crowded(watches: DependencyWatches, one: Any, two: Any) -> None:
     three: Any = Cluster("three")
+    HOURS.now += 9.0
     watches.watch(manifest("b"), two, [deployment("x")])
+    HOURS.now += 1.0
     watches.watch(manifest("c"), three, [deployment("x")])
 
 
@@ -179,3 +194,15 @@ def test_who_cannot_be_watched_is_told_to_look_himself(watches: DependencyWatche
     assert watches.watch(manifest("a"), cluster, [deployment("x")]) is False
     cluster.down = False
     assert watches.watch(manifest("a"), cluster, [deployment("x"), deployment("y")])
+
+
+def test_clusters_that_are_used_in_turn_keep_their_places(watches: DependencyWatches) -> None:
+    clusters: list[Any] = [Cluster(str(number)) for number in range(5)]
+    for _ in range(3):
+        watched = []
+        for number, one in enumerate(clusters):
+            HOURS.now += 1.0
+            watched.append(watches.watch(manifest(str(number)), one, [deployment("x")]))
+        assert watched == [True, True, False, False, False]
+    assert [len(one.watches) for one in clusters] == [1, 1, 0, 0, 0]
+    assert [watches.has(one) for one in clusters] == watched

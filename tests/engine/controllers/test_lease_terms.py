@@ -47,12 +47,13 @@ def test_a_renewal_counts_from_before_its_request_and_never_backwards(term: Leas
     for clock.now in (108.9, 109.0):
         held.append(term.is_held)
     assert held == [True, False]
+    assert not term.renew(109.0), "what was refused meanwhile is not tried again under this term"
     assert term.expires == 112.0
 
 
 def test_an_ended_term_stays_ended(term: LeaseTerm, clock: Time) -> None:
     term.end()
-    term.renew(104.0)
+    assert not term.renew(104.0)
     assert not term.is_held
     assert term.cancelled.is_set()
 

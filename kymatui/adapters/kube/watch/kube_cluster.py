@@ -13,7 +13,7 @@ from kymatui.adapters.kube.transport.streams import AnswerStream
 from kymatui.adapters.kube.watch.object_changes import WatchedChanges
 from kymatui.adapters.kube.watch.object_recording import WatchedObjects
 from kymatui.adapters.kube.watch.projections import MetadataOnly
-from kymatui.adapters.kube.watch.watch_subject import WatchTiming
+from kymatui.adapters.kube.watch.watch_subject import UNATTENDED, WatchTiming
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.logs.log_query import LogQuery
 from kymatui.engine.cluster.ports import FIELD_MANAGER, Object, PatchKind, ServedKind
@@ -31,11 +31,14 @@ _METADATA_LIST = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.
 
 
 class KubeCluster:
-    """Implements `kymatui.engine.cluster.ports.Cluster`; threads may share it."""
+    """Implements `kymatui.engine.cluster.ports.Cluster`; threads may share it.
 
-    def __init__(self, client: Client, *, timing: WatchTiming | None = None) -> None:
+    `unattended` is for programs whose watches no one sees standing still.
+    """
+
+    def __init__(self, client: Client, *, timing: WatchTiming | None = None, unattended: bool = False) -> None:
         self.client = client
-        self._timing = timing
+        self._timing = UNATTENDED if unattended else timing
         self._reviews = Reviews(client.transport)
 
     @property

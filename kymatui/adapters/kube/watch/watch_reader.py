@@ -130,7 +130,7 @@ class WatchReader:
             self._follow(initial=False)
 
     def _follow(self, *, initial: bool) -> None:
-        seconds = int(240 + self._timing.spread() * 60)
+        seconds = int(self._timing.lasts * (1 + self._timing.spread() / 4))
         stream = self._client.transport.stream(self._request(seconds, initial=initial), self._stopped)
         with self._lock:
             self._stream = stream

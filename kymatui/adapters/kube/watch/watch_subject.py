@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from kymatui.adapters.kube.objects.api_resource import ApiResource
 from kymatui.adapters.kube.transport.heartbeat import HeartbeatTiming
@@ -24,6 +24,7 @@ class WatchTiming:
     wait: Callable[[threading.Event, float], bool] = threading.Event.wait
     spread: Callable[[], float] = JITTER_RANDOM.random
     slow: float = 180.0  # between two attempts after a refusal
+    lasts: float = 240.0  # of one watch request at the least, plus up to a quarter
     poll: float = 30.0  # between two lists where watching is not allowed
     pulse: HeartbeatTiming = field(default_factory=HeartbeatTiming)
 
@@ -31,6 +32,10 @@ class WatchTiming:
         """Return 0.5, 1, 2 … 30 seconds, reduced by up to half so that clients do not return together."""
         longest: float = min(30.0, 0.5 * 2.0 ** min(attempt, 10))
         return longest * (0.5 + self.spread() / 2)
+
+
+UNATTENDED: Final = WatchTiming(lasts=48.0)
+"""For operators: a connection that died silently is noticed within 75 s."""
 
 
 @dataclass(frozen=True, slots=True)

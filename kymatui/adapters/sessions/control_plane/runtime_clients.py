@@ -45,6 +45,7 @@ class SecretRuntimes:
 
     def __init__(self, home: KubeCluster, most: int = MAX_CLIENTS, guards: RuntimeGuards | None = None) -> None:
         self.closing: Callable[[KubeCluster], None] = lambda cluster: None  # hears of each client that is let go of
+        self.is_watched: Callable[[KubeCluster], bool] = lambda cluster: False  # a watched client is kept longer
         self._home = home
         self._most = most
         self._guards = guards
@@ -104,7 +105,9 @@ class SecretRuntimes:
                 known = (kubeconfig, self._open(kubeconfig, name, guard))
             self._clusters[name] = known
             while len(self._clusters) > self._most:
-                _, (_, oldest) = self._clusters.popitem(last=False)
+                others = [one for one in self._clusters if one != name]
+                unwatched = (one for one in others if not self.is_watched(self._clusters[one][1]))
+                _, oldest = self._clusters.pop(next(unwatched, others[0]))
                 self._let_go(oldest)
         require_unexpired(known[1].client.transport.connection, time.time())
         return known[1]
@@ -136,7 +139,7 @@ class SecretRuntimes:
         connection = connect_from_secret(kubeconfig, name)
         if guard is not None:
             connection = replace(connection, request_timeout=REQUEST_SECONDS)
-        return KubeCluster(Client(Transport(connection, read_only=self._home.read_only, guard=guard)))
+        return KubeCluster(Client(Transport(connection, read_only=self._home.read_only, guard=guard)), unattended=True)
 
 
 Versions = frozenset[tuple[str, str]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from typing import Final
 
 from kymatui.domain.kubernetes.object_meta import LABEL_SKIP
 from kymatui.domain.kubernetes.refs import ObjectRef
@@ -21,6 +22,8 @@ from kymatui.engine.controllers.runtime.controller import KindWatch, Wake
 from kymatui.errors import CancelledError, ConfigurationError, KymatuiError
 from kymatui.ocm import DescriptorError
 
+_RESYNC: Final = 1800.0
+
 
 class MandatoryInstallation:
     """Implements `OperatorController` for the mandatory modules of Kymas."""
@@ -30,7 +33,7 @@ class MandatoryInstallation:
     def __init__(self, context: KymaContext, *, workers: int) -> None:
         self.workers = workers
         self.intervals = context.intervals
-        self.resync = context.intervals.success
+        self.resync = max(_RESYNC, context.intervals.success)
         self._context = context
 
     def watches(self) -> Sequence[KindWatch]:
@@ -48,12 +51,17 @@ class MandatoryInstallation:
         """Nothing to close."""
 
     def reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None:
-        """Write the Manifests of all mandatory modules. A missing template keeps all of them from being written."""
+        """Write the Manifests of all mandatory modules. A missing template keeps all of them from being written.
+
+        Without mandatory modules nothing is read: a change of the catalog wakes all Kymas.
+        """
+        index = self._context.templates.read(cancel)
+        if not mandatory_metas(index):
+            return None
         raw = self._context.home.get(ref, cancel=cancel)
         kyma = read_kyma(raw) if raw is not None else None
         if not isinstance(kyma, Kyma) or kyma.meta.deleting or kyma.meta.label_is_true(LABEL_SKIP):
             return None
-        index = self._context.templates.read(cancel)
         failed: list[KymatuiError] = []
         bodies = []
         for meta, template in [(meta, _template(index, meta)) for meta in mandatory_metas(index)]:

@@ -1,4 +1,4 @@
-"""The controller that keeps the state metrics: one Kyma after each change, mandatory modules now and then."""
+"""The controller that keeps the state metrics: one Kyma, or the mandatory modules, after each change."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ MODULE_STATES: Final = (*STATES, State.UNMANAGED)
 _DOMAIN: Final = "skr-domain"
 _INSTANCE: Final = "kyma-project.io/instance-id"
 _SHORTEST_DOMAIN: Final = 3  # parts: the shoot's name and a domain of two
-_MANDATORY_INTERVAL: Final = 30.0
 
 
 class StateMetrics:
@@ -56,6 +55,9 @@ class StateMetrics:
         return (
             KindWatch(KYMA, namespace=self._namespace, listed=True),
             KindWatch(RELEASE_META, self._all_mandatory, self._namespace, required=False),
+            KindWatch(
+                MANIFEST, namespace=self._namespace, required=False, label=LABEL_MANDATORY, owner=self._if_mandatory
+            ),
         )
 
     def begin(self, wake: Wake) -> None:
@@ -76,10 +78,13 @@ class StateMetrics:
     def _all_mandatory(self, ref: ObjectRef) -> Iterable[ObjectRef]:
         return (self._mandatory,)
 
+    def _if_mandatory(self, manifest: ObjectRef, label: str) -> Iterable[ObjectRef]:
+        return (self._mandatory,) if label == "true" else ()
+
     def reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None:
         if ref == self._mandatory:
             self._count_mandatory(cancel)
-            return _MANDATORY_INTERVAL
+            return None
         raw = self._home.get(ref, cancel=cancel)
         kyma = read_kyma(raw) if raw is not None else None
         marks = series_marks(kyma) if isinstance(kyma, Kyma) else None

@@ -7,6 +7,7 @@ the last Manifest that needs it, a post with its last watch.
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from typing import Final
@@ -16,7 +17,9 @@ from kymatui.engine.cluster.ports import Changes, Cluster
 from kymatui.errors import KymatuiError
 
 MOST_WATCHED_CLUSTERS: Final = 48
-"""Maximum number of watched clusters; the least recently used ones fall back to the resync."""
+"""Maximum number of watched clusters. In a larger fleet, the other ones are left to events and the resync."""
+UNUSED: Final = 900.0
+"""Seconds after which a cluster gives its place to another one. A fleet that is resynced in turn keeps its watches."""
 _MOST_NAMESPACES: Final = 4  # above it, one watch of all namespaces is cheaper
 _LOOK: Final = 60.0
 
@@ -26,8 +29,10 @@ WatchKey = tuple[GroupVersionKind, str]
 class DependencyWatches:
     """The dependency watches; they wake Manifests, are inactive before `begin`, and are thread-safe."""
 
-    def __init__(self, most: int = MOST_WATCHED_CLUSTERS) -> None:
-        self._most = most
+    def __init__(
+        self, most: int = MOST_WATCHED_CLUSTERS, unused: float = UNUSED, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._most, self._unused, self._clock = most, unused, clock
         self._lock = threading.Lock()
         self._wake: Callable[[ObjectRef], None] | None = None
         self._posts: OrderedDict[Cluster, _Post] = OrderedDict()
@@ -48,16 +53,32 @@ class DependencyWatches:
                 return False
             known = self._places.get(manifest)
             elsewhere = self._posts.get(known) if known is not None and known is not cluster else None
-            post = self._posts.get(cluster) or _Post(cluster, self._wake)
-            self._posts[cluster] = post
-            self._posts.move_to_end(cluster)
-            self._places[manifest] = cluster
-            oldest = self._posts.popitem(last=False)[1] if len(self._posts) > self._most else None
+            oldest, is_full = self._make_room(cluster)
+            if not is_full:
+                post = self._posts.get(cluster) or _Post(cluster, self._wake)
+                post.used = self._clock()
+                self._posts[cluster] = post
+                self._posts.move_to_end(cluster)
+                self._places[manifest] = cluster
         if elsewhere is not None:
             self._leave(manifest, elsewhere)
         if oldest is not None:
             oldest.end()
-        return post.need(manifest, refs, more=more)
+        return not is_full and post.need(manifest, refs, more=more)
+
+    def _make_room(self, cluster: Cluster) -> tuple[_Post | None, bool]:
+        """Return a post that ends for a cluster, and whether there is no place for it."""
+        if cluster in self._posts or len(self._posts) < self._most:
+            return None, False
+        first = next(iter(self._posts.values()))
+        if self._clock() - first.used < self._unused:
+            return None, True
+        return self._posts.popitem(last=False)[1], False
+
+    def has(self, cluster: Cluster) -> bool:
+        """Return whether a cluster is watched."""
+        with self._lock:
+            return cluster in self._posts
 
     def unwatch(self, manifest: ObjectRef) -> None:
         """Drop all dependencies of a Manifest."""
@@ -103,6 +124,7 @@ class _Post:
 
     def __init__(self, cluster: Cluster, wake: Callable[[ObjectRef], None]) -> None:
         self.cluster = cluster
+        self.used = 0.0
         self._wake = wake
         self._lock = threading.Lock()
         self._needs: dict[ObjectRef, frozenset[ObjectRef]] = {}

@@ -42,9 +42,16 @@ class LeaseTerm:
         """Return when another replica may hold the shard at the earliest, by the monotonic clock."""
         return self._began + self._duration
 
-    def renew(self, began: float) -> None:
-        """Extend the term by a renewal whose request began at this time; an ended term stays ended."""
-        self._began = max(self._began, began)
+    def renew(self, began: float) -> bool:
+        """Extend the term by a renewal whose request began at this time; return False for one that has ended.
+
+        Work that was refused meanwhile is not tried again under the same term, so an ended one must not come back.
+        """
+        with self._condition:
+            if not self.is_held:
+                return False
+            self._began = max(self._began, began)
+            return True
 
     def end(self) -> None:
         """Let no further write begin, and cancel what works under the term."""

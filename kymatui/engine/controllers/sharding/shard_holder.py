@@ -70,7 +70,7 @@ class ShardHolder:
         self._ended: dict[int, LeaseTerm] = {}  # whose Leases are not released yet
         self._previous = float("-inf")  # when the request of the last list began
         self._shared = float("-inf")  # when the operator's own Lease was certainly renewed
-        self._announced = False
+        self._announced = self._stopping = False
         self._last_words = ""
 
     @property
@@ -107,6 +107,8 @@ class ShardHolder:
         while not stopped.wait(_TICK) and thread.is_alive():
             self._end_expired()
         cancel.set()
+        with self._lock:
+            self._stopping = True
         for shard in self._all():
             self._end(shard)
         thread.join(self._plan.duration)
@@ -186,9 +188,7 @@ class ShardHolder:
         began, name = self._clock(), self._leases.shard_name(shard)
         record = self._leases.record(name, began)
         if term is not None and record.holder != self._plan.replica:
-            self._end(shard)
-            with self._lock:
-                self._ended.pop(shard, None)  # it is another replica's now
+            self._forget(shard)
             return
         if record.holder not in ("", self._plan.replica) and not record.is_expired:
             return
@@ -198,10 +198,12 @@ class ShardHolder:
             return  # the term expires unless the next round renews it
         if not taken:
             return
+        if term is not None and term.renew(min(began, since)):
+            return
+        if term is not None and shard not in self._ended:
+            self._forget(shard)
         with self._lock:
-            known = self._terms.get(shard)
-            if known is not None and not known.cancelled.is_set():
-                known.renew(min(began, since))
+            if self._stopping or shard in self._ended:
                 return
             self._terms[shard] = LeaseTerm(shard, min(began, since), self._plan.duration, self._clock)
         self._changed(shard)
@@ -217,9 +219,13 @@ class ShardHolder:
             with self._lock:
                 term = self._terms.get(shard)
             if term is not None and not term.is_held:
-                self._end(shard)
-                with self._lock:
-                    self._ended.pop(shard, None)  # its Lease is not certainly this replica's
+                self._forget(shard)
+
+    def _forget(self, shard: int) -> None:
+        """End the term of a shard whose Lease is not certainly this replica's: it is not released."""
+        self._end(shard)
+        with self._lock:
+            self._ended.pop(shard, None)
 
     def _end(self, shard: int) -> None:
         """End the term of a shard: no further write begins."""
