@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from kymatui.cli.main import main
+from kymatui.composition.sandbox_situations import SITUATIONS
+from tests.documents import DOCUMENTS
 from tests.sandboxes.starting import ready_sandbox
 
 pytestmark = pytest.mark.xdist_group("situations")  # one sandbox for all of them
@@ -87,3 +89,8 @@ def test_only_a_sandbox_is_changed(
     assert "is not a kubeconfig of a sandbox" in capsys.readouterr().err
     monkeypatch.setenv("KYMATUI_READ_ONLY", "1")
     assert main(["sandbox", "situation", "cr-stays", "--kubeconfig", str(kubeconfig)]) == 4
+
+
+def test_the_guide_says_what_each_situation_is() -> None:
+    page = DOCUMENTS["docs/guide/sandbox.md"]
+    assert [name for name in SITUATIONS if f"| `{name}` | " not in page] == []

@@ -10,6 +10,8 @@ from kymatui.domain.snapshot.snapshots import Feed, FeedState
 from kymatui.errors import UnreachableError
 from kymatui.ui.application.kymatui_app import KymatuiApp
 from kymatui.ui.connection.cluster_link import ClusterSession
+from kymatui.ui.presenters.catalog.problem_rows import problem_line
+from kymatui.ui.viewmodels.row_list import Cell, Row
 from tests.domain import builders as b
 from tests.ui.driving import SIZE, ready, shown, table, text, until
 from tests.ui.worlds import LIVE, StillSession, app_on, world
@@ -59,3 +61,18 @@ async def test_typing_errors_and_disabled_keys_are_no_problems_of_the_cluster() 
         await until(pilot, lambda: len(app.problems) == 5)
         assert messages(app) == before
         assert len(before) == len(set(before))
+
+
+@pytest.mark.parametrize(
+    ("about", "message", "actor", "line"),
+    [
+        ("Mod a/b", "Mod a/b reports Error", "you", "Mod a/b reports Error   who acts: you"),
+        ("Mod a/b", "Conflicting states", "", "Mod a/b   Conflicting states"),
+        ("", "the server does not answer", "", "the server does not answer"),
+    ],
+)
+def test_the_line_of_a_problem_names_its_object_once_and_who_acts(
+    about: str, message: str, actor: str, line: str
+) -> None:
+    cells = {"object": Cell(about), "message": Cell(message), "actor": Cell(actor)}
+    assert problem_line(Row("key", cells)) == line

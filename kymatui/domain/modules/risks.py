@@ -89,7 +89,8 @@ def _of_policies(request: ModuleRequest, manifest: Manifest) -> Iterator[ModuleR
         )
         yield ModuleRisk(RiskKind.CR_STAYS, words)
     elif asked != has:
-        words = f"The Kyma has policy {asked}, but {manifest.ref} still has {has}: it changes {_PASSED_ON}"
+        when = f"lifecycle-manager changes it {_PASSED_ON}"
+        words = f"The Kyma has policy {asked}, but {manifest.ref} still has {has}; {when}"
         yield ModuleRisk(RiskKind.POLICY_PENDING, words, Severity.INFO)
     if has == Policy.IGNORE and FINALIZER_MODULE_CR in manifest.meta.finalizers:
         words = (

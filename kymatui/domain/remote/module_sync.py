@@ -106,8 +106,7 @@ def _manifest_line(module: _Module) -> ComparisonLine:
     if module.is_requested:
         return ComparisonLine(LineArea.MODULE, module.name, "Manifest", name, asked, LineVerdict.SAME)
     if manifest.meta.deleting:
-        held = ", ".join(manifest.meta.finalizers)
-        why = "being deleted" + (f"; blocked by finalizer {held}" if held else "")
+        why = f"being deleted{_blocked(manifest)}"
         return ComparisonLine(
             LineArea.MODULE, module.name, "Manifest", f"{name} (being deleted)", asked, LineVerdict.UNDER_WAY, why
         )
@@ -132,13 +131,18 @@ def _without_manifest(module: _Module) -> tuple[LineVerdict, str, Actor]:
     return LineVerdict.WRONG, "lifecycle-manager has not created the Manifest yet", Actor.KLM
 
 
+def _blocked(manifest: Manifest) -> str:
+    """Return which finalizers block the deletion of a Manifest, "" for none."""
+    held = manifest.meta.finalizers
+    return f"; blocked by {'finalizers' if len(held) > 1 else 'finalizer'} {', '.join(held)}" if held else ""
+
+
 def _deleting(module: _Module, manifest: Manifest) -> tuple[LineVerdict, str, Actor]:
     refusal = module.row.resolution.refusal
     if refusal is not None and refusal.uninstalls:
         return LineVerdict.WRONG, f"being uninstalled: {refusal_words(refusal)}", Actor.YOU
-    held = ", ".join(manifest.meta.finalizers)
-    blocked = f"; blocked by finalizer {held}" if held else ""
-    return LineVerdict.UNDER_WAY, f"being deleted, and created again after that{blocked}", Actor.KLM
+    why = f"being deleted, and created again after that{_blocked(manifest)}"
+    return LineVerdict.UNDER_WAY, why, Actor.KLM
 
 
 def _not_asked_for(module: _Module) -> tuple[LineVerdict, str, Actor]:

@@ -33,4 +33,4 @@ def deletion_blocker(live: Mapping[str, Any]) -> str:
     if not owners:
         return ", terminating"
     said = ", ".join(f"{name} (set by {owner})" if owner else name for name, owner in owners.items())
-    return f", blocked by finalizer {said}"
+    return f", blocked by {'finalizers' if len(owners) > 1 else 'finalizer'} {said}"

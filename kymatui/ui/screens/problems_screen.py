@@ -15,6 +15,7 @@ from kymatui.ui.navigation.history import LOGS, ScreenStep, object_step
 from kymatui.ui.presenters.catalog.problem_rows import (
     COLUMNS,
     lost_server_row,
+    problem_line,
     problem_of,
     problem_rows,
     summarize_problems,
@@ -57,9 +58,7 @@ class ProblemsScreen(ListScreen):
     def _highlighted(self) -> None:
         """Display the whole text of the problem, which the table may clip."""
         row = self.main_widget().current
-        said = [row.cells[name].text for name in ("object", "message", "actor")] if row is not None else []
-        words = "   ".join(part for part in said if part)
-        self.query_one(StatusLine).say(Content(words))
+        self.query_one(StatusLine).say(Content(problem_line(row) if row is not None else ""))
 
     @on(RowTable.Chosen)
     def _chosen(self, event: RowTable.Chosen) -> None:

@@ -76,6 +76,14 @@ def _row(problem: Problem) -> Row:
     return Row(_key(problem), cells)
 
 
+def problem_line(row: Row) -> str:
+    """Return a problem in full for the line under the table: the object once, what is wrong, and who acts."""
+    said = {name: row.cells[name].text for name in ("object", "message", "actor")}
+    what = "" if said["object"] in said["message"] else said["object"]
+    who = said["actor"] and f"who acts: {said['actor']}"
+    return "   ".join(part for part in (what, said["message"], who) if part)
+
+
 def _key(problem: Problem) -> str:
     return f"{problem.module}\0{problem.object}\0{problem.message}"
 
