@@ -31,7 +31,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "catalog": (
         "kymatui catalog                         # every module with channel, versions, drift and state",
         "kymatui catalog -o json                 # for scripts; --schema prints its JSON Schema",
-        "kymatui catalog -o name --sort-by state",
+        "kymatui catalog --signed                # whether components are signed; --public-key verifies them",
         "kymatui catalog --remote RUNTIME        # of one runtime of a control plane",
     ),
     "module": (

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from kymatui.actions.authoring.create import Destination
 from kymatui.actions.bundle.ports import ArtifactStore, ModuleSources
+from kymatui.actions.bundle.signature_reader import SignatureReader
+from kymatui.actions.modules.signatures import SignatureOptions, read_trust
 from kymatui.adapters.content.blob_cache import try_lock
 from kymatui.adapters.files.cache_folder import cache_folder
 from kymatui.adapters.files.image_layout import ImageLayout
@@ -57,6 +59,12 @@ def open_destination(registry: str, layout: str, mapping: str, options: FetchOpt
         plain = base.partition("/")[0] in options.insecure
         return Destination(open_registries(options), base, NameMapping(mapping), plain)
     return Destination(open_layout(layout), mapping=NameMapping(mapping)) if layout else None
+
+
+def open_signatures(options: FetchOptions, public_key: str) -> SignatureReader:
+    """Return what reads signatures, verified with the key in a file, "" for none. Raise ConfigurationError."""
+    trust = read_trust(SignatureOptions(public_key=public_key)) if public_key else None
+    return SignatureReader(open_registries(options), trust)
 
 
 @contextlib.contextmanager

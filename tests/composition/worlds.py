@@ -48,7 +48,8 @@ def add_module(cluster: Cluster, name: str, *, served: bool = True) -> None:
     spec = {"moduleName": name, "version": "1.0.0", "data": data}
     cluster.put(TEMPLATES, {"metadata": named(f"{name}-1.0.0"), "spec": spec})
     channels = [{"channel": "regular", "version": "1.0.0"}]
-    cluster.put(METAS, {"metadata": named(name), "spec": {"moduleName": name, "channels": channels}})
+    release = {"moduleName": name, "ocmComponentName": f"kyma-project.io/module/{name}", "channels": channels}
+    cluster.put(METAS, {"metadata": named(name), "spec": release})
 
 
 def serve_module(cluster: Cluster, name: str) -> None:

@@ -16,7 +16,7 @@ from kymatui.actions.unknown_names import unknown_module
 from kymatui.cli.durations import add_duration
 from kymatui.cli.options.artifact_places import component_source
 from kymatui.cli.options.confirmation import no_changes_on_interrupt
-from kymatui.cli.options.fetching import add_fetching, fetch_options
+from kymatui.cli.options.fetching import add_component_registry, add_fetching, fetch_options
 from kymatui.cli.options.unknown_names import require_namespace
 from kymatui.cli.output.printing import say
 from kymatui.cli.parser import add_cluster_options
@@ -65,12 +65,7 @@ def add_source(parser: argparse.ArgumentParser) -> None:
         default="",
         help="install a module from a component: HOST[:PORT][/PATH]//COMPONENT:VERSION, or layout:DIR//…",
     )
-    group.add_argument(
-        "--registry",
-        metavar="HOST[/PATH]",
-        default="",
-        help="with --verify: registry of components without descriptor in the template (default: option `registry`)",
-    )
+    add_component_registry(group, "with --verify")
     group.add_argument(
         "-f", "--values", action="append", default=[], metavar="FILE", help="values file for the chart; repeatable"
     )

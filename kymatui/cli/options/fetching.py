@@ -18,5 +18,15 @@ def add_fetching(parser: argparse._ActionsContainer) -> None:
     parser.add_argument("--registry-ca", metavar="FILE", help="CA certificates for registries (default: the system's)")
 
 
+def add_component_registry(parser: argparse._ActionsContainer, used: str) -> None:
+    """`--registry`, whose help says with which option it is `used`."""
+    parser.add_argument(
+        "--registry",
+        metavar="HOST[/PATH]",
+        default="",
+        help=f"{used}: registry of components without descriptor in the template (default: option `registry`)",
+    )
+
+
 def fetch_options(args: argparse.Namespace) -> FetchOptions:
     return FetchOptions(tuple(getattr(args, "insecure_registry", ())), getattr(args, "registry_ca", None))

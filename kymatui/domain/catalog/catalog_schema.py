@@ -8,6 +8,7 @@ from typing import Any
 from kymatui.domain.catalog.rows import CatalogOrigin
 from kymatui.domain.kyma.problems import Actor, Severity
 from kymatui.domain.kyma.states import State, StateSource
+from kymatui.domain.modules.module_signature import SignatureStatus
 from kymatui.domain.modules.state_checks import RuleResult
 from kymatui.domain.snapshot.missing_lists import LIST_WORDS, ListGap, RowFact
 from kymatui.domain.versions.drift import DriftKind
@@ -51,6 +52,18 @@ def _kyma() -> Schema:
 
 
 def _module() -> Schema:
+    """Return the schema of a module; `signature` is there with `--signed` only."""
+    found = _module_facts()
+    found["properties"]["signature"] = _object(
+        status=_word(SignatureStatus, "whether the component is signed, and by the given key"),
+        names={"type": "array", "items": {"type": "string"}, "description": "names of its signatures"},
+        component=_text("where the descriptor was read, null for one in the ModuleTemplate", null=True),
+        reason=_text("why a signature is invalid or unknown", null=True),
+    )
+    return found
+
+
+def _module_facts() -> Schema:
     channels = {"type": "object", "additionalProperties": {"type": "string"}}
     checks = {"type": "array", "items": _check()}
     return _object(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 
 class SignatureStatus(StrEnum):
@@ -25,6 +26,15 @@ class ModuleSignature:
     names: tuple[str, ...] = ()
     why: str = ""
     component: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the documented JSON of `kymatui catalog --signed`."""
+        return {
+            "status": self.status.value,
+            "names": list(self.names),
+            "component": self.component or None,
+            "reason": self.why or None,
+        }
 
     def __str__(self) -> str:
         names = f" by {', '.join(self.names)}" if self.names else ""

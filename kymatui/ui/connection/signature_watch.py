@@ -11,8 +11,7 @@ from kymatui.actions.bundle.signature_reader import (
     catalog_questions,
     read_signatures,
 )
-from kymatui.actions.modules.signatures import SignatureOptions, read_trust
-from kymatui.composition.bundles import open_registries
+from kymatui.composition.bundles import open_signatures
 from kymatui.composition.manifest_controller import FetchOptions
 from kymatui.domain.catalog.rows import Catalog
 from kymatui.domain.kubernetes.terminal_text import sanitize
@@ -101,6 +100,5 @@ class SignatureWatch:
 
     def _open(self) -> SignatureReader:
         if self._reader is None:
-            trust = read_trust(SignatureOptions(public_key=self._public_key)) if self._public_key else None
-            self._reader = SignatureReader(open_registries(self._options), trust)
+            self._reader = open_signatures(self._options, self._public_key)
         return self._reader

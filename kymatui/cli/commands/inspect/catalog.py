@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from kymatui.cli.options.fetching import add_component_registry, add_fetching
 from kymatui.cli.options.reading import configure_reading, watch_catalogs
 from kymatui.cli.output.empty_catalog import no_modules
 from kymatui.cli.output.listing import Listing, ListPrinter, draw, is_table, sorted_entries
@@ -16,9 +17,11 @@ from kymatui.cli.output.printing import document, say
 from kymatui.cli.session_arguments import is_remote
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.snapshot.missing_lists import RowFact
+from kymatui.errors import UsageError
 
 if TYPE_CHECKING:
     from kymatui.domain.catalog.rows import Catalog, ModuleRow
+    from kymatui.domain.modules.module_signature import ModuleSignature
 
 
 def _drift(row: ModuleRow) -> str:
@@ -56,6 +59,15 @@ _WIDE = ("PRESENCE", "DECIDED BY", "TAGS", "REASON", "CHANNELS", "FROM")
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--schema", action="store_true", help="print the JSON Schema of `-o json` and exit")
+    group = parser.add_argument_group("signatures")
+    group.add_argument(
+        "--signed", action="store_true", help="add whether components are signed; reads descriptors from registries"
+    )
+    group.add_argument(
+        "--public-key", default="", metavar="FILE", help="PEM key that verifies them (default: option `public_key`)"
+    )
+    add_component_registry(group, "with --signed")
+    add_fetching(group)
     configure_reading(parser)
 
 
@@ -65,32 +77,58 @@ def run(args: argparse.Namespace) -> int:
 
         say(document(catalog_json_schema(), "yaml" if args.output == "yaml" else "json"))
         return 0
+    if args.signed and is_remote(args):
+        raise UsageError("--signed reads one cluster", hint="run it on the control plane, without --remote")
     if is_remote(args):
         from kymatui.cli.commands.inspect.runtime_catalog import show
 
         return show(args)
     printer = _Printer(args)
+    with closing(_watch(args)) as seen:
+        for catalog, signatures in seen:
+            printer.show(catalog, signatures)
+    return 0
+
+
+def _watch(args: argparse.Namespace) -> Generator[tuple[Catalog, Mapping[str, ModuleSignature] | None]]:
+    """Yield the catalog, with --signed what is known of each module's signatures."""
+    if args.signed:
+        from kymatui.cli.options.catalog_signatures import watch_signed_catalogs  # 40 ms for keys and certificates
+
+        yield from watch_signed_catalogs(args)
+        return
     with closing(watch_catalogs(args)) as seen:
         for catalog in seen:
-            printer.show(catalog)
-    return 0
+            yield catalog, None
 
 
 def _cells(row: ModuleRow) -> list[str]:
     return [read(row) for _, read in _COLUMNS]
 
 
-def catalog_listing(catalog: Catalog) -> Listing[ModuleRow]:
+def catalog_listing(catalog: Catalog, signatures: Mapping[str, ModuleSignature] | None = None) -> Listing[ModuleRow]:
+    """Return the rows of a catalog; with `signatures` also whether each module is signed."""
     from kymatui.domain.catalog.catalog_json import catalog_to_json, row_json
 
+    def cells(row: ModuleRow) -> list[str]:
+        return [*_cells(row), *([signatures[row.name].status.value] if signatures is not None else [])]
+
+    def item(row: ModuleRow) -> dict[str, Any]:
+        signed = {"signature": signatures[row.name].to_json()} if signatures is not None else {}
+        return {**row_json(row), **signed}
+
+    def whole(rows: Sequence[ModuleRow]) -> dict[str, Any]:
+        found = catalog_to_json(replace(catalog, rows=tuple(rows)))
+        return found if signatures is None else {**found, "modules": [item(row) for row in rows]}
+
     return Listing(
-        header=[title for title, _ in _COLUMNS],
+        header=[*(title for title, _ in _COLUMNS), *(["SIGNED"] if signatures is not None else [])],
         wide=_WIDE,
         spare=("NEWEST", "SOURCE"),
         entries=catalog.rows,
-        lines=lambda row: (_cells(row),),
-        document=lambda rows: catalog_to_json(replace(catalog, rows=tuple(rows))),
-        item=row_json,
+        lines=lambda row: (cells(row),),
+        document=whole,
+        item=item,
         name=lambda row: row.name,
     )
 
@@ -104,24 +142,39 @@ class _Printer:
         self._is_first = True
         self._said: set[str] = set()
 
-    def show(self, catalog: Catalog) -> None:
+    def show(self, catalog: Catalog, signatures: Mapping[str, ModuleSignature] | None) -> None:
+        listing = catalog_listing(catalog, signatures)
         if is_table(self._args.output):
-            self._rows(catalog)
+            self._rows(catalog, listing)
             self._problems(catalog)
+            self._unknown(signatures or {})
         else:
-            self._printer.show(catalog_listing(catalog))
+            self._printer.show(listing)
 
-    def _rows(self, catalog: Catalog) -> None:
-        form, listing = self._args.output, catalog_listing(catalog)
-        rows = {row.name: _cells(row) for row in sorted_entries(listing, self._args.sort_by)}
+    def _rows(self, catalog: Catalog, listing: Listing[ModuleRow]) -> None:
+        form = self._args.output
+        rows = {row.name: list(listing.lines(row)[0]) for row in sorted_entries(listing, self._args.sort_by)}
         fresh = [row for name, row in rows.items() if self._shown.get(name) != row]
-        gone = [[name, *["(deleted)"] * (len(_COLUMNS) - 1)] for name in self._shown if name not in rows]
+        gone = [[name, *["(deleted)"] * (len(listing.header) - 1)] for name in self._shown if name not in rows]
         is_first, self._shown, self._is_first = self._is_first, rows, False
         if not rows and is_first:
             say(no_modules(catalog), sys.stderr)
         elif fresh or gone:
             printed = list(rows.values()) if form == "md" else fresh + gone
             say(draw(listing, printed, form, headers=not self._args.no_headers))
+
+    def _unknown(self, signatures: Mapping[str, ModuleSignature]) -> None:
+        """Say why signatures are invalid or unknown, each reason once."""
+        reasons: dict[str, list[str]] = {}
+        for name, one in signatures.items():
+            if one.why:
+                reasons.setdefault(f"{one.status}: {one.why}", []).append(name)
+        for why, names in reasons.items():
+            more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+            text = sanitize(f"signature of {', '.join(names[:3])}{more} {why}")
+            if text not in self._said:
+                self._said.add(text)
+                say(text, sys.stderr)
 
     def _problems(self, catalog: Catalog) -> None:
         """What is wrong besides the rows; a row's own reason stands in its row."""

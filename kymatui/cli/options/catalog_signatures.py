@@ -1,0 +1,38 @@
+"""`--signed` of `kymatui catalog`: the catalog with the signatures of its components."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Generator, Mapping
+from contextlib import closing
+
+from kymatui.actions.bundle.signature_reader import catalog_questions, read_signatures
+from kymatui.cli.options.fetching import fetch_options
+from kymatui.cli.options.reading import watch_sessions
+from kymatui.composition.bundles import open_signatures
+from kymatui.domain.catalog.catalog import build_catalog
+from kymatui.domain.catalog.rows import Catalog
+from kymatui.domain.modules.module_signature import ModuleSignature
+from kymatui.domain.snapshot.read_cache import ReadCache
+from kymatui.settings.config_file import load_settings
+
+
+def watch_signed_catalogs(args: argparse.Namespace) -> Generator[tuple[Catalog, Mapping[str, ModuleSignature]]]:
+    """Yield the catalog and each module's signatures, with --watch again; each version is read once.
+
+    Raise ConfigurationError for a key that cannot be read; what a registry does not answer is UNKNOWN.
+    """
+    settings = load_settings(os.environ)
+    options = fetch_options(args).with_registry(args.registry or settings.registry)
+    reader = open_signatures(options, args.public_key or settings.public_key)
+    memory, known = ReadCache(), dict[tuple[object, ...], ModuleSignature]()
+    with closing(watch_sessions(args)) as seen:
+        for session in seen:
+            snapshot = session.snapshot()
+            catalog = build_catalog(snapshot, time.time())
+            questions = catalog_questions(catalog, snapshot, options.registry, memory)
+            news = [one for one in questions.values() if one.key not in known]
+            read_signatures(reader, news, lambda question, answer: known.update({question.key: answer}))
+            yield catalog, {name: known[one.key] for name, one in questions.items()}
