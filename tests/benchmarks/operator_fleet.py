@@ -218,6 +218,7 @@ def main(words: list[str]) -> int:
             each = max(1, active * len(modules) or active)
             print(f"control plane: {dict(installed)}: {installed.total() / each:.1f} for each module")
             print(f"runtimes: {dict(far)}: {far.total() / each:.1f} for each module", flush=True)
+            fleet.read()  # the list of the line before
             fleet.home.clear()
             time.sleep(rest)
             fleet.read()
