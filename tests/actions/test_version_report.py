@@ -12,6 +12,7 @@ from kymatui.actions.modules.version_content import VersionReader
 from kymatui.actions.modules.version_report import VersionReport, compare_contents
 from kymatui.domain.kyma.module_templates import ModuleTemplate
 from kymatui.domain.versions.manifest_diff import DiffSection
+from kymatui.domain.versions.version_risks import VersionRiskKind
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.errors import UnreachableError
 from tests.domain.builders import Json, a_template, deployment, template
@@ -164,3 +165,13 @@ def test_manifests_that_are_nested_too_deeply_are_named_and_never_raised(levels:
         assert [one.partition(": ")[0] for one in found.unread] == ["1.0.0", "1.1.0"]
         assert all("nested in more than 200 levels" in one for one in found.unread)
         assert set(found.sections) == {DiffSection.LINKS}
+
+
+def test_risks_are_those_of_what_both_versions_install() -> None:
+    world = World()
+    other = deployment("mod", "1.1.0")
+    other["spec"] = {**other["spec"], "selector": {"matchLabels": {"other": "x"}}}
+    found = world.compare(world.packed("1.0.0", deployment("mod", "1.0.0")), world.linked("1.1.0", other))
+    assert [(one.kind, one.what) for one in found.risks] == [(VersionRiskKind.REFUSED, "spec.selector")]
+    missing = world.compare(world.packed("1.0.0", deployment("mod", "1.0.0")), a_template(template("mod", "2.0.0")))
+    assert (missing.risks, bool(missing.unread)) == ((), True)

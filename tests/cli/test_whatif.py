@@ -8,14 +8,20 @@ import re
 import shutil
 import subprocess
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from kymatui.actions.modules.version_impact import Affected, VersionEffect
+from kymatui.actions.modules.version_report import VersionReport, compare_templates
 from kymatui.adapters.content import change_files
+from kymatui.cli.commands.fleet import whatif
 from kymatui.cli.main import main
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.versions.version_risks import VersionRisk, VersionRiskKind
 from tests.adapters.test_git_commits import git
 from tests.documents import DOCUMENTS
 
@@ -311,6 +317,48 @@ def test_a_version_without_a_template_is_named_and_not_compared(fleet: Fleet) ->
     status, _, err = fleet.run(*words)
     assert status == 3
     assert "istio 1.11.0: no ModuleTemplate" in err
+
+
+def test_risks_precede_the_differences_and_only_a_single_cluster_is_asked_who_is_affected(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def compared(reader: object, connect: Any, before: Any, after: Any) -> VersionReport:
+        asked.append(connect().name if connect is not None else "")
+        refs = (ObjectRef(GroupVersionKind("a.io", "v1", "Box"), "ns", "one"),)
+        affected = (Affected(VersionEffect.FIELD_REMOVED, "boxes.a.io", "spec.a", refs),) if connect else ()
+        risk = VersionRisk(VersionRiskKind.REFUSED, "Deployment ns/a", "spec.selector")
+        return replace(compare_templates(before, after), risks=(risk,), affected=affected)
+
+    monkeypatch.setattr(whatif, "compare_contents", compared)
+    path = fleet.write(fleet.with_channels("istio", "1.12.0"))
+    words = ("-f", path, "--manifests")
+    expected = {"risk": "immutableField", "object": "Deployment ns/a", "what": "spec.selector"}
+    assert all(one["risks"] == [expected] for one in fleet.answer(*words)["versions"])
+    assert {*asked} == {""}
+    lines = fleet.run("whatif", *words)[1].splitlines()
+    head = [line.split() for line in lines].index(["MODULE", "FROM", "TO", "RISK", "OBJECT", "WHAT"])
+    assert "refused: the field is immutable" in lines[head + 1]
+    assert "<h2>Risks</h2>" in fleet.run("whatif", *words, "-o", "html")[1]
+    asked.clear()
+    words = ("-f", next_keda(fleet), "--manifests")
+    assert len(fleet.answer(*words, "--context", "skr")["versions"][0]["affected"]) == 1
+    assert asked == ["skr"]
+    fleet.answer(*words, "--fleet", str(fleet.folder / "skr.json"))
+    assert asked == ["skr", ""]
+
+
+def next_keda(fleet: Fleet) -> str:
+    """A file with a version of keda that is newer than the one in the runtime, whose fleet is `skr.json` then."""
+    one = fleet.folder / "skr.json"
+    assert fleet.run("fleet", "export", str(one), "--context", "skr")[0] == 0
+    catalog = json.loads(one.read_text())["catalog"]
+    meta = next(raw for raw in catalog if (raw["kind"], raw["metadata"]["name"]) == ("ModuleReleaseMeta", "keda"))
+    template = next(raw for raw in catalog if raw["spec"].get("moduleName") == "keda" and raw["spec"].get("version"))
+    meta["spec"]["channels"] = [{**channel, "version": "99.0.0"} for channel in meta["spec"]["channels"]]
+    template["spec"]["version"], template["metadata"]["name"] = "99.0.0", "keda-99.0.0"
+    return fleet.write(meta, template, name="next.yaml")
 
 
 def guide_commands() -> list[str]:

@@ -12,6 +12,7 @@ from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.module_templates import ModuleTemplate
 from kymatui.domain.versions.manifest_diff import DiffSection, manifest_sections, object_changes
 from kymatui.domain.versions.version_diff import ValueChange, VersionComparison, compare_versions
+from kymatui.domain.versions.version_risks import VersionRisk, manifest_risks
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.errors import KymatuiError
 
@@ -22,8 +23,8 @@ _LINKS: Final = frozenset({"info", "resources"})
 class VersionReport:
     """The differences by section, in the order of display, and the objects in the cluster that they affect.
 
-    `places` are where the two manifests were read, "" where they were not. `unread` says what could not be read, and
-    why: the sections then lack what depends on it.
+    `risks` are what cannot be undone, is refused or grants more. `places` are where the two manifests were read, ""
+    where they were not. `unread` says what could not be read, and why: what depends on it is then missing.
     """
 
     templates: VersionComparison
@@ -31,6 +32,7 @@ class VersionReport:
     affected: tuple[Affected, ...] = ()
     places: tuple[str, str] = ("", "")
     unread: tuple[str, ...] = ()
+    risks: tuple[VersionRisk, ...] = ()
 
 
 def compare_templates(before: ModuleTemplate, after: ModuleTemplate) -> VersionReport:
@@ -58,10 +60,12 @@ def compare_contents(
     if not (before.data and after.data):  # else their templates were compared
         sections[DiffSection.DEFAULT_CR] = list(object_changes(old.default_cr, new.default_cr))
     impact = Impact()
+    risks: tuple[VersionRisk, ...] = ()
     if old.objects is not None and new.objects is not None:
         try:
             for name, changes in manifest_sections(old.objects, new.objects).items():
                 sections.setdefault(name, []).extend(changes)
+            risks = manifest_risks(old.objects, new.objects)
             impact = find_impact(connect(), old.objects, new.objects) if connect is not None else impact
         except KymatuiError as error:
             impact = Impact(unread=(f"affected objects: {error}",))
@@ -71,6 +75,7 @@ def compare_contents(
         impact.affected,
         (old.place, new.place),
         tuple(map(sanitize, dict.fromkeys((*unread, *impact.unread)))),
+        risks,
     )
 
 

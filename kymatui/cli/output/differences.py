@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from kymatui.actions.modules.version_impact import Affected
 from kymatui.domain.versions.version_diff import ChangeKind, ValueChange
 
 MARKS: Final = {ChangeKind.ADDED: "+", ChangeKind.REMOVED: "-", ChangeKind.CHANGED: "~"}
@@ -11,3 +12,15 @@ MARKS: Final = {ChangeKind.ADDED: "+", ChangeKind.REMOVED: "-", ChangeKind.CHANG
 
 def change_json(change: ValueChange) -> dict[str, Any]:
     return {"change": str(change.kind), "path": change.path, "before": change.before, "after": change.after}
+
+
+def affected_json(one: Affected) -> dict[str, Any]:
+    return {
+        "section": "affected",
+        "effect": one.effect.value,
+        "crd": one.crd,
+        "what": one.what or None,
+        "count": len(one.objects),
+        "objects": [{"namespace": ref.namespace or None, "name": ref.name} for ref in one.objects],
+        "fieldManagers": list(one.managers),
+    }

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kymatui.adapters.content.change_files import ChangedFiles, read_change_files, read_git_change
 from kymatui.adapters.content.fleet_files import read_fleet_file, write_fleet_file
+from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.configured_rules import read_configured_rules
 from kymatui.composition.reports.fleet_objects import read_fleet_objects
+from kymatui.domain.kyma.kymas import KYMA_NAME, KYMA_NAMESPACE
 from kymatui.domain.whatif.catalog_change import CatalogChange
 from kymatui.domain.whatif.fleet_objects import CATALOG_KINDS, CatalogKey, FleetObjects, catalog_key
 from kymatui.errors import UnknownNameError, UsageError
 
 if TYPE_CHECKING:
     from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+    from kymatui.engine.cluster.ports import Cluster
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +80,22 @@ def read_change(request: ChangeRequest, fleet: FleetObjects) -> tuple[CatalogCha
         f"Kyma {name} is deleted by the change; its modules are not in the forecast" for name in moved.deleted_kymas
     ]
     return change, tuple(notes)
+
+
+@contextmanager
+def single_cluster(options: SessionOptions, fleet: FleetObjects, source: str) -> Iterator[Callable[[], Cluster] | None]:
+    """Yield the cluster of a fleet that is one cluster with its Kyma, to ask it; None for a control plane or a file.
+
+    Runtimes of a control plane are not asked: a what-if connects to none of them.
+    """
+    if source or set(fleet.kymas) != {(KYMA_NAMESPACE, KYMA_NAME)}:
+        yield None
+        return
+    home = open_cluster(options)
+    try:
+        yield lambda: home
+    finally:
+        home.client.transport.close()
 
 
 def _only_namespace(fleet: FleetObjects) -> str:

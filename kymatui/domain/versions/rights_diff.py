@@ -34,11 +34,31 @@ def role_changes(key: str, before: Mapping[str, Any] | None, after: Mapping[str,
     else:
         yield from field_changes(_without_rules(before), _without_rules(after), key)
     for change, gained, covering in ((ChangeKind.ADDED, now, was), (ChangeKind.REMOVED, was, now)):
-        for resource, verbs in _by_resource(right for right in gained if not _is_covered(right, covering)).items():
+        for resource, verbs in _grown(gained, covering).items():
             yield _one_sided(change, f"{key} {resource}", ", ".join(verbs))
     had, has = (dict.fromkeys(one.message for one in find_privileges(kind, name, rules)) for rules in (old, new))
     for change, ours, others in ((ChangeKind.ADDED, has, had), (ChangeKind.REMOVED, had, has)):
         yield from (_one_sided(change, f"{key} privilege", words) for words in ours if words not in others)
+
+
+def gained_rights(kind: str, name: str, before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what a role grants that it did not grant before: `secrets: get, list`, then dangerous permissions.
+
+    Of a role with too many rights to compare, only whether its rules differ is known: "rules".
+    """
+    old, new = _rules(before), _rules(after)
+    was, now = _rights(old), _rights(new)
+    if was is None or now is None:
+        yield from ("rules",) if old != new else ()
+        return
+    yield from (f"{resource}: {', '.join(verbs)}" for resource, verbs in _grown(now, was).items())
+    had = {one.message for one in find_privileges(kind, name, old)}
+    yield from dict.fromkeys(one.message for one in find_privileges(kind, name, new) if one.message not in had)
+
+
+def _grown(gained: Iterable[Right], covering: Mapping[Right, None]) -> dict[str, list[str]]:
+    """Return the verbs by resource of rights that no other right covers."""
+    return _by_resource(right for right in gained if not _is_covered(right, covering))
 
 
 def _one_sided(kind: ChangeKind, path: str, value: str) -> ValueChange:

@@ -29,7 +29,9 @@ from kymatui.domain.whatif.version_moves import version_moves
 from kymatui.errors import PartlyDoneError, RefusedError, UnknownNameError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+
+    from kymatui.engine.cluster.ports import Cluster
 
 _FAILING: Final = ("uninstall", "held-back", "error")
 _FAIL_ON: Final = (*_FAILING, "downgrade", "not-installed", "wait", "upgrade", "install", "any", "never")
@@ -83,7 +85,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     answer.add_argument(
         "--manifests",
         action="store_true",
-        help="also compare both versions of each upgrade: images, rights, CRDs (fetches them)",
+        help="also compare both versions of each upgrade: risks, images, rights, CRDs (fetches them)",
     )
     answer.add_argument(
         "--fail-on",
@@ -108,7 +110,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from kymatui.composition.reports.what_if import ChangeRequest, read_change, read_fleet_of
+    from kymatui.composition.reports.what_if import ChangeRequest, read_change, read_fleet_of, single_cluster
 
     request = ChangeRequest(
         args.files, args.deleted, read_labels(args.label), args.policy, args.restricted, tuple(args.git or ()) or None
@@ -134,7 +136,10 @@ def run(args: argparse.Namespace) -> int:
             change = without_other_kymas(change, narrowed)
         forecast = _of_module(foresee(narrowed, change, now), args.module)
         printer.note(*_notes(forecast))
-        moves = _compared(narrowed, change, forecast, args) if args.manifests else []
+        moves: list[MoveReport] = []
+        if args.manifests:
+            with single_cluster(control, narrowed, args.fleet_file) as connect:
+                moves = _compared(narrowed, change, forecast, args, connect)
         printer.put(forecast_text(forecast, args, moves))
         unread = [f"not compared: {one}" for move in moves for one in move.unread]
         printer.note(*unread)
@@ -172,12 +177,16 @@ def _of_module(forecast: Forecast, wanted: str | None) -> Forecast:
 
 
 def _compared(
-    fleet: FleetObjects, change: CatalogChange, forecast: Forecast, args: argparse.Namespace
+    fleet: FleetObjects,
+    change: CatalogChange,
+    forecast: Forecast,
+    args: argparse.Namespace,
+    connect: Callable[[], Cluster] | None,
 ) -> list[MoveReport]:
-    """Compare the versions of each move; no cluster is asked who is affected."""
+    """Compare the versions of each move; `connect` is the cluster to ask who is affected, None for none."""
     reader = VersionReader(LazyFetcher(fetch_options(args)))
     return [
-        MoveReport(one, compare_contents(reader, None, one.before, one.after) if one.before and one.after else None)
+        MoveReport(one, compare_contents(reader, connect, one.before, one.after) if one.before and one.after else None)
         for one in version_moves(fleet, change, forecast)
     ]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kymatui.cli.commands.fleet.whatif_page import Table, forecast_page
 from kymatui.cli.output.audit_formats import sarif_log, stamp
-from kymatui.cli.output.differences import change_json
+from kymatui.cli.output.differences import affected_json, change_json
 from kymatui.cli.output.listing import Listing, render
 from kymatui.cli.output.printing import document, markdown, table
 from kymatui.domain.kubernetes.terminal_text import format_count
@@ -84,8 +84,19 @@ def _with_moves(listing: Listing[Any], moves: Sequence[MoveReport], form: str) -
 
 def _tables(moves: Sequence[MoveReport]) -> list[Table]:
     """Return what the versions of the moves differ in, without empty tables."""
-    rows = [row for one in moves for row in _move_rows(one)]
-    return [("Versions", ("MODULE", "FROM", "TO", "SECTION", "CHANGE", "WHAT", "VALUE"), rows)] if rows else []
+    found: list[Table] = [
+        (
+            "Risks",
+            ("MODULE", "FROM", "TO", "RISK", "OBJECT", "WHAT"),
+            [row for one in moves for row in _risk_rows(one)],
+        ),
+        (
+            "Versions",
+            ("MODULE", "FROM", "TO", "SECTION", "CHANGE", "WHAT", "VALUE"),
+            [row for one in moves for row in _move_rows(one)],
+        ),
+    ]
+    return [one for one in found if one[2]]
 
 
 def summary(forecast: Forecast) -> str:
@@ -171,6 +182,19 @@ def _canary_row(one: Canary) -> Sequence[str]:
     return (*place, format_count(one.alike, "runtime"), changes)
 
 
+def _risk_rows(one: MoveReport) -> list[Sequence[str]]:
+    """Return the risks, then the objects of the cluster that lose something, if it was asked."""
+    if one.report is None:
+        return []
+    versions = one.move.module, one.move.installed, one.move.version
+    risks = [(*versions, risk.label, risk.object, risk.what) for risk in one.report.risks]
+    affected = [
+        (*versions, found.label, found.crd, " ".join(filter(None, (found.what, found.message))))
+        for found in one.report.affected
+    ]
+    return [*risks, *affected]
+
+
 def _move_rows(one: MoveReport) -> list[Sequence[str]]:
     """Return images, rights and CRDs; JSON has all sections."""
     if one.report is None:
@@ -253,6 +277,11 @@ def _move_json(one: MoveReport) -> Json:
         "to": one.move.version,
         "runtimes": one.move.runtimes,
         "differences": {str(name): [change_json(change) for change in found] for name, found in sections.items()},
+        "risks": [
+            {"risk": risk.kind.value, "object": risk.object, "what": risk.what or None}
+            for risk in (one.report.risks if one.report is not None else ())
+        ],
+        "affected": [affected_json(found) for found in (one.report.affected if one.report is not None else ())],
         "unread": list(one.unread),
     }
 

@@ -11,7 +11,7 @@ from kymatui.actions.modules.version_content import VersionReader
 from kymatui.actions.modules.version_report import VersionReport, compare_contents
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.reading import configure_reading, row_of, watch_sessions
-from kymatui.cli.output.differences import change_json
+from kymatui.cli.output.differences import affected_json, change_json
 from kymatui.cli.output.listing import Listing, ListPrinter, is_table, render
 from kymatui.composition.manifest_controller import LazyFetcher
 from kymatui.domain.catalog.catalog import build_catalog
@@ -176,7 +176,7 @@ def _lines(report: VersionReport) -> list[_Line]:
 
 def _affected_line(one: Affected) -> _Line:
     what = f"{one.crd} {one.what}".rstrip()
-    return _Line(("affected", one.label, what, one.message), what, _affected_json(one))
+    return _Line(("affected", one.label, what, one.message), what, affected_json(one))
 
 
 def _notes(report: VersionReport) -> list[str]:
@@ -184,18 +184,6 @@ def _notes(report: VersionReport) -> list[str]:
     far = f" ({found.distance})" if found.distance else ""
     notes = [f"{found.before} → {found.after}{far}"]
     return [*notes, "a downgrade, which lifecycle-manager refuses"] if found.downgrade else notes
-
-
-def _affected_json(one: Affected) -> dict[str, Any]:
-    return {
-        "section": "affected",
-        "effect": one.effect.value,
-        "crd": one.crd,
-        "what": one.what or None,
-        "count": len(one.objects),
-        "objects": [{"namespace": ref.namespace or None, "name": ref.name} for ref in one.objects],
-        "fieldManagers": list(one.managers),
-    }
 
 
 def _json(row: ModuleRow, report: VersionReport) -> dict[str, Any]:
@@ -208,6 +196,6 @@ def _json(row: ModuleRow, report: VersionReport) -> dict[str, Any]:
         "distance": found.distance.key if found.distance else None,
         "downgrade": found.downgrade,
         "differences": {str(name): [change_json(one) for one in changes] for name, changes in report.sections.items()},
-        "affected": [_affected_json(one) for one in report.affected],
+        "affected": [affected_json(one) for one in report.affected],
         "unread": list(report.unread),
     }

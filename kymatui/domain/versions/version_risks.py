@@ -1,0 +1,110 @@
+"""What cannot be undone, is refused, or grants more, when a module moves from one version to another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from kymatui.domain.versions.crd_diff import EVERY, crd_losses
+from kymatui.domain.versions.immutable_fields import immutable_changes
+from kymatui.domain.versions.manifest_diff import Manifest
+from kymatui.domain.versions.rights_diff import gained_rights
+
+Json = Mapping[str, Any]
+
+
+class VersionRiskKind(StrEnum):
+    """Why a difference is a risk; the values appear in JSON."""
+
+    KIND_REMOVED = "kindRemoved"
+    VERSION_REMOVED = "versionRemoved"
+    VERSION_UNSERVED = "versionUnserved"
+    FIELD_REMOVED = "fieldRemoved"
+    REFUSED = "immutableField"
+    RIGHT_GAINED = "rightGained"
+
+
+_LABELS: Final = {
+    VersionRiskKind.KIND_REMOVED: "deletes all objects of the kind",
+    VersionRiskKind.VERSION_REMOVED: "refused while objects are stored in the version",
+    VersionRiskKind.VERSION_UNSERVED: "clients of the version fail",
+    VersionRiskKind.FIELD_REMOVED: "the field is lost in objects that set it",
+    VersionRiskKind.REFUSED: "refused: the field is immutable",
+    VersionRiskKind.RIGHT_GAINED: "grants more",
+}
+_ROLES: Final = ("Role", "ClusterRole")
+_BINDINGS: Final = ("RoleBinding", "ClusterRoleBinding")
+
+
+@dataclass(frozen=True, slots=True)
+class VersionRisk:
+    """A risk: `object` is kind and name, `what` the version, field or right; "" for the whole object."""
+
+    kind: VersionRiskKind
+    object: str
+    what: str
+
+    @property
+    def label(self) -> str:
+        """Return what happens, for people."""
+        return _LABELS[self.kind]
+
+
+def manifest_risks(before: Manifest, after: Manifest) -> tuple[VersionRisk, ...]:
+    """Return the risks of applying the second manifest where the first one is installed, by kind of risk."""
+    found: list[VersionRisk] = []
+    for key in dict.fromkeys((*before, *after)):
+        old, new = before.get(key), after.get(key)
+        named = new if new is not None else old
+        if named is not None and old != new:
+            found += _risks(named, old, new)
+    order = list(VersionRiskKind)
+    return tuple(sorted(dict.fromkeys(found), key=lambda one: order.index(one.kind)))
+
+
+def _risks(named: Json, old: Json | None, new: Json | None) -> Iterator[VersionRisk]:
+    kind, name = str(named.get("kind")), _name(named)
+    label = f"{kind} {name}"
+    if kind == "CustomResourceDefinition" and old is not None:
+        yield from (VersionRisk(risk, label, what) for risk, what in _crd_risks(old, new))
+    if old is not None and new is not None:
+        yield from (VersionRisk(VersionRiskKind.REFUSED, label, path) for path in immutable_changes(old, new))
+    if kind in _ROLES and new is not None:
+        rights = gained_rights(kind, name, old, new)
+        yield from (VersionRisk(VersionRiskKind.RIGHT_GAINED, label, right) for right in rights)
+    if kind in _BINDINGS and new is not None:
+        had = _bound(old or {})
+        yield from (VersionRisk(VersionRiskKind.RIGHT_GAINED, label, one) for one in _bound(new) if one not in had)
+
+
+def _crd_risks(old: Json, new: Json | None) -> Iterator[tuple[VersionRiskKind, str]]:
+    lost = crd_losses(old, new)
+    if lost.is_gone:
+        yield VersionRiskKind.KIND_REMOVED, ""
+    yield from ((VersionRiskKind.VERSION_REMOVED, version) for version in lost.versions)
+    yield from ((VersionRiskKind.VERSION_UNSERVED, version) for version in lost.unserved)
+    for version, path in lost.fields:
+        yield VersionRiskKind.FIELD_REMOVED, f"{version} {'.'.join(path).replace(f'.{EVERY}', EVERY)}"
+
+
+def _bound(binding: Json) -> list[str]:
+    """Return the role with each of its subjects."""
+    role = _mapping(binding.get("roleRef"))
+    subjects = binding.get("subjects")
+    return [
+        f"{role.get('kind')} {role.get('name')}: {one.get('kind')} "
+        + "/".join(str(part) for part in (one.get("namespace"), one.get("name")) if part)
+        for one in (subjects if isinstance(subjects, list) else ())
+        if isinstance(one, Mapping)
+    ]
+
+
+def _name(body: Json) -> str:
+    metadata = _mapping(body.get("metadata"))
+    return "/".join(str(part) for part in (metadata.get("namespace"), metadata.get("name")) if part)
+
+
+def _mapping(value: object) -> Json:
+    return value if isinstance(value, Mapping) else {}
