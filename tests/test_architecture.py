@@ -291,3 +291,24 @@ def test_imports_are_at_the_top_unless_a_start_pays_for_them(files: list[structu
     late = {module.place: [name for name in module.late_names() if name not in SLOW] for module in files}
     assert {place for place, names in late.items() if names and place.startswith(STRICT)} == set(LATE_IMPORTS)
     assert sum(len(names) for place, names in late.items() if not place.startswith(STRICT)) <= LATE_IMPORTS_LEFT
+
+
+# How a description of a value begins, and not an imperative; "raises", "waits" are third persons.
+NO_IMPERATIVE = {
+    *("a", "all", "an", "as", "at", "both", "by", "each", "every", "false", "for", "from", "how", "if", "in", "its"),
+    *("no", "not", "nothing", "of", "one", "only", "that", "the", "these", "this", "those", "to", "true", "until"),
+    *("what", "when", "where", "whether", "which", "while", "who", "whoever", "why", "with"),
+    *("asks", "begins", "ends", "keeps", "opens", "prints", "raises", "reads", "returns", "runs", "sets", "waits"),
+    *("says", "shows", "starts", "stops", "takes", "writes", "yields"),
+}
+
+
+def test_docstrings_of_functions_begin_with_an_imperative(files: list[structure.Module]) -> None:
+    found = []
+    for module in files:
+        for node in module.nodes:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (text := ast.get_docstring(node)):
+                first = text.split()[0].strip(".,:;()").lower()
+                if first in NO_IMPERATIVE:
+                    found.append(f"{module.place}:{node.lineno}: {node.name}: {text.splitlines()[0]}")
+    assert found == []

@@ -43,7 +43,7 @@ class AuditCluster(Cluster, Protocol):
     """A cluster that sends names, labels and field managers without the rest."""
 
     def get_metadata(self, ref: ObjectRef) -> Object | None:
-        """The metadata of one object; None where it is not there."""
+        """Return the metadata of one object; None where it is not there."""
         ...
 
     def list_metadata(
@@ -88,7 +88,7 @@ class _Inspector:
         )
 
     def accounts(self) -> Inspection:
-        """Who says that he installed what."""
+        """Return the records of who installed what."""
         inventories, sets = self._inventories()
         releases, names = self._releases()
         return Inspection((*inventories, *releases, *self._manifests()), sets=sets, releases=names)
@@ -104,7 +104,7 @@ class _Inspector:
         return [_inventory(raw) for raw in found if _name(raw).startswith(_INVENTORY)], frozenset(filter(None, ids))
 
     def _releases(self) -> tuple[list[InstallationRecord], frozenset[str] | None]:
-        """Of Helm: their labels tell name and status; what they consist of is in the data of Secrets."""
+        """Read the Helm releases by their labels; what they consist of is in the data of Secrets, which is not read."""
         newest: dict[tuple[str, str], tuple[int, Object]] = {}
         found: list[Object] = []
         try:
@@ -123,12 +123,12 @@ class _Inspector:
         return [_release(name, raw) for (_, name), (_, raw) in newest.items() if self._is_ours(raw)], names
 
     def _is_ours(self, raw: Object) -> bool:
-        """Whether a release is one of a module, or was made by kymatui: a cluster has many that are neither."""
+        """Return whether a release is one of a module, or was made by kymatui: a cluster has many that are neither."""
         writers = {str(entry.get("manager") or "") for entry in raw["metadata"].get("managedFields") or ()}
         return "kymatui" in writers or self._seen.row(str(_labels(raw).get("name") or "")) is not None
 
     def _manifests(self) -> Iterator[InstallationRecord]:
-        """Of the modules that the catalog shows; a control plane has those of every runtime besides."""
+        """Yield the Manifests of the modules in the catalog; a control plane also has those of every runtime."""
         wanted = {row.manifest: row.name for row in self._seen.rows if row.manifest is not None}
         for raw in self._snapshot.manifests:
             manifest = read_manifest(raw)
@@ -226,7 +226,7 @@ def audit_session(session: AuditedSession, ignores: Sequence[IgnoreEntry] = ()) 
 
 
 def audit_cluster(cluster: AuditCluster, snapshot: Snapshot, ignores: Sequence[IgnoreEntry] = ()) -> AuditReport:
-    """The report on a cluster of which everything was listed."""
+    """Return the report on a cluster of which everything was listed."""
     now, memory = time.time(), ReadCache()
     inspection = inspect_modules(cluster, snapshot, build_catalog(snapshot, now, memory=memory))
     return audit(snapshot, now, None, ignores, inspection, memory)
@@ -240,7 +240,7 @@ def audit_pair(
     linked: Sequence[WatcherChain],
     ignores: Sequence[IgnoreEntry] = (),
 ) -> AuditReport:
-    """The report on both sides of a runtime, and on what links them; `snapshot` is both as one."""
+    """Return the report on both sides of a runtime, and on what links them; `snapshot` is both as one."""
     now = time.time()
     inspection = inspect_modules(cluster, snapshot, build_catalog(snapshot, now))
     found = (
@@ -254,11 +254,11 @@ def audit_pair(
 def unreached_report(
     control: str, key: tuple[str, str], error: KymatuiError, ignores: Sequence[IgnoreEntry] = ()
 ) -> AuditReport:
-    """The report on a runtime that cannot be looked at: that is what is found."""
+    """Return the report on a runtime that cannot be looked at: that is what is found."""
     found = unreached_finding(key[1], str(error), access=is_access_error(error))
     return judge_findings(control, "/".join(key), time.time(), [found], ignores)
 
 
 def is_access_error(error: KymatuiError) -> bool:
-    """Whether a runtime's access Secret is to blame, and not the runtime."""
+    """Return whether a runtime's access Secret is to blame, and not the runtime."""
     return isinstance(error, ConfigurationError | UnauthorizedError)

@@ -178,7 +178,7 @@ class _DeletionRun:
             self._progress(Progress(self._saved.message))
 
     def _refuse_another(self, seen: DeletionState, *, has_begun: bool) -> None:
-        """Raises OutdatedError where another installation is there than was displayed, RefusedError or PartlyDoneError
+        """Raise OutdatedError where another installation is there than was displayed, RefusedError or PartlyDoneError
         where the module is requested again."""
         agreed = self._plan.seen
         if agreed.found is not None and seen.found is not None:
@@ -188,7 +188,7 @@ class _DeletionRun:
             raise PartlyDoneError(words, hint=hint) if has_begun else RefusedError(words, hint=hint)
 
     def _take(self, step: NextStep, seen: DeletionState) -> str | None:
-        """Takes a step; a sentence where the deletion ends with it."""
+        """Take a step; a sentence where the deletion ends with it."""
         match step:
             case NextStep.UNMANAGE:
                 self._edit(ModuleEdit(EditVerb.UNMANAGE, self._module))
@@ -239,7 +239,7 @@ class _DeletionRun:
             raise PartlyDoneError(str(error), hint=f"{expected(seen)}, then run the command again") from error
 
     def _edit(self, toggle: ModuleEdit) -> None:
-        """Edits the module's entry, only where it is as the plan displayed it."""
+        """Edit the module's entry, only where it is as the plan displayed it."""
         edits = self._port.edits
         proposal = edits.propose(toggle)
         if proposal.is_refused:
@@ -303,7 +303,7 @@ class _DeletionRun:
         self._until(lambda world: self._module not in world.manifests)
 
     def _until(self, holds: Callable[[ClusterIndex], bool], most: float = float("inf")) -> None:
-        """Waits for what others do, and for the watches to see it."""
+        """Wait for what others do, and for the watches to see it."""
         deadline = time.monotonic() + min(self._request.timeout, most)
         while not holds(index_cluster(self._port.snapshot(), memory=self._port.memory)):
             if time.monotonic() >= deadline:
@@ -311,7 +311,7 @@ class _DeletionRun:
             self._pause(deadline)
 
     def _is_told(self, world: ClusterIndex) -> bool:
-        """Whether lifecycle-manager has passed the policy on; where Manifests are not to be seen, nobody can tell."""
+        """Return whether lifecycle-manager has passed the policy on; False if Manifests cannot be read."""
         manifest = world.manifests.get(self._module)
         return manifest is None or manifest.policy == Policy.IGNORE
 
@@ -335,7 +335,7 @@ class _DeletionRun:
         return ""
 
     def _see_what_stays(self, seen: DeletionState, reason: str = "lifecycle-manager does not delete it") -> None:
-        """Definitions belong to who applied them: what is left of them is told, and not deleted."""
+        """Report the CRDs that are left; they belong to whoever applied them, and are not deleted."""
         known = {ref for ref, _ in self._kept}
         for ref in seen.definitions:
             if ref in known:

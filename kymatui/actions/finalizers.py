@@ -33,12 +33,12 @@ class BlockedObject:
 
     @property
     def typed(self) -> str:
-        """What a person has to type."""
+        """Return what a person has to type."""
         return self.ref.path
 
 
 def blocked_objects(seen: DeletionState, cluster: Cluster) -> tuple[BlockedObject, ...]:
-    """What of a module is being deleted and held, the oldest deletion first; the module's own last, as it waits for the
+    """Return the objects in deletion that are held, the oldest first; the module's own last, as it waits for the
     rest.
     """
     refs = [one.ref for one in seen.stuck]
@@ -70,7 +70,7 @@ def _held(ref: ObjectRef, body: Object, seen: DeletionState) -> BlockedObject:
 
 
 def _by_hand(owners: Mapping[str, str]) -> str:
-    """Who has to act where people set the finalizers: no manager knows of these."""
+    """Return who has to act where people set the finalizers: no manager knows of these."""
     people = sorted({owner for owner in owners.values() if owner.startswith("kubectl")})
     if not people or len(people) < len(set(owners.values())):
         return ""

@@ -80,18 +80,18 @@ class JobReport:
         self._number = number
 
     def check(self, ahead: str = "the next step") -> None:
-        """Raises CancelledError where the job is to stop."""
+        """Raise CancelledError where the job is to stop."""
         if self.cancel.is_set():
             raise CancelledError(f"stopped before: {ahead}")
 
     def step(self, title: str) -> None:
-        """The next step begins. Raises CancelledError where the job is to stop."""
+        """Begin the next step. Raise CancelledError if the job is to stop."""
         self.check(title)
         now = self._jobs.now()
         self._change(lambda job: append_log(enter_step(job, title, now), LogLine(now, title)))
 
     def say(self, words: str, *, done: int = 0, total: int = 0, about: str = "") -> None:
-        """What happens now; a line of the log."""
+        """Set what happens now, and add it to the log."""
         line = LogLine(self._jobs.now(), words, about)
         self._change(
             lambda job: append_log(
@@ -100,16 +100,16 @@ class JobReport:
         )
 
     def wait(self, what: str, actor: Actor = Actor.NOBODY) -> None:
-        """What it waits for, and who has to act."""
+        """Set what the job waits for, and who has to act."""
         line = LogLine(self._jobs.now(), what, f"who acts: {actor.value}" if actor.value else "")
         self._change(lambda job: append_log(replace(job, message="", waits_for=what, actor=actor), line))
 
     def let_go(self, key: str) -> None:
-        """Others may have that now: what waits behind this job for nothing else begins."""
+        """Release one key of a running job; used by reports."""
         self._jobs.let_go(self._number, key)
 
     def progress(self, progress: Progress) -> None:
-        """What a run of the engine says of itself; give it as its `progress`."""
+        """Take the progress of a run of the engine; pass it as the run's `progress`."""
         if progress.waits is not None:
             self.wait(progress.waits_for or progress.message, progress.waits)
             return
@@ -153,7 +153,7 @@ class JobRunner:
             return self._jobs.get(number)
 
     def start(self, work: JobSpec) -> Job:
-        """Runs it now, or when nothing is in its way any more. Raises ReadOnlyError where nothing may be written."""
+        """Run it now, or when nothing is in its way any more. Raises ReadOnlyError where nothing may be written."""
         if self._read_only():
             raise ReadOnlyError(f"read-only: {work.title} is not started")
         with self._lock:
@@ -176,7 +176,7 @@ class JobRunner:
             return self._jobs[number]
 
     def cancel(self, number: int) -> None:
-        """A queued job never begins; of a running one the step in flight is finished, and no further one begins."""
+        """Cancel a job: a queued one never begins, a running one ends after its current step."""
         with self._lock:
             job = self._jobs.get(number)
             if job is None or job.is_over:
@@ -189,14 +189,14 @@ class JobRunner:
             self._tell()
 
     def close(self) -> None:
-        """Stops everything: queued jobs never begin, running ones end at their next step. Nothing is published."""
+        """Stop everything: queued jobs never begin, running ones end at their next step. Nothing is published."""
         with self._lock:
             self._closed = True
             for report in self._reports.values():
                 report.cancel.set()
 
     def wait(self, timeout: float) -> bool:
-        """Whether all jobs came to an end within a time, in seconds."""
+        """Return whether all jobs came to an end within a time, in seconds."""
         with self._lock:
             return self._lock.wait_for(self._is_idle, timeout)
 
@@ -204,14 +204,14 @@ class JobRunner:
         return not any(job.state in (JobState.RUNNING, JobState.STOPPING) for job in self._jobs.values())
 
     def change(self, number: int, change: Callable[[Job], Job]) -> None:
-        """Replaces a job by what is made of it, and publishes; used by reports."""
+        """Replace a job by what is made of it, and publishes; used by reports."""
         with self._lock:
             if not self._jobs[number].is_over:
                 self._jobs[number] = change(self._jobs[number])
                 self._tell()
 
     def let_go(self, number: int, key: str) -> None:
-        """A running job keeps one thing less; used by reports."""
+        """Release one key of a running job; used by reports."""
         with self._lock:
             kept = self._jobs[number].keeps - {_kept(self._works[number], key)}
             self._jobs[number] = replace(self._jobs[number], keeps=kept)
@@ -222,7 +222,7 @@ class JobRunner:
             self._publish(tuple(self._jobs.values()))
 
     def _schedule(self) -> None:
-        """Begins whatever can begin; the others learn whom they wait for."""
+        """Begin whatever can begin; the others learn whom they wait for."""
         for number, job in list(self._jobs.items()):
             if job.state is not JobState.QUEUED or self._closed:
                 continue
@@ -236,7 +236,7 @@ class JobRunner:
         self._lock.notify_all()
 
     def _too_many(self) -> Job | None:
-        """The oldest running job, where there are as many as may run."""
+        """Return the oldest running job, where there are as many as may run."""
         found = [job for job in self._jobs.values() if job.state in (JobState.RUNNING, JobState.STOPPING)]
         return found[0] if len(found) >= self._width else None
 
@@ -254,7 +254,7 @@ class JobRunner:
             self._end(number, outcome)
 
     def _end(self, number: int, outcome: str | KymatuiError) -> None:
-        """What is stopped because the program ends has no last line in the book: the next start offers it again."""
+        """End a job; one that the end of the program stops stays in the journal, and the next start offers it."""
         job = self._jobs[number] = end_job(self._jobs[number], self.now(), outcome)
         purpose = self._works[number].purpose
         stopped = self._closed and job.state is JobState.CANCELLED
@@ -264,5 +264,5 @@ class JobRunner:
 
 
 def _kept(work: JobSpec, key: str) -> str:
-    """What a job keeps, told from the same of another cluster."""
+    """Return what a job keeps, told from the same of another cluster."""
     return f"{key} of {work.place}" if work.place else key

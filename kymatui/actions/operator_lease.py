@@ -19,7 +19,7 @@ _PATIENCE: Final = 2.0
 
 
 def operator_of(cluster: Cluster, cancel: threading.Event | None = None) -> Operator:
-    """The operator now. Raises what keeps the Lease from being read."""
+    """Return the operator now. Raises what keeps the Lease from being read."""
     from kymatui.engine.jobs.identity import is_dead
 
     return read_operator(cluster.get(LEASE, cancel=cancel), time.time(), is_dead)

@@ -44,12 +44,12 @@ class DeletionPlan:
 
     @property
     def is_gone(self) -> bool:
-        """Whether nothing of it is left to delete."""
+        """Return whether nothing of it is left to delete."""
         return self.next_step is NextStep.GONE
 
     @property
     def refusal(self) -> RefusedError | None:
-        """What the request lacks; None where it can be accepted. Follows from the request, so it is never stored."""
+        """Return what the request lacks, None if it can be accepted; computed from the request and never stored."""
         if self.is_gone:
             return None
         try:
@@ -93,18 +93,18 @@ class Uninstall:
 
     @property
     def blocking(self) -> tuple[ObjectRef, ...]:
-        """What has to be gone before lifecycle-manager removes the module."""
+        """Return what has to be gone before lifecycle-manager removes the module."""
         return tuple(one.ref for one in self.seen.theirs) if self.seen is not None else ()
 
     @property
     def saved(self) -> bool:
-        """Whether a backup is written for it."""
+        """Return whether a backup is written for it."""
         seen = self.seen
         return self.request.backup is not None and seen is not None and bool(seen.remaining.instances)
 
     @property
     def refusal(self) -> RefusedError | None:
-        """Why the edit is not made, with the option that allows it; None where it is."""
+        """Return why the edit is not made, with the option that allows it; None where it is."""
         if self.plan is None:
             if self.request.accept_unknown:
                 return None

@@ -49,7 +49,7 @@ class DeletionPort(Protocol):
 
     @property
     def manifests_on(self) -> Cluster:
-        """Where Manifests are: the control plane, for a runtime behind one."""
+        """Return where Manifests are: the control plane, for a runtime behind one."""
         ...
 
     @property

@@ -68,7 +68,7 @@ class RestoreResult:
 
 
 def plan_restore(objects: Sequence[Object], cluster: Cluster) -> tuple[RestoreStep, ...]:
-    """What would become of each, in the order of installation; asks the server without writing anything."""
+    """Return what would become of each, in the order of installation; asks the server without writing anything."""
     from kymatui.engine.cluster.concurrency import run_for_each
     from kymatui.engine.cluster.kind_order import defined_kinds, install_waves, is_definition
 
@@ -179,7 +179,7 @@ def restore(
     cancel: threading.Event | None = None,
     timeout: float = 0.0,
 ) -> RestoreResult:
-    """Creates what the plan displayed as missing, in the order of installation, and leaves what is there as it is.
+    """Create what the plan displayed as missing, in the order of installation, and leaves what is there as it is.
 
     What cannot be created keeps nothing else from it. A kind or a namespace that is not there yet, and an object that
     is still being deleted, is waited for, all in all `timeout` seconds, and `USER_ACTION_SECONDS` where only a person
@@ -216,7 +216,7 @@ def restore(
 
 
 def was_installed_here(objects: Sequence[Object]) -> bool:
-    """Whether kymatui had installed some of it: what comes back from a file is nobody's until it is adopted."""
+    """Return whether kymatui had installed some of it: what comes back from a file is nobody's until it is adopted."""
     from kymatui.engine.inventory.ownership_marks import LABEL_PART_OF
 
     labels = ((body.get("metadata") or {}).get("labels") or {} for body in objects)
@@ -234,13 +234,13 @@ class _Run:
     told: set[ObjectRef] = field(default_factory=set)
 
     def stays(self, ref: ObjectRef) -> bool:
-        """False for what the plan displayed as there. Raises NotFoundError where it was deleted since."""
+        """Return False for what the plan displayed as there. Raises NotFoundError where it was deleted since."""
         if not _is_there(ref, self.cluster):
             raise NotFoundError("deleted after the plan was displayed; restore again to create it", status=404)
         return False
 
     def create(self, ref: ObjectRef, body: Object) -> bool:
-        """Whether it was created; False where it is there to stay."""
+        """Return whether it was created; False where it is there to stay."""
         while True:
             try:
                 self.cluster.create(body)
@@ -261,7 +261,7 @@ class _Run:
         return live is None or bool((live.get("metadata") or {}).get("deletionTimestamp"))
 
     def _patient(self, ref: ObjectRef, error: ClusterError) -> None:
-        """Waits a moment, or raises the error where there is no time left."""
+        """Wait a moment, or raises the error where there is no time left."""
         if time.monotonic() >= (self.yours_until if ref in self.yours else self.deadline):
             raise error
         if ref not in self.told:

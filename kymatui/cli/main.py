@@ -34,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(words: list[str]) -> int:
-    """Never let a traceback reach a terminal by design."""
+    """Run a command; return the exit status. No error reaches the terminal as a traceback."""
     if words[:1] == ["__complete"]:
         from kymatui.cli import shell_completion
 
@@ -74,7 +74,7 @@ def _refuse_writes(command: CommandEntry, args: argparse.Namespace) -> None:
 
 
 def _place(error: KymatuiError, args: argparse.Namespace | None) -> None:
-    """Commands that it advises are about the runtime which this one was about."""
+    """Add the runtime of the command to the commands that an error advises."""
     runtime = getattr(args, "remote", None)
     if isinstance(runtime, str) and runtime.strip("*"):  # and not the whole fleet
         from kymatui.cli.session_arguments import with_remote_option
@@ -93,7 +93,7 @@ def _report(error: KymatuiError) -> None:
 
 
 def _answer(error: KymatuiError, form: str) -> None:
-    """Whoever asked for a document gets one, also where it came to none: `{"outcome", "error"}`."""
+    """Print the document of a command that failed before it had one: `{"outcome", "error"}`."""
     if form not in ("json", "yaml") or ANSWER.given:
         return
     kind = type(error).__name__.removesuffix("Error").lower()
@@ -109,7 +109,6 @@ _OUTCOMES = {2: "refused", 3: "unfinished", 4: "refused", 130: "cancelled"}
 
 
 def _abandon(stream: TextIO) -> None:
-    """The reader of what we say (head, less) went away: it is pointed elsewhere, so that the end of the process, which
-    writes what is left, does not complain and has the status that it should."""
+    """Point a stream whose reader (head, less) is gone to /dev/null, so that its flush at the end does not fail."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -104,7 +104,7 @@ class _Parser(argparse.ArgumentParser):
         return f"run `{self.prog} --help`"
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """Raises UnknownNameError for a value that is not among the choices."""
+        """Raise UnknownNameError for a value that is not among the choices."""
         if action.choices is None or value in action.choices:
             return
         if not action.option_strings:
@@ -165,7 +165,7 @@ class _TopParser(_Parser):
         return formatter.format_help()
 
     def refuse_unknown(self, words: Sequence[str]) -> NoReturn:
-        """As of any command; an option that only commands have is named with those commands."""
+        """Refuse an unknown option as any command does; an option of other commands is named with these."""
         option = next((word.partition("=")[0] for word in words if word.startswith("-")), "")
         if option and not _near_options(option, self._listed_options()):
             owners = _option_owners()
@@ -270,7 +270,7 @@ def build_parser(words: Sequence[str]) -> _TopParser:
 
 
 def _possible(words: Sequence[str]) -> Sequence[CommandEntry]:
-    """The commands that need to be known: the one that comes first, or none where nothing but options is there."""
+    """Return the commands to parse: the named one, or none if there are only options."""
     first = by_name(words[0]) if words else None
     if first is not None:
         return (first,)
@@ -281,7 +281,7 @@ def _possible(words: Sequence[str]) -> Sequence[CommandEntry]:
 
 
 def add_cluster_options(parser: argparse.ArgumentParser, *, default: str | None) -> None:
-    """Which cluster, which namespace, whether writing is allowed at all, and colours; before or behind the command.
+    """Add cluster, namespace, read-only mode and colours; they may come before or after the command.
 
     Behind the name `default` is `argparse.SUPPRESS`, so that an absent option there does not undo one before it.
     """

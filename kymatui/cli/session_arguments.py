@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def session_options_of(
     args: argparse.Namespace, environment: Mapping[str, str] | None = None
 ) -> tuple[SessionOptions, Settings]:
-    """Which cluster, and whether it may be written to: the command line, then the environment, then the file.
+    """Return which cluster, and whether it may be written to: the command line, then the environment, then the file.
 
     What forbids writing in any of them holds.
     """
@@ -43,7 +43,7 @@ def session_options_of(
 
 
 def _access(args: argparse.Namespace) -> AccessOverrides:
-    """Who sends the requests, and for how long. Raise UsageError for a group or UID without a user."""
+    """Return who sends the requests, and for how long. Raise UsageError for a group or UID without a user."""
     from kymatui.adapters.sessions.cluster.session_options import AccessOverrides
 
     user, groups, uid = (getattr(args, name, None) for name in ("as_user", "as_group", "as_uid"))
@@ -54,7 +54,7 @@ def _access(args: argparse.Namespace) -> AccessOverrides:
 
 
 def open_configured_session(options: SessionOptions, settings: Settings, *, once: bool = False) -> CatalogSession:
-    """Opens the session; a context that the configuration makes read-only is opened so before anything is sent.
+    """Open the session; a context that the configuration makes read-only is opened so before anything is sent.
 
     `once` says that nobody waits for a change of what is listed.
     """
@@ -88,7 +88,7 @@ def _forbidding(args: argparse.Namespace) -> str:
 
 
 def _written_to(args: argparse.Namespace, options: SessionOptions) -> tuple[SessionOptions, ...]:
-    """The clusters that a command line writes to."""
+    """Return the clusters that a command line writes to."""
     if args.command.name == "bundle" and not getattr(args, "current_context", False):  # registries are in no context
         return ()
     if getattr(args, "read_kubeconfig", None):  # of a sandbox
@@ -106,7 +106,7 @@ _VARIABLE = "KYMATUI_READ_ONLY"
 
 
 def add_remote_options(parser: argparse.ArgumentParser, *, remote: str = "", default: object = None) -> None:
-    """The control plane, and the second cluster by hand; with `remote`, its help, also `--remote RUNTIME`."""
+    """Add the control plane and a second cluster by hand; with `remote`, its help, also `--remote RUNTIME`."""
     group = parser.add_argument_group("control plane and runtime")
     if remote:
         group.add_argument("--remote", metavar="RUNTIME", default=default, help=remote)
@@ -131,14 +131,14 @@ _ABOUT_RUNTIMES = re.compile(
 
 
 def with_remote_option(text: str, runtime: str) -> str:
-    """A text in which the commands that can be about a runtime are about this one."""
+    """Return a text in which the commands that can be about a runtime are about this one."""
     return _ABOUT_RUNTIMES.sub(lambda found: f"`{found[1]} --remote {runtime}`", text)
 
 
 def remote_options_of(
     args: argparse.Namespace, runtime: str = "", *, read_only: bool = False
 ) -> tuple[RemoteOptions, Settings]:
-    """The control plane and perhaps one runtime. What forbids writing to either of the two forbids it for both."""
+    """Return the control plane and perhaps one runtime; read-only for one of them is read-only for both."""
     from kymatui.adapters.sessions.cluster.cluster_access import context_name
     from kymatui.adapters.sessions.cluster.session_options import RemoteOptions, SessionOptions
 
@@ -162,7 +162,7 @@ def remote_options_of(
 
 
 def is_remote(args: argparse.Namespace) -> bool:
-    """Whether a command is about a runtime of a control plane."""
+    """Return whether a command is about a runtime of a control plane."""
     return any(getattr(args, name, None) for name in ("remote", "skr_kubeconfig", "skr_context"))
 
 
@@ -174,7 +174,7 @@ def open_configured_pair(
     elsewhere: bool = False,
     once: bool = False,
 ) -> PairSession:
-    """The session with both sides of the runtime that the words name; it gives up on the runtime after ten seconds.
+    """Open the session with both sides of the chosen runtime; it gives the runtime up after ten seconds.
 
     `elsewhere` says that --namespace is one of the runtime, and not that of the control plane's Kymas; `once`, that
     nobody waits for a change of what is listed.

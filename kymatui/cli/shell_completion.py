@@ -48,7 +48,7 @@ class Typed:
 
 
 def main(words: Sequence[str]) -> int:
-    """Prints what can stand there, one a line, within a second."""
+    """Print what can stand there, one a line, within a second."""
     return complete(lambda: _answer(words))
 
 
@@ -96,7 +96,7 @@ def candidates(before: Sequence[str], last: str) -> list[str]:
 
 
 def _kept() -> Iterable[str]:
-    """The modules that a backup is there of; what begins as none of them is a file."""
+    """Return the modules that a backup is there of; what begins as none of them is a file."""
     from kymatui.adapters.files.backups import list_backups
 
     return sorted({one.module for one in list_backups()})
@@ -113,7 +113,7 @@ def _begin(words: Iterable[str], last: str) -> list[str]:
 
 
 def walk(words: Sequence[str]) -> Typed:
-    """Goes through the words as argparse would, loading no command but the one that stands there."""
+    """Go through the words as argparse would, loading no command but the one that stands there."""
     typed = Typed(build_parser(["--help"]))
     for word in words:
         if typed.pending is not None:
@@ -216,7 +216,7 @@ def _channels(typed: Typed) -> Iterable[str]:
 
 
 def _modules(typed: Typed) -> Iterable[str]:
-    """Those that were not said yet."""
+    """Return those that were not said yet."""
     if typed.command[0] in _NO_MODULES:
         return ()
     return [name for name in _names(typed).modules if name not in typed.positionals]
@@ -237,7 +237,7 @@ def _every_rule(_: Typed) -> Iterable[str]:
 
 
 def _settings(typed: Typed) -> Iterable[str]:
-    """Options for `config show`, files for `config validate`."""
+    """Return options for `config show`, files for `config validate`."""
     what = typed.positionals[:1]
     return [option.name for option in OPTIONS] if what == ["show"] else (FILES,) if what == ["validate"] else ()
 
@@ -281,7 +281,7 @@ def _names(typed: Typed) -> CompletionNames:
 
 
 def _options(typed: Typed, *, remote: bool = False) -> SessionOptions:
-    """The cluster that the words name; with `remote` the control plane."""
+    """Return the cluster that the words name; with `remote` the control plane."""
     from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 
     said = typed.options
@@ -295,7 +295,7 @@ def _options(typed: Typed, *, remote: bool = False) -> SessionOptions:
 
 
 def bash_candidates(line: str, breaks: str) -> list[str]:
-    """What readline puts in the place of the last word, quoted for the kind of quotes that are open there."""
+    """Return what readline puts in the place of the last word, quoted for the kind of quotes that are open there."""
     words, last = split_line(line)
     found = candidates(words[1:], last.text)
     if found == [FILES]:
@@ -317,7 +317,7 @@ class TypedWord:
         self.is_quoted.append(is_quoted)
 
     def kept(self, breaks: str) -> int:
-        """How many characters stand before what readline replaces: up to its last break that is not quoted."""
+        """Return how many characters stand before what readline replaces: up to its last break that is not quoted."""
         if self.quote:
             return len(self.is_quoted) - next(
                 (back for back, is_quoted in enumerate(reversed(self.is_quoted)) if not is_quoted), len(self.is_quoted)
@@ -327,7 +327,7 @@ class TypedWord:
 
 
 def split_line(line: str) -> tuple[list[str], TypedWord]:
-    """The words of bash before the cursor, and the one that it stands in; of several commands the last one's."""
+    """Return the words of bash before the cursor, and the one that it stands in; of several commands the last one's."""
     words: list[str] = []
     now, begun, at = TypedWord(), False, 0
     while at < len(line):
@@ -362,7 +362,7 @@ _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
 
 
 def quoted(text: str, quote: str = "") -> str:
-    """A text as bash reads it: within the quotes that are open, or with a backslash before what means something."""
+    """Quote a text for bash: within open quotes, or with a backslash before special characters."""
     if quote == "'":
         return text.replace("'", "'\\''")
     if quote == '"':

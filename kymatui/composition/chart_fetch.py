@@ -25,7 +25,7 @@ def fetch_chart(
     everywhere: bool = False,
     provenance: bool = False,
 ) -> FetchedChart:
-    """A packed chart by URL, by name in a repository, or by `oci://` reference; for how to get in see `Access`.
+    """Return a packed chart by URL, by name in a repository, or by `oci://` reference; for how to get in see `Access`.
 
     Raises RegistryError where it cannot be fetched, HelmError where what is there is no chart of that version.
     """

@@ -14,7 +14,7 @@ _PATIENCE: Final = 0.8
 
 
 def find_names(options: SessionOptions) -> CompletionNames:
-    """Names for a command line: those that are kept, or else of a cluster that answers within a second.
+    """Return names for a command line: those that are kept, or else of a cluster that answers within a second.
 
     Raises KymatuiError where there is no usable kubeconfig.
     """
@@ -38,7 +38,7 @@ def _asked(options: SessionOptions) -> CompletionNames | None:
 
 
 def find_runtime_names(options: SessionOptions) -> tuple[str, ...]:
-    """The runtimes of a control plane: those that are kept, or else of one that answers within a second.
+    """Return the runtimes of a control plane: those that are kept, or else of one that answers within a second.
 
     Raises KymatuiError where there is no usable kubeconfig, and what listing the Kymas raises.
     """
@@ -58,7 +58,7 @@ def find_runtime_names(options: SessionOptions) -> tuple[str, ...]:
 
 
 def find_module_names(options: SessionOptions, runtime: str) -> CompletionNames:
-    """Names for a command about a runtime: its own where they are kept, else those of its control plane."""
+    """Return names for a command about a runtime: its own where they are kept, else those of its control plane."""
     from kymatui.adapters.kube.auth.kubeconfig import read_kubeconfig
 
     config = read_kubeconfig(options.kubeconfig)

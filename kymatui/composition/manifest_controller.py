@@ -36,7 +36,7 @@ class FetchOptions:
 
 
 def open_fetcher(options: FetchOptions | None = None) -> BlobFetcher:
-    """What sources are fetched with; layers and charts are kept in the platform's place for caches."""
+    """Return what sources are fetched with; layers and charts are kept in the platform's place for caches."""
     from kymatui.adapters.content.blob_fetcher import BlobFetcher
     from kymatui.adapters.content.chart_fetcher import ChartAccess
 
@@ -77,7 +77,7 @@ def manifest_controller_context(
     guards: RuntimeGuards | None = None,
     locked: bool = False,
 ) -> ReconcileContext:
-    """All that the Manifest controller works with, from the words of a command line. Nothing is sent before it runs.
+    """Build the Manifest controller's context from options; nothing is sent before it runs.
 
     `locked` is for one of several replicas that share the control plane.
     """

@@ -47,7 +47,7 @@ def serve_sandbox(
     settled: bool = False,
     fleet: int | None = None,
 ) -> int:
-    """Serves until interrupted; returns the exit status."""
+    """Serve until interrupted; returns the exit status."""
     from kymatui.sandbox.sandbox_server import SandboxOptions, serve
 
     return serve(SandboxOptions(kubeconfig, clusters, port, viewer_token, empty, load, settled, fleet, overseen=True))
@@ -62,7 +62,7 @@ def start_sandbox(
     settled: bool = False,
     fleet: int | None = None,
 ) -> RunningSandbox:
-    """A sandbox in a process of its own; see `kymatui.sandbox.sandbox_process.start_sandbox`."""
+    """Return a sandbox in a process of its own; see `kymatui.sandbox.sandbox_process.start_sandbox`."""
     from kymatui.sandbox import sandbox_process
 
     return sandbox_process.start_sandbox(
@@ -71,7 +71,7 @@ def start_sandbox(
 
 
 def send_sandbox_fault(kubeconfig: Path, context: str, word: str, given: Mapping[str, Any]) -> str:
-    """Carries out one word of `FAULTS` on a running sandbox; returns its answer as JSON text."""
+    """Carry out one word of `FAULTS` on a running sandbox; returns its answer as JSON text."""
     from kymatui.sandbox.fault_client import FaultClient
 
     return json.dumps(FaultClient.for_kubeconfig(kubeconfig, context).send(word, given), indent=2)

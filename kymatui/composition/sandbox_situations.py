@@ -36,7 +36,7 @@ class _Sandbox:
         return self.control is self.runtime
 
     def manifest(self, module: str) -> Mapping[str, Any]:
-        """The Manifest of a module of the sample world. Raises RefusedError where it has none."""
+        """Return the Manifest of a module of the sample world. Raises RefusedError where it has none."""
         owner = "default" if self.is_one else "skr"
         wanted = {f"{_OPERATOR}/module-name": module, f"{_OPERATOR}/kyma-name": owner}
         for body in self.control.list(_MANIFEST):
@@ -93,7 +93,7 @@ def _still_releasing(sandbox: _Sandbox) -> str:
 
 
 def _not_applied(sandbox: _Sandbox) -> str:
-    """The status has a version that the workload has not."""
+    """Give the status a version that the workload does not have."""
     ref = ObjectRef(_DEPLOYMENT, "kyma-system", "btp-manager-controller-manager")
     body = sandbox.runtime.get(ref)
     if body is None:
@@ -105,7 +105,7 @@ def _not_applied(sandbox: _Sandbox) -> str:
 
 
 def _taken_over(sandbox: _Sandbox) -> str:
-    """A template of a user with the name of a synced one."""
+    """Create a template of a user with the name of a synced one."""
     if sandbox.is_one:
         raise RefusedError(
             "a sandbox with one cluster has no synced templates", hint="start the sandbox with --clusters kcp,skr"
@@ -133,7 +133,7 @@ def _taken_over(sandbox: _Sandbox) -> str:
 
 
 def _kyma_deleted(sandbox: _Sandbox) -> str:
-    """The runtime's Kyma is being deleted, held so that it can be looked at."""
+    """Delete the runtime's Kyma and hold it, so that the deletion can be watched."""
     if sandbox.is_one:
         raise RefusedError(
             "a sandbox with one cluster has no Kyma in a runtime", hint="start the sandbox with --clusters kcp,skr"

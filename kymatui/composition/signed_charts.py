@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def signed_chart(source: ModuleSource, signers: SignatureOptions, fetch: FetchOptions) -> LoadedChart:
-    """A chart whose provenance holds. Raises SignatureError before anything of it is read."""
+    """Return a chart whose provenance holds. Raises SignatureError before anything of it is read."""
     from kymatui.engine.sources import chart_source
     from kymatui.helm.charts.provenance import verify
     from kymatui.ocm import SignatureError

@@ -83,7 +83,7 @@ def verify_bundle(content: bytes, digest: str, key: PublicKey) -> None:
 
 
 def _check_statement(statement: dict[str, Any], digest: str) -> None:
-    """An attestation by the same key (a scan, a provenance) does not approve the image."""
+    """Refuse another statement: an attestation by the same key (a scan, a provenance) does not approve the image."""
     if statement.get("_type") not in _STATEMENTS or statement.get("predicateType") != SIGN_PREDICATE:
         raise SignatureError(f"the statement is not a signature: {statement.get('predicateType')!r}")
     algorithm, _, value = digest.partition(":")

@@ -26,14 +26,14 @@ class HandoverResult:
 
 
 def find_handover(cluster: Cluster, module: str) -> Inventory | None:
-    """What is installed of a module directly, by kymatui or as a Helm release; None where that is nothing."""
+    """Return what is installed of a module directly, by kymatui or as a Helm release; None where that is nothing."""
     from kymatui.actions.modules.module_sources import find_installed
 
     return find_installed(cluster, module)
 
 
 def handover_notice(known: Inventory) -> str:
-    """What becomes of it, for whoever is asked."""
+    """Return the effect, for the confirmation."""
     count = format_count(len(known.items), "object")
     words = f"{count} installed by kymatui: owner kymatui → lifecycle-manager, nothing is deleted"
     if not known.chart:
@@ -45,7 +45,7 @@ def handover_notice(known: Inventory) -> str:
 
 
 def handover_summary(known: Inventory, ended: HandoverResult) -> str:
-    """What became of it."""
+    """Return what became of it."""
     words = f"{format_count(len(ended.taken), 'object')}: owner kymatui → lifecycle-manager"
     if ended.left:
         kept = ", so its Helm release stays" if known.chart else ""
@@ -54,7 +54,7 @@ def handover_summary(known: Inventory, ended: HandoverResult) -> str:
 
 
 def planned_handover(cluster: Cluster, toggle: ModuleEdit) -> str:
-    """What becomes of what kymatui installed when the edit is made; "" where it installed nothing."""
+    """Return what becomes of what kymatui installed when the edit is made; "" where it installed nothing."""
     try:
         known = find_handover(cluster, toggle.module)
     except ForbiddenError as error:
@@ -63,7 +63,7 @@ def planned_handover(cluster: Cluster, toggle: ModuleEdit) -> str:
 
 
 def complete_handover(cluster: Cluster, toggle: ModuleEdit) -> str:
-    """What kymatui installed belongs to lifecycle-manager once that has applied it; "" where it installed nothing."""
+    """Release what kymatui installed once lifecycle-manager has applied it; return a message, "" for nothing."""
     try:
         known = find_handover(cluster, toggle.module)
     except ForbiddenError:  # the plan said that it is not known
@@ -72,7 +72,7 @@ def complete_handover(cluster: Cluster, toggle: ModuleEdit) -> str:
 
 
 def hand_over(cluster: Cluster, known: Inventory) -> HandoverResult:
-    """To be called when lifecycle-manager has applied the module; called again, it goes on where it was left.
+    """Hand a module over after lifecycle-manager has applied it; a second call continues an interrupted one.
 
     A Helm release is kept while anything of it is left: it says what that is. Then its Secrets go, all revisions.
     """

@@ -38,17 +38,17 @@ class InstallLeg:
 
     @property
     def is_refused(self) -> bool:
-        """Whether it cannot be carried out."""
+        """Return whether it cannot be carried out."""
         return self.plan is None or bool(self.plan.blockers)
 
     @property
     def is_same(self) -> bool:
-        """Whether everything is as it should be already."""
+        """Return whether everything is as it should be already."""
         return self.plan is not None and self.plan.changes_nothing
 
     @property
     def is_pending(self) -> bool:
-        """Whether there is something to carry out."""
+        """Return whether there is something to carry out."""
         return not (self.is_refused or self.is_same)
 
 

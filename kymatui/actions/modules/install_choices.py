@@ -49,7 +49,7 @@ class InstallStatus:
 
     @property
     def known_chart(self) -> bool:
-        """Whether what is installed is a Helm release."""
+        """Return whether what is installed is a Helm release."""
         return self.known is not None and self.known.chart
 
 
@@ -62,7 +62,7 @@ class InstallSelection:
     nothing: str = ""
 
     def require(self) -> None:
-        """Raises RefusedError where nothing can be done; `nothing` says what there might have been."""
+        """Raise RefusedError where nothing can be done; `nothing` says what there might have been."""
         if not self.wanted:
             said = [self.nothing] if self.nothing else []
             words = "; ".join([*said, *self.left_out])
@@ -86,7 +86,7 @@ class InstallAction:
         self._port = port
 
     def standing(self, module: str, namespace: str = "") -> InstallStatus:
-        """Asks the server only for what is installed."""
+        """Ask the server only for what is installed."""
         snapshot = self._port.snapshot()
         seen = build_catalog(snapshot, time.time())
         row = seen.row(module)
@@ -99,7 +99,7 @@ class InstallAction:
         return InstallStatus(module, never, "; ".join(careful) if not never else "", known, versions)
 
     def installations(self, modules: Sequence[str]) -> InstallSelection:
-        """The newest version of each, of those that are not installed."""
+        """Return the newest version of each, of those that are not installed."""
 
         def choice(module: str) -> InstallRequest:
             standing = self._open(module)
@@ -113,11 +113,11 @@ class InstallAction:
         return _choices(modules, choice)
 
     def adoptions(self, modules: Sequence[str]) -> InstallSelection:
-        """Those of the modules that can be taken over."""
+        """Return those of the modules that can be taken over."""
         return _choices(modules, self.adoption)
 
     def upgrades(self, modules: Sequence[str]) -> InstallSelection:
-        """The newest versions of those that are outdated: of the catalog, or of where a chart came from."""
+        """Return the newest versions of those that are outdated: of the catalog, or of where a chart came from."""
 
         def choice(module: str) -> InstallRequest:
             standing = self._open(module)
@@ -139,7 +139,7 @@ class InstallAction:
         return _choices(modules, choice)
 
     def _adopting_upgrade(self, module: str, standing: InstallStatus) -> InstallRequest:
-        """The newest version of what kymatui did not install. Raises RefusedError where it may not be adopted."""
+        """Return the newest version of a module of others. Raise RefusedError if it cannot be adopted."""
         snapshot = self._port.snapshot()
         row = adoptable_row(build_catalog(snapshot, time.time()).row(module), module)
         if standing.advanced:
@@ -150,7 +150,7 @@ class InstallAction:
         return InstallRequest(module, ModuleSource(version=version), adoption=Adoption.UPGRADE)
 
     def all_upgrades(self) -> InstallSelection:
-        """The same of everything that kymatui has installed, whether the catalog knows of it or not."""
+        """Return the same of everything that kymatui has installed, whether the catalog knows of it or not."""
         found = survey_upgrades(self._port.cluster, self._port.snapshot(), self._port.blobs, self._port.artifacts)
         ways = {(one.name, one.known.namespace if one.known is not None else ""): one for one in found.outdated}
 
@@ -183,7 +183,7 @@ class InstallAction:
         return InstallRequest(known.name, source, known.namespace)
 
     def _chart_upgrade(self, known: Inventory) -> InstallRequest:
-        """Raises RefusedError where nobody can be asked; without a version where there is no newer one."""
+        """Raise RefusedError where nobody can be asked; without a version where there is no newer one."""
         from kymatui.engine.inventory.inventory import InventoryState
 
         source = newest_source(known, self._port.blobs, self._port.artifacts)
@@ -191,7 +191,7 @@ class InstallAction:
         return InstallRequest(known.name, replace(source, version="" if is_newest else source.version), known.namespace)
 
     def adoption(self, module: str) -> InstallRequest:
-        """The installation of the very version that is there. Raises RefusedError where it is not to be had."""
+        """Return the installation of the very version that is there. Raises RefusedError where it is not to be had."""
         row = adoptable_row(build_catalog(self._port.snapshot(), time.time()).row(module), module)
         known = find_installed(self._port.cluster, module)
         if known is not None and known.finished:
@@ -205,7 +205,7 @@ class InstallAction:
         return InstallRequest(module, ModuleSource(version=row.installed), adoption=Adoption.AS_IS)
 
     def form(self, wanted: InstallRequest) -> tuple[tuple[FormField, ...], Object]:
-        """The fields that a person may fill in, and the document as the source has it; ({}) where there is none."""
+        """Return the fields of the form, and the document as its source has it; {} without one."""
         from kymatui.engine.sources import chart_source
         from kymatui.helm.charts.values import merge_maps
 
@@ -222,7 +222,7 @@ class InstallAction:
         return form_fields(_spec_schema(bundle, bundle.resource), ("spec",)), bundle.resource
 
     def plans(self, choices: InstallSelection) -> PlannedInstalls:
-        """Of one module, whatever speaks against it is raised; of several, what cannot be planned is left out.
+        """Plan modules. For a single one raise what is against it; of several leave out what cannot be planned.
 
         Raises RefusedError where nothing to do.
         """
@@ -246,11 +246,11 @@ class InstallAction:
         return PlannedInstalls(left.wanted, plans, standings, left.left_out)
 
     def plan(self, wanted: InstallRequest) -> Plan:
-        """Raises as `plan_install`; what only a person may allow, the plan asks for when it is shown."""
+        """Raise as `plan_install`; what only a person may allow, the plan asks for when it is shown."""
         return plan_install(self._port, replace(wanted, direct=True, allow_downgrade=True))
 
     def carry_out(self, plan: Plan, cancel: Event, progress: Callable[[Progress], None]) -> str:
-        """The job. Raises what keeps it from its end."""
+        """Carry the plan out; return what was done. Raise the error that stopped it."""
         ended = run_install(self._port, InstallLeg(plan.bundle.name, plan=plan), InstallControls(cancel, progress))
         if ended.error is not None:
             raise ended.error
@@ -259,14 +259,14 @@ class InstallAction:
 
 
 def _cut_off_adoption(known: Inventory) -> InstallRequest:
-    """The same to its end, in the version that it had begun with."""
+    """Return the request that continues an adoption, in the version that it began with."""
     return InstallRequest(known.name, ModuleSource(version=known.version), adoption=Adoption.UPGRADE)
 
 
 def _choices(
     keys: Iterable[Key], choice: Callable[[Key], InstallRequest], name: Callable[[Key], str] = str
 ) -> InstallSelection:
-    """What can be chosen, and of the rest why not."""
+    """Return what can be chosen, and of the rest why not."""
     wanted, left_out = [], []
     for key in keys:
         try:
@@ -278,12 +278,12 @@ def _choices(
 
 
 def is_lower(standing: InstallStatus, version: str) -> bool:
-    """Whether a lower version would be installed over what is there."""
+    """Return whether a lower version would be installed over what is there."""
     return standing.known is not None and is_lower_version(standing.known.version, version)
 
 
 def newest_version(standing: InstallStatus) -> str:
-    """The version that an upgrade leads to, "" where what is installed is the newest, and whole."""
+    """Return the version that an upgrade leads to, "" where what is installed is the newest, and whole."""
     from kymatui.engine.inventory.inventory import InventoryState
 
     is_whole = standing.known is not None and standing.known.state is not InventoryState.PENDING
@@ -297,7 +297,7 @@ def newest_version(standing: InstallStatus) -> str:
 
 
 def _spec_schema(bundle: Bundle, resource: Object) -> Object:
-    """The schema of `spec` as the definition that comes with the bundle has it; {} where none does."""
+    """Return the schema of `spec` as the definition that comes with the bundle has it; {} where none does."""
     from kymatui.domain.kubernetes.object_meta import read_ref
 
     gvk = read_ref(resource).kind
@@ -314,7 +314,7 @@ def _spec_schema(bundle: Bundle, resource: Object) -> Object:
 
 
 def _chart_schema(text: bytes | None) -> Object:
-    """A schema that cannot be read makes no form; Helm says what is wrong with it when the chart is rendered."""
+    """Return the fields of a schema; none of one that cannot be read, which Helm reports when it renders the chart."""
     import json
 
     try:

@@ -94,7 +94,7 @@ class InstallPort(Protocol):
 
     @property
     def insecure(self) -> tuple[str, ...]:
-        """Registries that may go without TLS."""
+        """Return registries that may go without TLS."""
         ...
 
     @property
@@ -112,18 +112,18 @@ class InstallPort(Protocol):
     def snapshot(self) -> Snapshot: ...
 
     def signed_chart(self, source: ModuleSource, signers: SignatureOptions) -> LoadedChart:
-        """A chart whose provenance holds. Raises SignatureError before anything of it is read."""
+        """Return a chart whose provenance holds. Raises SignatureError before anything of it is read."""
         ...
 
     def begin(
         self, plan: Plan, cancel: Event, progress: Callable[[Progress], None], limits: RunLimits | None
     ) -> AbstractContextManager[Run]:
-        """The run of a plan: with its journal, and with the backup of what it deletes."""
+        """Return the run of a plan: with its journal, and with the backup of what it deletes."""
         ...
 
 
 def plan_install(port: InstallPort, request: InstallRequest) -> Plan:
-    """Raises RefusedError where something speaks against it, and what `install_intent` raises."""
+    """Raise RefusedError where something speaks against it, and what `install_intent` raises."""
     intent = install_intent(port, request)
     known = planner.read_previous_inventory(port.cluster, SystemClock(), intent.bundle)
     owned = known is not None and not known.adopting  # a cut-off adoption is one until it comes to its end
@@ -150,7 +150,7 @@ def _adopting(port: InstallPort, request: InstallRequest, intent: Intent) -> Int
 
 
 def install_intent(port: InstallPort, request: InstallRequest) -> Intent:
-    """What is wanted, fetched; raises RefusedError, ConfigurationError, RegistryError, HelmError, SignatureError."""
+    """Fetch the source. Raise RefusedError, ConfigurationError, RegistryError, HelmError, SignatureError."""
     require_unmanaged(port, request.module, direct=request.direct)
     as_is = request.adoption is Adoption.AS_IS
     bundle, associated = _bundle(port, _present(port, request) if as_is else request)
@@ -179,7 +179,7 @@ def require_unmanaged(port: InstallPort, module: str, *, direct: bool) -> None:
 
 
 def _present(port: InstallPort, request: InstallRequest) -> InstallRequest:
-    """The same of the very version that is there. Raises RefusedError where nothing is, or somebody has it."""
+    """Return the same of the very version that is there. Raises RefusedError where nothing is, or somebody has it."""
     source, seen = request.source, read_catalog(port)
     if seen.row(request.module) is None and source.is_catalog:
         raise unknown_module(seen, request.module)
@@ -244,7 +244,7 @@ def _with_document(bundle: Bundle, request: InstallRequest) -> Bundle:
 
 
 def read_catalog(port: InstallPort) -> Catalog:
-    """The catalog as it is now."""
+    """Return the catalog as it is now."""
     return build_catalog(port.snapshot(), time.time(), memory=port.memory)
 
 

@@ -64,7 +64,7 @@ class ManifestProposal:
         return all(line.startswith(" ") for line in self.diff)
 
     def refusal(self, *, force: bool, allow_downgrade: bool) -> RefusedError | None:
-        """What keeps it from being written; None where nothing does."""
+        """Return what keeps it from being written; None where nothing does."""
         if self.changes_nothing:
             return None
         if not self.allowed:
@@ -90,7 +90,7 @@ class ManifestLeg:
 
     @property
     def is_same(self) -> bool:
-        """Whether its Manifest says so already."""
+        """Return whether its Manifest says so already."""
         return self.proposal is not None and self.proposal.changes_nothing
 
 
@@ -170,7 +170,7 @@ class ManifestAction:
         return tuple(now)
 
     def refusals(self, module: str) -> Iterator[str]:
-        """Why a module cannot be installed by a Manifest; asks the server for what kymatui has installed of it."""
+        """Yield why a Manifest cannot install a module; asks the server what kymatui has installed of it."""
         snapshot = self._session.snapshot()
         manager = detect_management(snapshot)
         if manager.keeper is ClusterManager.LIFECYCLE_MANAGER:
@@ -195,23 +195,23 @@ class ManifestAction:
             yield "it is installed without a Manifest; upgrade it with the tool that installed it"
 
     def versions(self, module: str) -> tuple[str, ...]:
-        """Those whose templates say where their layers are, the newest first."""
+        """Return those whose templates say where their layers are, the newest first."""
         offers = index_cluster(self._session.snapshot()).shelf.offers(module)
         found = dict.fromkeys(one.version for one in offers if one.version and _layer(one) is not None)
         return tuple(sorted(found, key=version_order, reverse=True))
 
     def newest(self, module: str) -> str:
-        """The newest stable version, or pre-release where there is no other; "" where there is none."""
+        """Return the newest stable version, or pre-release where there is no other; "" where there is none."""
         versions = self.versions(module)
         return next((one for one in versions if "-" not in one), next(iter(versions), ""))
 
     def installed(self, module: str) -> str:
-        """The version of its Manifest, "" where there is none."""
+        """Return the version of its Manifest, "" where there is none."""
         live = index_cluster(self._session.snapshot()).manifests.get(module)
         return live.version if live is not None else ""
 
     def propose(self, module: str, version: str) -> ManifestProposal:
-        """Raises RefusedError."""
+        """Raise RefusedError."""
         refused = list(self.refusals(module))
         if refused:
             raise RefusedError(f"{module}: {'; '.join(refused)}", hint="no changes made")
@@ -243,7 +243,7 @@ class ManifestAction:
         )
 
     def propose_newest(self, modules: Sequence[str]) -> tuple[list[ManifestProposal], list[str]]:
-        """The newest stable version of each, where that changes something; and of the rest why not."""
+        """Return the newest stable version of each, where that changes something; and of the rest why not."""
         made, left_out = [], []
         for module in modules:
             try:
@@ -273,7 +273,7 @@ class ManifestAction:
         return ()
 
     def _write(self, proposal: ManifestProposal) -> tuple[str, int]:
-        """Writes it, only where it is as it was seen; the uid and the generation that it has then."""
+        """Write it, only where it is as it was seen; the uid and the generation that it has then."""
         if proposal.live is None and self.cluster.get(proposal.ref) is not None:
             raise OutdatedError(f"another client has created {proposal.ref} meanwhile", hint="no changes made")
         try:
@@ -289,7 +289,7 @@ class ManifestAction:
     def _follow(
         self, proposal: ManifestProposal, written: tuple[str, int], controls: ManifestControls, deadline: float
     ) -> str:
-        """Until the operator is done with it.
+        """Follow the Manifest until the operator is done with it.
 
         Raises PartlyDoneError where somebody else interferes or the time is over, CancelledError.
         """
@@ -313,7 +313,7 @@ class ManifestAction:
             controls.changed.wait(_LOOK)
 
     def _live(self, proposal: ManifestProposal, uid: str) -> Manifest | None:
-        """As the watch has it; what that does not know (yet, or any more) the server is asked for."""
+        """Return the Manifest of the watch, else ask the server for it."""
         seen = index_cluster(self._session.snapshot()).manifests.get(proposal.module)
         if seen is not None and seen.meta.uid == uid:
             return seen
@@ -322,7 +322,7 @@ class ManifestAction:
 
 
 def _layer(template: ModuleTemplate) -> ManifestLayer | None:
-    """Where the descriptor says that the module's objects lie; None where it does not, or cannot be read."""
+    """Return where the descriptor says that the module's objects lie; None where it does not, or cannot be read."""
     from kymatui.engine.sources.component_layers import manifest_layer
     from kymatui.ocm import DescriptorError, module_layers, read_descriptor
 

@@ -48,7 +48,7 @@ class ModuleSource:
 
     @property
     def is_catalog(self) -> bool:
-        """Whether the catalog says what is installed."""
+        """Return whether the catalog says what is installed."""
         return not self._named
 
     @property
@@ -62,7 +62,7 @@ class ModuleSource:
 
     @property
     def has_values(self) -> bool:
-        """Whether values of a chart are given."""
+        """Return whether values of a chart are given."""
         return bool(self.value_files or self.set or self.set_string or self.set_json)
 
 
@@ -76,7 +76,7 @@ def load_bundle(
     chart: LoadedChart | None = None,
     values: dict[str, Any] | None = None,
 ) -> Bundle:
-    """What a named source consists of; `chart` where it was loaded already, `values` are all that it shall have.
+    """Return what a named source consists of; `chart` where it was loaded already, `values` are all that it shall have.
 
     Raises ConfigurationError, RegistryError and HelmError.
     """
@@ -136,7 +136,7 @@ def _chart(
 
 
 def release_values(cluster: Cluster, known: Inventory | None) -> dict[str, Any]:
-    """The values that a chart's release was given, {} where nothing was, or it is no chart."""
+    """Return the values that a chart's release was given, {} where nothing was, or it is no chart."""
     from kymatui.engine.inventory.release_store import ReleaseStore
 
     if known is None or not known.chart:
@@ -145,7 +145,7 @@ def release_values(cluster: Cluster, known: Inventory | None) -> dict[str, Any]:
 
 
 def catalog_bundle(choice: InstallChoice, blobs: Blobs) -> Bundle:
-    """What a template of the catalog consists of: its raw manifest, and its default resource."""
+    """Return what a template of the catalog consists of: its raw manifest, and its default resource."""
     from dataclasses import replace
 
     from kymatui.domain.kyma.manifests import default_resource, default_resource_body
@@ -161,7 +161,7 @@ def catalog_bundle(choice: InstallChoice, blobs: Blobs) -> Bundle:
 
 
 def find_installed(cluster: Cluster, name: str, namespace: str = "") -> Inventory | None:
-    """What is installed under a name, wherever it is if no namespace is said; RefusedError for several places."""
+    """Return the installation of a name in a namespace, "" for any. Raise RefusedError if several have it."""
     from kymatui.engine.inventory.inventory_lookup import read_inventory
     from kymatui.engine.jobs.run import SystemClock
 
@@ -184,7 +184,7 @@ def inventories(cluster: Cluster) -> list[tuple[str, str]]:
 
 
 def _places(cluster: Cluster, name: str) -> Iterator[str]:
-    """The namespaces with an inventory, or a Helm release, of that name."""
+    """Yield the namespaces with an inventory, or a Helm release, of that name."""
     from kymatui.engine.inventory.ownership_marks import inventory_name
 
     for raw in cluster.list(_CONFIG_MAP, labels=_OWN):

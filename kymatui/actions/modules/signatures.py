@@ -41,7 +41,7 @@ class SignatureOptions:
 
 
 def refuse_unsigned_kind(source: ModuleSource) -> None:
-    """Raises UsageError for what nobody can sign."""
+    """Raise UsageError for what nobody can sign."""
     if source.file or source.kustomization:
         raise UsageError(
             f"{source.file or source.kustomization} has no signature to verify",
@@ -52,7 +52,7 @@ def refuse_unsigned_kind(source: ModuleSource) -> None:
 def signed_module(
     choice: InstallChoice, signers: SignatureOptions, blobs: Blobs, insecure: tuple[str, ...] = ()
 ) -> Bundle:
-    """A module from the layers of its component, each as it was signed, its default resource too.
+    """Return a module from the layers of its component, each as it was signed, its default resource too.
 
     Raises SignatureError before anything is fetched where the component is not signed by whom it has to be, and before
     anything is used where a layer is another one.

@@ -46,7 +46,7 @@ class OutdatedModule:
 
     @property
     def version(self) -> str:
-        """The version that it would be upgraded to."""
+        """Return the version that it would be upgraded to."""
         component = self.source.component
         return component.version if component is not None else self.source.version
 
@@ -78,7 +78,7 @@ def survey_upgrades(
     devel: bool = False,
     direct: bool = False,
 ) -> UpgradeSurvey:
-    """Asks the catalog for modules, and for charts and components the places where they came from, some side by side.
+    """Ask the catalog for modules, and for charts and components the places where they came from, some side by side.
 
     `devel` takes pre-releases, too; without it they count for what is one already. `direct` also adopts what
     lifecycle-manager could manage.
@@ -177,7 +177,7 @@ def _left_out(known: Inventory, why: str, words: str) -> SkippedUpgrade:
 
 
 def _releases(cluster: Cluster) -> tuple[Inventory, ...]:
-    """The charts that kymatui installed; helm's own releases are helm's. Raises ForbiddenError."""
+    """Return the charts that kymatui installed; helm's own releases are helm's. Raises ForbiddenError."""
     from kymatui.engine.inventory.inventory_store import secret_text
     from kymatui.engine.inventory.release_store import SECRET
 
@@ -188,7 +188,7 @@ def _releases(cluster: Cluster) -> tuple[Inventory, ...]:
 
 
 def list_installed(cluster: Cluster) -> tuple[Inventory, ...]:
-    """All that kymatui keeps an inventory of, except charts: those are Helm releases."""
+    """Return all that kymatui keeps an inventory of, except charts: those are Helm releases."""
     from kymatui.engine.inventory.inventory_store import ApplySetStore
 
     found = (ApplySetStore(cluster, name, namespace).read() for namespace, name in inventories(cluster))

@@ -64,7 +64,7 @@ class HttpService:
     """A server on one address, from `start` to `stop`, in threads of its own."""
 
     def __init__(self, address: str, handle: Handle, *, limit: int = 0, tls: TlsContext | None = None) -> None:
-        """`address` is [HOST]:PORT; bodies over `limit` bytes are not read. Raise ConfigurationError."""
+        """Listen on `address` ([HOST]:PORT); bodies over `limit` bytes are not read. Raise ConfigurationError."""
         host, port = parse_address(address)
         self._handle, self._limit, self._tls = handle, limit, tls
         try:

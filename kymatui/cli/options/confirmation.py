@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def no_changes_on_interrupt() -> Iterator[None]:
-    """While nothing is written: whoever interrupts is told that there is nothing to tidy up."""
+    """Turn an interrupt into an error which says that nothing was changed; for steps without writes."""
     try:
         yield
     except KeyboardInterrupt:

@@ -41,7 +41,7 @@ LISTED = 30.0
 
 
 def add_source(parser: argparse.ArgumentParser) -> None:
-    """What is installed: by default the catalog's template of that name."""
+    """Add the options for the source of a module: by default the template of that name in the catalog."""
     group = parser.add_argument_group("source", "default: the ModuleTemplate of that name in the catalog")
     group.add_argument(
         "--version", metavar="VERSION", default="", help="template or chart version to install (default: newest)"
@@ -100,7 +100,7 @@ def _add_signers(parser: argparse.ArgumentParser) -> None:
 
 
 def add_intent(parser: argparse.ArgumentParser) -> None:
-    """How it is installed."""
+    """Add the options for how a module is installed."""
     group = parser.add_argument_group("installation")
     group.add_argument("--direct", action="store_true", help="install even if lifecycle-manager could manage it")
     group.add_argument(
@@ -148,7 +148,7 @@ def add_running(parser: argparse.ArgumentParser, *, remote: bool = True) -> None
 
 
 def add_clusters(parser: argparse.ArgumentParser) -> None:
-    """The cluster that is worked on: one, or a runtime of a control plane."""
+    """Add the options for the cluster: one, or a runtime of a control plane."""
     from kymatui.cli.session_arguments import add_remote_options
 
     add_cluster_options(parser, default=argparse.SUPPRESS)
@@ -209,12 +209,12 @@ class CommandContext:
 
     @property
     def target(self) -> ClusterTarget:
-        """The cluster, as plans and questions name it."""
+        """Return the cluster, as plans and questions name it."""
         return self.session.target
 
     @property
     def catalog(self) -> Catalog:
-        """The catalog as it is now."""
+        """Return the catalog as it is now."""
         from kymatui.actions.modules.install_plan import read_catalog
 
         return read_catalog(self.port)
@@ -229,7 +229,7 @@ class CommandContext:
 
 @contextmanager
 def open_context(args: argparse.Namespace, *, once: bool = False) -> Iterator[CommandContext]:
-    """The cluster of a command line, listed; with `--remote` the runtime, which its control plane has a say in.
+    """Open the cluster of a command line, listed; with `--remote` the runtime and its control plane.
 
     `once` says that the catalog as it is now is all that is wanted of it: whoever writes looks again on the way.
     """
@@ -262,7 +262,7 @@ def open_context(args: argparse.Namespace, *, once: bool = False) -> Iterator[Co
 def install_request(
     place: CommandContext, name: str, source: ModuleSource, namespace: str, adoption: Adoption
 ) -> InstallRequest:
-    """What a command line wants of one module."""
+    """Return what a command line wants of one module."""
     from kymatui.actions.modules.install_plan import InstallRequest
     from kymatui.domain.kyma.kymas import Policy
 

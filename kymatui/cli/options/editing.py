@@ -49,8 +49,10 @@ def add_editing(parser: argparse.ArgumentParser, *, remote: str) -> None:
 
 @contextmanager
 def open_for_edit(args: argparse.Namespace) -> Iterator[tuple[ListedSession, threading.Event]]:
-    """The session of a command line, listed, and what is set when something in it changes; until the edit is sent
-    (see `cancellable`) a person who stops it has changed nothing."""
+    """Open the session of a command line, listed, with the event that is set when something in it changes.
+
+    Until the edit is sent (see `cancellable`) a person who stops it has changed nothing.
+    """
     from kymatui.cli.session_arguments import (
         is_remote,
         open_configured_pair,
@@ -90,13 +92,13 @@ def action_words(toggles: Sequence[ModuleEdit]) -> str:
 
 
 def print_stage(stage: EditProgress, about: str = "") -> None:
-    """How far what follows from an edit is, on standard error; `about` comes first."""
+    """Print the progress of an edit to standard error; `about` comes first."""
     waits = "" if stage.finished else waiting_note(stage.message, stage.actor)
     say(f"  {about}{sanitize(stage.message)}{waits}", sys.stderr)
 
 
 def is_in_progress(args: argparse.Namespace, toggling: ClusterKymaEdits, proposal: EditProposal) -> bool:
-    """Whether what the Kyma says already is still on its way: then it is waited for, as after the edit itself."""
+    """Return whether the Kyma already says so and the effect is not complete; it is awaited as after an edit."""
     if proposal.edit is None or not (proposal.is_done or proposal.gone) or args.dry_run or not args.wait:
         return False
     entry = proposal.edit.before
@@ -106,7 +108,7 @@ def is_in_progress(args: argparse.Namespace, toggling: ClusterKymaEdits, proposa
 
 
 def require_rights(session: ListedSession, toggling: ClusterKymaEdits, proposal: EditProposal | LabelProposal) -> None:
-    """Raises ForbiddenError where the edit cannot be made."""
+    """Raise ForbiddenError where the edit cannot be made."""
     if not toggling.may_write(proposal):
         assert proposal.edit is not None
         raise ForbiddenError(
@@ -125,7 +127,7 @@ def plan_json(
     refusals: Sequence[str],
     uninstalls: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
-    """One edit as a document; `uninstalls` are the modules that go, with what still exists of each."""
+    """Return the JSON of one edit; `uninstalls` are the modules that go, with their remaining objects."""
     edit = proposal.edit
     return {
         "cluster": cluster,
@@ -144,5 +146,5 @@ def plan_json(
 
 
 def effects_json(effects: Sequence[Effect]) -> list[dict[str, str]]:
-    """What becomes of each module; `kind` is for programs, `words` for people."""
+    """Return what becomes of each module; `kind` is for programs, `words` for people."""
     return [{"module": one.module, "kind": one.kind.value, "words": one.message} for one in effects]

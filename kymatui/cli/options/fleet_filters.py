@@ -41,7 +41,7 @@ def add_fleet_filters(group: argparse._ActionsContainer, *, has_channel: bool = 
 
 
 def read_selected_fleet(options: SessionOptions, selector: str) -> tuple[str, Fleet, tuple[str, ...]]:
-    """As `read_fleet`, of what the server selects; UsageError for what it does not take as a selector."""
+    """Read the fleet that the server selects, as `read_fleet`. Raise UsageError for a selector that it refuses."""
     from kymatui.adapters.sessions.control_plane.fleet_lists import read_fleet
 
     try:
@@ -82,7 +82,7 @@ def choose_listed(fleet: Fleet, args: argparse.Namespace) -> list[Runtime]:
 
 
 def is_chosen(runtime: Runtime, args: argparse.Namespace) -> bool:
-    """Whether the filters choose it."""
+    """Return whether the filters choose it."""
     if args.runtime and not any(_is_named(runtime, name) for name in args.runtime):
         return False
     if args.state and runtime.state.lower() not in [state.lower() for state in args.state]:
@@ -106,7 +106,7 @@ def _has_module(runtime: Runtime, wanted: str | None) -> bool:
 
 
 def _is_named(runtime: Runtime, name: str) -> bool:
-    """Whether a name is that of the Kyma, `namespace/name`, the shoot or the runtime id, as for --remote."""
+    """Return whether a name is that of the Kyma, `namespace/name`, the shoot or the runtime id, as for --remote."""
     return name in (runtime.name, runtime.ref.path, runtime.shoot, runtime.runtime_id)
 
 

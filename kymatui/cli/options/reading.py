@@ -29,13 +29,13 @@ _LOOK = 0.5  # seconds until a list is looked at again
 
 
 def configure_reading(parser: argparse.ArgumentParser) -> None:
-    """How a list is printed, `--timeout`, the cluster options and those of two clusters."""
+    """Add how a list is printed, `--timeout`, the cluster options and those of two clusters."""
     add_list_output(parser)
     configure_listing(parser)
 
 
 def configure_listing(parser: argparse.ArgumentParser) -> None:
-    """`--timeout`, the cluster options and those of two clusters."""
+    """Add `--timeout`, the cluster options and those of two clusters."""
     from kymatui.cli.session_arguments import add_remote_options
 
     add_list_timeout(parser)
@@ -44,7 +44,7 @@ def configure_listing(parser: argparse.ArgumentParser) -> None:
 
 
 def follow(args: argparse.Namespace, answer: Callable[[Catalog], tuple[str, int]]) -> int:
-    """Prints what `answer` makes of the catalog and returns its exit status; with --watch whenever the text changes."""
+    """Print what `answer` makes of the catalog and returns its exit status; with --watch whenever the text changes."""
     printer, status = ListPrinter(args), 0
     with closing(watch_catalogs(args)) as seen:
         for catalog in seen:
@@ -54,7 +54,7 @@ def follow(args: argparse.Namespace, answer: Callable[[Catalog], tuple[str, int]
 
 
 def watch_catalogs(args: argparse.Namespace) -> Generator[Catalog]:
-    """The catalog when all of it is listed, and with --watch again, whenever something changed; to be closed.
+    """Yield the catalog when all of it is listed, and with --watch again, whenever something changed; to be closed.
 
     What could not be listed in time is said on standard error: a part is never shown as the whole.
     """
@@ -66,7 +66,7 @@ def watch_catalogs(args: argparse.Namespace) -> Generator[Catalog]:
 
 
 def watch_sessions(args: argparse.Namespace) -> Generator[ListedSession]:
-    """The session that the words name, as often as there is something new in it; to be closed."""
+    """Yield the session that the words name, as often as there is something new in it; to be closed."""
     changed = threading.Event()
     with listed_session(args, changed, once=not args.watch) as session:
         while True:
@@ -87,7 +87,7 @@ def wait_for_change(changed: threading.Event) -> None:
 def listed_session(
     args: argparse.Namespace, changed: threading.Event, *, once: bool, partial: bool = False
 ) -> Iterator[ListedSession]:
-    """The session that the words name, once it is listed; `changed` is set whenever there is something new in it.
+    """Open the chosen session and wait until it is listed; `changed` is set whenever something is new in it.
 
     With `partial` a runtime that cannot be reached is no error: its control plane is listed.
     """
@@ -134,7 +134,7 @@ def _wait_listed(session: ListedSession, changed: threading.Event, timeout: floa
 
 
 def _require_kyma(session: ListedSession) -> None:
-    """Raises where nothing can be shown. Where lists failed the server is asked once more, for the reason in full:
+    """Raise where nothing can be shown. Where lists failed the server is asked once more, for the reason in full:
     what a server serves is known from before, so that a login that has ended shows in the lists first."""
     try:
         session.require_kyma()
@@ -144,7 +144,7 @@ def _require_kyma(session: ListedSession) -> None:
 
 
 def _confess(feeds: Mapping[str, Feed], timeout: float) -> None:
-    """Says what is missing in rows that are shown all the same; without any list there is nothing to show."""
+    """Say what is missing in rows that are shown all the same; without any list there is nothing to show."""
     waiting = sorted(name for name, feed in feeds.items() if feed.state.value == "syncing")
     if len(waiting) == len(feeds):
         raise UnreachableError(
@@ -154,7 +154,7 @@ def _confess(feeds: Mapping[str, Feed], timeout: float) -> None:
 
 
 def row_of(catalog: Catalog, name: str) -> ModuleRow:
-    """The row of a module; an unknown name gets a suggestion."""
+    """Return the row of a module; an unknown name gets a suggestion."""
     row = catalog.row(name)
     if row is None:
         raise unknown_module(catalog, name)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def add_uninstalling(parser: argparse.ArgumentParser) -> None:
-    """The options of `kymatui delete`, for edits that uninstall a module."""
+    """Add the options of `kymatui delete`, for edits that uninstall a module."""
     group = parser.add_argument_group("if the change uninstalls a module")
     group.add_argument(
         "--cascade", action="store_true", help="also delete objects that users created and the module manages"
@@ -37,13 +37,13 @@ def consent_of(args: argparse.Namespace) -> UninstallConsent:
 
 
 def uninstall_refusals(found: Iterable[Uninstall]) -> list[str]:
-    """Why modules cannot be uninstalled with these options, each with the way out."""
+    """Return why modules cannot be uninstalled with these options, each with the way out."""
     errors = [one.refusal for one in found if one.refusal is not None]
     return [f"{error} ({error.hint})" if error.hint else str(error) for error in errors]
 
 
 def uninstall_consequence(found: Iterable[Uninstall]) -> str:
-    """What a question says of modules that go: how many objects, and whether they are saved first."""
+    """Return what a question says of modules that go: how many objects, and whether they are saved first."""
     from kymatui.cli.output.deletion import deletion_consequence as of
 
     some = list(found)
@@ -52,7 +52,7 @@ def uninstall_consequence(found: Iterable[Uninstall]) -> str:
 
 
 def uninstall_tables(found: Iterable[Uninstall], form: str) -> list[str]:
-    """What is left of each module, for people."""
+    """Return what is left of each module, for people."""
     from kymatui.cli.output.deletion import remaining_parts
 
     said: list[str] = []

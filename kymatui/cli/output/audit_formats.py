@@ -26,12 +26,12 @@ _COLOURS = {"error": "#b3261e, #ff8a80", "warning": "#8a5a00, #ffcc66", "info": 
 
 
 def stamp(seconds: float | None) -> str | None:
-    """A time in UTC, RFC 3339."""
+    """Return a time in UTC, RFC 3339."""
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def as_json(report: AuditReport) -> Json:
-    """`{"cluster", "kyma", "takenAt", "findings": […], "ignored": […]}`."""
+    """Return `{"cluster", "kyma", "takenAt", "findings": […], "ignored": […]}`."""
     return {
         "cluster": report.cluster,
         "kyma": report.kyma or None,
@@ -63,7 +63,7 @@ def _finding(item: AuditFinding) -> Json:
 
 
 def as_sarif(report: AuditReport) -> Json:
-    """One run, in which every finding is a result at a logical location: nothing of a cluster is a line of a file."""
+    """Return one run, with each finding as a result at a logical location: a cluster has no lines of files."""
     rules = {item.rule.id: item.rule for item in report.findings}
     described = [
         {
@@ -109,7 +109,7 @@ def _result(report: AuditReport, item: AuditFinding, rules: list[str]) -> Json:
 
 
 def as_junit(report: AuditReport) -> str:
-    """One test case a rule; it fails where the rule is broken, each time with the finding."""
+    """Return one test case for each rule; it fails with each finding of the rule."""
     from kymatui.domain.audit.report import RULES
 
     found: dict[str, list[AuditFinding]] = {rule.id: [] for rule in RULES}
@@ -141,7 +141,7 @@ def _line(item: AuditFinding) -> str:
 
 
 def as_html(report: AuditReport) -> str:
-    """A page that needs nothing else, for people who are sent one."""
+    """Return a page that needs nothing else, for people who are sent one."""
     rows = "\n".join(map(_row, report.findings)) or '<tr><td colspan="6">no findings</td></tr>'
     head = "".join(f"<th>{name}</th>" for name in ("Severity", "Rule", "Module", "Finding", "Since", "What to do"))
     parts = [

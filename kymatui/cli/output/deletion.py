@@ -72,7 +72,7 @@ def _who_deletes(seen: DeletionState) -> str:
 
 
 def remaining_parts(seen: DeletionState, form: str) -> list[str]:
-    """What the module still manages, and the kinds that cannot be listed."""
+    """Return what the module still manages, and the kinds that cannot be listed."""
     draw, heads = markdown if form == "md" else table, ("OBJECT", "AGE", "CREATED BY", "FINALIZERS", "EFFECT")
     instances = seen.remaining.instances
     parts = [draw(heads, [_row(one, seen) for one in instances])] if instances else []
@@ -101,7 +101,10 @@ def deletion_json(
     kept: Sequence[tuple[ObjectRef, str]] = (),
     lost: Sequence[ObjectRef] = (),
 ) -> dict[str, Any]:
-    """`{"cluster", "name", "charge", "manifest", "stations": […], "remaining": […], "steps": […], "outcome"}`."""
+    """Return the document of a deletion.
+
+    `{"cluster", "name", "charge", "manifest", "stations": […], "remaining": […], "steps": […], "outcome"}`.
+    """
     from kymatui.engine.deletion.deletion_state import deletion_stages
 
     inventory = seen.found.inventory if seen.found is not None else None
@@ -135,7 +138,7 @@ def deletion_json(
 
 
 def remaining_json(seen: DeletionState) -> dict[str, Any]:
-    """`{"remaining": […], "unknown": […]}`: what the module still manages, and the kinds that cannot be listed."""
+    """Return `{"remaining": […], "unknown": […]}`: managed objects, and kinds that cannot be listed."""
     return {
         "remaining": [_instance_json(one) for one in seen.remaining.instances],
         "unknown": [{"kind": kind, "reason": reason} for kind, reason in seen.remaining.unknown],
@@ -143,7 +146,7 @@ def remaining_json(seen: DeletionState) -> dict[str, Any]:
 
 
 def _manifest_json(seen: DeletionState) -> dict[str, Any] | None:
-    """`cluster` is the control plane's where it is not the runtime's own."""
+    """Return the Manifest's JSON; its `cluster` is the control plane unless the runtime has it."""
     if seen.manifest is None:
         return None
     state = seen.reported_by_manifest or None

@@ -36,17 +36,17 @@ class InstallResults(Protocol):
     def text(self, legs: Sequence[InstallLeg], form: str) -> str: ...
 
     def action(self, todo: Sequence[InstallLeg]) -> str:
-        """What a person is asked for."""
+        """Return what a person is asked for."""
         ...
 
     def begin(self, leg: InstallLeg) -> None: ...
 
     def stop(self, legs: Sequence[InstallLeg]) -> None:
-        """A person has stopped it."""
+        """Print that a person stopped it."""
         ...
 
     def end(self, legs: Sequence[InstallLeg]) -> int:
-        """Raises what kept a leg from its end."""
+        """Raise what kept a leg from its end."""
         ...
 
 
@@ -91,7 +91,7 @@ class OneInstall:
         return f"{plan.user_verb.capitalize()} {plan.bundle.name} {plan.bundle.version}".rstrip()
 
     def begin(self, leg: InstallLeg) -> None:
-        """The plan was just shown."""
+        """Print the plan before it is carried out."""
 
     def stop(self, legs: Sequence[InstallLeg]) -> None:
         if self.args.output != "table":
@@ -131,7 +131,7 @@ def _plan(leg: InstallLeg) -> Plan:
 
 
 def _way_out(plan: Plan) -> str:
-    """What can be done where others own fields: nothing was changed so far."""
+    """Return what can be done where others own fields: nothing was changed so far."""
     owners = dict.fromkeys(conflict.manager for step in plan.blockers for conflict in step.conflicts)
     if not owners:
         return "no changes made"
@@ -218,7 +218,7 @@ class SeveralInstalls:
 
 
 def _trouble(leg: InstallLeg) -> str:
-    """Why there is no plan that can be carried out, or why it did not come to its end; "" for neither."""
+    """Return why there is no plan that can be carried out, or why it did not come to its end; "" for neither."""
     if leg.plan is None and leg.error is not None:
         return f"{leg.error} ({leg.error.hint})" if leg.error.hint else str(leg.error)
     if leg.error is not None:

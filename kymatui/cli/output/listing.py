@@ -69,7 +69,7 @@ class ListPrinter:
 
 
 def is_table(form: str) -> bool:
-    """Whether an output format is for people, so that notes may stand beside it."""
+    """Return whether an output format is for people, so that notes may stand beside it."""
     return form in ("table", "wide", "md")
 
 

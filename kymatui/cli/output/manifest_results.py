@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def manifest_results(
     target: ClusterTarget, args: argparse.Namespace, cluster: str, legs: Sequence[ManifestLeg]
 ) -> OneManifest | SeveralManifests:
-    """How a batch is shown."""
+    """Return how a batch is shown."""
     return OneManifest(target, args) if len(legs) == 1 else SeveralManifests(target, args, cluster)
 
 
@@ -34,7 +34,7 @@ class OneManifest:
     args: argparse.Namespace
 
     def refuse(self, legs: Sequence[ManifestLeg]) -> int | None:
-        """Raises what is refused; a dry run shows all the same what would be written."""
+        """Raise what is refused; a dry run shows all the same what would be written."""
         (leg,) = legs
         if leg.refusal is not None:
             if leg.proposal is not None and self.args.dry_run:
@@ -56,11 +56,11 @@ class OneManifest:
         return plan_text(self.target, _summary(legs), _proposal_text(_proposal(legs[0]), form), form)
 
     def action(self, todo: Sequence[ManifestLeg]) -> str:
-        """What a person is asked for."""
+        """Return what a person is asked for."""
         return f"Apply {_proposal(todo[0]).ref}"
 
     def end(self, legs: Sequence[ManifestLeg]) -> int:
-        """Raises what kept it from its end."""
+        """Raise what kept it from its end."""
         (leg,) = legs
         if leg.failure is None:
             return self.show(legs, "done" if self.args.wait else "written", leg.message)
@@ -141,7 +141,7 @@ def _outcome(leg: ManifestLeg, whole: str) -> str:
 
 
 def _refused(leg: ManifestLeg) -> str:
-    """Why nothing is written of it, with the name first; "" where something is."""
+    """Return why nothing is written of it, with the name first; "" where something is."""
     error = leg.refusal
     if error is None:
         return ""
@@ -168,7 +168,7 @@ def _what(proposal: ManifestProposal) -> str:
 
 
 def _proposal_text(proposal: ManifestProposal, form: str) -> str:
-    """What is written where, line by line."""
+    """Return what is written where, line by line."""
     where = f" on {proposal.sides[0]}, for {proposal.sides[1]}" if proposal.sides else ""
     rows = [[_what(proposal), f"{proposal.ref}{where}", f"{proposal.module} {proposal.version}"]]
     parts = [(markdown if form == "md" else table)(("ACTION", "OBJECT", "MODULE"), rows)]
@@ -179,7 +179,7 @@ def _proposal_text(proposal: ManifestProposal, form: str) -> str:
 
 
 def _proposal_json(proposal: ManifestProposal, outcome: str) -> dict[str, Any]:
-    """`{"object", "name", "version", "installed", "manifest", "conflicts", "operator", "outcome"}`."""
+    """Return `{"object", "name", "version", "installed", "manifest", "conflicts", "operator", "outcome"}`."""
     return {
         "object": str(proposal.ref),
         "name": proposal.module,

@@ -22,7 +22,7 @@ _BEFORE = 20  # characters of what two values have in common, before what they h
 
 
 def changes_text(plan: Plan, form: str) -> str:
-    """What will be done, object by object, with the fields that change; what stays as it is is only counted."""
+    """Return what will be done, object by object, with the fields that change; what stays as it is is only counted."""
     from kymatui.engine.apply.deletion_backup import describe_backup
 
     draw = markdown if form == "md" else table
@@ -95,7 +95,7 @@ def _rows(step: Step, *, adopts: bool) -> list[list[str]]:
 
 
 def from_to(before: object, after: object) -> str:
-    """Two values, shortened so that what tells them apart stays."""
+    """Return two values, shortened so that what tells them apart stays."""
     texts = ["none" if value is None else json.dumps(value, ensure_ascii=False) for value in (before, after)]
     same = next((at for at, (one, other) in enumerate(zip(*texts, strict=False)) if one != other), 0)
     return " → ".join(_shortened(text, max(0, same - _BEFORE)) for text in texts)
@@ -109,7 +109,7 @@ def _shortened(text: str, begin: int) -> str:
 
 
 def grant_lines(grant: Grant) -> list[str]:
-    """What a role lets whom do: a line for the role, one for each of its rules, and what is alarming in them."""
+    """Return what a role lets whom do: a line for the role, one for each of its rules, and what is alarming in them."""
     where = f"in {grant.namespace}" if grant.namespace else "in the whole cluster"
     subjects = ", ".join(grant.subjects) or "no subject yet"
     lines = [f"{grant.role} grants {subjects} {where}:"]
@@ -122,7 +122,7 @@ def grant_lines(grant: Grant) -> list[str]:
 
 
 def plan_json(plan: Plan, outcome: str) -> dict[str, Any]:
-    """`{"cluster", "name", "version", "steps": […], "hooks": […], "saved", "outcome"}`."""
+    """Return `{"cluster", "name", "version", "steps": […], "hooks": […], "saved", "outcome"}`."""
     return {
         "cluster": plan.cluster,
         "name": plan.bundle.name,

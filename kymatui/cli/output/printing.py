@@ -26,7 +26,7 @@ def table(
     headers: bool = True,
     folds: bool = True,
 ) -> str:
-    """Columns aligned by what a terminal shows of them, three spaces apart, as kubectl does it.
+    """Return columns aligned by what a terminal shows of them, three spaces apart, as kubectl does it.
 
     On a terminal that is too narrow the widest cells go on in the next line, between two words, unless `folds` is
     False; where that is not enough, the columns in `spare` are left out, one after the other.
@@ -56,7 +56,7 @@ def table(
 def _folded(
     header: Sequence[str], cells: list[list[str]], widths: list[int], room: int
 ) -> tuple[list[list[str]], list[int]]:
-    """The same in `room` characters, as far as words can be parted: the widest columns give way first."""
+    """Return the same in `room` characters, as far as words can be parted: the widest columns give way first."""
     tries = (_narrowest(header, cells, longest) for longest in (_LONGEST_WORD, 24, 16, 12))
     least = next((found for found in tries if sum(found) <= room), [])
     if not least:
@@ -78,7 +78,7 @@ _LONGEST_WORD = 34
 
 
 def _narrowest(header: Sequence[str], cells: Sequence[Sequence[str]], longest: int = _LONGEST_WORD) -> list[int]:
-    """How narrow the columns can be: as their longest words, of which paths and names can be parted, but no URLs.
+    """Return the least widths of the columns: their longest words; paths and names can be parted, URLs cannot.
 
     In the last column a URL may be longer than the line: the terminal wraps it, so that it can be copied.
     """
@@ -96,7 +96,7 @@ def _is_url(word: str) -> bool:
 
 
 def _wrapped(cell: str, width: int) -> list[str]:
-    """The lines of a cell; a word that is longer than one is parted behind the signs of paths and names."""
+    """Return the lines of a cell; a word that is longer than one is parted behind the signs of paths and names."""
     indent = " " * (len(cell) - len(cell.lstrip()))
     lines = [indent]
     for word in cell.split():
@@ -114,7 +114,7 @@ def _wrapped(cell: str, width: int) -> list[str]:
 
 
 def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table of GitHub's Markdown."""
+    """Return a table of GitHub's Markdown."""
     lines = [list(header), ["---"] * len(header), *[[escaped(cell) for cell in row] for row in rows]]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
@@ -142,7 +142,7 @@ ANSWER = _Answer()
 
 
 def say(text: str, stream: TextIO | None = None) -> None:
-    """Prints and flushes, so that a pipe sees it now; what the terminal cannot show is replaced."""
+    """Print and flushes, so that a pipe sees it now; what the terminal cannot show is replaced."""
     out = stream or sys.stdout
     if out is sys.stdout:
         ANSWER.given = True

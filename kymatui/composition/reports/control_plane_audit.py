@@ -68,7 +68,7 @@ class ControlPlaneAudit:
     # what is its own
 
     def findings(self) -> Iterator[AuditFinding]:
-        """What is wrong with the control plane itself: its catalog, its Watchers, and what is left of runtimes."""
+        """Yield the findings of the control plane itself: catalog, Watchers, and leftovers of runtimes."""
         now = time.time()
         for name in self._namespaces:
             yield from audit_catalog(self._snapshot(name, (), ()), now)
@@ -114,7 +114,7 @@ class ControlPlaneAudit:
     # one of its runtimes
 
     def side(self, key: RuntimeKey) -> Snapshot | None:
-        """What it has of one runtime, now; None where the Kyma went away since. Raises what keeps it from reading."""
+        """Return its objects of one runtime; None if the Kyma is gone. Raise the error that prevents reading."""
         namespace, name = key
         client = self.home.client
         try:

@@ -61,7 +61,7 @@ def audit_fleet(
     progress: Callable[[AuditProgress], None] = lambda _: None,
     cancel: threading.Event | None = None,
 ) -> tuple[AuditReport, tuple[str, ...]]:
-    """The report on all runtimes, and what is not known of the control plane's configuration, in sentences.
+    """Return the report on all runtimes, and what is not known of the control plane's configuration, in sentences.
 
     With `deep` every object that modules consist of is read, too: a request an object. `progress` is called from this
     thread. Raises what keeps the control plane from being listed, and CancelledError soon after `cancel` is set.
@@ -91,7 +91,7 @@ class _FleetAudit:
         self._open: dict[int, Callable[[], None]] = {}
 
     def run(self, progress: Callable[[AuditProgress], None]) -> list[AuditFinding]:
-        """The findings of all runtimes. Few are begun ahead, so that what is not looked at yet costs nothing."""
+        """Return the findings of all runtimes. Few are begun ahead, so that what is not looked at yet costs nothing."""
         total, done, bad = len(self._plane.keys), 0, 0
         found: list[AuditFinding] = []
         ahead, keys = set[Future[list[AuditFinding]]](), iter(self._plane.keys)
@@ -140,7 +140,7 @@ class _FleetAudit:
             session.close()
 
     def _found(self, pair: RuntimePair, session: CatalogSession) -> Iterator[AuditFinding]:
-        """The findings; a runtime that is slow with what it is asked besides has more time for that, and no more."""
+        """Yield the findings; a runtime that is slow with further requests gets some more time, and no more."""
         late = threading.Event()
         timer = threading.Timer(self._timeout * (10 if self._deep else 1), late.set)
         timer.daemon = True
@@ -167,7 +167,7 @@ class _FleetAudit:
 
     @contextmanager
     def _closing(self, close: Callable[[], None]) -> Iterator[None]:
-        """What ends a look that is under way, for whoever cancels."""
+        """Register a connection, so that a cancel closes it."""
         me = threading.get_ident()
         with self._lock:
             self._open[me] = close

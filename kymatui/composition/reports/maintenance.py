@@ -30,7 +30,7 @@ _KYMAS, _TEMPLATES, _METAS, _ = KYMA_KINDS
 def read_maintenance(
     options: RemoteOptions, policy: str, now: float
 ) -> tuple[tuple[Maintenance, ...], tuple[str, ...]]:
-    """Every runtime, or the one that is named, and what is to be known of the policy, in sentences.
+    """Return every runtime, or the one that is named, and what is to be known of the policy, in sentences.
 
     `policy` is a file that wins over what is configured; `now` in seconds of the Unix clock.
     """

@@ -82,7 +82,7 @@ class Campaign:
     def plan(
         self, runtimes: Sequence[str], tell: Callable[[CampaignStep], None] = lambda _: None
     ) -> list[CampaignStep]:
-        """One plan a runtime, told from any thread as it is made; those that cannot be reached are told as such.
+        """Plan each runtime and report each plan from any thread; also those of runtimes that cannot be reached.
 
         Raises what keeps the control plane from being read.
         """
@@ -123,7 +123,7 @@ class Campaign:
             session.close()
 
     def _with_uninstalls(self, leg: CampaignStep, toggling: ClusterKymaEdits, proposal: EditProposal) -> CampaignStep:
-        """With what has to be deleted before the modules that go; refused where that, or the look, is not allowed."""
+        """Add what has to be deleted before modules go; refuse if that, or reading it, is not allowed."""
         if leg.outcome is not CampaignOutcome.PLANNED or not leg.uninstalls:
             return leg
         found = toggling.uninstalls(leg.uninstalls, self._consent, self._pace.timeout)
@@ -135,13 +135,12 @@ class Campaign:
         return replace(leg, blocking=blocking)
 
     def _proposed(self, toggling: ClusterKymaEdits) -> EditProposal:
-        """As for one runtime, but that what is disabled already is done, and not refused."""
+        """Propose the edit as for one runtime; a module that is already disabled is done, and not refused."""
         found = toggling.propose(self._toggle)
         return replace(found, refusals=()) if found.gone else found
 
     def _standing(self, leg: CampaignStep, toggling: ClusterKymaEdits, proposal: EditProposal) -> CampaignStep:
-        """Of a Kyma that says so already, whether what it sets off has come to its end: a failure is none the less one
-        because the edit was made by an earlier run."""
+        """Return where the edit stands in a Kyma that already has it; a failure counts also after an earlier run."""
         if not proposal.known:
             return replace(leg, message="not requested in the Kyma, and not in the catalog", is_known=False)
         now = toggling.standing(proposal)
@@ -170,7 +169,7 @@ class Campaign:
         cancel: threading.Event,
         begins: Callable[[Sequence[CampaignStep]], None] = lambda _: None,
     ) -> list[CampaignStep]:
-        """All that is planned; after the first failure, or once `cancel` is set, nothing more is begun.
+        """Carry out all that is planned; begin nothing more after the first failure, or once `cancel` is set.
 
         `progress` gets every leg when it has ended, from any thread, and `begins` those that are begun together. Raises
         what keeps the control plane from being read, and ConfigurationError where what is begun cannot be written down:
@@ -237,7 +236,7 @@ class Campaign:
         cancel: threading.Event,
         book: CampaignJournal,
     ) -> CampaignStep:
-        """What an earlier run has edited, until it is done."""
+        """Return what an earlier run has edited, until it is done."""
         proposal = self._proposed(toggling)
         if not proposal.is_done:
             raise OutdatedError("no changes made: another client changed the Kyma after the earlier run")

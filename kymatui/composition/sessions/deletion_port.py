@@ -91,7 +91,7 @@ class SessionDeletions:
         return _with_unseen(_not_ours(made, row), unseen)
 
     def _wait_listed(self) -> None:
-        """A runtime that is connected to anew, since its Secret changed, must not be taken for an empty one.
+        """Wait for a runtime that reconnects, since its Secret changed: its lists are not empty, but not read yet.
 
         Raises what keeps it from being reached, and UnreachableError where that takes too long.
         """
@@ -114,7 +114,7 @@ class SessionDeletions:
         return ManagedBy.MANIFEST if row.manifest is not None else ManagedBy.SOMEBODY
 
     def _left_behind(self, made: DeletionState, row: ModuleRow, world: ClusterIndex) -> DeletionState:
-        """A module's resources without their manager; nobody would take their definitions away, either."""
+        """Return a module's resources without their manager; nobody would take their definitions away, either."""
         templates = _templates(row, world)
         kinds = {(gvk.group, gvk.kind) for template in templates for gvk in associated_kinds(template)}
         definitions = tuple(read_ref(raw) for raw in world.snapshot.definitions if _defines(raw) in kinds)
@@ -154,7 +154,7 @@ class SessionDeletions:
         )
 
     def _entry(self, module: str) -> ModuleRequest | None:
-        """As the edit that removes it would find it: of a runtime, in the runtime's own Kyma."""
+        """Return the entry that the edit removes: for a runtime that of its own Kyma."""
         edit = self.edits.propose(ModuleEdit(EditVerb.DISABLE, module)).edit
         return requested(edit.before) if edit is not None else None
 
@@ -172,7 +172,7 @@ class SessionDeletions:
         )
 
     def _definitions(self, row: ModuleRow, world: ClusterIndex) -> tuple[ObjectRef, ...]:
-        """Those that carry the same owner as the module's manager: lifecycle-manager marks all that it applies."""
+        """Return the CRDs with the owner of the module's manager: lifecycle-manager marks all that it applies."""
         owner = _owner(row, world)
         return tuple(read_ref(raw) for raw in world.snapshot.definitions if owner and owning_manifest(raw) == owner)
 
@@ -192,7 +192,7 @@ class SessionDeletions:
         return list_instances(own, self._cluster, kinds, self._stop, WIDTH, manifest)
 
     def _kinds_of(self, definitions: Iterable[ObjectRef]) -> list[GroupKind]:
-        """By what the server says that it serves: a definition's plural is no kind."""
+        """Return the kinds of CRDs as the server serves them: a CRD's name has the plural."""
         names = {ref.name for ref in definitions}
         if not names:
             return []
@@ -214,7 +214,7 @@ class SessionDeletions:
         return journal_path(self._cluster.name, inventory.namespace, inventory.name)
 
     def backup(self, path: Path, seen: DeletionState) -> DeletionBackup:
-        """Saves what the deletion may delete. Raises ConfigurationError where the file cannot be written."""
+        """Save what the deletion may delete. Raises ConfigurationError where the file cannot be written."""
         from kymatui.adapters.files.backups import save_deletion
 
         return save_deletion(path, seen, self._cluster, self.manifests_on)
@@ -268,7 +268,7 @@ def _not_ours(made: DeletionState, row: ModuleRow | None) -> DeletionState:
 
 
 def _templates(row: ModuleRow, world: ClusterIndex) -> tuple[ModuleTemplate, ...]:
-    """Those of the version that is installed and of the one that is wanted; all, where neither is known."""
+    """Return those of the version that is installed and of the one that is wanted; all, where neither is known."""
     offers = world.shelf.offers(row.name)
     wanted = [template for template in offers if template.version in (row.installed, row.desired)]
     resolved = row.resolution.template

@@ -87,7 +87,7 @@ class ClusterKymaEdits:
         planned: Sequence[Uninstall] = (),
         progress: Callable[[Progress], None] | None = None,
     ) -> None:
-        """Writes the labels, only where they are as they were seen; what they uninstall as `carry_out` does."""
+        """Write the labels, only where they are as they were seen; what they uninstall as `carry_out` does."""
         from kymatui.engine.cluster.kyma_edit import carry_out_labels
 
         if proposal.edit is None or proposal.refusal:
@@ -97,7 +97,7 @@ class ClusterKymaEdits:
 
     @property
     def _labelled(self) -> Cluster:
-        """The cluster of the Kyma whose labels lifecycle-manager reads."""
+        """Return the cluster of the Kyma whose labels lifecycle-manager reads."""
         return self.cluster
 
     def _prepare(
@@ -107,7 +107,7 @@ class ClusterKymaEdits:
         progress: Callable[[Progress], None] | None,
         cancel: threading.Event | None,
     ) -> None:
-        """Every edit comes this way: what it uninstalls is checked once more, and what would block it deleted."""
+        """Check once more what an edit uninstalls, and delete what would block it; every edit calls this."""
         from kymatui.actions.uninstall import refuse_unplanned
 
         found = list(effects)
@@ -121,7 +121,7 @@ class ClusterKymaEdits:
         cancel: threading.Event | None = None,
         progress: Callable[[Progress], None] | None = None,
     ) -> None:
-        """Deletes what blocks the deletion of modules, as far as the plans displayed it and allow it."""
+        """Delete what blocks the deletion of modules, as far as the plans displayed it and allow it."""
         from kymatui.actions.uninstall import prepare_uninstalls
 
         if planned:
@@ -142,7 +142,7 @@ class ClusterKymaEdits:
         planned: Sequence[Uninstall] = (),
         progress: Callable[[Progress], None] | None = None,
     ) -> int:
-        """Writes; returns the Kyma's generation after it.
+        """Write the edit; return the Kyma's generation after it.
 
         What the edit uninstalls has to be in `planned`: it is checked once more, and what blocks it is deleted first
         where the plan allows that. Raises RefusedError, and PartlyDoneError where what blocks it does not go.
@@ -169,7 +169,7 @@ class ClusterKymaEdits:
         *,
         unattended: bool = False,
     ) -> EditProgress:
-        """As `follow_all`, of one edit. Raises PartlyDoneError where it does not come to its end."""
+        """Follow one edit, as `follow_all`. Raise PartlyDoneError if it does not complete."""
         one = StartedEdit(proposal, generation)
         (ended,) = self.follow_all(
             [one], changed, timeout, lambda _, stage: progress(stage), cancel, unattended=unattended
@@ -210,7 +210,7 @@ class ClusterKymaEdits:
         progress: Callable[[EditProgress], None],
         cancel: threading.Event | None = None,
     ) -> EditProgress:
-        """As `follow`, until the modules and the copies that the labels bring or take have come or gone."""
+        """Follow an edit of labels until the modules and copies that it adds or removes have come or gone."""
         from kymatui.domain.snapshot.read_cache import ReadCache
 
         stage = partial(self._label_stage, proposal, ReadCache())
@@ -225,12 +225,12 @@ class ClusterKymaEdits:
         return ended.stage
 
     def _silent(self) -> str:
-        """Why what is displayed is stale; "" where the server answers."""
+        """Return why what is displayed is stale; "" where the server answers."""
         stale = [feed for feed in self._session.snapshot().feeds.values() if feed.state is FeedState.STALE]
         return stale[0].message if stale else ""
 
     def standing(self, proposal: EditProposal) -> EditProgress:
-        """Where an edit stands that the Kyma has already, whoever made it."""
+        """Return where an edit stands that the Kyma has already, whoever made it."""
         from kymatui.domain.snapshot.read_cache import ReadCache
 
         return self._stage(proposal, 0, ReadCache())
@@ -314,7 +314,7 @@ class _Watch:
             self._changed.wait(min(_LOOK, max(0.0, deadline - time.monotonic())))
 
     def _poll(self, at: int, *, is_over: bool) -> EditOutcome | None:
-        """How it ended, None where it is still waited for."""
+        """Return how it ended, None where it is still waited for."""
         now = self._stages[at]()
         if now != self._last[at]:
             self._progress(at, now)
@@ -333,7 +333,7 @@ class _Watch:
         return None
 
     def _is_yours(self, at: int, now: EditProgress) -> bool:
-        """Whether only a person can take it further, and has been the only one for a while."""
+        """Return whether only a person can take it further, and has been the only one for a while."""
         if now.actor is not Actor.YOU or not self._unattended:
             self._yours[at] = None
             return False

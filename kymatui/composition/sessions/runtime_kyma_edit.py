@@ -60,7 +60,7 @@ class RuntimeKymaEdits(ClusterKymaEdits):
         return replace(found, edit=edit_entry(kyma, toggle.module, entry_change(toggle)))
 
     def propose_labels(self, labels: Labels) -> LabelProposal:
-        """With what the catalog sync brings to the runtime then, and takes from it."""
+        """Propose labels, with the objects that the catalog sync adds to the runtime and removes from it."""
         from kymatui.domain.kyma_edit.label_effects import preview_label_effects
 
         found, pair = super().propose_labels(labels), self._sides

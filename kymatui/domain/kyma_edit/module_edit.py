@@ -55,7 +55,7 @@ class ModuleEdit:
 
     @property
     def takes_up(self) -> bool:
-        """Whether lifecycle-manager installs the module then, over what kymatui may have installed."""
+        """Return whether lifecycle-manager installs the module then, over what kymatui may have installed."""
         return self.verb in (EditVerb.ENABLE, EditVerb.MANAGE)
 
 

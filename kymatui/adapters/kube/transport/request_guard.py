@@ -24,15 +24,15 @@ class RequestGuard(Protocol):
         ...
 
     def answered(self) -> None:
-        """Report an answer, also one with an error."""
+        """Do nothing: this guard remembers nothing."""
         ...
 
     def failed(self, error: ClusterError, seconds: float) -> None:
-        """Report that no answer came, or one of a proxy in front of a silent server."""
+        """Do nothing: this guard remembers nothing."""
         ...
 
     def abandoned(self) -> None:
-        """Report that the caller stopped waiting."""
+        """Do nothing: this guard remembers nothing."""
         ...
 
 
@@ -53,13 +53,13 @@ class RateGuard:
             raise CancelledError("stopped while waiting to send a request")
 
     def answered(self) -> None:
-        """Nothing to remember."""
+        """Do nothing: this guard remembers nothing."""
 
     def failed(self, error: ClusterError, seconds: float) -> None:
-        """Nothing to remember."""
+        """Do nothing: this guard remembers nothing."""
 
     def abandoned(self) -> None:
-        """Nothing to remember."""
+        """Do nothing: this guard remembers nothing."""
 
 
 def send_guarded(

@@ -105,7 +105,7 @@ class KubeCluster:
             return []
 
     def get_metadata(self, ref: ObjectRef) -> Object | None:
-        """The metadata of one object; None where it is not there."""
+        """Return the metadata of one object; None where it is not there."""
         try:
             raw = self.client.get(self.client.resource(ref.kind), ref.name, ref.namespace, accept=_METADATA)
         except NotFoundError:
@@ -115,7 +115,7 @@ class KubeCluster:
     def list_metadata(
         self, gvk: GroupVersionKind, labels: str, *, cancel: threading.Event | None = None
     ) -> Sequence[Object]:
-        """Names, labels and field managers of all objects of a kind; the server does not send the rest."""
+        """Return names, labels and field managers of all objects of a kind; the server does not send the rest."""
         resource = self.client.resource(gvk)
         pages = self.client.pages(resource, labels=labels, decode=MetadataOnly, accept=_METADATA_LIST, cancel=cancel)
         return [{**raw, "apiVersion": gvk.api_version, "kind": gvk.kind} for page in pages for raw in page.items]

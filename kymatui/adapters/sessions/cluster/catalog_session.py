@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def open_session(options: SessionOptions, timing: WatchTiming | None = None) -> CatalogSession:
-    """Reads the configuration; raises ConfigurationError where it cannot be used. Nothing is sent before `start`."""
+    """Read the configuration; raises ConfigurationError where it cannot be used. Nothing is sent before `start`."""
     from kymatui.adapters.kube.api.client import Client
     from kymatui.adapters.kube.api.discovery import Discovery
     from kymatui.adapters.kube.api.discovery_cache import DiscoveryCache
@@ -130,7 +130,7 @@ class CatalogSession:
 
     @property
     def failure(self) -> KymatuiError | None:
-        """Why the server cannot be asked at present; None while it can."""
+        """Return why the server cannot be asked at present; None while it can."""
         return self._director.failure
 
     @property
@@ -140,7 +140,7 @@ class CatalogSession:
         return transport.counts.total() - transport.writes, transport.writes
 
     def start(self, on_change: Callable[[], None]) -> None:
-        """Begins to watch. `on_change` is called from any thread, and then not again until `snapshot` was called."""
+        """Begin to watch. `on_change` is called from any thread, and then not again until `snapshot` was called."""
         raise_gc_thresholds()
         self._bell.on_change = on_change
         self._watched.expect()
@@ -171,7 +171,7 @@ class CatalogSession:
         )
 
     def add_templates(self, templates: tuple[Object, ...]) -> None:
-        """Templates that are not in this cluster, though their modules may be: a control plane's own.
+        """Return templates that are not in this cluster, though their modules may be: a control plane's own.
 
         Their resources are followed, too.
         """
@@ -179,7 +179,7 @@ class CatalogSession:
             self._director.wake()
 
     def follow_events(self, refs: Iterable[ObjectRef]) -> None:
-        """Follows the events of these objects (and what else happens in their namespaces) until the next call.
+        """Follow the events of these objects (and what else happens in their namespaces) until the next call.
 
         One list and watch a namespace, for a few namespaces; with no objects none. Not to be called by two threads.
         """
@@ -187,7 +187,7 @@ class CatalogSession:
         self._bell.ring()
 
     def follow_owned(self, refs: Iterable[ObjectRef]) -> None:
-        """Follows the kinds of these objects where they are, and the Pods and the like of workloads among them.
+        """Follow the kinds of these objects where they are, and the Pods and the like of workloads among them.
 
         Until the next call; with no objects nothing. Not to be called by two threads. What discovery cannot tell now is
         not followed.
@@ -201,14 +201,14 @@ class CatalogSession:
         return read_object(self.client, ref)
 
     def retry(self) -> None:
-        """Asks the server now for what failed, is forbidden, or is not there."""
+        """Ask the server now for what failed, is forbidden, or is not there."""
         self.client.discovery.invalidate()
         self._feeds.retry()
         self._catalogs.retry()
         self._director.wake()
 
     def close(self) -> None:
-        """Ends all watches; waits two seconds at most. The names that were seen are kept for shells to complete."""
+        """End all watches; waits two seconds at most. The names that were seen are kept for shells to complete."""
         connection = self.client.transport.connection
         if not self._director.is_closed and not connection.given:  # a Secret's kubeconfig has no context
             save_session_names(connection.key, self.snapshot())
@@ -218,7 +218,7 @@ class CatalogSession:
         self.client.transport.close()
 
     def wait_complete(self, timeout: float) -> bool:
-        """Waits until every kind has been listed or refused; False where that took too long.
+        """Wait until every kind has been listed or refused; False where that took too long.
 
         Raises what keeps the server from being asked at all: no connection, refused credentials, a broken plugin, a
         login page; at once where waiting does not help, else when the time is over.
@@ -226,7 +226,7 @@ class CatalogSession:
         return self._director.wait(self._complete, timeout)
 
     def require_kyma(self) -> None:
-        """Raises where nothing of Kyma can be shown: it is not there, may not be read, or fails.
+        """Raise where nothing of Kyma can be shown: it is not there, may not be read, or fails.
 
         Modules from elsewhere can be shown on any cluster.
         """

@@ -63,7 +63,7 @@ def _only_names(words: Iterable[str]) -> list[str]:
 
 
 def save_session_names(key: object, snapshot: Snapshot) -> None:
-    """Keeps what a session saw, where it saw the templates at all."""
+    """Keep what a session saw, where it saw the templates at all."""
     from kymatui.adapters.sessions.feeds.watched_kinds import KYMA_KINDS
     from kymatui.domain.snapshot.snapshots import FeedState
 
@@ -73,7 +73,7 @@ def save_session_names(key: object, snapshot: Snapshot) -> None:
 
 
 def save_names(key: object, names: CompletionNames) -> None:
-    """Keeps the names of a cluster; a folder that cannot be written is as good as none."""
+    """Keep the names of a cluster; a folder that cannot be written is as good as none."""
     import msgspec
 
     from kymatui.adapters.content.blob_cache import write_atomically

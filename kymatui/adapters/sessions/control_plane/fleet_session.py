@@ -81,7 +81,7 @@ class FleetSession:
 
     @property
     def failure(self) -> KymatuiError | None:
-        """Why the server cannot be asked at present; None while it can."""
+        """Return why the server cannot be asked at present; None while it can."""
         return self._director.failure
 
     @property
@@ -89,7 +89,7 @@ class FleetSession:
         return self._feeds.states()
 
     def start(self, on_change: Callable[[], None]) -> None:
-        """Begins to watch. `on_change` is called from any thread, and then not again until `picture` was called."""
+        """Begin to watch. `on_change` is called from any thread, and then not again until `picture` was called."""
         raise_gc_thresholds()
         self._bell.on_change = on_change
         self._director.start()
@@ -110,14 +110,14 @@ class FleetSession:
         return self._painter.picture(self.name, feeds, now)
 
     def retry(self) -> None:
-        """Asks the server now for what failed, is forbidden, or is not there."""
+        """Ask the server now for what failed, is forbidden, or is not there."""
         with contextlib.suppress(KymatuiError):
             self.home.client.discovery.invalidate()
         self._feeds.retry()
         self._director.wake()
 
     def _name(self, changed: Mapping[RuntimeKey, object]) -> None:
-        """Notes which runtimes there are; None says that one is gone."""
+        """Note which runtimes there are; None says that one is gone."""
         for key, found in changed.items():
             if found is None:
                 self._names.pop(key, None)
@@ -125,7 +125,7 @@ class FleetSession:
                 self._names[key] = None
 
     def close(self) -> None:
-        """Ends all watches; waits two seconds at most. The names that were seen are kept for shells to complete."""
+        """End all watches; waits two seconds at most. The names that were seen are kept for shells to complete."""
         if self.feeds[KYMAS.feed].state is FeedState.LIVE and not self._namespace and not self._director.is_closed:
             save_runtime_names(self.home.client, self._names)
         self._director.close()
@@ -133,14 +133,14 @@ class FleetSession:
         self.home.client.transport.close()
 
     def wait_complete(self, timeout: float) -> bool:
-        """Waits until all is listed or refused; False where that took too long. Raises what fails for good."""
+        """Wait until all is listed or refused; False where that took too long. Raises what fails for good."""
         return self._director.wait(self._is_listed, timeout)
 
     def _is_listed(self) -> bool:
         return all(feed.state is not FeedState.SYNCING for feed in self.feeds.values())
 
     def require_kymas(self) -> None:
-        """Raises where there is no fleet to be shown."""
+        """Raise where there is no fleet to be shown."""
         feed = self.feeds[KYMAS.feed]
         if feed.state is FeedState.ABSENT:
             raise NotFoundError(
@@ -156,7 +156,7 @@ class FleetSession:
     # which kinds are watched
 
     def _arrange(self) -> None:
-        """Manifests come when the Kymas are there: five times as many, and of less use at first."""
+        """Follow Manifests once the Kymas are listed: they are five times as many, and less useful at first."""
         for fixed in _FIRST:
             self._follow(fixed)
         if self.feeds[KYMAS.feed].state is not FeedState.SYNCING:
@@ -196,6 +196,6 @@ class FleetSession:
 
 
 def _read_runtime(raw: Object) -> Runtime | MalformedObject:
-    """What its channels should have is put in when it is looked at: release metas come on their own."""
+    """Read a Kyma as a runtime, without versions of channels: release metas come on their own."""
     found = read_kyma(raw)
     return read_runtime(found, {}) if isinstance(found, Kyma) else found

@@ -63,7 +63,7 @@ def list_runtimes(home: KubeCluster, namespace: str = "") -> list[RuntimeKey]:
 
 
 def find_runtime(home: KubeCluster, name: str, namespace: str = "") -> RuntimeKey:
-    """The Kyma of a name, of `namespace/name`, of a shoot, or of a runtime id; raises UsageError with what is near."""
+    """Find a Kyma by name, `namespace/name`, shoot or runtime id. Raise UsageError with similar names."""
     from kymatui.adapters.kube.watch.projections import MetadataOnly
 
     resource = kyma_resource(home)
@@ -88,7 +88,7 @@ def find_runtime(home: KubeCluster, name: str, namespace: str = "") -> RuntimeKe
 
 
 def open_pair(options: RemoteOptions, connect_timeout: float = CONNECT_SECONDS) -> PairSession:
-    """The runtime of `options.runtime`; without a name, that which the cluster named by hand belongs to.
+    """Return the runtime of `options.runtime`; without a name, that which the cluster named by hand belongs to.
 
     Raises what reading the configuration and finding the runtime raise.
     """
@@ -156,7 +156,7 @@ class PairSession:
 
     @property
     def failure(self) -> KymatuiError | None:
-        """Why the runtime cannot be looked at; None while it can, or while that is being tried."""
+        """Return why the runtime cannot be looked at; None while it can, or while that is being tried."""
         return self._session.failure
 
     @property
@@ -168,7 +168,7 @@ class PairSession:
         return inner.client
 
     def start(self, on_change: Callable[[], None]) -> None:
-        """Begins to look. `on_change` is called from any thread."""
+        """Begin to look. `on_change` is called from any thread."""
         self._on_change = on_change
         self._session.start(self._notice)
 
@@ -181,7 +181,7 @@ class PairSession:
         self._on_change()
 
     def wait_connected(self, timeout: float) -> None:
-        """Waits until the runtime is connected; raises what keeps it from being, and UnreachableError for too late."""
+        """Wait until the runtime is connected; raises what keeps it from being, and UnreachableError for too late."""
         deadline = time.monotonic() + timeout
         while self._session.inner is None:
             self._changed.clear()
@@ -193,7 +193,7 @@ class PairSession:
             self._changed.wait(min(left, _LOOK))
 
     def wait_complete(self, timeout: float) -> bool:
-        """Waits until both sides are listed or refused; False where that took too long.
+        """Wait until both sides are listed or refused; False where that took too long.
 
         Raises what keeps the runtime (or its control plane) from being reached.
         """
@@ -227,7 +227,7 @@ class PairSession:
         return self._session.chains()
 
     def snapshot(self) -> Snapshot:
-        """Both sides as one."""
+        """Return both sides as one snapshot."""
         found = self._session.snapshot()
         return replace(found, rules=self._rules or found.rules)
 
@@ -255,13 +255,13 @@ class PairSession:
         self._session.follow_owned(refs)
 
     def require_kyma(self) -> None:
-        """Raises where the control plane's Kyma went away while it was looked for."""
+        """Raise where the control plane's Kyma went away while it was looked for."""
         feed = self.pair().control.feeds[_KYMAS.feed]
         if feed.state is FeedState.LIVE and self.pair().control_kyma is None:
             raise NotFoundError(f"the control plane no longer has the Kyma {'/'.join(self.key)}", status=404)
 
     def close(self) -> None:
-        """Lets go of both sides; the names that were seen are kept for shells to complete."""
+        """Let go of both sides; the names that were seen are kept for shells to complete."""
         if self._plane is None:
             save_pair_names(self.home.client, self._session.pair())
         self._session.close()

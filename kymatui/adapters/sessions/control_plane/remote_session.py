@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def open_remote(options: RemoteOptions, timing: WatchTiming | None = None) -> RemoteSession:
-    """Reads the configuration; raises ConfigurationError where it cannot be used. Nothing is sent before `start`."""
+    """Read the configuration; raises ConfigurationError where it cannot be used. Nothing is sent before `start`."""
     return RemoteSession(options, timing)
 
 
@@ -48,7 +48,7 @@ class RemoteSession:
 
     @property
     def cluster(self) -> KubeCluster:
-        """The control plane."""
+        """Return the control plane."""
         return self.home
 
     title = ""
@@ -81,7 +81,7 @@ class RemoteSession:
         return self._fleet.failure
 
     def start(self, on_change: Callable[[], None]) -> None:
-        """Begins to follow the fleet. Whose cluster was named by hand is asked on the way."""
+        """Begin to follow the fleet. Whose cluster was named by hand is asked on the way."""
         self._fleet.start(on_change)
         if self.options.by_hand is not None:
             threading.Thread(target=self._ask_owner, args=(on_change,), name="runtime-owner", daemon=True).start()
@@ -120,7 +120,7 @@ class RemoteSession:
         )
 
     def rules(self, namespace: str) -> FoundRules:
-        """lifecycle-manager's configuration for the Kymas of a namespace; the server is asked once, until `retry`.
+        """Return lifecycle-manager's configuration for a namespace; the server is asked once, until `retry`.
 
         Raises ConfigurationError for a configured file that is no policy.
         """
@@ -131,7 +131,7 @@ class RemoteSession:
         return self._rules[namespace]
 
     def chains(self) -> tuple[WatcherChain, ...]:
-        """Every Watcher's chain as far as it is in the control plane; raises what keeps it from being read."""
+        """Return every Watcher's chain as far as it is in the control plane; raises what keeps it from being read."""
         from kymatui.adapters.sessions.control_plane.watcher_objects import read_control_side
         from kymatui.domain.remote.watcher_chains import build_chains
 
@@ -145,11 +145,11 @@ class RemoteSession:
         self._fleet.close()
 
     def wait_complete(self, timeout: float) -> bool:
-        """Waits until the whole fleet is listed or refused; False where that took too long."""
+        """Wait until the whole fleet is listed or refused; False where that took too long."""
         return self._fleet.wait_complete(timeout)
 
     def require_kyma(self) -> None:
-        """Raises where there is no fleet to be shown."""
+        """Raise where there is no fleet to be shown."""
         self._fleet.require_kymas()
 
     def _ask_owner(self, on_change: Callable[[], None]) -> None:

@@ -172,7 +172,7 @@ def read_access_secret(
 
 
 def owner_kyma(client: Client, cancel: threading.Event | None = None) -> str:
-    """`namespace/name` of the Kyma on the control plane that a runtime's Kyma belongs to; "" where it does not say."""
+    """Return `namespace/name` of the control plane's Kyma that a runtime's Kyma belongs to, "" if it names none."""
     resource = client.discovery.find_kind(_KYMAS.group, _KYMAS.kind, _KYMAS.versions)
     if resource is None:
         return ""

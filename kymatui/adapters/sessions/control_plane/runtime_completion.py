@@ -22,7 +22,7 @@ _ALL = "runtimes"
 
 
 def save_runtime_names(home: Client, keys: Iterable[RuntimeKey]) -> None:
-    """Keeps the names of all runtimes of a control plane; those that several namespaces have go with theirs."""
+    """Keep the names of all runtimes of a control plane; those that several namespaces have go with theirs."""
     connection = home.transport.connection
     known = sorted(keys)
     times = Counter(name for _, name in known)
@@ -38,7 +38,7 @@ def load_runtime_names(home: Client) -> tuple[tuple[str, ...], bool]:
 
 
 def save_pair_names(home: Client, pair: RuntimePair) -> None:
-    """Keeps what a runtime offers, under its name, and what its control plane does."""
+    """Keep what a runtime offers, under its name, and what its control plane does."""
     connection = home.transport.connection
     if connection.given:
         return

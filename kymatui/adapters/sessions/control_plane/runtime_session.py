@@ -114,7 +114,7 @@ class RuntimeSession:
 
     @property
     def failure(self) -> KymatuiError | None:
-        """Why the runtime cannot be looked at; None while it can, or while that is being tried."""
+        """Return why the runtime cannot be looked at; None while it can, or while that is being tried."""
         return self._error
 
     @property
@@ -153,7 +153,7 @@ class RuntimeSession:
         self._thread.start()
 
     def snapshot(self) -> Snapshot:
-        """Both sides as lifecycle-manager sees them; without the runtime what its control plane says."""
+        """Return both sides as lifecycle-manager reads them; without the runtime the facts of the control plane."""
         self._bell.looked()
         inner, now = self.inner, time.time()
         runtime = inner.snapshot() if inner is not None else None
@@ -192,14 +192,14 @@ class RuntimeSession:
         return read_object(self.home.client if at_home else self.client, ref)
 
     def retry(self) -> None:
-        """Asks both sides again, now."""
+        """Ask both sides again, now."""
         self._control.retry()
         if self.inner is not None:
             self.inner.retry()
         self._again.set()
 
     def close(self) -> None:
-        """Ends everything; waits for nothing that does not answer."""
+        """End everything; waits for nothing that does not answer."""
         self._closed.set()
         self._bell.on_change = lambda: None
         self._connector.cancel()

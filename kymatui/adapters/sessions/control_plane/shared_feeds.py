@@ -40,7 +40,7 @@ class ControlPlane:
         self._rules: dict[str, ControllerSettings] = {}
 
     def start(self, timeout: float) -> None:
-        """Lists everything; raises what keeps the control plane from being asked, and UnreachableError for too late."""
+        """List everything; raises what keeps the control plane from being asked, and UnreachableError for too late."""
         names = {namespace for namespace, _ in self._keys}
         only = names.pop() if len(names) == 1 else ""
         kymas = [name for _, name in self._keys]
@@ -82,7 +82,7 @@ class ControlPlane:
             self._parts = tuple(one for one in self._parts if one is not part)
 
     def rules(self, namespace: str) -> ControllerSettings:
-        """lifecycle-manager's configuration, read once."""
+        """Return lifecycle-manager's configuration, read once."""
         with self._changed:
             if namespace not in self._rules:
                 self._rules[namespace] = read_controller_rules(self.home, namespace, self._options)[0]

@@ -50,12 +50,12 @@ class CommunityCatalogs:
             threading.Thread(target=self._follow, args=(source,), name=f"catalog-{number}", daemon=True).start()
 
     def retry(self) -> None:
-        """Reads every source again."""
+        """Read every source again."""
         for source in self._sources:
             source.again.set()
 
     def close(self) -> None:
-        """Returns at once; a transfer that is under way ends by its own limits, and nobody waits for it."""
+        """Return at once; a transfer that is under way ends by its own limits, and nobody waits for it."""
         self._closed.set()
         self.retry()
 
@@ -86,7 +86,7 @@ class CommunityCatalogs:
             source.again.wait(wait if source.feed.state is not FeedState.LIVE else None)
 
     def _refresh(self, source: _Source) -> bool:
-        """Reads a source once; whether that went well."""
+        """Read a source once; whether that went well."""
         try:
             found = self._read(source.address)
         except KymatuiError as error:

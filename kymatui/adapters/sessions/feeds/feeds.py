@@ -48,7 +48,7 @@ class Feeds:
         self._listens = False
 
     def expect(self, names: Iterable[str]) -> None:
-        """Names that are wanted, before anything is known of the server: they are syncing."""
+        """Expect lists before anything is known of the server: they are syncing."""
         for name in names:
             self._line(name)
 
@@ -66,7 +66,7 @@ class Feeds:
         fields: str = "",
         missing: Callable[[], None] = lambda: None,
     ) -> None:
-        """Watches a resource under a name, unless it is watched in the same version already.
+        """Watch a resource under a name, unless it is watched in the same version already.
 
         `only` one namespace, `labels` and `fields` select; of `newest` objects only the last so many are kept (0: all).
         """
@@ -136,7 +136,7 @@ class Feeds:
                 line.watch.retry()
 
     def close(self, timeout: float = 2.0) -> None:
-        """Ends all watches, and waits for their threads for at most `timeout` seconds in all; never for a list."""
+        """End all watches, and waits for their threads for at most `timeout` seconds in all; never for a list."""
         with self._lock:
             self._closed = True
         self._client.heartbeat.forget(self._changed)

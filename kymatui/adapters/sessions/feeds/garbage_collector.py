@@ -13,7 +13,7 @@ _THRESHOLDS = (10_000, 250, 100)
 
 
 def raise_gc_thresholds() -> None:
-    """Collects rarely, and never again what the imports left; for the whole process."""
+    """Collect rarely, and never again what the imports left; for the whole process."""
     if gc.get_threshold() != _THRESHOLDS:
         gc.freeze()
         gc.set_threshold(*_THRESHOLDS)

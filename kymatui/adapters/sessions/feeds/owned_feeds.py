@@ -50,7 +50,7 @@ class OwnedFollower(NamespaceFollower):
             yield from self._installed(kind, namespace)
 
     def _made(self, places: tuple[str, ...]) -> Iterator[FollowedKind]:
-        """Groups that every API server serves, each in its one version: discovery has nothing to add."""
+        """Yield groups that every API server serves, each in its one version: discovery has nothing to add."""
         from kymatui.adapters.kube.objects.api_resource import ApiResource
         from kymatui.adapters.kube.watch.projections import StatusOnly, Workload
 
@@ -63,7 +63,7 @@ class OwnedFollower(NamespaceFollower):
             yield FollowedKind(ApiResource("batch", "v1", "Job", "jobs", True, verbs), place, StatusOnly, KEPT)
 
     def _installed(self, kind: GroupVersionKind, namespace: str) -> Iterator[FollowedKind]:
-        """A kind of the inventory, unless all of it is watched anyway or the cluster does not serve it."""
+        """Yield a kind of the inventory, unless all of it is watched anyway or the cluster does not serve it."""
         from kymatui.adapters.kube.watch.projections import MetadataOnly
 
         resource = self._discovery.find_kind(kind.group, kind.kind, (kind.version,))

@@ -35,7 +35,7 @@ _HEADER = ("RUNTIME", "SERVER", "OUTCOME", "FIELD", "BEFORE", "AFTER", "EFFECT")
 
 
 def add_fleet_options(parser: argparse.ArgumentParser) -> None:
-    """`--fleet` with what chooses runtimes, and at which pace they are edited."""
+    """Add `--fleet` with what chooses runtimes, and at which pace they are edited."""
     group = parser.add_argument_group("edit several runtimes of a control plane")
     group.add_argument("--fleet", action="store_true", help="edit all runtimes that the options below select")
     group.add_argument(
@@ -67,7 +67,7 @@ def refuse_fleet_options(args: argparse.Namespace) -> None:
 
 
 def run(args: argparse.Namespace, toggle: ModuleEdit) -> int:
-    """Plans, asks, and edits; stops at the first failure. The same words go on where it stopped."""
+    """Plan, ask, and edit; stop at the first failure. The same words go on where it stopped."""
     from kymatui.cli.session_arguments import remote_options_of
     from kymatui.composition.sessions.campaign import MAX_PARALLEL, Campaign, CampaignPace
     from kymatui.domain.fleet.campaigns import CampaignOutcome
@@ -108,7 +108,7 @@ def run(args: argparse.Namespace, toggle: ModuleEdit) -> int:
 
 
 def selected_runtimes(args: argparse.Namespace, options: RemoteOptions) -> list[str]:
-    """The names (with their namespaces) of the runtimes that the words choose, in order."""
+    """Return the names (with their namespaces) of the runtimes that the words choose, in order."""
     _, fleet, notes = read_selected_fleet(options.control, args.selector)
     for note in notes:
         say(f"kymatui: {note}", sys.stderr)
@@ -120,7 +120,7 @@ def selected_runtimes(args: argparse.Namespace, options: RemoteOptions) -> list[
 
 
 def _pace(legs: Sequence[CampaignStep], args: argparse.Namespace) -> str:
-    """In which order it goes, and what stops it."""
+    """Return the order of the runtimes, and what stops the campaign."""
     from kymatui.domain.fleet.campaigns import CampaignOutcome
 
     begun = [leg.name for leg in legs if leg.outcome is CampaignOutcome.UNDER_WAY]
@@ -176,7 +176,7 @@ def _answer(
 
 
 def _error(legs: Sequence[CampaignStep], *, cancelled: bool) -> KymatuiError | None:
-    """What is to be said of an end that is not whole."""
+    """Return what is to be said of an end that is not whole."""
     from kymatui.domain.fleet.campaigns import format_outcomes
 
     hint = "run the command again to continue; completed runtimes are skipped"

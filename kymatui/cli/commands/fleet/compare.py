@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def configure_runtime(parser: argparse.ArgumentParser, *, runtime: str | None = None) -> None:
-    """A runtime, `-o`, `--timeout`, and which clusters."""
+    """Add the runtime, `-o`, `--timeout`, and the cluster options."""
     from kymatui.cli.session_arguments import add_remote_options
 
     parser.add_argument("runtime", metavar="RUNTIME", nargs=runtime, help="name, shoot or runtime ID")
@@ -43,7 +43,7 @@ def configure_runtime(parser: argparse.ArgumentParser, *, runtime: str | None = 
 
 
 def watch_pairs(args: argparse.Namespace) -> Generator[RuntimePair]:
-    """Both sides of the runtime that the words name, with --watch again whenever they change; to be closed.
+    """Yield both sides of the chosen runtime, with --watch again whenever they change; to be closed.
 
     Raises what keeps either from being reached.
     """
@@ -103,14 +103,14 @@ def _row(line: ComparisonLine) -> Sequence[str]:
 
 
 def summary(found: SideBySide) -> str:
-    """How many lines there are of each verdict."""
+    """Return how many lines there are of each verdict."""
     from kymatui.domain.remote.differences import LineVerdict
 
     return f"{found.name}: " + ", ".join(f"{found.count(verdict)} {verdict.value}" for verdict in LineVerdict)
 
 
 def as_json(found: SideBySide, lines: Sequence[ComparisonLine]) -> dict[str, Any]:
-    """`{"runtime", "counts": {verdict: n}, "lines": […]}`; every line, what differs first."""
+    """Return `{"runtime", "counts": {verdict: n}, "lines": […]}`; every line, what differs first."""
     from kymatui.domain.remote.differences import LineVerdict
 
     return {

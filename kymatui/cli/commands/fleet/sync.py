@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def read_labels(words: Sequence[str]) -> dict[str, str | None]:
-    """As kubectl reads them: `key=value` sets, `key-` takes away; `beta` and `internal` stand for their full names."""
+    """Parse labels as kubectl does: `key=value` sets, `key-` removes; `beta` and `internal` stand for full names."""
     from kymatui.domain.kyma_edit.label_edit import LABELS
 
     found: dict[str, str | None] = {}

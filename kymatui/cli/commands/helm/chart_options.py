@@ -31,7 +31,7 @@ def add_values(parser: argparse.ArgumentParser) -> None:
 
 
 def read_values(args: argparse.Namespace) -> dict[str, Any]:
-    """The values of all flags, in helm's order of precedence."""
+    """Return the values of all flags, in helm's order of precedence."""
     from kymatui.helm.charts.values import merge_values
 
     return merge_values(
@@ -45,7 +45,7 @@ def read_values(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _split(files: Iterable[str]) -> list[str]:
-    """`-f a.yaml,b.yaml` names two files, as in helm."""
+    """Split the values of -f: `-f a.yaml,b.yaml` names two files, as in helm."""
     return [name for one in files for name in one.split(",") if name]
 
 
@@ -75,7 +75,7 @@ def wanted_version(args: argparse.Namespace) -> str:
 
 
 def fetch(args: argparse.Namespace, reference: str, *, provenance: bool = False) -> Any:
-    """The packed chart that a reference means; see `kymatui.composition.chart_fetch.fetch_chart`."""
+    """Return the packed chart that a reference means; see `kymatui.composition.chart_fetch.fetch_chart`."""
     from kymatui.composition.chart_fetch import fetch_chart
 
     fetched = fetch_chart(
@@ -108,7 +108,7 @@ def _certificate(args: argparse.Namespace) -> tuple[str, str] | None:
 
 
 def load(args: argparse.Namespace, reference: str) -> Chart:
-    """A chart from a path here, else from where the flags say; verified where that is asked."""
+    """Return a chart from a path here, else from where the flags say; verified where that is asked."""
     from kymatui.helm.charts.chart import load_archive, load_chart
 
     path = Path(reference)
@@ -125,7 +125,7 @@ def load(args: argparse.Namespace, reference: str) -> Chart:
 
 
 def verify_file(path: Path, keyring: str | None) -> None:
-    """The archive beside its `.prov`. Raises HelmError where the signature does not hold."""
+    """Verify an archive with the `.prov` beside it. Raise HelmError if the signature does not match."""
     if path.is_dir():
         raise HelmError("unpacked charts cannot be verified")
     provenance = path.with_name(f"{path.name}.prov")

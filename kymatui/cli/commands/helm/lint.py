@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """1 where a chart fails, as helm does."""
+    """Return 1 where a chart fails, as helm does."""
     from kymatui.helm.linting import lint
     from kymatui.helm.linting.results import Linting
 

@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _fetch(args: argparse.Namespace) -> Any:
-    """With --prov alone, provenance that is not there is only told of, as in helm."""
+    """Fetch a chart; with --prov alone, missing provenance is only a message, as in helm."""
     if args.prov and not args.verify:
         try:
             return fetch(args, args.chart, provenance=True)

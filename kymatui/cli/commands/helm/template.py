@@ -127,7 +127,7 @@ def _render(args: argparse.Namespace, name: str, chart: object) -> Rendered:
 
 
 def _names(args: argparse.Namespace) -> tuple[str, str]:
-    """The release's name and the chart."""
+    """Return the release's name and the chart."""
     words = args.words
     if len(words) > 2:
         raise UsageError(
@@ -149,7 +149,7 @@ def _names(args: argparse.Namespace) -> tuple[str, str]:
 
 
 def _named_by(template: str) -> str:
-    """A name from a template without values, as `--name-template "web-{{ randAlpha 4 | lower }}"`."""
+    """Return a name from a template without values, as `--name-template "web-{{ randAlpha 4 | lower }}"`."""
     from kymatui.helm.functions import FUNCTIONS
     from kymatui.helm.language.environment import Environment
     from kymatui.helm.language.templates import TemplateSet
@@ -167,7 +167,7 @@ def _resolve(host: str) -> str:
 
 
 def _write(args: argparse.Namespace, name: str, rendered: Rendered) -> None:
-    """Writes one file a template, as helm does, and never outside of the folder; says so for each document."""
+    """Write one file a template, as helm does, and never outside of the folder; says so for each document."""
     from kymatui.helm.rendering.output import files, parts
 
     folder = Path(args.output_dir)

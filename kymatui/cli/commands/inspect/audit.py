@@ -134,7 +134,7 @@ def _narrowed(report: AuditReport, args: argparse.Namespace, known: frozenset[st
 
 
 def _audited(args: argparse.Namespace, ignores: tuple[IgnoreEntry, ...]) -> AuditReport:
-    """Opens the cluster with the gate shut, whatever else was said."""
+    """Open the cluster with the gate shut, whatever else was said."""
     from kymatui.actions.audit import audit_session, unreached_report
     from kymatui.cli.session_arguments import (
         is_remote,
@@ -169,7 +169,7 @@ def _audited(args: argparse.Namespace, ignores: tuple[IgnoreEntry, ...]) -> Audi
 
 
 def _fleet(args: argparse.Namespace, ignores: tuple[IgnoreEntry, ...]) -> AuditReport:
-    """Every runtime; those that cannot be looked at are findings."""
+    """Return every runtime; those that cannot be looked at are findings."""
     from kymatui.cli.options.direct_install import cancellable
     from kymatui.cli.session_arguments import remote_options_of
     from kymatui.composition.reports.fleet_audit import audit_fleet
@@ -276,7 +276,7 @@ def _text(report: AuditReport, args: argparse.Namespace) -> str:
 
 
 def _rows(report: AuditReport, item: AuditFinding, form: str) -> list[list[str]]:
-    """The finding; and below it, or in a document behind it, where exactly and what stands there."""
+    """Return the finding; and below it, or in a document behind it, where exactly and what stands there."""
     since = _ago(report.taken_at - item.since) if item.since is not None else ""
     first = [item.severity.value, item.rule.id, item.module, _sentence(item), since, item.actor.value]
     place = " = ".join(part for part in (item.path, item.value) if part)
@@ -288,7 +288,7 @@ def _rows(report: AuditReport, item: AuditFinding, form: str) -> list[list[str]]
 
 
 def _ago(seconds: float) -> str:
-    """As kubectl writes ages: one unit, the largest that is there twice or more."""
+    """Format an age as kubectl does: one unit, the largest that fits at least twice."""
     for unit, size in (("d", 86400), ("h", 3600), ("m", 60)):
         if seconds >= 2 * size:
             return f"{seconds / size:.0f}{unit}"
@@ -296,14 +296,14 @@ def _ago(seconds: float) -> str:
 
 
 def _sentence(item: AuditFinding) -> str:
-    """The message, with the object where it does not say which one it is about."""
+    """Return the message, with the object where it does not say which one it is about."""
     named = not item.object or item.object in item.message or item.object.rpartition("/")[2] in item.message
     words = item.message if named else f"{item.object}: {item.message}"
     return f"{item.runtime}: {words}" if item.runtime else words
 
 
 def summary(report: AuditReport) -> str:
-    """How much was found, in one line."""
+    """Return how much was found, in one line."""
     from kymatui.domain.kyma.problems import Severity
 
     nouns = ((Severity.ERROR, "error", ""), (Severity.WARNING, "warning", ""), (Severity.INFO, "info", "info"))

@@ -177,7 +177,7 @@ class _Printer:
                 say(text, sys.stderr)
 
     def _problems(self, catalog: Catalog) -> None:
-        """What is wrong besides the rows; a row's own reason stands in its row."""
+        """Print the problems that are in no row; a row has its own reason."""
         for problem in catalog.problems:
             text = f"{problem.severity.value}: {sanitize(problem.message)}"
             if not problem.module and text not in self._said:

@@ -92,7 +92,7 @@ def _lint(row: ModuleRow) -> list[str]:
 
 
 def checks_json(resource: str, evaluation: Evaluation) -> dict[str, Any]:
-    """One resource: the state, who decided it and why, each rule with what was found."""
+    """Return the JSON of one resource: its state, the source and reason, and each rule with the value it found."""
     return {
         "resource": resource,
         "state": evaluation.state.value,

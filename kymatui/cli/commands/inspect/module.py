@@ -89,7 +89,7 @@ def _said(state: str, message: str) -> str:
 
 
 def module_json(row: ModuleRow) -> dict[str, Any]:
-    """The row of `catalog -o json` with what explains it."""
+    """Return the row of `catalog -o json` with what explains it."""
     from kymatui.domain.catalog.catalog_json import problem_json, reports_json, row_json
     from kymatui.domain.versions.messages import refusal_words
 

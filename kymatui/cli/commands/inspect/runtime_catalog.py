@@ -31,7 +31,7 @@ _WIDE = ("TAGS", "REASON", "MANIFEST NAME", "MANIFEST CONDITIONS")
 
 
 def show(args: argparse.Namespace) -> int:
-    """Prints it, and with --watch again whenever it is another."""
+    """Print it, and with --watch again whenever it is another."""
     from kymatui.domain.catalog.catalog import build_catalog
     from kymatui.domain.kyma.manifests import Manifest, read_manifest
 
@@ -95,7 +95,7 @@ def _row(row: ModuleRow, manifest: Manifest | None) -> Sequence[str]:
 
 
 def as_json(found: Catalog, manifests: Manifests) -> dict[str, Any]:
-    """The JSON of `kymatui catalog`; each module has `reports` and `manifest` besides."""
+    """Return the JSON of `kymatui catalog`; each module has `reports` and `manifest` besides."""
     document_of = catalog_to_json(found)
     for row, entry in zip(found.rows, document_of["modules"], strict=True):
         manifest = manifests.get(row.manifest) if row.manifest else None

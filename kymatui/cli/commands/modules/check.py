@@ -83,7 +83,7 @@ class CheckCommand:
 
     @staticmethod
     def _source(place: CommandContext, args: argparse.Namespace) -> tuple[ModuleSource, str]:
-        """A chart that is not named is the one that is written down, with the values that it was given."""
+        """Fill in the recorded chart and its values if the command names no chart."""
         args.keeps_values = not place.source.chart
         return recorded_source(place, args.name)
 
@@ -99,7 +99,7 @@ def _refuse_managed(place: CommandContext, name: str) -> None:
 
 
 def _drifted(drift: ObjectDrift, field: DriftedField | None) -> list[str]:
-    """One line of a check; of Secrets it says where, and not what."""
+    """Return the lines of a check; for Secrets the path without the content."""
     if field is None:
         return [drift.finding.value, str(drift.ref), drift.reason, "", ""]
     change = "" if _is_secret(drift) else from_to(field.wanted, field.found)
@@ -111,7 +111,7 @@ def _is_secret(drift: ObjectDrift) -> bool:
 
 
 def _drift_json(drift: ObjectDrift, field: DriftedField | None) -> dict[str, Any]:
-    """The same with whole values; of Secrets they are left out, and `hidden` says so."""
+    """Return the same with whole values; of Secrets they are left out, and `hidden` says so."""
     shown = field is not None and not _is_secret(drift)
     return {
         "finding": drift.finding.value,
@@ -127,7 +127,7 @@ def _drift_json(drift: ObjectDrift, field: DriftedField | None) -> dict[str, Any
 
 
 def _unfinished(known: Inventory | None) -> str:
-    """Why an installation is not what would be installed, beside its objects."""
+    """Return why an installation is not what would be installed, beside its objects."""
     if known is None or not known.finished:
         return "the last installation was interrupted or failed"
     if not known.digest:
@@ -136,7 +136,7 @@ def _unfinished(known: Inventory | None) -> str:
 
 
 def _pin_version(place: CommandContext, args: argparse.Namespace) -> Inventory | None:
-    """What is installed is compared with its own version, not with the newest; what that is."""
+    """Return the installation, and compare with its version instead of the newest."""
     known = find_installed_as(place, args.name)
     if known is not None and not (args.version or args.file or args.kustomize or args.component):
         args.version = known.version

@@ -94,7 +94,7 @@ class _Leg:
 
     @property
     def refusal(self) -> RefusedError | None:
-        """Why it is refused, with the option that lets it continue."""
+        """Return why it is refused, with the option that lets it continue."""
         error = self.plan.refusal
         if error is None or self.seen.refusal:
             return error
@@ -104,7 +104,7 @@ class _Leg:
 
     @property
     def trouble(self) -> str:
-        """Why it was refused or did not come to its end, "" where neither is so."""
+        """Return why it was refused or did not come to its end, "" where neither is so."""
         error = self.refusal or self.failed
         if error is None:
             return ""
@@ -178,7 +178,7 @@ class _Deletions:
         )
 
     def _refused(self, legs: Sequence[_Leg]) -> KymatuiError:
-        """What refuses one refuses all; of one module its own words are enough."""
+        """Return the refusal of all, since one is refused; a single module has its own."""
         refused = [leg for leg in legs if leg.refusal is not None]
         alone = legs[0].refusal if len(legs) == 1 else None
         if alone is None or not legs[0].seen.refusal:
@@ -189,7 +189,7 @@ class _Deletions:
     # doing it
 
     def _carried_out(self, legs: Sequence[_Leg]) -> list[_Leg]:
-        """A person who stops it stops all that has not begun."""
+        """Delete one after the other; once a person stops one, begin no other."""
         ended: list[_Leg] = []
         with cancellable() as cancel:
             for leg in legs:
@@ -236,7 +236,7 @@ class _Deletions:
     # telling it
 
     def _unfinished(self, legs: Sequence[_Leg]) -> None:
-        """Of one module the error says all there is to a person; a document says what is left of it now."""
+        """Print the document with what is left; for a single module the error says it all to a person."""
         form = self._args.output
         if len(legs) > 1:
             self._answer(legs, "unfinished", to_errors=form == "table")
@@ -265,7 +265,7 @@ class _Deletions:
         return plan_text(self._place.target, deletion_summary(todo, refused), _text(legs, form), form)
 
     def _json(self, legs: Sequence[_Leg], outcome: str) -> dict[str, Any]:
-        """Of one module its own document; of several `{"cluster", "modules": […], "failed": […], "outcome"}`."""
+        """Return a module's document; for several `{"cluster", "modules": […], "failed": […], "outcome"}`."""
         if len(legs) == 1:
             return _leg_json(legs[0], "planned" if outcome == "planned" else legs[0].outcome)
         return {
@@ -300,7 +300,7 @@ def _line(leg: _Leg) -> str:
 
 
 def _text(legs: Sequence[_Leg], form: str) -> str:
-    """Of one module what is left of it and will be deleted; of several a table before that."""
+    """Return what is left of a single module and will be deleted; for several a table first."""
     if len(legs) == 1:
         return deletion_text(legs[0].seen, form, is_refused=legs[0].refusal is not None)
     draw = markdown if form == "md" else table

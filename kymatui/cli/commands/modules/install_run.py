@@ -24,7 +24,7 @@ from kymatui.errors import CancelledError, OutdatedError, UnknownNameError, Usag
 
 
 def refuse_words_for_one(args: argparse.Namespace, names: Sequence[str]) -> None:
-    """Raises UsageError where a source is named, which several modules cannot have in common."""
+    """Raise UsageError where a source is named, which several modules cannot have in common."""
     given = ("version", "file", "chart", "repo", "kustomize", "component", "values", "set", "set_string", "set_json")
     if len(names) != 1 and (said := next((word for word in given if getattr(args, word)), "")):
         raise UsageError(
@@ -38,7 +38,7 @@ def install_modules(
     named: Iterable[tuple[str, ModuleSource, str]],
     adoption: Adoption = Adoption.NEVER,
 ) -> int:
-    """`named` are modules, each with its source and namespace; `verb` is install, upgrade or adopt."""
+    """Run `verb` (install, upgrade or adopt) for modules, each with its source and namespace. Return the status."""
     wanted = [(name, install_request(place, name, source, namespace, adoption)) for name, source, namespace in named]
     return carry_out_installs(place, verb, plan_installs(place.port, wanted))
 
@@ -51,7 +51,7 @@ def carry_out_installs(
     everything: bool = False,
     left_out: Sequence[SkippedUpgrade] = (),
 ) -> int:
-    """`everything` says that nobody named them one by one, and `left_out` what is not among them. The exit status."""
+    """Carry plans out; `everything` if nobody named the modules, `left_out` are the others. Return the status."""
     args = place.args
     if not everything:
         _refuse_unknown_names(legs)
@@ -79,7 +79,7 @@ def _refuse_unknown_names(legs: Sequence[InstallLeg]) -> None:
 
 
 def _run(place: CommandContext, legs: Sequence[InstallLeg], results: InstallResults) -> list[InstallLeg]:
-    """A person who stops it stops all that has not begun. What is the same is waited for all the same."""
+    """Stop all that has not begun when a person stops it. What is the same is waited for all the same."""
     args, ended = place.args, list[InstallLeg]()
 
     def replanned(leg: InstallLeg, error: OutdatedError) -> None:

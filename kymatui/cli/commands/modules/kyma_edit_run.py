@@ -60,7 +60,7 @@ class _Leg:
 
     @property
     def unblocks(self) -> bool:
-        """Whether it is under way, and what blocks it is deleted."""
+        """Return whether it is under way, and what blocks it is deleted."""
         return self.on_its_way and any(one.blocking for one in self.uninstalls)
 
     @property
@@ -121,7 +121,7 @@ class EditRun:
         return self._ended(self._carry_out(legs))
 
     def _leg(self, toggle: ModuleEdit) -> _Leg:
-        """What is proposed, with what still exists of a module that goes."""
+        """Return what is proposed, with what still exists of a module that goes."""
         proposal = self._toggling.propose(toggle)
         on_its_way = is_in_progress(self._args, self._toggling, proposal)
         modules = [effect.module for effect in proposal.effects if effect.uninstalls]
@@ -144,7 +144,7 @@ class EditRun:
     # doing it
 
     def _carry_out(self, legs: Sequence[_Leg]) -> list[_Leg]:
-        """All edits, one patch each, then what follows from each; a failure keeps no other from going on."""
+        """Make all edits, one patch each, then follow each to its end; a failure stops no other edit."""
         with cancellable() as cancel:
             now = list(legs)
             try:
@@ -228,7 +228,7 @@ class EditRun:
         return 0
 
     def _document(self, legs: Sequence[_Leg], outcome: str, words: str) -> dict[str, Any]:
-        """Of one name its edit alone; of several all of them."""
+        """Return the edit of a single name; for several all edits."""
         whole = "done" if outcome == "unfinished" else outcome
         edits = [
             plan_json(
@@ -255,7 +255,7 @@ class EditRun:
         return plan_text(self._target(legs), summary, "\n\n".join(self._parts(legs, form)), form)
 
     def _parts(self, legs: Sequence[_Leg], form: str) -> Iterator[str]:
-        """One table of the edits, one of what becomes of which module, what still exists, and what is to be known."""
+        """Yield a table of edits, one of effects, the remaining objects, and the warnings."""
         draw = markdown if form == "md" else table
         edits = [leg.proposal.edit for leg in legs if leg.proposal.edit is not None]
         if lines := [list(line) for edit in edits for line in edit.lines()]:

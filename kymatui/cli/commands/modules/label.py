@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _labels(words: Sequence[str]) -> Mapping[str, str | None]:
-    """The labels by their full names; what says nothing about modules is left to kubectl."""
+    """Return the labels by their full names; what says nothing about modules is left to kubectl."""
     from kymatui.domain.kyma_edit.label_edit import LABELS
 
     found = read_labels(words)
@@ -135,13 +135,13 @@ class _Run:
 
 
 def _action(edit: LabelEdit) -> str:
-    """What is asked: each label with its new value."""
+    """Return the question: each label with its new value."""
     changes = (f"{one.label}={one.after}" if one.after is not None else f"{one.label}-" for one in edit.changes)
     return f"Set labels {' '.join(changes)}"
 
 
 def _plan(proposal: LabelProposal, form: str, found: Sequence[Uninstall]) -> str:
-    """The edit, what of the catalog comes and goes, and what becomes of which module; for people."""
+    """Return the edit, what of the catalog comes and goes, and what becomes of which module; for people."""
     draw = markdown if form == "md" else table
     changes = proposal.edit.changes if proposal.edit is not None else ()
     rows = [[one.label, one.before or "", one.after or ""] for one in changes]

@@ -56,7 +56,7 @@ MANIFEST = ManifestCommand()
 
 
 def _carry_out(place: CommandContext, action: ManifestAction, legs: Sequence[ManifestLeg]) -> int:
-    """All of them, or none. The exit status."""
+    """Make all edits or none. Return the exit status."""
     from kymatui.actions.modules.manifest import ManifestControls
 
     args = place.args
@@ -82,5 +82,5 @@ def _print_written(proposal: ManifestProposal) -> None:
 
 
 def _print_progress(now: ManifestProgress) -> None:
-    """How far the operator is, on standard error."""
+    """Print the operator's progress to standard error."""
     say(f"  {sanitize(now.message)}{waiting_note(now.message, now.actor)}", sys.stderr)

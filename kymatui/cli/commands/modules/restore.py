@@ -42,7 +42,7 @@ RESTORE = RestoreCommand()
 
 
 def _list(form: str) -> int:
-    """All backups of this machine; asks no server."""
+    """Return all backups of this machine; asks no server."""
     from kymatui.adapters.files.backups import backups_folder, list_backups
 
     found = list_backups()
@@ -88,7 +88,7 @@ class _Restoration:
         self._objects = read_backup(self._path)
 
     def _found(self, word: str) -> Path:
-        """The file; of a module's name its newest backup of this cluster."""
+        """Return the named file, or the newest backup of the named module on this cluster."""
         from kymatui.adapters.files.backups import backups_folder, list_backups
 
         path = Path(word)

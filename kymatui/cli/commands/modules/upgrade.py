@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def upgrade_all(place: CommandContext) -> int:
-    """Modules of the catalog, and charts whose place can be asked; what is left out is named with the reason."""
+    """Return modules of the catalog, and charts whose place can be asked; what is left out is named with the reason."""
     from kymatui.actions.modules.install import plan_installs
     from kymatui.actions.modules.install_plan import Adoption
     from kymatui.actions.modules.upgrade import survey_upgrades
@@ -51,7 +51,7 @@ def upgrade_all(place: CommandContext) -> int:
 
 
 def find_installed_as(place: CommandContext, name: str) -> Inventory | None:
-    """What is installed of that name: in the namespace that was said, which for the catalog may be its template's."""
+    """Return the installation of a name in the given namespace, which for the catalog may be its template's."""
     from kymatui.actions.modules.module_sources import find_installed
 
     found = find_installed(place.cluster, name, place.namespace)
@@ -61,7 +61,7 @@ def find_installed_as(place: CommandContext, name: str) -> Inventory | None:
 
 
 def recorded_source(place: CommandContext, name: str) -> tuple[ModuleSource, str]:
-    """Where the upgrade of one module comes from, and its namespace, by what the words say and what is written down."""
+    """Return the source of an upgrade and its namespace, by the options and the record of the installation."""
     from kymatui.actions.modules.upgrade import newest_source
 
     source, args = place.source, place.args

@@ -57,7 +57,7 @@ def _is_fleet(args: argparse.Namespace) -> bool:
 
 
 def _show(args: argparse.Namespace) -> int:
-    """The screen paints while the cluster starts.
+    """Paint the screen while the cluster starts.
 
     Whoever leaves before it has started leaves nothing behind: the folder is this process's, and the cluster ends with
     it.
@@ -93,17 +93,17 @@ def _show(args: argparse.Namespace) -> int:
 
 
 def _clusters(args: argparse.Namespace) -> tuple[str, ...]:
-    """The contexts of the embedded clusters; the first is the one that the header, plans and backups name."""
+    """Return the contexts of the embedded clusters; the first is the one that the header, plans and backups name."""
     return ("kcp", "skr") if _is_fleet(args) else ("sandbox",)
 
 
 def _on(options: SessionOptions, kubeconfig: Path) -> SessionOptions:
-    """The same wishes for the embedded cluster, whose kubeconfig has one context."""
+    """Return the same wishes for the embedded cluster, whose kubeconfig has one context."""
     return replace(options, kubeconfig=str(kubeconfig), context="")
 
 
 def _check(args: argparse.Namespace) -> int:
-    """Starts the cluster, waits until everything in it has come to rest, opens the screen unseen, prints the catalog.
+    """Start the cluster, waits until everything in it has come to rest, opens the screen unseen, prints the catalog.
 
     An installation without its stylesheets, or whose screen does not show the modules, fails.
     """

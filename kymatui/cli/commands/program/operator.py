@@ -80,7 +80,7 @@ def configure_fetching(parser: argparse.ArgumentParser) -> None:
 
 
 def _site(args: argparse.Namespace) -> tuple[ReconcileContext, str]:
-    """The place of work and the namespace."""
+    """Return the place of work and the namespace."""
 
     options, _ = session_options_of(args)
     folder = Path(args.kustomizations) if args.kustomizations else None

@@ -93,7 +93,7 @@ def _show_fleet(args: argparse.Namespace) -> int:
         return _connected_fleet(args, options)
 
     def open_context(chosen: SessionOptions) -> RemoteSession:
-        """The runtime that the command line names is one of its own control plane."""
+        """Open the fleet of a context; a runtime that the command line names is one of its own control plane."""
         if chosen.context != options.control.context:
             return _open_fleet(replace(options, control=chosen, runtime="", by_hand=None))
         shut = chosen.read_only or options.control.read_only
@@ -133,7 +133,7 @@ def show(
     *,
     fleet: bool = False,
 ) -> int:
-    """Runs the screen until it is left.
+    """Run the screen until it is left.
 
     What ended it, or kept it from showing anything of Kyma until it was left, is raised on the terminal that is there
     again.
@@ -208,7 +208,7 @@ def _require_terminal() -> None:
 
 
 def _require_success(opened: Sequence[CatalogSession | RemoteSession], failure: KymatuiError | None) -> None:
-    """Raises what is still wrong when the screen is left, where it never came to show anything."""
+    """Raise what is still wrong when the screen is left, where it never came to show anything."""
     if not opened:
         if failure is not None:
             raise failure

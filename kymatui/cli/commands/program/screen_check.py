@@ -23,14 +23,14 @@ _SIZE = (120, 40)
 
 
 def require_screen(connect: Callable[[], ClusterSession]) -> None:
-    """Raises KymatuiError where the first screen does not come to show every row of the catalog."""
+    """Raise KymatuiError where the first screen does not come to show every row of the catalog."""
     from kymatui.ui.application.kymatui_app import KymatuiApp
 
     _require(KymatuiApp(connect), _check_screen)
 
 
 def require_fleet(connect: Callable[[], FleetSource], patience: float = PATIENCE_SECONDS) -> None:
-    """Raises KymatuiError where the first screen does not come to show every runtime within `patience` seconds."""
+    """Raise KymatuiError where the first screen does not come to show every runtime within `patience` seconds."""
     from kymatui.ui.application.fleet_app import FleetApp
 
     _require(FleetApp(connect), partial(_look_at_fleet, patience))
@@ -86,7 +86,7 @@ async def _look_at_fleet(patience: float, app: FleetApp) -> None:
 
 
 def _agree(app: KymatuiApp, screen: CatalogScreen) -> bool:
-    """Whether the table has the rows that the catalog has."""
+    """Return whether the table has the rows that the catalog has."""
     wanted = {row.name for row in app.catalog.rows} if app.catalog is not None else set()
     table = screen.filter_line.table
     return bool(wanted) and table is not None and {row.key for row in table.rows} == wanted

@@ -18,7 +18,7 @@ _CLEAR: Final = "\x1b[2J\x1b[H"
 
 @contextmanager
 def splash_screen(*, ascii_only: bool, place: str = "modules") -> Iterator[None]:
-    """Shows the words until the screen paints over them; an error on the way finds the terminal as it was."""
+    """Show the words until the screen paints over them; an error on the way finds the terminal as it was."""
     if os.environ.get("TERM", "dumb") == "dumb":
         yield
         return

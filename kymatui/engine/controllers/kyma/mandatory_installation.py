@@ -45,10 +45,10 @@ class MandatoryInstallation:
         )
 
     def begin(self, wake: Wake) -> None:
-        """Nothing to open: only the control plane is watched."""
+        """Do nothing: only the control plane is watched."""
 
     def end(self) -> None:
-        """Nothing to close."""
+        """Do nothing: there is nothing to close."""
 
     def reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None:
         """Write the Manifests of all mandatory modules. A missing template keeps all of them from being written.
@@ -82,7 +82,7 @@ class MandatoryInstallation:
         return self._context.intervals.success
 
     def leave(self, ref: ObjectRef) -> None:
-        """Nothing is kept."""
+        """Do nothing: nothing is kept."""
 
     def _all(self, changed: ObjectRef) -> None:
         self._context.templates.changed()

@@ -33,13 +33,13 @@ class MandatoryRemoval:
         return (KindWatch(RELEASE_META, namespace=self._context.namespace, listed=True),)
 
     def begin(self, wake: Wake) -> None:
-        """Nothing to open: only the control plane is watched."""
+        """Do nothing: only the control plane is watched."""
 
     def end(self) -> None:
-        """Nothing to close."""
+        """Do nothing: there is nothing to close."""
 
     def leave(self, ref: ObjectRef) -> None:
-        """Nothing is kept."""
+        """Do nothing: nothing is kept."""
 
     def reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None:
         home = self._context.home

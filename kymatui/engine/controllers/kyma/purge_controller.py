@@ -68,10 +68,10 @@ class PurgeController:
         return (KindWatch(KYMA, namespace=self._context.namespace, listed=True),)
 
     def begin(self, wake: Wake) -> None:
-        """Nothing to open: only the control plane is watched."""
+        """Do nothing: only the control plane is watched."""
 
     def end(self) -> None:
-        """Nothing to close."""
+        """Do nothing: there is nothing to close."""
 
     def leave(self, ref: ObjectRef) -> None:
         self._forget(ref)

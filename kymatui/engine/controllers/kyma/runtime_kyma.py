@@ -30,7 +30,7 @@ class RuntimeKyma:
     """The runtime's Kyma of one control plane's Kyma, in one reconciliation."""
 
     def __init__(self, runtime: Cluster, cancel: threading.Event, created: Callable[[], None] = lambda: None) -> None:
-        """`created` is called after the creation of the runtime's Kyma."""
+        """Call `created` after the creation of the runtime's Kyma."""
         self._runtime = runtime
         self._cancel = cancel
         self._created = created

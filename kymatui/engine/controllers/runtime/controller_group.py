@@ -56,7 +56,7 @@ class ControllerGroup:
         services: Sequence[GroupService] = (),
         shards: int = 1,
     ) -> None:
-        """`shards` above 1: replicas share the objects; then the cluster has to lock what is written under a term."""
+        """Share the objects among replicas with `shards` above 1; writes then need a cluster that locks by term."""
         self._home, self._clock = home, clock
         self._controllers = controllers
         self._reports = reports

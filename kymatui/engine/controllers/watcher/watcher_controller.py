@@ -59,7 +59,7 @@ class WatcherController:
         """Do nothing: there is nothing to close."""
 
     def leave(self, ref: ObjectRef) -> None:
-        """Nothing is kept."""
+        """Do nothing: nothing is kept."""
 
     def _all_watchers(self, gateway: ObjectRef) -> Iterable[ObjectRef]:
         for raw in self._home.list(WATCHER):
