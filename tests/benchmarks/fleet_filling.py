@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 
 from kymatui.sandbox.apimachinery.exchange import SYSTEM, ServerRequest
-from kymatui.sandbox.world.lifecycle.kyma_controller import RESOURCE as KYMAS
+from kymatui.sandbox.world.modules.module_announcement import KYMAS
 from kymatui.sandbox.world.story import sample_fleet
 from kymatui.sandbox.world.story.world_population import prepare
 from tests.sandbox.living import Living

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kymatui.domain.catalog.module_inputs import ModuleInputs
 from kymatui.domain.catalog.rows import CheckedResource
 from kymatui.domain.kubernetes.json_reader import JsonReader
-from kymatui.domain.kubernetes.object_meta import GARBAGE_COLLECTION, OPERATOR, read_meta, read_ref
+from kymatui.domain.kubernetes.object_meta import ANNOTATION_STATE_CHECK, GARBAGE_COLLECTION, read_meta, read_ref
 from kymatui.domain.kyma.kymas import ModuleReport
 from kymatui.domain.kyma.manifests import Manifest
 from kymatui.domain.kyma.module_templates import StateCheckRule
@@ -23,7 +23,6 @@ from kymatui.domain.versions.refusals import Refusal
 
 START_GRACE = 60.0
 """Seconds after the creation of the manager's workload; until then lifecycle-manager's Error may be premature."""
-ANNOTATION_STATE_CHECK = f"{OPERATOR}/custom-state-check"
 
 
 @dataclass(frozen=True, slots=True)

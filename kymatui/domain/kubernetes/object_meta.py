@@ -24,6 +24,7 @@ LABEL_CHANNEL = f"{OPERATOR}/channel"
 LABEL_SKIP = f"{OPERATOR}/skip-reconciliation"
 ANNOTATION_MODULE_VERSION = f"{OPERATOR}/module-version"
 ANNOTATION_UNMANAGED = f"{OPERATOR}/is-unmanaged"
+ANNOTATION_STATE_CHECK = f"{OPERATOR}/custom-state-check"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from kymatui.domain.catalog.assessment import ANNOTATION_STATE_CHECK
 from kymatui.domain.kubernetes.object_meta import (
+    ANNOTATION_STATE_CHECK,
     ANNOTATION_UNMANAGED,
     LABEL_CHANNEL,
     LABEL_KYMA_NAME,

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from kymatui.domain.catalog.assessment import ANNOTATION_STATE_CHECK
 from kymatui.domain.kubernetes.json_reader import JsonReader
-from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, LABEL_MODULE_NAME, OPERATOR
+from kymatui.domain.kubernetes.object_meta import ANNOTATION_STATE_CHECK, LABEL_KYMA_NAME, LABEL_MODULE_NAME, OPERATOR
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
 from kymatui.domain.kyma.manifests import Manifest, default_resource, default_resource_body
 from kymatui.domain.kyma.module_templates import ModuleTemplate

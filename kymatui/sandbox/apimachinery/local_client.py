@@ -13,7 +13,7 @@ same. It returns or raises synchronously. The caller may change the returned obj
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, Protocol
 from urllib.parse import quote
 
@@ -35,11 +35,33 @@ PATCH_TYPES: Mapping[PatchType, str] = {
 }
 
 
+class ResourceOfKind(Protocol):
+    """A resource served at one version."""
+
+    group: str
+    version: str
+    name: str
+    kind: str
+    namespaced: bool
+    verbs: tuple[str, ...]
+
+    @property
+    def full_name(self) -> str: ...
+
+    @property
+    def subresources(self) -> Mapping[str, object]: ...
+
+
 class ResourcePaths(Protocol):
-    """Finds the URL paths of resources."""
+    """Finds the URL paths of resources, and the resources of kinds."""
 
     def path(self, resource: str, version: str | None = None) -> tuple[str, bool]:
         """Return (prefix, namespaced), such as ("/apis/apps/v1", True). Raise `LookupError`."""
+        ...
+
+    def by_kind(self, api_version: str, kind: str) -> ResourceOfKind | None: ...
+
+    def all(self) -> Iterable[ResourceOfKind]: ...
 
 
 class LocalClient:
@@ -65,6 +87,14 @@ class LocalClient:
     def named(self, manager: str, user: RequestUser | None = None) -> LocalClient:
         """Return a client with another field manager (and user), such as a simulated operator's."""
         return LocalClient(self._handle, self._store, self.clock, self._paths, user=user or self._user, manager=manager)
+
+    def resource_of_kind(self, api_version: str, kind: str) -> ResourceOfKind | None:
+        """Return the resource of a kind at this version, None if it is not served."""
+        return self._paths.by_kind(api_version, kind)
+
+    def all_resources(self) -> Iterable[ResourceOfKind]:
+        """Return the resources at every served version."""
+        return self._paths.all()
 
     # -- reading
 
@@ -184,16 +214,21 @@ class LocalClient:
         propagation: str = "",
         grace_seconds: int | None = None,
         uid: str = "",
+        resource_version: str = "",
         version: str | None = None,
     ) -> dict[str, Any]:
-        """Delete the object, or mark it if finalizers block; `uid` is a precondition. Return the answer."""
+        """Delete the object, or mark it if finalizers block. Return the answer.
+
+        `uid` and `resource_version` are preconditions.
+        """
         options: dict[str, Any] = {}
         if propagation:
             options["propagationPolicy"] = propagation
         if grace_seconds is not None:
             options["gracePeriodSeconds"] = grace_seconds
-        if uid:
-            options["preconditions"] = {"uid": uid}
+        conditions = {"uid": uid, "resourceVersion": resource_version}
+        if uid or resource_version:
+            options["preconditions"] = {name: value for name, value in conditions.items() if value}
         return self._write("DELETE", self._path(resource, namespace, name, version), options)
 
     # -- requests

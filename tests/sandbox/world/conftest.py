@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from kymatui.sandbox.registry.registry_server import SandboxRegistry
-from kymatui.sandbox.world.lifecycle.kyma_controller import RESOURCE as KYMAS
+from kymatui.sandbox.world.modules.module_announcement import KYMAS
 from kymatui.sandbox.world.story.world_population import SampleWorld, populate
 from tests.sandbox.living import Living, Obj
 

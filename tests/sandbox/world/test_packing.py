@@ -10,11 +10,10 @@ import tarfile
 import pytest
 import yaml
 
-from kymatui.sandbox.apimachinery.object_store import ObjectStore
-from kymatui.sandbox.controllers.framework.store_reader import StoreReader
+from kymatui.ocm import module_layers
 from kymatui.sandbox.registry.registry_store import RegistryStore
 from kymatui.sandbox.world.lifecycle.manifest_installer import parse, unpack
-from kymatui.sandbox.world.lifecycle.template_resolver import Resolver, is_archive, raw_manifest
+from kymatui.sandbox.world.lifecycle.registry_components import RegistryComponents
 from kymatui.sandbox.world.modules.module_manifest import manifest_objects
 from kymatui.sandbox.world.modules.module_packages import pack, repository_of
 from kymatui.sandbox.world.modules.sample_module import Packing, SampleModule
@@ -33,12 +32,11 @@ def unpacked(content: bytes) -> dict[str, bytes]:
 def test_a_version_is_found_by_its_descriptor(module: SampleModule, version: str) -> None:
     store = RegistryStore()
     packed = pack(store, module, version, "127.0.0.1:5000")
-    descriptor = Resolver(StoreReader(ObjectStore()), store).descriptor(module.component, version)
-    assert descriptor is not None
-    digest, media_type = raw_manifest(descriptor)
-    assert digest == packed.layer
-    content = store.blob(repository_of(module), digest)
-    kind = "oci-dir" if is_archive(media_type) else "oci-ref"
+    found = module_layers(RegistryComponents(store).component(module.component, version)).raw_manifest
+    assert found is not None
+    assert found.digest == packed.layer
+    content = store.blob(repository_of(module), found.digest)
+    kind = "oci-dir" if found.is_archive else "oci-ref"
     assert parse(unpack(content, kind)) == manifest_objects(module, version)
     assert b"&id" not in store.blob(repository_of(module), packed.raw), "anchors do not belong in manifests"
 

@@ -10,9 +10,8 @@ from kymatui.domain.kyma.maintenance_windows import WindowPolicy, read_policy
 from kymatui.domain.remote.watcher_chains import ControlPlaneObjects, LinkHealth, RuntimeObjects, build_chains
 from kymatui.sandbox.apimachinery.clock import ManualClock
 from kymatui.sandbox.registry.registry_server import SandboxRegistry
-from kymatui.sandbox.world.lifecycle.kyma_controller import RESOURCE as KYMAS
 from kymatui.sandbox.world.lifecycle.manifest_controller import RESOURCE as MANIFESTS
-from kymatui.sandbox.world.modules.module_announcement import RELEASES, TEMPLATES
+from kymatui.sandbox.world.modules.module_announcement import KYMAS, RELEASES, TEMPLATES
 from kymatui.sandbox.world.story import control_plane_objects, sample_fleet
 from kymatui.sandbox.world.story.remote_world import RuntimeCluster, populate_remote
 from tests.sandbox.living import Living
@@ -109,3 +108,24 @@ def test_of_two_watchers_the_events_of_one_reach_nobody(two: Two) -> None:
     assert broken == [("kcp-system/btp-watcher", "kcp-system/btp-events")]
     policy = two.control.get("configmaps", "klm-maintenance-config", sample_fleet.CONTROL)["data"]["policy.json"]
     assert isinstance(read_policy(policy), WindowPolicy)
+
+
+def test_a_changed_catalog_reaches_the_runtime_and_no_other_kyma_of_the_fleet(two: Two) -> None:
+    [other, *_] = sample_fleet.runtimes(8)
+    before = two.control.get(KYMAS, other, sample_fleet.CONTROL)
+    name, annotations = "keda-1.5.0", {"metadata": {"annotations": {"told": "again"}}}
+    two.control.client.patch(TEMPLATES, name, annotations, namespace=sample_fleet.CONTROL)
+    two.control.advance(2)
+    copy = two.runtime.get(TEMPLATES, name, "kyma-system")
+    assert copy["metadata"]["annotations"]["told"] == "again"
+    assert two.control.get(KYMAS, other, sample_fleet.CONTROL) == before
+
+
+def test_a_copy_that_was_edited_in_the_runtime_is_restored_with_the_next_change(two: Two) -> None:
+    name = "serverless-1.5.1"
+    original = two.runtime.get(TEMPLATES, name, "kyma-system")["spec"]
+    two.runtime.client.patch(TEMPLATES, name, {"spec": {"requiresDowntime": True}}, namespace="kyma-system")
+    kyma = {"metadata": {"annotations": {"touched": "yes"}}}
+    two.control.client.patch(KYMAS, NAME, kyma, namespace=sample_fleet.CONTROL)
+    two.control.advance(2)
+    assert two.runtime.get(TEMPLATES, name, "kyma-system")["spec"] == original

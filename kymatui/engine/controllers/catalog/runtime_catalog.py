@@ -24,7 +24,7 @@ from kymatui.errors import CancelledError, KymatuiError, NotFoundError
 CRD: Final = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 SYNCED_CRDS: Final = tuple(f"{plural}.{OPERATOR}" for plural in ("kymas", "moduletemplates", "modulereleasemetas"))
 _FRESH: Final = 5.0  # seconds
-_WIDTH: Final = 4  # parallel requests to one runtime: several runtimes are synced at once
+_WIDTH: Final = 4  # several runtimes are synced at once
 
 
 class CatalogReader(Protocol):
@@ -34,12 +34,18 @@ class CatalogReader(Protocol):
 
 
 class RuntimeCatalog:
-    """Implements `RuntimeCatalogSync`; thread-safe for different Kymas."""
+    """Implements `RuntimeCatalogSync`; thread-safe for different Kymas.
 
-    def __init__(self, home: Cluster, catalog: CatalogReader, restricted: frozenset[str] = frozenset()) -> None:
+    `width` is the number of parallel requests to one runtime.
+    """
+
+    def __init__(
+        self, home: Cluster, catalog: CatalogReader, restricted: frozenset[str] = frozenset(), *, width: int = _WIDTH
+    ) -> None:
         self._home = home
         self._catalog = catalog
         self._restricted = restricted
+        self._width = width
         self._lock = threading.Lock()
         self._copies = AppliedCopies()
         self._crds: dict[str, tuple[float, dict[str, Any]]] = {}
@@ -96,8 +102,8 @@ class RuntimeCatalog:
                 if not live[ref]["metadata"].get("deletionTimestamp"):
                     runtime.delete(ref, uid=str(live[ref]["metadata"].get("uid") or ""), cancel=cancel)
 
-        run_for_each(writes.applied, apply, cancel, _WIDTH)
-        run_for_each(writes.deleted, delete, cancel, _WIDTH)
+        run_for_each(writes.applied, apply, cancel, self._width)
+        run_for_each(writes.deleted, delete, cancel, self._width)
         if errors:
             raise errors[0]
 

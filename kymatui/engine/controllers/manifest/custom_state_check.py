@@ -10,9 +10,8 @@ import json
 from collections.abc import Mapping
 from typing import Final
 
-from kymatui.domain.catalog.assessment import ANNOTATION_STATE_CHECK
 from kymatui.domain.kubernetes.json_reader import JsonReader
-from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.object_meta import ANNOTATION_STATE_CHECK, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import Policy
 from kymatui.domain.kyma.manifests import Manifest, default_resource

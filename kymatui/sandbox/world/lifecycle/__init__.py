@@ -1,1 +1,1 @@
-"""The simulated lifecycle-manager and module operators."""
+"""lifecycle-manager of the sample world, for Kymas the operator's controllers, and simulated module operators."""

@@ -1,7 +1,8 @@
 """More objects of a control plane: lifecycle-manager with maintenance windows, Watchers with routes.
 
 One Watcher's route from the runtime to the control plane is complete; the events of the other are lost, since its
-operator's Service is missing. lifecycle-manager itself is simulated elsewhere: its Deployment only shows its options.
+operator's Service is missing. lifecycle-manager itself runs in the sandbox's process (see the folder `lifecycle`): its
+Deployment only shows its options.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Iterable
 from kymatui.sandbox.apimachinery.local_client import LocalClient
 from kymatui.sandbox.controllers.framework.store_reader import Obj, StoreReader
 from kymatui.sandbox.world.lifecycle.kind_index import DEFINITIONS
+from kymatui.sandbox.world.lifecycle.lifecycle_manager import MAINTENANCE_POLICY
 from kymatui.sandbox.world.modules.module_announcement import API_VERSION, PREFIX
 from kymatui.sandbox.world.modules.schema_builders import ANYTHING, definition, version_of
 from kymatui.sandbox.world.story.world_population import SYSTEM, create, is_established
@@ -26,26 +28,14 @@ _WATCHERS = (
     ("btp-watcher", "btp-manager", "btpoperators", {"app.kubernetes.io/managed-by": "btp-manager"}, "btp-events"),
 )
 """Name, manager, the plural of what is watched, the labels that it has, and the Service that takes the events."""
-POLICY: Obj = {
-    "rules": [
-        {
-            "match": {"region": "^(eu|europe|westeurope)"},
-            "windows": [{"days": ["Sat"], "begin": "21:00:00+00:00", "end": "00:00:00+00:00"}],
-        },
-        {
-            "match": {"plan": "^trial$"},
-            "windows": [{"days": ["Mon", "Wed", "Fri"], "begin": "02:00:00+00:00", "end": "04:00:00+00:00"}],
-        },
-    ],
-    "default": {"days": ["Sun"], "begin": "04:00:00+00:00", "end": "08:00:00+00:00"},
-}
 
 
 def add_control_plane_objects(control: LocalClient, namespace: str, runtimes: Iterable[LocalClient]) -> None:
     """Create all objects in a control plane and their counterparts in its runtimes."""
     for kind, plural in (("Gateway", "gateways"), ("VirtualService", "virtualservices")):
         create(control, DEFINITIONS, definition(ISTIO, kind, plural, [version_of("v1", ANYTHING, None)]))
-    policy = {"metadata": {"name": "klm-maintenance-config"}, "data": {"policy.json": json.dumps(POLICY, indent=2)}}
+    text = json.dumps(MAINTENANCE_POLICY, indent=2)
+    policy = {"metadata": {"name": "klm-maintenance-config"}, "data": {"policy.json": text}}
     create(control, "configmaps", policy, namespace)
     create(control, "deployments.apps", _lifecycle_manager(), namespace)
     service = {"metadata": {"name": "klm-events"}, "spec": {"ports": [{"port": 8082}], "selector": _APP}}

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kymatui.sandbox.apimachinery.local_client import LocalClient
-from kymatui.sandbox.apimachinery.object_store import Key
+from kymatui.sandbox.apimachinery.object_store import Key, StoreChange
 from kymatui.sandbox.controllers.controller_manager import ControllerManager
-from kymatui.sandbox.controllers.framework.store_reader import Obj, StoreReader
+from kymatui.sandbox.controllers.framework.store_reader import Obj
 from kymatui.sandbox.controllers.framework.work_queue import ControllerQueue
 from kymatui.sandbox.registry.registry_server import SandboxRegistry
-from kymatui.sandbox.world.lifecycle.catalog_sync import CatalogSync, limits_of, synchronize
+from kymatui.sandbox.world.lifecycle.hosted_controller import HostedController, changes_status_only
 from kymatui.sandbox.world.lifecycle.kind_index import KindIndex
-from kymatui.sandbox.world.lifecycle.kyma_controller import RESOURCE as KYMAS
-from kymatui.sandbox.world.lifecycle.kyma_controller import SimulatedKymaController
+from kymatui.sandbox.world.lifecycle.lifecycle_manager import start_lifecycle_manager
 from kymatui.sandbox.world.lifecycle.manifest_controller import SimulatedManifestController
 from kymatui.sandbox.world.lifecycle.manifest_installer import Installer
-from kymatui.sandbox.world.modules.module_announcement import PREFIX
+from kymatui.sandbox.world.modules.module_announcement import KYMAS, PREFIX
 from kymatui.sandbox.world.story import sample_fleet, world_population
 from kymatui.sandbox.world.story.control_plane_objects import add_control_plane_objects, is_routed, route
 from kymatui.sandbox.world.story.sample_situations import tell_situations
@@ -38,15 +36,20 @@ class RuntimeCluster:
 class _Echo:
     """Forwards changes of a runtime's Kyma and workloads to the control plane's controllers."""
 
-    def __init__(self, name: str, kymas: SimulatedKymaController, manifests: SimulatedManifestController) -> None:
+    def __init__(self, name: str, kymas: HostedController, manifests: SimulatedManifestController) -> None:
         self.name = f"echo/{name}"
+        self._kyma = (CONTROL, name)
         self._kymas = kymas
         self._manifests = manifests
 
     def watch(self, queue: ControllerQueue) -> None:
-        queue.on_change(KYMAS, self._kymas.runtime_changed)
+        queue.on_change(KYMAS, self._kyma_changed)
         for resource in ("deployments.apps", "statefulsets.apps"):
             queue.on_change(resource, self._manifests.workload_changed)
+
+    def _kyma_changed(self, change: StoreChange) -> None:
+        if not changes_status_only(change):
+            self._kymas.wake(self._kyma)
 
     def reconcile(self, key: Key) -> float | None:
         return None
@@ -78,7 +81,7 @@ def populate_remote(
         _fill_fleet(control, runtimes, others, registry)
         kymas, manifests = _lifecycle(control, runtimes, installers, registry)
         for name, found in runtimes.items():
-            _prepare_runtime(control, found, name)
+            _prepare_runtime(found, name)
             found.controllers.add(_Echo(name, kymas, manifests))
             world_population.create(client, KYMAS, _control_kyma(name), CONTROL)
             world_population.create(client, "secrets", sample_fleet.access_secret(name, found.kubeconfig), CONTROL)
@@ -111,23 +114,17 @@ def _lifecycle(
     runtimes: Mapping[str, RuntimeCluster],
     installers: Mapping[str, Installer],
     registry: SandboxRegistry,
-) -> tuple[SimulatedKymaController, SimulatedManifestController]:
-    def runtime(kyma: Obj) -> tuple[LocalClient, StoreReader] | None:
-        found = runtimes.get(kyma["metadata"]["name"])
-        return (found.controllers.context.client, found.controllers.context.observer) if found else None
-
+) -> tuple[HostedController, SimulatedManifestController]:
     def target(manifest: Obj) -> Installer | None:
         return installers.get((manifest["metadata"].get("labels") or {}).get(f"{PREFIX}/kyma-name", ""))
 
     def concerns(kyma: str) -> bool:
         return kyma in runtimes
 
-    kymas = SimulatedKymaController(control.context, registry.store, registry.address, runtime, concerns)
+    clusters = {name: found.controllers for name, found in runtimes.items()}
+    kymas = start_lifecycle_manager(control, registry.store, CONTROL, clusters)
     manifests = SimulatedManifestController(control.context, registry.store, target, concerns)
-    control.add(kymas)
     control.add(manifests)
-    clients = {name: found.controllers.context.client for name, found in runtimes.items()}
-    control.add(CatalogSync(control.context.observer, clients))
     return kymas, manifests
 
 
@@ -139,11 +136,10 @@ def _control_kyma(name: str) -> Obj:
     return {**made, "metadata": metadata, "spec": {"channel": made["spec"]["channel"]}}
 
 
-def _prepare_runtime(control: ControllerManager, found: RuntimeCluster, name: str) -> None:
-    """Create the objects that a runtime gets from its control plane: catalog and Kyma."""
+def _prepare_runtime(found: RuntimeCluster, name: str) -> None:
+    """Start the modules' operators, and create the runtime's Kyma, which lists its modules."""
     client = found.controllers.context.client
     made = world_population.kyma()
-    synchronize(control.context.observer, CONTROL, client, limits_of(made))
     world_population.start_operators(found.controllers)
     labels = {
         **made["metadata"]["labels"],

@@ -13,13 +13,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kymatui.domain.kyma.manifests import manifest_name
+from kymatui.domain.kyma.states import kyma_state
 from kymatui.sandbox.apimachinery.clock import timestamp
 from kymatui.sandbox.apimachinery.object_store import ObjectStore
 from kymatui.sandbox.controllers.framework.store_reader import Obj
-from kymatui.sandbox.world.lifecycle.kyma_controller import RESOURCE as KYMAS
-from kymatui.sandbox.world.lifecycle.kyma_controller import aggregate, manifest_name
 from kymatui.sandbox.world.lifecycle.manifest_controller import RESOURCE as MANIFESTS
-from kymatui.sandbox.world.modules.module_announcement import API_VERSION, PREFIX
+from kymatui.sandbox.world.modules.module_announcement import API_VERSION, KYMAS, PREFIX
 from kymatui.sandbox.world.modules.module_manifest import default_resource
 from kymatui.sandbox.world.modules.module_packages import BASE
 from kymatui.sandbox.world.modules.sample_module import SampleModule
@@ -96,7 +96,7 @@ def runtime(draw: Draw, name: str, now: float, registry: str, many: int = PER_KY
     kyma_uid = draw.uuid("kyma", name)
     manifests = [_manifest(draw, name, kyma_uid, module_named(m), channel, created, registry) for m in names]
     modules = [_module_status(module_named(m), made) for m, made in zip(names, manifests, strict=True)]
-    state = aggregate([m["state"] for m in modules], [])
+    state = kyma_state([m["state"] for m in modules], []).value
     labels = {
         f"{PREFIX}/managed-by": "lifecycle-manager",
         "kyma-project.io/runtime-id": name,

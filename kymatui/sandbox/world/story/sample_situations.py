@@ -8,11 +8,10 @@ from kymatui.sandbox.apimachinery.statuses import StatusError
 from kymatui.sandbox.controllers.framework.controller_context import ControllerContext
 from kymatui.sandbox.controllers.framework.store_reader import Obj
 from kymatui.sandbox.world.lifecycle.kind_index import DEFINITIONS
-from kymatui.sandbox.world.lifecycle.kyma_controller import RESOURCE as KYMAS
 from kymatui.sandbox.world.lifecycle.manifest_controller import RESOURCE as MANIFESTS
 from kymatui.sandbox.world.lifecycle.manifest_controller import SKIP
 from kymatui.sandbox.world.lifecycle.manifest_installer import Installer
-from kymatui.sandbox.world.modules.module_announcement import RELEASES
+from kymatui.sandbox.world.modules.module_announcement import KYMAS, RELEASES
 from kymatui.sandbox.world.modules.module_manifest import default_resource, definitions_of, manifest_objects
 from kymatui.sandbox.world.modules.sample_module import SampleModule
 from kymatui.sandbox.world.modules.sample_modules import MODULES, module_named

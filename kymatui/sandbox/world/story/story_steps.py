@@ -14,6 +14,8 @@ from kymatui.sandbox.apimachinery.statuses import StatusError
 
 log = logging.getLogger(__name__)
 LOOK_SECONDS = 0.2
+FIRST_LOOK_SECONDS = 0.025
+"""The first pause between two checks, doubled up to `LOOK_SECONDS`: until the first step, nothing is on the screen."""
 PATIENCE_SECONDS = 120.0
 
 
@@ -35,6 +37,7 @@ class Story:
         self._ends: list[list[StoryStep]] = []
         self._timer: Timer | None = None
         self._end = 0.0
+        self._pause = FIRST_LOOK_SECONDS
 
     def add(self, *steps: StoryStep) -> None:
         self._chapters.append(list(steps))
@@ -78,7 +81,8 @@ class Story:
         if self._clock.now() > self._end:
             log.warning("the sample world is not complete: %s", ", ".join(self.waiting_for))
             return
-        self._timer = self._clock.call_later(LOOK_SECONDS, self._look)
+        self._timer = self._clock.call_later(self._pause, self._look)
+        self._pause = min(2 * self._pause, LOOK_SECONDS)
 
     @staticmethod
     def _advance(steps: list[StoryStep]) -> None:

@@ -19,13 +19,13 @@ from kymatui.sandbox.controllers.framework.status_conditions import find_conditi
 from kymatui.sandbox.controllers.framework.store_reader import Obj, StoreReader
 from kymatui.sandbox.registry.registry_server import SandboxRegistry
 from kymatui.sandbox.world.lifecycle.kind_index import DEFINITIONS, KindIndex
-from kymatui.sandbox.world.lifecycle.kyma_controller import RESOURCE as KYMAS
-from kymatui.sandbox.world.lifecycle.kyma_controller import SimulatedKymaController
+from kymatui.sandbox.world.lifecycle.lifecycle_manager import start_lifecycle_manager
 from kymatui.sandbox.world.lifecycle.manifest_controller import SimulatedManifestController
 from kymatui.sandbox.world.lifecycle.manifest_installer import Installer
 from kymatui.sandbox.world.lifecycle.module_operator import ModuleOperator
 from kymatui.sandbox.world.modules.module_announcement import (
     API_VERSION,
+    KYMAS,
     PREFIX,
     RELEASES,
     TEMPLATES,
@@ -109,7 +109,7 @@ def populate(controllers: ControllerManager, registry: SandboxRegistry) -> Sampl
     def fill() -> None:
         announce(client, registry, packed)
         start_operators(controllers)
-        controllers.add(SimulatedKymaController(controllers.context, registry.store, registry.address))
+        start_lifecycle_manager(controllers, registry.store, SYSTEM)
         controllers.add(SimulatedManifestController(controllers.context, registry.store, lambda _: installer))
         create(client, KYMAS, kyma(), SYSTEM)
         create(client, "watchers.operator.kyma-project.io", watcher(), SYSTEM)

@@ -1,0 +1,295 @@
+"""The engine's cluster port on the in-process client, for controllers that run inside the sandbox.
+
+Every call returns at once, on the clock's thread. Nothing is watched through this port: changes reach a hosted
+controller as those of any other controller of the sandbox (see `hosted_controller`).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, NoReturn, TypeVar
+
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.logs.log_query import LogQuery
+from kymatui.engine.cluster.ports import (
+    FIELD_MANAGER,
+    OPERATOR_FIELD_MANAGER,
+    Changes,
+    LogStream,
+    Object,
+    PatchKind,
+    Recording,
+    ServedKind,
+)
+from kymatui.errors import (
+    CancelledError,
+    ClusterError,
+    ConflictError,
+    ExpiredError,
+    ForbiddenError,
+    InvalidError,
+    NotFoundError,
+    ServerError,
+    ThrottledError,
+    UnauthorizedError,
+)
+from kymatui.sandbox.apimachinery.local_client import LocalClient, PatchType, ResourceOfKind
+from kymatui.sandbox.apimachinery.statuses import StatusError
+
+T = TypeVar("T")
+MANAGER: Final = "lifecycle-manager"
+"""The field manager of hosted controllers: in the sample world they are lifecycle-manager."""
+_PATCHES: Final[Mapping[PatchKind, PatchType]] = {PatchKind.JSON: "json", PatchKind.MERGE: "merge"}
+_ERRORS: Final[Mapping[int, type[ClusterError]]] = {
+    401: UnauthorizedError,
+    403: ForbiddenError,
+    404: NotFoundError,
+    409: ConflictError,
+    410: ExpiredError,
+    429: ThrottledError,
+}
+
+
+class LocalCluster:
+    """Implements `kymatui.engine.cluster.ports.Cluster`; it is not thread-safe."""
+
+    read_only = False
+
+    def __init__(self, name: str, client: LocalClient) -> None:
+        self._name = name
+        self._client = client
+        self._writers: dict[str, LocalClient] = {}
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def version(self) -> str:
+        return ""
+
+    # -- kinds
+
+    def kind(self, gvk: GroupVersionKind) -> ServedKind | None:
+        found = self._client.resource_of_kind(gvk.api_version, gvk.kind)
+        return _served(found) if found is not None else None
+
+    def kinds(self, group: str, kind: str) -> Sequence[ServedKind]:
+        return [one for one in self._all() if (one.gvk.group, one.gvk.kind) == (group, kind)]
+
+    def all_kinds(self) -> Sequence[ServedKind]:
+        preferred: dict[tuple[str, str], ServedKind] = {}
+        for one in self._all():
+            preferred.setdefault((one.gvk.group, one.gvk.kind), one)
+        return tuple(preferred.values())
+
+    def unread_groups(self) -> Sequence[tuple[str, str]]:
+        return ()
+
+    def forget_kinds(self) -> None:
+        """Nothing to forget: every call asks the server's own catalog."""
+
+    def _all(self) -> list[ServedKind]:
+        return [_served(one) for one in self._client.all_resources()]
+
+    def resource(self, gvk: GroupVersionKind) -> str:
+        """Return the name that the sandbox uses ("deployments.apps"). Raise NotFoundError for an unknown kind."""
+        found = self._client.resource_of_kind(gvk.api_version, gvk.kind)
+        if found is None:
+            raise NotFoundError(f"{self._name} does not serve {gvk}", status=404)
+        return found.full_name
+
+    # -- reading
+
+    def get(self, ref: ObjectRef, *, cancel: threading.Event | None = None) -> Object | None:
+        def read(resource: str) -> Object:
+            return self._client.get(resource, ref.name, namespace=ref.namespace, version=ref.kind.version)
+
+        try:
+            return self._call(ref.kind, read, cancel)
+        except NotFoundError:
+            return None
+
+    def list(
+        self,
+        gvk: GroupVersionKind,
+        namespace: str = "",
+        *,
+        labels: str = "",
+        whole: bool = False,
+        cancel: threading.Event | None = None,
+    ) -> list[Object]:
+        def read(resource: str) -> list[Object]:
+            return self._client.list(resource, namespace=namespace, labels=labels, version=gvk.version)
+
+        try:
+            return self._call(gvk, read, cancel)
+        except NotFoundError:
+            return []
+
+    def open_log(self, query: LogQuery, *, cancel: threading.Event | None = None) -> LogStream:
+        _refuse("logs")
+
+    def follow(self, kinds: Iterable[tuple[GroupVersionKind, str]], label: str = "") -> Changes:
+        _refuse("watches")
+
+    def record(self, kinds: Iterable[GroupVersionKind]) -> Recording:
+        _refuse("watches")
+
+    # -- writing
+
+    def apply(
+        self,
+        body: Mapping[str, Any],
+        *,
+        manager: str = FIELD_MANAGER,
+        force: bool = False,
+        dry_run: bool = False,
+        cancel: threading.Event | None = None,
+    ) -> Object:
+        ref = self._writable(body, dry_run)
+
+        def write(resource: str) -> Object:
+            return self._as(manager).patch(
+                resource,
+                ref.name,
+                body,
+                namespace=ref.namespace,
+                type="apply",
+                force=force,
+                version=ref.kind.version,
+            )
+
+        return self._call(ref.kind, write, cancel)
+
+    def create(
+        self,
+        body: Mapping[str, Any],
+        *,
+        manager: str = FIELD_MANAGER,
+        dry_run: bool = False,
+        cancel: threading.Event | None = None,
+    ) -> Object:
+        ref = self._writable(body, dry_run)
+        return self._call(
+            ref.kind,
+            lambda resource: self._as(manager).create(
+                resource, body, namespace=ref.namespace, version=ref.kind.version
+            ),
+            cancel,
+        )
+
+    def update(
+        self,
+        body: Mapping[str, Any],
+        *,
+        manager: str = FIELD_MANAGER,
+        subresource: str = "",
+        cancel: threading.Event | None = None,
+    ) -> Object:
+        ref = self._writable(body)
+        return self._call(
+            ref.kind,
+            lambda resource: self._as(manager).update(
+                resource, body, subresource=subresource, version=ref.kind.version
+            ),
+            cancel,
+        )
+
+    def patch(
+        self,
+        ref: ObjectRef,
+        patch: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        kind: PatchKind,
+        *,
+        manager: str = FIELD_MANAGER,
+        subresource: str = "",
+        dry_run: bool = False,
+        cancel: threading.Event | None = None,
+    ) -> Object:
+        _require_write(dry_run)
+
+        def write(resource: str) -> Object:
+            return self._as(manager).patch(
+                resource,
+                ref.name,
+                patch,
+                namespace=ref.namespace,
+                type=_PATCHES[kind],
+                subresource=subresource,
+                version=ref.kind.version,
+            )
+
+        return self._call(ref.kind, write, cancel)
+
+    def delete(
+        self,
+        ref: ObjectRef,
+        *,
+        uid: str = "",
+        resource_version: str = "",
+        propagation: str = "Background",
+        dry_run: bool = False,
+        cancel: threading.Event | None = None,
+    ) -> None:
+        _require_write(dry_run)
+
+        def write(resource: str) -> Object:
+            return self._client.delete(
+                resource,
+                ref.name,
+                namespace=ref.namespace,
+                propagation=propagation,
+                uid=uid,
+                resource_version=resource_version,
+                version=ref.kind.version,
+            )
+
+        self._call(ref.kind, write, cancel)
+
+    def allowed(self, verb: str, gvk: GroupVersionKind, namespace: str = "", name: str = "") -> bool:
+        return True  # the in-process client is of system:masters
+
+    # -- requests
+
+    def _as(self, manager: str) -> LocalClient:
+        name = MANAGER if manager == OPERATOR_FIELD_MANAGER else manager
+        return self._writers.setdefault(name, self._client.named(name))
+
+    def _writable(self, body: Mapping[str, Any], dry_run: bool = False) -> ObjectRef:
+        _require_write(dry_run)
+        metadata = body.get("metadata") or {}
+        kind = GroupVersionKind.of(str(body.get("apiVersion") or ""), str(body.get("kind") or ""))
+        return ObjectRef(kind, str(metadata.get("namespace") or ""), str(metadata.get("name") or ""))
+
+    def _call(self, gvk: GroupVersionKind, call: Callable[[str], T], cancel: threading.Event | None) -> T:
+        if cancel is not None and cancel.is_set():
+            raise CancelledError("stopped between two requests")
+        try:
+            return call(self.resource(gvk))
+        except StatusError as error:
+            raise _error_of(error) from error
+
+
+def _refuse(what: str) -> NoReturn:
+    raise InvalidError(f"controllers inside the sandbox have no {what}")
+
+
+def _require_write(dry_run: bool) -> None:
+    if dry_run:
+        _refuse("dry runs")
+
+
+def _served(found: ResourceOfKind) -> ServedKind:
+    return ServedKind(
+        GroupVersionKind(found.group, found.version, found.kind),
+        found.name,
+        found.namespaced,
+        found.verbs,
+        "status" in found.subresources,
+    )
+
+
+def _error_of(error: StatusError) -> ClusterError:
+    kind = _ERRORS.get(error.code, ServerError if error.code >= 500 else InvalidError)
+    return kind(str(error), status=error.code, reason=error.reason, body=error.status)

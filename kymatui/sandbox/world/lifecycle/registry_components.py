@@ -1,0 +1,47 @@
+"""Component descriptors from the sandbox's own registry, read without a socket."""
+
+from __future__ import annotations
+
+import io
+import json
+import tarfile
+from typing import Any
+
+import yaml
+
+from kymatui.errors import RegistryError
+from kymatui.ocm import ComponentDescriptor, read_descriptor
+from kymatui.sandbox.registry.registry_errors import RegistryRefusal
+from kymatui.sandbox.registry.registry_store import RegistryStore
+from kymatui.sandbox.world.lifecycle.manifest_installer import YAML_LOADER
+from kymatui.sandbox.world.modules.module_packages import BASE
+
+
+class RegistryComponents:
+    """Implements `Components` of the Kyma controller; each descriptor is read once."""
+
+    def __init__(self, store: RegistryStore) -> None:
+        self._store = store
+        self._known: dict[str, ComponentDescriptor] = {}  # by layer digest
+
+    def component(self, name: str, version: str) -> ComponentDescriptor:
+        """Return the descriptor of a version. Raise RegistryError, DescriptorError."""
+        repository = f"{BASE}/component-descriptors/{name}"
+        try:
+            manifest = self._store.manifest(repository, version)
+            config = json.loads(self._store.blob(repository, manifest.document["config"]["digest"]))
+            layer = config["componentDescriptorLayer"]["digest"]
+            if layer not in self._known:
+                self._known[layer] = read_descriptor(_unpacked(self._store.blob(repository, layer)))
+        except RegistryRefusal as refusal:
+            raise RegistryError(f"component {name}:{version} cannot be read: {refusal.message}") from refusal
+        except (ValueError, KeyError, TypeError, tarfile.TarError, yaml.YAMLError) as error:
+            raise RegistryError(f"component {name}:{version} is invalid: {error}") from error
+        return self._known[layer]
+
+
+def _unpacked(content: bytes) -> Any:
+    with tarfile.open(fileobj=io.BytesIO(content)) as archive:
+        member = archive.extractfile("component-descriptor.yaml")
+        text = member.read() if member else b"{}"
+    return yaml.load(text, Loader=YAML_LOADER)  # noqa: S506 - the safe loader, in C where it is
