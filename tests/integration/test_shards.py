@@ -46,8 +46,7 @@ def leases(plane: ControlPlane) -> list[str]:
 
 
 def held(operator: RunningOperator) -> list[int]:
-    holder = operator.group._holder
-    return holder.held if holder is not None else []
+    return operator.group.held_shards()
 
 
 def touched(operator: RunningOperator, since: int = 0) -> set[str]:

@@ -50,6 +50,7 @@ from kymatui.engine.controllers.monitoring.metric_registry import MetricRegistry
 from kymatui.engine.controllers.monitoring.operator_log import LogFormat, OperatorLog
 from kymatui.engine.controllers.monitoring.operator_metrics import (
     METRICS,
+    SHARD_HELD,
     WINDOWS_READ,
     WORKQUEUE_DEPTH,
     CircuitMetrics,
@@ -128,6 +129,7 @@ class OperatorCommand:
             registry.read_from(
                 WORKQUEUE_DEPTH, lambda: {(name, name): float(count) for name, count in group.waiting().items()}
             )
+            registry.read_from(SHARD_HELD, lambda: {(str(shard),): 1.0 for shard in group.held_shards()})
             monitoring.started()
             group.run(stop)
         return 0

@@ -77,6 +77,10 @@ class ControllerGroup:
         """Return by controller how many objects wait for a worker."""
         return {one.name: one.waiting for one in list(self._running)}
 
+    def held_shards(self) -> list[int]:
+        """Return the shards that this replica holds, empty without shards."""
+        return self._holder.held if self._holder is not None else []
+
     def run(self, cancel: threading.Event) -> None:
         """Run until `cancel` is set.
 
