@@ -87,7 +87,7 @@ class LocalCluster:
         return ()
 
     def forget_kinds(self) -> None:
-        """Nothing to forget: every call asks the server's own catalog."""
+        """Do nothing: every call asks the server's own catalog."""
 
     def _all(self) -> list[ServedKind]:
         return [_served(one) for one in self._client.all_resources()]
