@@ -157,6 +157,26 @@ async def test_the_same_name_twice_opens_the_chosen_resource(host: str) -> None:
         assert list(app.screen.query_one(Document).lines) == ["# binary, 8 bytes"]
 
 
+async def test_a_huge_component_is_cut_and_says_so(host: str) -> None:
+    labels = [{"name": f"acme.org/{number}", "value": "v" * 1000} for number in range(300)]
+    large = b"a: b\n" * 400_000
+    many = [local(f"r-{number}", b"x") for number in range(2100)]
+    made = document(NAME, "1.8.2", labels=labels, resources=[local("large", large), *many])
+    put(host, signed(made), large, b"x")
+    app = app_with(registry=f"http://{host}/p")
+    async with app.run_test(size=SIZE) as pilot:
+        await to_keda(pilot)
+        await until(pilot, lambda: len(shown(app)) == 2000, lambda: text(app, "#component-state"))
+        found = text(app, "#component-facts")
+        assert "2000 of 2101 displayed" in found
+        assert "250 more in the descriptor (y)" in found
+        assert "signature  acme (RSASSA-PKCS1-V1_5)" in found  # behind all labels
+        assert max(map(len, found.splitlines())) < 600
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, ContentScreen) and bool(app.screen.query_one(Document).lines))
+        assert "more characters; `kymatui bundle pull` writes all" in app.screen.query_one(Document).lines[-1]
+
+
 # pictures
 
 WIDTHS = [(60, 24), (80, 24), (120, 40), (160, 24), (200, 24)]

@@ -15,17 +15,17 @@ from kymatui.helm.yaml.writing import dump_yaml
 from kymatui.ocm.module_layers import image_of, local_digest
 
 LARGEST_BLOB: Final = 16 * 1024 * 1024
-LONGEST_FILE: Final = 512 * 1024
-"""Characters of one file that are displayed."""
+LONGEST_TEXT: Final = 1024 * 1024
+"""Characters that are displayed."""
 
 
 def descriptor_text(shown: ShownComponent) -> str:
     """Return the descriptor as it is stored, as YAML."""
-    return dump_yaml(dict(shown.component.document))
+    return _cut(dump_yaml(dict(shown.component.document)))
 
 
 def resource_text(store: ContentStore, shown: ShownComponent, number: int) -> str:
-    """Return the files of a blob, the manifest of an image, or the access of another resource.
+    """Return the files of a blob, the manifest of an image, or the access of another resource, up to a limit.
 
     `number` is the place of the resource in the descriptor. Raise RegistryError, DescriptorError and SourceError.
     """
@@ -35,10 +35,10 @@ def resource_text(store: ContentStore, shown: ShownComponent, number: int) -> st
         if not shown.repository:
             raise RegistryError(f"the registry of {shown.component.location} is unknown")
         content = store.blob(shown.repository, digest, LARGEST_BLOB)
-        return "\n".join(_texts(content, f"{shown.component.location} {name}"))
+        return _cut("\n".join(_texts(content, f"{shown.component.location} {name}")))
     image = image_of(resource)
     if not image:
-        return dump_yaml(dict(resource.access or {}))
+        return _cut(dump_yaml(dict(resource.access or {})))
     parsed = parse_image(image)
     if parsed is None:
         raise RegistryError(f"{name}: {image!r} is not an image reference")
@@ -46,7 +46,7 @@ def resource_text(store: ContentStore, shown: ShownComponent, number: int) -> st
     if found is None:
         raise RegistryError(f"image {image} does not exist")
     try:
-        return json.dumps(json.loads(found[0]), indent=2, ensure_ascii=False)
+        return _cut(json.dumps(json.loads(found[0]), indent=2, ensure_ascii=False))
     except (ValueError, RecursionError) as error:
         raise RegistryError(f"image {image}: the manifest is not JSON") from error
 
@@ -70,6 +70,9 @@ def _readable(body: bytes) -> str:
         return f"# binary, {len(body)} bytes"
     if "\0" in text:
         return f"# binary, {len(body)} bytes"
-    if len(text) > LONGEST_FILE:
-        return f"{text[:LONGEST_FILE]}\n# … {len(text) - LONGEST_FILE} more characters"
     return text
+
+
+def _cut(text: str) -> str:
+    left = len(text) - LONGEST_TEXT
+    return text if left <= 0 else f"{text[:LONGEST_TEXT]}\n# … {left} more characters; `kymatui bundle pull` writes all"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from kymatui.actions.artifacts.show import ShownComponent, component_facts
@@ -19,23 +20,37 @@ COLUMNS: tuple[Column, ...] = (
     Column("size", "SIZE", 8, priority=4, right=True),
     Column("place", "BLOB OR IMAGE", 24, flex=4, priority=1),
 )
+MOST_ROWS = 2000
+_MOST_EACH = 50
+_LONGEST = 500
 _UNVERIFIED = "not verified (no option public_key)"
 
 
 def facts(shown: ShownComponent, signature: ModuleSignature) -> Iterator[Fact]:
     """Yield what `kymatui bundle show` prints above its table; with the option `public_key` also the verdict."""
     is_verified = signature.status is not SignatureStatus.SIGNED
-    for label, text in component_facts(shown, signature.status.value if is_verified else _UNVERIFIED):
+    found = component_facts(shown, signature.status.value if is_verified else _UNVERIFIED)
+    counts = Counter[str]()
+    for label, text in found:
+        counts[label] += 1
         tone = SIGNATURE_TONES[signature.status] if label == "signature" else ""
-        yield Fact(label, sanitize(text), tone)
+        if counts[label] <= _MOST_EACH:
+            yield Fact(label, sanitize(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"), tone)
+    for label, count in counts.items():
+        if count > _MOST_EACH:
+            yield Fact(label, f"{count - _MOST_EACH} more in the descriptor (y)", "warning")
+    if len(shown.resources) > MOST_ROWS:
+        yield Fact(
+            "resources", f"{MOST_ROWS} of {len(shown.resources)} displayed, all in the descriptor (y)", "warning"
+        )
     if signature.why:
         yield Fact("reason", sanitize(signature.why), SIGNATURE_TONES[signature.status])
 
 
 def resource_rows(shown: ShownComponent) -> list[Row]:
-    """Return the rows in the order of the descriptor; their keys begin with the place there."""
+    """Return the first rows in the order of the descriptor; their keys begin with the place there."""
     rows = []
-    for number, one in enumerate(shown.resources):
+    for number, one in enumerate(shown.resources[:MOST_ROWS]):
         cells = {
             "name": Cell(sanitize(one.name), "strong"),
             "type": Cell(sanitize(one.type), "muted"),
