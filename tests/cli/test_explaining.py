@@ -94,7 +94,8 @@ def test_checks_are_listed_rule_by_rule(capsys: pytest.CaptureFixture[str]) -> N
     status, out, _ = run(capsys, "checks", "cloud-logging")
     assert status == 0
     lines = out.splitlines()
-    assert lines[0] == "CloudLogging kyma-system/default: Warning, decided by customStateCheck (group)"
+    why = "customStateCheck: all evaluated rules for Warning match"
+    assert lines[0] == f"CloudLogging kyma-system/default: Warning, decided by {why}"
     assert lines[1].split() == ["#", "PATH", "EXPECTED", "ACTUAL", "RESULT", "MAPS", "TO"]
     assert lines[5].split() == ["4", "status.health", "yellow", "yellow", "match", "Warning"]
 

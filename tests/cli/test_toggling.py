@@ -189,6 +189,7 @@ def test_a_channel_with_an_older_version_leaves_the_module_as_it_is_and_says_so(
 ) -> None:
     status, out, err = run(capsys, "channel", "istio", "regular", "--yes")
     assert (status, out) == (3, ""), err
+    assert "\n1 to change, 1 unchanged\n" in err, "a module that stays is no change"
     assert "is downgraded" not in err
     assert (
         err.count("stays at 1.12.0, which is newer than channel regular (1.11.0) and never downgraded automatically")

@@ -174,8 +174,7 @@ def require_unmanaged(port: InstallPort, module: str, *, direct: bool) -> None:
     keeper = detect_management(snapshot).keeper
     against = list(install_refusals(seen, module, row, snapshot.feeds, direct=direct, keeper=keeper))
     if against:
-        other = f"; `kymatui channel {module} CHANNEL` changes its version" if row is not None and row.managed else ""
-        raise RefusedError("; ".join(against), hint=f"no changes made{other}")
+        raise RefusedError("; ".join(against), hint="no changes made")
 
 
 def _present(port: InstallPort, request: InstallRequest) -> InstallRequest:

@@ -35,7 +35,8 @@ def label_summary(proposal: LabelProposal, uninstalls: Iterable[Uninstall]) -> s
 
 def _effects(effects: Iterable[Effect]) -> Iterator[str]:
     for effect in effects:
-        yield "delete" if effect.uninstalls else "create" if effect.installs else "change"
+        stays = "same" if effect.changes_nothing else "change"
+        yield "delete" if effect.uninstalls else "create" if effect.installs else stays
 
 
 def _deleted_first(uninstalls: Iterable[Uninstall]) -> Iterator[str]:

@@ -44,6 +44,11 @@ class Effect:
         return self.kind is EffectKind.UNINSTALL
 
     @property
+    def changes_nothing(self) -> bool:
+        """Return whether the module stays as it is installed."""
+        return self.kind in (EffectKind.KEEP, EffectKind.HELD_BACK)
+
+    @property
     def installs(self) -> bool:
         """Return whether the module is newly installed."""
         return self.kind in (EffectKind.INSTALL, EffectKind.REQUEST) and (

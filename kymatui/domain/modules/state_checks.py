@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from kymatui.domain.kyma.module_templates import StateCheckRule
 from kymatui.domain.kyma.states import PRECEDENCE, State, StateSource
@@ -55,6 +55,20 @@ class StateDecision(StrEnum):
     DEFAULT = "default"  # no group is true: Processing
 
 
+DECISIONS: Final[Mapping[StateDecision, str]] = {
+    StateDecision.GATE: "the module's manager is not ready, so no rule was evaluated",
+    StateDecision.NO_RESOURCE: "the module has no default CR",
+    StateDecision.RESOURCE_MISSING: "the module CR is missing",
+    StateDecision.RESOURCE_GONE: "the module CR is deleted; the module is being deleted",
+    StateDecision.INCOMPLETE: "a Ready rule or an Error rule is missing",
+    StateDecision.NOT_A_STRING: "a value is not a string",
+    StateDecision.UNSUPPORTED: "lifecycle-manager does not know this state",
+    StateDecision.NOTHING_FOUND: "no rule found a value",
+    StateDecision.DEFAULT: "no group of rules is true",
+}
+"""The decisions in words; that of a GROUP names its state."""
+
+
 @dataclass(frozen=True, slots=True)
 class RuleOutcome:
     """One rule with its result; `klm_reads` is False if lifecycle-manager reads the path differently."""
@@ -84,6 +98,11 @@ class Evaluation:
     rules: tuple[RuleOutcome, ...] = ()
     groups: tuple[RuleGroup, ...] = ()
     message: str = ""
+
+    @property
+    def words(self) -> str:
+        """Return what decided the state, in words."""
+        return DECISIONS.get(self.decision, f"all evaluated rules for {self.state} match")
 
     @property
     def matched(self) -> int:

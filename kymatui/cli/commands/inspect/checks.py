@@ -39,7 +39,8 @@ def _text(catalog: Catalog, args: argparse.Namespace) -> str:
     from kymatui.domain.snapshot.missing_lists import RowFact
 
     row = row_of(catalog, args.name)
-    found = [checks_json(name, evaluation) for name, evaluation in _evaluations(row, args.mode)]
+    evaluations = _evaluations(row, args.mode)
+    found = [checks_json(name, evaluation) for name, evaluation in evaluations]
     if args.output == "name":
         return name_lines(one["resource"] for one in found)
     if not is_table(args.output):
@@ -48,8 +49,8 @@ def _text(catalog: Catalog, args: argparse.Namespace) -> str:
         unknown = {} if why is None else {"resources": unknown_json(why)}
         return render_document({"module": row.name, "mode": args.mode, **resources, "unknown": unknown}, args.output)
     parts = []
-    for one in found:
-        head = f"{one['resource']}: {one['state']}, decided by {one['source']} ({one['decision']})"
+    for (name, evaluation), one in zip(evaluations, found, strict=True):
+        head = f"{name}: {evaluation.state}, decided by {evaluation.source}: {evaluation.words}"
         drawn = render(_rules(one["rules"]), args) if one["rules"] else ""
         parts.append("\n".join(filter(None, ("" if args.no_headers else head, drawn))))
         if args.explain:

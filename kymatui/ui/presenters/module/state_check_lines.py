@@ -18,8 +18,8 @@ from kymatui.ui.widgets.fact_list import Fact
 COLUMNS = (
     Column("number", "#", 3),
     Column("path", "PATH", 20, flex=2),
-    Column("want", "WANT", 12, flex=1),
-    Column("got", "GOT", 14, flex=1),
+    Column("want", "EXPECTED", 12, flex=1),
+    Column("got", "ACTUAL", 14, flex=1),
     Column("result", "RESULT", 11),
     Column("maps", "MAPS TO", 10),
     Column("group", "GROUP", 16, priority=1),
@@ -32,19 +32,6 @@ _RESULT_TONES = {
     RuleResult.ERROR: "error",
     RuleResult.NOT_REACHED: "muted",
 }
-
-DECISIONS = {
-    StateDecision.GATE: "the module's manager is not ready, so no rule was evaluated",
-    StateDecision.NO_RESOURCE: "the module has no default CR",
-    StateDecision.RESOURCE_MISSING: "the module CR is missing",
-    StateDecision.RESOURCE_GONE: "the module CR is deleted; the module is being deleted",
-    StateDecision.INCOMPLETE: "a Ready rule or an Error rule is missing",
-    StateDecision.NOT_A_STRING: "a value is not a string",
-    StateDecision.UNSUPPORTED: "lifecycle-manager does not know this state",
-    StateDecision.NOTHING_FOUND: "no rule found a value",
-    StateDecision.DEFAULT: "no group of rules is true",
-}
-
 
 _MODES = {CheckMode.KLM: "lifecycle-manager evaluates it", CheckMode.STRICT: "its documentation says"}
 
@@ -72,10 +59,7 @@ def why_no_checks(module: ModuleRow) -> str:
 
 def format_decision(evaluation: Evaluation) -> str:
     """Return the reason of this state."""
-    if evaluation.decision is StateDecision.GROUP:
-        return f"all evaluated rules for {evaluation.state} match"
-    words = DECISIONS.get(evaluation.decision, str(evaluation.decision))
-    return sanitize(f"{words}: {evaluation.message}" if evaluation.message else words)
+    return sanitize(f"{evaluation.words}: {evaluation.message}" if evaluation.message else evaluation.words)
 
 
 def _mode(checked: CheckedResource | None, mode: CheckMode) -> str:

@@ -135,9 +135,8 @@ def _value(value: object) -> str:
 
 
 def _effect_line(effect: Effect) -> PreviewLine:
-    mark = (
-        PlannedChange.DELETE if effect.uninstalls else PlannedChange.CREATE if effect.installs else PlannedChange.CHANGE
-    )
+    stays = PlannedChange.SAME if effect.changes_nothing else PlannedChange.CHANGE
+    mark = PlannedChange.DELETE if effect.uninstalls else PlannedChange.CREATE if effect.installs else stays
     facts = []
     for sign, row in (("- ", effect.before), ("+ ", effect.after)):
         if row is not None:
