@@ -94,6 +94,9 @@ def require_time(server: str) -> None:
 
 
 def is_silence(error: ClusterError) -> bool:
-    """Return whether the server itself gave no answer: no connection, a timeout, a gateway's error."""
-    gateway = isinstance(error, ServerError) and _BAD_GATEWAY <= (error.status or 0) <= _GATEWAY_TIMEOUT
-    return gateway or isinstance(error, UnreachableError)
+    """Return whether the server itself gave no answer: no connection, a timeout, a gateway's error.
+
+    A 503 with a Status object is about one group of its APIs, or is passing.
+    """
+    gateway = isinstance(error, ServerError) and _BAD_GATEWAY <= error.status <= _GATEWAY_TIMEOUT
+    return (gateway and not error.body) or isinstance(error, UnreachableError)
