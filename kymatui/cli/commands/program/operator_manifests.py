@@ -53,7 +53,7 @@ def configure_deployment(parser: argparse.ArgumentParser, *, upgrade: bool = Fal
         (
             "--watcher-image",
             "REFERENCE",
-            "image of the runtime watcher's agent; the operator then may write certificates in istio-system",
+            "image of the runtime watcher's agent; lets the operator write certificates in istio-system",
         ),
         ("--watcher-address", "HOST:PORT", "gateway of the control plane, to which the agents post events"),
     ):
@@ -63,7 +63,7 @@ def configure_deployment(parser: argparse.ArgumentParser, *, upgrade: bool = Fal
         "--single-cluster",
         action="store_true",
         default=argparse.SUPPRESS,
-        help="the control plane is also the only runtime; the operator then is cluster-admin",
+        help="the control plane is also the only runtime; makes the operator cluster-admin",
     )
     configure_purge(parser, shared=True)
     parser.add_argument(
