@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import queue
 import threading
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
@@ -65,6 +66,7 @@ class ControllerGroup:
         self._services = services
         self._shards = shards
         self._holder: ShardHolder | None = None
+        self._changed_shards: queue.SimpleQueue[int] = queue.SimpleQueue()
         self._led = False
         self._running: list[RunningController] = []
 
@@ -133,7 +135,7 @@ class ControllerGroup:
     def _share(self, cancel: threading.Event) -> None:
         """Work on the shards that this replica holds, until `cancel` is set; release them at the end."""
         plan = ShardPlan(LEADER, LEADER_NAMESPACE, self._shards, replica_name())
-        holder = self._holder = ShardHolder(self._home, plan, self._shard_changed, self._reports.tell)
+        holder = self._holder = ShardHolder(self._home, plan, self._changed_shards.put, self._reports.tell)
         ended = threading.Event()
         defects: list[BaseException] = []
 
@@ -149,7 +151,8 @@ class ControllerGroup:
                 if cancel.is_set():
                     ended.set()
 
-        threads = [threading.Thread(target=one, name="shards", daemon=True) for one in (hold, forward)]
+        works = (hold, forward, lambda: self._pass_on_shards(ended))
+        threads = [threading.Thread(target=one, name="shards", daemon=True) for one in works]
         for thread in threads:
             thread.start()
         try:
@@ -161,12 +164,19 @@ class ControllerGroup:
         if defects:
             raise defects[0]
 
-    def _shard_changed(self, shard: int) -> None:
-        assert self._holder is not None
-        held = self._holder.held
-        self._reports.tell(f"holds {len(held)} of {self._shards} shards: {', '.join(map(str, held)) or 'none'}")
-        for one in list(self._running):
-            one.shard_changed(shard)
+    def _pass_on_shards(self, ended: threading.Event) -> None:
+        """Tell controllers of shards that were gained or lost, in a thread of its own: Leases must not wait for it."""
+        while not ended.is_set():
+            try:
+                shards = {self._changed_shards.get(timeout=_TICK)}
+                while not self._changed_shards.empty():
+                    shards.add(self._changed_shards.get())
+            except queue.Empty:
+                continue
+            held = self.held_shards()
+            self._reports.tell(f"holds {len(held)} of {self._shards} shards: {', '.join(map(str, held)) or 'none'}")
+            for one in list(self._running):
+                one.shards_changed(shards)
 
     def _work(self, stopped: threading.Event) -> None:
         waiting, running = list(self._controllers), list[RunningController]()

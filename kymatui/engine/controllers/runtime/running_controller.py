@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -95,12 +95,12 @@ class RunningController:
             self._queue.add(ref)
         return ref in keys
 
-    def shard_changed(self, shard: int) -> None:
-        """Queue the objects of a shard that was gained or lost; those of a lost one are left."""
+    def shards_changed(self, shards: Collection[int]) -> None:
+        """Queue the objects of shards that were gained or lost; those of a lost one are left."""
         assert self._shards is not None
         for ref in (*self._known(), *self._own):
             name = self._shard_name(ref)
-            if name is not None and self._shards.shard_of(name) == shard:
+            if name is not None and self._shards.shard_of(name) in shards:
                 self._queue.add(ref, low=True)
 
     def stop(self) -> None:
