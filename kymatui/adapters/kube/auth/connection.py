@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -111,6 +112,8 @@ def _reader(
 
 def in_cluster(namespace: str = "") -> Connection | None:
     """Return the connection of the pod's service account, as the official client does; None outside pods."""
+    if not os.environ.get("KUBERNETES_SERVICE_HOST"):
+        return None
     load_requests()
     from kubernetes.client.configuration import Configuration
     from kubernetes.config.config_exception import ConfigException

@@ -1,4 +1,4 @@
-"""Connection pool of the official client (TLS, proxies, SOCKS, NO_PROXY), with one shared TLS context.
+"""Connection pool of a cluster (TLS, proxies, SOCKS, NO_PROXY), with one shared TLS context.
 
 A TLS context per connection would cost some 10 ms each, and every watch has its own connection. Client keys are on
 disk only while OpenSSL reads them, and an encrypted key never makes OpenSSL prompt on the terminal.
@@ -12,8 +12,9 @@ import socket
 import ssl
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
+from urllib.request import getproxies
 
 from kymatui.adapters.http.deadlines import time_answers
 from kymatui.adapters.http.requests_import import load_requests
@@ -86,28 +87,14 @@ class ConnectionPool:
 
 
 def open_pool(endpoint: Endpoint, certificate: ClientCertificate | None) -> ConnectionPool:
-    """Return a pool; it opens connections on first use."""
+    """Return a pool; it opens connections on first use.
+
+    It is what the official client makes of the same settings (see `tests/adapters/kube/test_connection_pools.py`),
+    whose import takes as long as a whole command.
+    """
     import urllib3
 
-    load_requests()
-    from kubernetes.client.configuration import Configuration
-    from kubernetes.client.rest import RESTClientObject
-
-    configuration = Configuration()
-    configuration.host = endpoint.server
-    if endpoint.proxy:
-        # In Go, the SOCKS proxy always resolves host names; urllib3 does this only with socks5h.
-        configuration.proxy = endpoint.proxy.replace("socks5://", "socks5h://", 1)
-        configuration.no_proxy = None  # NO_PROXY applies to the environment's proxy, never to the kubeconfig's
-    elif endpoint.is_local:
-        configuration.proxy = None  # Go clients never send loopback requests through the environment's proxy
-    configuration.proxy_headers = _proxy_login(configuration.proxy)
-    configuration.verify_ssl = not endpoint.insecure
-    configuration.tls_server_name = endpoint.server_name or None
-    configuration.connection_pool_maxsize = POOL_SIZE
-    configuration.socket_options = _keepalive()
-    configuration.retries = False
-    manager: PoolManager = RESTClientObject(configuration).pool_manager
+    manager = _manager(endpoint, _proxy(endpoint))
     if endpoint.insecure:
         urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)  # the kubeconfig requests it
     if endpoint.server.startswith("https"):
@@ -116,15 +103,47 @@ def open_pool(endpoint: Endpoint, certificate: ClientCertificate | None) -> Conn
     return ConnectionPool(manager, endpoint.server)
 
 
-def _proxy_login(proxy: str | None) -> dict[str, str] | None:
-    """Return the Proxy-Authorization header, which urllib3 does not derive from the proxy's address.
-
-    SOCKS proxies need no header.
-    """
+def _manager(endpoint: Endpoint, proxy: str) -> PoolManager:
     import urllib3
 
-    parts = urlsplit(proxy or "")
-    if parts.username is None or not parts.scheme.startswith("http"):
+    options: dict[str, Any] = {
+        "cert_reqs": ssl.CERT_NONE if endpoint.insecure else ssl.CERT_REQUIRED,
+        "maxsize": POOL_SIZE,
+        "retries": False,
+        "socket_options": _keepalive(),
+    }
+    if endpoint.server_name:
+        options["server_hostname"] = endpoint.server_name
+    if not proxy:
+        return urllib3.PoolManager(**options)
+    if not proxy.startswith("socks"):
+        return urllib3.ProxyManager(proxy, proxy_headers=_proxy_login(proxy), **options)
+    from urllib3.contrib.socks import SOCKSProxyManager
+
+    return SOCKSProxyManager(proxy, **options)
+
+
+def _proxy(endpoint: Endpoint) -> str:
+    """Return the kubeconfig's proxy, else that of the environment if it applies to the server, else ""."""
+    if endpoint.proxy:  # NO_PROXY applies to the environment's proxy, never to the kubeconfig's
+        # In Go, the SOCKS proxy always resolves host names; urllib3 does this only with socks5h.
+        return endpoint.proxy.replace("socks5://", "socks5h://", 1)
+    proxies = {} if endpoint.is_local else getproxies()  # Go clients never send loopback requests through it
+    found = proxies.get(urlsplit(endpoint.server).scheme) or proxies.get("all") or ""
+    if not found:
+        return ""
+    load_requests()
+    from kubernetes.client.rest import should_bypass_proxies
+
+    return "" if should_bypass_proxies(endpoint.server, proxies.get("no") or "") else found
+
+
+def _proxy_login(proxy: str) -> dict[str, str] | None:
+    """Return the Proxy-Authorization header, which urllib3 does not derive from the proxy's address."""
+    import urllib3
+
+    parts = urlsplit(proxy)
+    if parts.username is None:
         return None
     words = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
     return dict(urllib3.make_headers(proxy_basic_auth=words))

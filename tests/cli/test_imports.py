@@ -1,0 +1,66 @@
+"""What a command imports: a budget of modules and of their size, and packages that no command needs to start."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.xdist_group("fleet")  # one sandbox for all tests of this group
+
+PROBE = """
+import json, sys
+from kymatui.cli.main import main
+try:
+    status = main(sys.argv[1:])
+except SystemExit as done:
+    status = done.code or 0
+files = {name: getattr(module, "__file__", None) for name, module in list(sys.modules.items())}
+print(json.dumps({"status": status, "files": files}), file=sys.stderr)
+"""
+# The official client is for OIDC, pods and proxies of the environment, the rest for screens, charts and registries.
+NEEDLESS = {
+    "kubernetes",
+    "pydantic",
+    "requests",
+    "oauthlib",
+    "aiohttp",
+    "textual",
+    "jsonschema",
+    "cryptography",
+    "oras",
+}
+BUDGETS = {  # modules that are not of Python itself, and KiB of their files
+    ("--version",): (36, 120),
+    ("catalog",): (245, 4800),
+    ("catalog", "-o", "json"): (245, 4800),
+    ("module", "keda"): (245, 4800),
+    ("checks", "keda"): (245, 4800),
+    ("drift",): (245, 4800),
+    ("events", "keda"): (245, 4800),
+    ("audit",): (310, 5200),
+}
+
+
+def imported(*words: str, kubeconfig: Path) -> dict[str, str | None]:
+    environment = {key: value for key, value in os.environ.items() if not key.lower().endswith("_proxy")}
+    environment["KUBECONFIG"] = str(kubeconfig)
+    done = subprocess.run([sys.executable, "-c", PROBE, *words], env=environment, capture_output=True, text=True)
+    found = json.loads(done.stderr.splitlines()[-1])
+    assert found["status"] in (0, 1, 2), done.stderr
+    files: dict[str, str | None] = found["files"]
+    return files
+
+
+@pytest.mark.parametrize("words", BUDGETS, ids=" ".join)
+def test_a_command_imports_no_more_than_it_needs(words: tuple[str, ...], two_clusters: Path) -> None:
+    loaded = imported(*words, *(() if words[0].startswith("--") else ("--context", "skr")), kubeconfig=two_clusters)
+    files = {name: file for name, file in loaded.items() if name.partition(".")[0] not in sys.stdlib_module_names}
+    assert {name.partition(".")[0] for name in files} & NEEDLESS == set()
+    size = sum(Path(file).stat().st_size for file in set(files.values()) if file is not None) >> 10
+    most, largest = BUDGETS[words]
+    assert (len(files) <= most, size <= largest) == (True, True), f"{len(files)} modules, {size} KiB"
