@@ -36,14 +36,14 @@ class Fleet:
     """Runs commands on the control plane, whose fleet and catalog it has exported."""
 
     def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        self.folder, self._capsys = folder, capsys
+        self.folder, self.capsys = folder, capsys
         self.file = folder / "fleet.json"
         assert self.run("fleet", "export", str(self.file))[0] == 0
         self.document: Json = json.loads(self.file.read_text())
 
     def run(self, *words: str) -> tuple[int, str, str]:
         status = main(words)
-        found = self._capsys.readouterr()
+        found = self.capsys.readouterr()
         return status, found.out, found.err
 
     def failure(self, *words: str, status: int) -> str:
@@ -171,6 +171,12 @@ def test_canaries_are_runtimes_that_edits_take(fleet: Fleet) -> None:
     )
     out = fleet.run("whatif", "-f", path, "--canaries")[1]
     assert f"--fleet --runtime {canaries[0]['runtime']}" in out
+
+
+def test_without_a_channel_that_has_the_version_the_options_are_named(fleet: Fleet) -> None:
+    found = fleet.answer("--delete", "ModuleReleaseMeta/keda", "--canaries")
+    assert found["edits"] == []
+    assert len(found["canaries"]) > 1
 
 
 def test_a_deleted_release_meta_is_an_error_and_an_unknown_one_is_refused(fleet: Fleet) -> None:

@@ -140,7 +140,7 @@ def run(args: argparse.Namespace) -> int:
         if args.manifests:
             with single_cluster(control, narrowed, args.fleet_file) as connect:
                 moves = _compared(narrowed, change, forecast, args, connect)
-        printer.put(forecast_text(forecast, args, moves))
+        printer.put(forecast_text(forecast, args, narrowed, moves))
         unread = [f"not compared: {one}" for move in moves for one in move.unread]
         printer.note(*unread)
         if _fails(forecast, args.fail_on or _FAILING):

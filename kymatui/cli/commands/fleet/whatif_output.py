@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -15,12 +16,14 @@ from kymatui.cli.output.printing import document, markdown, table
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.versions.manifest_diff import DiffSection
 from kymatui.domain.whatif.canaries import Canary, propose_canaries
+from kymatui.domain.whatif.canary_edits import CanaryEdit, canary_edits
 from kymatui.domain.whatif.groups import ForecastGroup, count_kinds, group_forecast
 from kymatui.domain.whatif.messages import kind_label, reason_words
 from kymatui.domain.whatif.module_results import ModuleResult, ResultKind, state_after
 
 if TYPE_CHECKING:
     from kymatui.actions.modules.version_report import VersionReport
+    from kymatui.domain.whatif.fleet_objects import FleetObjects
     from kymatui.domain.whatif.forecast import Forecast, ModuleForecast
     from kymatui.domain.whatif.version_moves import VersionMove
 
@@ -56,19 +59,21 @@ class MoveReport:
         return (f"{self.move.module} {lacking}: no ModuleTemplate",)
 
 
-def forecast_text(forecast: Forecast, args: argparse.Namespace, moves: Sequence[MoveReport] = ()) -> str:
-    """Return the forecast in the format of `-o`; `moves` are the compared versions."""
+def forecast_text(
+    forecast: Forecast, args: argparse.Namespace, fleet: FleetObjects, moves: Sequence[MoveReport] = ()
+) -> str:
+    """Return the forecast of a fleet in the format of `-o`; `moves` are the compared versions."""
     if args.output == "sarif":
         return document(_sarif(forecast), "json")
     if args.output == "html":
         return forecast_page(forecast, summary(forecast), args.group, _tables(moves))
-    listing = _listing(forecast, args)
+    listing = _listing(forecast, args, fleet)
     return render(_with_moves(listing, moves, args.output) if args.manifests else listing, args)
 
 
-def _listing(forecast: Forecast, args: argparse.Namespace) -> Listing[Any]:
+def _listing(forecast: Forecast, args: argparse.Namespace, fleet: FleetObjects) -> Listing[Any]:
     if args.canaries:
-        return _canaries(forecast)
+        return _canaries(forecast, fleet)
     return _each(forecast) if args.each or args.runtime or args.module else _groups(forecast, args.group)
 
 
@@ -158,20 +163,42 @@ def _entry_row(forecast: Forecast, entry: ModuleForecast) -> Sequence[str]:
     )
 
 
-def _canaries(forecast: Forecast) -> Listing[Canary]:
+def _canaries(forecast: Forecast, fleet: FleetObjects) -> Listing[Canary]:
     found = propose_canaries(forecast)
-    words = " ".join(f"--runtime {one.runtime.name}" for one in found)
-    hint = f"To limit an edit (`kymatui channel`, `enable`, `label` …) to these runtimes, add: --fleet {words}"
+    edits = canary_edits(fleet, found)
     return Listing(
         header=("RUNTIME", "PLAN", "REGION", "CHANNEL", "REPRESENTS", "CHANGES"),
         entries=found,
         lines=lambda one: (_canary_row(one),),
-        document=lambda listed: {**_head(forecast), "canaries": [_canary_json(one) for one in listed]},
+        document=lambda listed: {
+            **_head(forecast),
+            "canaries": [_canary_json(one) for one in listed],
+            "edits": [_edit_json(one) for one in edits],
+        },
         item=_canary_json,
         name=lambda one: one.runtime.name,
-        below=(hint, summary(forecast)),
+        below=(_canary_hint(found, edits), summary(forecast)),
         empty=summary(forecast),
     )
+
+
+def _canary_hint(canaries: Sequence[Canary], edits: Sequence[CanaryEdit]) -> str:
+    """Return the commands that try the change on the canaries, else the options that limit an edit to them."""
+    if not edits:
+        return f"To limit an edit (`kymatui channel`, `enable` …) to these runtimes, add: {_chosen(canaries)}"
+    first = "A channel has the version already. To try it on the canaries, one by one until one fails:"
+    return "\n".join([first, *(f"  {_edit_command(one)}" for one in edits)])
+
+
+def _chosen(canaries: Sequence[Canary]) -> str:
+    return shlex.join(["--fleet", *(word for one in canaries for word in ("--runtime", one.runtime.name))])
+
+
+def _edit_command(one: CanaryEdit) -> str:
+    """Return the campaign of an edit: every runtime is a canary of it, so that the first failure stops it."""
+    words = ["kymatui", "channel", one.module, one.channel, "--fleet", "--allow-fleet-writes"]
+    names = [word for name in one.runtimes for word in ("--runtime", name)]
+    return shlex.join([*words, "--canaries", str(len(one.runtimes)), *names])
 
 
 def _canary_row(one: Canary) -> Sequence[str]:
@@ -295,6 +322,16 @@ def _canary_json(one: Canary) -> Json:
         "channel": one.runtime.channel or None,
         "standsFor": one.alike,
         "changes": [_entry_json(entry) for entry in one.entries],
+    }
+
+
+def _edit_json(one: CanaryEdit) -> Json:
+    return {
+        "module": one.module,
+        "version": one.version,
+        "channel": one.channel,
+        "runtimes": list(one.runtimes),
+        "command": _edit_command(one),
     }
 
 
