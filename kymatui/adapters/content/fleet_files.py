@@ -1,4 +1,8 @@
-"""Files of an exported fleet: JSON, or JSON in gzip by the name's ending."""
+"""Files of an exported fleet: JSON, or JSON in gzip by the name's ending.
+
+Not zstd: Python has it from 3.14 on only, and no dependency brings it. 17 MB of 5,000 runtimes are 0.85 MB in gzip, and
+0.86 MB in zstd at its default level.
+"""
 
 from __future__ import annotations
 
