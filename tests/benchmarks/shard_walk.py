@@ -330,7 +330,7 @@ def wait_for(cluster: KubeCluster, count: int, seconds: float) -> Counter[str]:
     end = time.monotonic() + seconds
     while True:
         found = states(cluster)
-        if (found["Kyma Ready"] == count and found["Manifest Warning"] == 0) or time.monotonic() > end:
+        if found["Kyma Ready"] == found["Manifest Ready"] == count or time.monotonic() > end:
             return found
         time.sleep(1)
 
