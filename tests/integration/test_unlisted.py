@@ -132,3 +132,31 @@ def test_what_takes_a_module_away_names_the_kinds_that_nobody_could_look_for(
     status, out, err = run(cluster, capsys, verb, "alpha", "--dry-run")
     why = ListGap.FORBIDDEN if gap is ListGap.FORBIDDEN else ListGap.UNKNOWN  # a list that hangs fails after a while
     assert (status, f"{DEFINITIONS} ({why}" in out + err) == (2, True), (out, err)
+
+
+@pytest.mark.parametrize("name", EVERYTHING)
+def test_every_command_says_once_which_list_is_forbidden_and_what_it_would_tell(
+    cluster: Embedded, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster.grant("test-view", *EVERYTHING)
+    commands = (["module", "alpha"], ["checks", "alpha"], ["drift"], ["versions", "alpha"])
+    for words in commands:
+        assert "you may not list" not in "".join(map(str, run(cluster, capsys, *words)))
+    cluster.grant("test-view", *(one for one in EVERYTHING if one != name))
+    for words in (*commands, *([*words, "-o", "json"] for words in commands)):
+        _, _, err = run(cluster, capsys, *words)
+        assert err.count(f"kymatui: you may not list {name}") == 1, words
+        assert (f"you may not list {name}, so it is unknown wh" in err) is (name != ALPHAS), words
+
+
+def test_versions_that_could_not_be_listed_are_not_said_to_be_none(
+    cluster: Embedded, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster.grant("test-view", *(one for one in EVERYTHING if one != TEMPLATES))
+    _, out, _ = run(cluster, capsys, "versions", "alpha")
+    assert out == f"versions of alpha: forbidden (you may not list {TEMPLATES})\n"
+    found = json.loads(run(cluster, capsys, "versions", "alpha", "-o", "json")[1])
+    assert (found["versions"], found["unknown"]["versions"]["state"]) == (None, "forbidden")
+    cluster.grant("test-view", *EVERYTHING)
+    found = json.loads(run(cluster, capsys, "versions", "alpha", "-o", "json")[1])
+    assert (len(found["versions"]), found["unknown"]) == (1, {})

@@ -16,6 +16,7 @@ from kymatui.cli.options.unknown_names import require_namespace
 from kymatui.cli.output.listing import ListPrinter
 from kymatui.cli.output.printing import say
 from kymatui.cli.parser import add_cluster_options
+from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.snapshot.snapshots import FeedState
 from kymatui.errors import KymatuiError, ServerError, UnreachableError
 
@@ -50,7 +51,14 @@ def follow(args: argparse.Namespace, answer: Callable[[Catalog], tuple[str, int]
         for catalog in seen:
             text, status = answer(catalog)
             printer.put(text)
+            note_missing_lists(printer, catalog)
     return status
+
+
+def note_missing_lists(printer: ListPrinter, catalog: Catalog) -> None:
+    """Say once which lists did not come and what is unknown without them; for scripts too, on standard error."""
+    found = (one for one in catalog.problems if not one.module and one.ref is None)  # about no object: about a list
+    printer.note(*(sanitize(one.message) for one in found if one.counts))
 
 
 def watch_catalogs(args: argparse.Namespace) -> Generator[Catalog]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 from kymatui.domain.catalog.rows import NAMING_LISTS, CheckedResource, ModuleRow
 from kymatui.domain.kubernetes.managed_fields import CATALOG_SYNC, created_by
@@ -18,7 +19,7 @@ from kymatui.domain.modules.module_manager import ANNOTATIONS_OWNED_BY
 from kymatui.domain.modules.readiness import Readiness
 from kymatui.domain.modules.risks import kyma_deletion_words, taken_over_words
 from kymatui.domain.modules.state_check_lint import lint_rules
-from kymatui.domain.snapshot.cluster_index import ClusterIndex
+from kymatui.domain.snapshot.cluster_index import WORKLOAD_FEEDS, WORKLOADS, ClusterIndex
 from kymatui.domain.snapshot.snapshots import CATALOG_FEED, RUNTIME_FEED, Feed, FeedState
 
 
@@ -120,12 +121,31 @@ def _feeds(world: ClusterIndex) -> Iterator[Problem]:
         if name.startswith(CATALOG_FEED):
             yield from _outside(name, feed, said)
         elif feed.state is FeedState.FORBIDDEN:
-            yield Problem(Severity.WARNING, f"you may not list {name}{said}", Actor.CLUSTER, "", name)
+            use = f", so it is unknown {_TOLD_BY[name]}" if name in _TOLD_BY else ""
+            yield Problem(Severity.WARNING, f"you may not list {name}{use}{said}", Actor.CLUSTER, "", name)
         elif feed.state is FeedState.LIVE and said:
             yield Problem(Severity.WARNING, f"{name}{said}", Actor.CLUSTER, "", name)
 
 
 _LOST = (FeedState.STALE, FeedState.FAILED)
+_MANAGERS = "whether managers of this kind are ready"
+_TOLD_BY: Final = {
+    **dict(
+        zip(
+            NAMING_LISTS,
+            (
+                "which modules and channels are requested",
+                "which versions exist and how states are checked",
+                "which versions channels have",
+                "what lifecycle-manager installed",
+            ),
+            strict=True,
+        )
+    ),
+    **{WORKLOAD_FEEDS[kind]: _MANAGERS for kind in WORKLOADS},
+    WORKLOAD_FEEDS["CustomResourceDefinition"]: "which kinds modules manage",
+}
+"""What a list tells that rows alone do not say; the state of a module CR is said in its module's row."""
 
 
 def _lost(feeds: Mapping[str, Feed], who: str, message: str) -> Problem:

@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from kymatui.actions.modules.version_content import VersionReader
 from kymatui.actions.modules.version_report import VersionReport, compare_contents
 from kymatui.cli.options.fetching import add_fetching, fetch_options
-from kymatui.cli.options.reading import configure_reading, row_of, watch_sessions
+from kymatui.cli.options.reading import configure_reading, note_missing_lists, row_of, watch_sessions
 from kymatui.cli.output.differences import affected_json, change_json
 from kymatui.cli.output.listing import Listing, ListPrinter, is_table, render
 from kymatui.composition.manifest_controller import LazyFetcher
 from kymatui.domain.catalog.catalog import build_catalog
+from kymatui.domain.catalog.catalog_json import unknown_json
 from kymatui.domain.catalog.rows import newest_first
 from kymatui.domain.kyma.versions import same_version
-from kymatui.domain.snapshot.cluster_index import index_cluster
+from kymatui.domain.snapshot.cluster_index import CATALOG_FEEDS, index_cluster
+from kymatui.domain.snapshot.missing_lists import explain_missing
 from kymatui.errors import NotFoundError, PartlyDoneError, UnknownNameError, UsageError
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from kymatui.actions.session import ListedSession
     from kymatui.domain.catalog.rows import ModuleRow, Offer
     from kymatui.domain.kyma.module_templates import ModuleTemplate
+    from kymatui.domain.snapshot.missing_lists import UnknownFact
 
 _OFFERS: Final = ("VERSION", "CHANNELS", "SOURCE", "TEMPLATE", "HERE")
 _CHANGES: Final = ("SECTION", "CHANGE", "WHAT", "VALUE")
@@ -50,9 +53,11 @@ def run(args: argparse.Namespace) -> int:
     reader = VersionReader(LazyFetcher(fetch_options(args)))
     with closing(watch_sessions(args)) as seen:
         for session in seen:
-            row = row_of(build_catalog(session.snapshot(), time.time()), args.name)
+            catalog = build_catalog(session.snapshot(), time.time())
+            row = row_of(catalog, args.name)
             if not args.version:
-                printer.put(render(_offers(row), args))
+                printer.put(render(_offers(row, explain_missing(catalog.feeds, CATALOG_FEEDS[:1])), args))
+                note_missing_lists(printer, catalog)
                 continue
             report = _report(session, row, reader, args)
             status = PartlyDoneError.exit_code if report.unread else 0
@@ -62,7 +67,9 @@ def run(args: argparse.Namespace) -> int:
     return status
 
 
-def _offers(row: ModuleRow) -> Listing[Offer]:
+def _offers(row: ModuleRow, why: UnknownFact | None) -> Listing[Offer]:
+    """Return the versions; with `why` the cluster's templates did not come, so that there may be others."""
+
     def marks(offer: Offer) -> str:
         return ", ".join(row.offer_marks(offer))
 
@@ -70,10 +77,14 @@ def _offers(row: ModuleRow) -> Listing[Offer]:
         header=_OFFERS,
         entries=newest_first(row.offers),
         lines=lambda one: ((one.version, ", ".join(one.channels), _source(one), _place(one), marks(one)),),
-        document=lambda offers: {"module": row.name, "versions": [_offer_json(row, one) for one in offers]},
+        document=lambda offers: {
+            "module": row.name,
+            "versions": [_offer_json(row, one) for one in offers] if offers or why is None else None,
+            "unknown": {} if why is None else {"versions": unknown_json(why)},
+        },
         item=lambda one: _offer_json(row, one),
         name=lambda one: one.version,
-        empty=f"no template of {row.name} is in a catalog",
+        empty=f"no template of {row.name} is in a catalog" if why is None else f"versions of {row.name}: {why}",
     )
 
 
