@@ -12,7 +12,7 @@ from kymatui.cli.main import main
 from kymatui.cli.parser import build_parser
 from tests.cli.test_help import PARSERS
 
-OPTIONS = {"--timeout", "--resync", "--seconds", "--since", "--request-timeout", "--interval"}
+OPTIONS = {"--timeout", "--resync", "--seconds", "--since", "--request-timeout", "--interval", "--purge-grace"}
 
 
 def options_with_a_time() -> Iterator[tuple[str, str]]:

@@ -10,8 +10,8 @@ from kymatui.adapters.kube.transport.read_only_gate import is_read_only_request
 from tests.cli.walking import Tried, all_screens, walk_catalog, walk_fleet
 from tests.ui.parsing import parse_once
 
-ELSEWHERE = {"ConfirmScreen", "JobScreen"}
-"""What is asked before something is done, and what shows it while it is done: nothing leads there."""
+ELSEWHERE = {"ConfirmScreen", "JobScreen", "ContentScreen"}
+"""What is asked before something is done, what shows it while it is done, and content of a registry: there is none."""
 
 
 @pytest.fixture(autouse=True)

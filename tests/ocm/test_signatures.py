@@ -166,7 +166,7 @@ STRANGER = certificate("CN=acme", "CN=middle", 3, 2)
         ((LEAF, MIDDLE), SHORT, {}, "no chain of valid certificates"),
         ((SERVER, MIDDLE), ROOT, {}, "is not for signing code"),
         ((STRANGER, MIDDLE), ROOT, {}, "was not made with this key"),
-        ((LEAF, MIDDLE), ROOT, {"issuer": "CN=else"}, "not of CN=else"),
+        ((LEAF, MIDDLE), ROOT, {"issuer": "CN=else"}, "not to CN=else"),
     ],
 )
 def test_chains_that_are_refused(

@@ -54,7 +54,7 @@ def _kyma() -> Schema:
 def _module() -> Schema:
     """Return the schema of a module; `signature` is there with `--signed` only."""
     found = _module_facts()
-    found["properties"]["signature"] = _object(
+    found["properties"]["signature"] = {"description": "with --signed: whether its component is signed"} | _object(
         status=_word(SignatureStatus, "whether the component is signed, and by the given key"),
         names={"type": "array", "items": {"type": "string"}, "description": "names of its signatures"},
         component=_text("where the descriptor was read, null for one in the ModuleTemplate", null=True),

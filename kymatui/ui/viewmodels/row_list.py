@@ -26,7 +26,7 @@ class Row:
     """One row: `cells` by column id; `dim` marks outdated data; `labels` are for filters.
 
     `parent` is the key of the parent row in a tree, which stays if a filter accepts this row. A `pinned` row precedes
-    all others in every order.
+    all others in every order. `unseen` is text that only filters read.
     """
 
     key: str
@@ -35,6 +35,7 @@ class Row:
     labels: Mapping[str, str] = field(default_factory=dict, hash=False)
     parent: str = ""
     pinned: bool = False
+    unseen: str = ""
 
 
 EMPTY = Cell("")

@@ -58,7 +58,8 @@ def _chosen(rows: list[Row], wanted: RowFilter, columns: Collection[str] | None)
 
 
 def _line(row: Row, columns: Collection[str] | None) -> str:
-    return "  ".join(cell.text for name, cell in row.cells.items() if columns is None or name in columns)
+    shown = (cell.text for name, cell in row.cells.items() if columns is None or name in columns)
+    return "  ".join([*shown, row.unseen])
 
 
 def _order(cell: Cell) -> tuple[object, ...]:

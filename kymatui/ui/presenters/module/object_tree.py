@@ -130,14 +130,13 @@ def _row(branch: TreeBranch, lasts: tuple[bool, ...], above: str, folded: bool, 
         word = _SIGHTS[ObjectVisibility.UNWATCHED]
     cells = {
         "object": Cell(sanitize(f"{_lines(lasts)}{_fold(branch, folded)}{branch.label}"), _object_tone(node)),
-        "kind": Cell(sanitize(node.ref.kind.kind) if node is not None else ""),  # no column: a filter finds it
         "namespace": Cell(sanitize(node.ref.namespace) if node is not None else "", "muted"),
         "state": Cell(f"{SIGNS.get(tone, '')} {word}", tone),
         "ready": Cell(sanitize(words), "muted" if tone in ("ready", "muted") else tone),
         "age": Cell("" if created is None else format_duration(now - created), "muted", since=created),
         "role": Cell(str(node.role) if node is not None else "", "muted"),
     }
-    return Row(branch.key, cells, parent=above)
+    return Row(branch.key, cells, parent=above, unseen=node.ref.kind.kind if node is not None else "")
 
 
 def _object_tone(node: TreeNode | None) -> str:
