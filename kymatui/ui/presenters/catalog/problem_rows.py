@@ -13,9 +13,9 @@ from kymatui.ui.viewmodels.row_list import Cell, Row
 COLUMNS = (
     Column("severity", "SEVERITY", 10),
     Column("module", "MODULE", 18, flex=1),
-    Column("object", "OBJECT", 20, flex=1, priority=1),
+    Column("object", "OBJECT", 20, flex=3, priority=1),
     Column("message", "PROBLEM", 30, flex=9),
-    Column("actor", "WHO ACTS", 17, priority=2),
+    Column("actor", "WHO ACTS", 17, flex=2, priority=2),
 )
 
 _ORDER = tuple(Severity)
