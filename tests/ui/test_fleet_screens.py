@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Any
 
 import pytest
@@ -87,10 +88,12 @@ async def test_what_hides_runtimes_is_said_and_escape_takes_it_away(pilot: Pilot
     app = await there(pilot)
     for keys, expected in NARROWED:
         await pilot.press(*keys)
-        await pilot.pause()
-        await until(pilot, lambda: isinstance(app.screen, FleetScreen))
-        assert set(names(app)) == expected, keys
-        assert ("of 6" in text(app, "#views")) == (expected != ALL), keys
+        await until(pilot, partial(_narrowed, app, expected), partial(names, app))
+
+
+def _narrowed(app: FleetApp, expected: set[str]) -> bool:
+    is_shown = isinstance(app.screen, FleetScreen) and set(names(app)) == expected
+    return is_shown and ("of 6" in text(app, "#views")) == (expected != ALL)
 
 
 async def test_groups_count_states(pilot: Pilot[Any]) -> None:
