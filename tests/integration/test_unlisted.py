@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from kymatui.adapters.kube.watch import watch_reader
 from kymatui.adapters.sessions.cluster.catalog_session import open_session
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.adapters.sessions.feeds.watched_kinds import DEFINITIONS
 from kymatui.cli.main import main
+from kymatui.cli.options.direct_install import LISTED
 from kymatui.domain.snapshot.missing_lists import ListGap
 from kymatui.domain.snapshot.snapshots import FeedState
 from kymatui.ui.application.kymatui_app import KymatuiApp
@@ -120,11 +122,21 @@ def test_no_command_states_what_a_missing_list_would_tell(
     assert (f"module CRs {gap}" in out) is (name in (ALPHAS, TEMPLATES))  # a template names the kind
 
 
+def test_a_command_waits_longer_for_a_list_than_the_list_for_the_server() -> None:
+    """Else it were chance whether a command says that it waited, or which list failed."""
+    assert LISTED > watch_reader.LIST_SILENCE
+
+
 @pytest.mark.parametrize("verb", ["delete", "disable"])
 def test_what_takes_a_module_away_names_the_kinds_that_nobody_could_look_for(
-    cluster: Embedded, hide: Callable[[str], ListGap], verb: str, capsys: pytest.CaptureFixture[str]
+    cluster: Embedded,
+    hide: Callable[[str], ListGap],
+    verb: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Without CRDs nobody knows which kinds the module manages, so nobody knows that no object is in the way."""
+    monkeypatch.setattr(watch_reader, "LIST_SILENCE", 3.0)
     cluster.grant("test-view", *EVERYTHING)
     whole = run(cluster, capsys, verb, "alpha", "--dry-run")
     assert DEFINITIONS not in "".join(map(str, whole))

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kymatui.actions.unknown_names import unknown_module
 from kymatui.cli.durations import add_duration
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from kymatui.engine.jobs.run import Progress
 
 FORMATS = ("table", "json", "yaml", "md")
-LISTED = 30.0
-"""Seconds until what the cluster has not listed counts as unknown."""
+LISTED: Final = 40.0
+"""Seconds until what the cluster has not listed counts as unknown: longer than the silence that ends a list."""
 
 
 def add_source(parser: argparse.ArgumentParser) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.durations import add_duration
 from kymatui.cli.options.confirmation import no_changes_on_interrupt
-from kymatui.cli.options.direct_install import FORMATS, waiting_note
+from kymatui.cli.options.direct_install import FORMATS, LISTED, waiting_note
 from kymatui.cli.options.unknown_names import require_known, require_namespace
 from kymatui.cli.output.printing import say
 from kymatui.cli.parser import add_cluster_options
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from kymatui.domain.kyma_edit.edit_progress import EditProgress
     from kymatui.domain.kyma_edit.label_edit import LabelProposal
     from kymatui.domain.kyma_edit.module_edit import EditProposal, ModuleEdit
-
-LISTED = 30.0
 
 
 def add_editing(parser: argparse.ArgumentParser, *, remote: str) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from kymatui.adapters.http.size_limits import MOST_OBJECTS
 from kymatui.adapters.kube.api.client import Client
@@ -32,7 +32,8 @@ from kymatui.errors import (
 PARTIAL_LIST = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json"
 PARTIAL = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json"
 _INITIAL_END = "k8s.io/initial-events-end"
-_HEADERS = 30.0  # seconds for the server to send headers, and between two parts of a list
+LIST_SILENCE: Final = 30.0
+"""Seconds for the server to send headers, and between two parts of a list; a list fails after it."""
 
 
 class WatchReader:
@@ -156,7 +157,7 @@ class WatchReader:
         query += [(name, text) for name, text in selectors if text]
         accept = PARTIAL if self.subject.metadata_only else JSON
         path = self.subject.resource.path(self.namespace)
-        return Request("GET", path, query, accept=accept, timeout=(5.0, _HEADERS), lasts=seconds + 60.0)
+        return Request("GET", path, query, accept=accept, timeout=(5.0, LIST_SILENCE), lasts=seconds + 60.0)
 
     def _read(self, stream: AnswerStream, seconds: int, *, initial: bool) -> None:
         """Read events; those of the initial list are collected until the list is complete."""
