@@ -10,6 +10,7 @@ import pytest
 
 from kymatui.cli.main import main
 from kymatui.composition.sandbox_situations import SITUATIONS
+from kymatui.domain.modules.risks import NO_ACCESS
 from tests.documents import DOCUMENTS
 from tests.sandboxes.starting import ready_sandbox
 
@@ -78,6 +79,17 @@ def test_a_situation_is_foreseen(
             return
         assert time.monotonic() < end, printed.out + printed.err
         time.sleep(0.5)
+
+
+@pytest.mark.parametrize(("output", "expected"), [("wide", 3), ("json", 2)])
+def test_a_runtime_that_lifecycle_manager_cannot_reach_says_so(
+    output: str, expected: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The sample fleet has two of them; a real lifecycle-manager says why in their Manifests alone."""
+    assert main(["fleet", "--context", "kcp", "-o", output]) == 0
+    printed = capsys.readouterr().out
+    assert printed.count(f"Action needed: lifecycle-manager has no access to the runtime ({NO_ACCESS})") == 2
+    assert printed.count("REASON") + 2 == expected
 
 
 def test_only_a_sandbox_is_changed(

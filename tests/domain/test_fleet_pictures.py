@@ -11,10 +11,12 @@ from kymatui.domain.fleet.manifest_summary import ManifestSummary, read_summary
 from kymatui.domain.fleet.pending_actions import pending_actions, runtime_pending_actions
 from kymatui.domain.fleet.runtimes import Runtime, build_fleet, metas_by_module, with_release_metas
 from kymatui.domain.kubernetes.object_meta import MalformedObject
+from kymatui.domain.modules.risks import NO_ACCESS, kyma_error_words
 from tests.domain.builders import NOW, Json, kyma, manifest, meta, report, stamp
 
 CONTROL = "kcp-system"
 KEY = (CONTROL, "one")
+NO_ACCESS_WORDS = kyma_error_words("Error", NO_ACCESS, ())
 METAS = metas_by_module([meta("keda", {"regular": "1.5.0"}, namespace=CONTROL)])
 
 
@@ -151,6 +153,17 @@ WAITS = [
         replace(one(), deleting=True),
         (sight("keda", "Deleting"),),
         [("", "lifecycle-manager", "the runtime is being deleted; 1 Manifest left")],
+    ),
+    (replace(one(state="Error"), message=NO_ACCESS), (), [("", "you", f"Action needed: {NO_ACCESS_WORDS}")]),
+    (
+        replace(one(report("keda", "1", "Error", message=NO_ACCESS), state="Error"), message=NO_ACCESS),
+        (sight("keda", "Error", "more than one secret found"),),
+        [("", "you", f"Action needed: {NO_ACCESS_WORDS}")],
+    ),
+    (
+        replace(one(report("keda", "1"), state="Error"), message="catalog sync failed"),
+        (),
+        [("", "you", "Action needed: the Kyma itself is in Error: catalog sync failed")],
     ),
 ]
 

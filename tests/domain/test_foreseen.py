@@ -14,7 +14,7 @@ from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.states import State
 from kymatui.domain.kyma_edit.edit_progress import track_edit
 from kymatui.domain.kyma_edit.module_edit import EditProposal, EditVerb, ModuleEdit, propose_edit
-from kymatui.domain.modules.risks import FINALIZER_MODULE_CR, NOT_RELEASED, RiskKind, unreleased_words
+from kymatui.domain.modules.risks import FINALIZER_MODULE_CR, NO_ACCESS, NOT_RELEASED, RiskKind, unreleased_words
 from kymatui.domain.snapshot.snapshots import Snapshot
 from tests.domain.builders import (
     NOW,
@@ -226,3 +226,26 @@ def test_an_unmanaged_module_with_a_manifest_is_not_released() -> None:
     found = row(cluster({"managed": False}, state="Unmanaged", made=made(CREATE)))
     (risk,) = (one for one in found.foreseen if one.risk is RiskKind.STILL_RELEASING)
     assert unreleased_words(found.reports.kyma, found.foreseen) == risk.message
+
+
+@pytest.mark.parametrize(
+    ("state", "operation", "reported", "words"),
+    [
+        ("Error", NO_ACCESS, "Error", "Repair its access Secret"),
+        ("Error", NO_ACCESS, "Ready", "Repair its access Secret"),
+        ("Error", "the catalog was not synchronized", "Ready", "in Error: the catalog was not synchronized"),
+        ("Warning", "", "Unmanaged", "in Warning: lifecycle-manager gives no reason"),
+        ("Error", "a module is in Error", "Error", ""),  # its row says why
+        ("Ready", "kyma is ready", "Ready", ""),
+    ],
+)
+def test_an_error_of_the_kyma_itself_is_a_problem_and_one_of_a_module_is_not_told_twice(
+    state: str, operation: str, reported: str, words: str
+) -> None:
+    body = kyma(({"name": "mod"},), state=state, status=[report("mod", "1.1.0", reported)])
+    body["status"]["lastOperation"] = {"operation": operation}
+    found = build_catalog(snapshot(kymas=(body,), templates=TEMPLATES, release_metas=[META]), NOW).problems
+    told = [one for one in found if "access" in one.message or "itself" in one.message]
+    assert [(words in one.message, one.actor, str(one.severity)) for one in told] == (
+        [(True, Actor.YOU, state.lower())] if words else []
+    )

@@ -17,7 +17,7 @@ from kymatui.domain.kyma.release_metas import ReleaseMeta
 from kymatui.domain.kyma.states import State, kyma_state
 from kymatui.domain.modules.module_manager import ANNOTATIONS_OWNED_BY
 from kymatui.domain.modules.readiness import Readiness
-from kymatui.domain.modules.risks import kyma_deletion_words, taken_over_words
+from kymatui.domain.modules.risks import kyma_deletion_words, kyma_error_words, taken_over_words
 from kymatui.domain.modules.state_check_lint import lint_rules
 from kymatui.domain.snapshot.cluster_index import WORKLOAD_FEEDS, WORKLOADS, ClusterIndex
 from kymatui.domain.snapshot.snapshots import CATALOG_FEED, RUNTIME_FEED, Feed, FeedState
@@ -192,6 +192,9 @@ def _kyma(world: ClusterIndex, rows: Sequence[ModuleRow], wanted: str) -> Iterat
         yield Problem(Severity.WARNING, message, Actor.YOU, "", kyma.ref)
     if kyma.meta.deleting:
         yield _deletion(kyma, name)
+    elif words := kyma_error_words(kyma.state, kyma.operation, (one.state for one in kyma.reports)):
+        severity = Severity.ERROR if kyma.state == State.ERROR else Severity.WARNING
+        yield Problem(severity, f"{name}: {words}", Actor.YOU, "", kyma.ref)
     yield from _orphaned(kyma, world)
     for flaw in kyma.flaws:
         yield Problem(Severity.WARNING, f"{name} does not match its schema: {flaw}", Actor.YOU, "", kyma.ref)

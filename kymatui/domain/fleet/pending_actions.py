@@ -12,6 +12,8 @@ from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.states import State, parse_state, state_rank
 from kymatui.domain.modules.next_actor import actor_for_manifest_state, actor_for_state
+from kymatui.domain.modules.risks import kyma_error_words
+from kymatui.domain.snapshot.missing_lists import UnknownFact
 
 YOU = Actor.YOU.value
 KLM = Actor.KLM.value
@@ -52,9 +54,10 @@ def pending_actions(picture: FleetSnapshot) -> list[PendingAction]:
 
 
 def _is_at_rest(runtime: Runtime) -> bool:
+    own_error = kyma_error_words(runtime.state, runtime.message, (module.state for module in runtime.modules))
     quiet = (State.READY, State.UNMANAGED)
     settled = all(module.state in quiet and not module.maintenance for module in runtime.modules)
-    return settled and not runtime.deleting and not (runtime.skipped and runtime.state != State.READY)
+    return settled and not runtime.deleting and not (runtime.skipped and runtime.state != State.READY) and not own_error
 
 
 def runtime_pending_actions(runtime: Runtime, sights: Sequence[ManifestSummary] = ()) -> Iterator[PendingAction]:
@@ -69,7 +72,12 @@ def runtime_pending_actions(runtime: Runtime, sights: Sequence[ManifestSummary] 
     if runtime.deleting:
         left = f"{format_count(len(sights), 'Manifest')} left" if sights else "no Manifests left"
         yield PendingAction(key, "", State.DELETING, KLM, f"the runtime is being deleted; {left}")
+    states = [module.state for module in runtime.modules]
+    if words := "" if runtime.deleting else kyma_error_words(runtime.state, runtime.message, states):
+        yield PendingAction(key, "", runtime.known_state, YOU, f"Action needed: {words}")
     for module in runtime.modules:
+        if words and module.message == runtime.message:
+            continue  # the Kyma's own error is the module's, too
         if module.maintenance:
             yield PendingAction(
                 key,
@@ -80,6 +88,37 @@ def runtime_pending_actions(runtime: Runtime, sights: Sequence[ManifestSummary] 
             )
         elif module.state not in (State.READY, State.UNMANAGED):
             yield _of_module(key, module, by_module.get(module.name))
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeReason:
+    """What is wrong with a runtime, or that nothing is, and who acts; `state` is None where nothing is wrong."""
+
+    text: str
+    actor: str = ""
+    state: State | None = None
+
+
+def runtime_reason(
+    runtime: Runtime, sights: Sequence[ManifestSummary] = (), unknown_drift: UnknownFact | None = None
+) -> RuntimeReason:
+    """Return the worst that a runtime waits for, else what drifts; `unknown_drift` says why that is unknown."""
+    waits = sorted(runtime_pending_actions(runtime, sights), key=lambda wait: state_rank(wait.state))
+    if waits:
+        first, more = waits[0], len(waits) - 1
+        module = f"{first.module}: " if first.module else ""
+        return RuntimeReason(f"{module}{first.reason}{f' (and {more} more)' if more else ''}", first.on, first.state)
+    if runtime.drifting:
+        names = ", ".join(
+            f"{one.name}: {one.version} installed, {one.desired} in its channel" for one in runtime.drifting[:3]
+        )
+        return RuntimeReason(names, runtime.drifting[0].actor.value, State.WARNING)
+    if unknown_drift is not None:
+        return RuntimeReason(f"All modules are ready. Drift: {unknown_drift}")
+    if runtime.unknown_drift:
+        names = ", ".join(one.name for one in runtime.modules if one.unknown_drift)
+        return RuntimeReason(f"All modules are ready. Drift is unknown: no ModuleReleaseMeta offers {names}")
+    return RuntimeReason("All modules are ready and up to date")
 
 
 def _of_module(key: RuntimeKey, module: RuntimeModule, sight: ManifestSummary | None) -> PendingAction:

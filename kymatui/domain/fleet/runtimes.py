@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from sys import intern
 
 from kymatui.domain.kubernetes.object_meta import MalformedObject
 from kymatui.domain.kubernetes.refs import ObjectRef
@@ -70,7 +71,7 @@ class RuntimeModule:
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """One runtime; `created` is in seconds of the Unix clock, None if unknown."""
+    """One runtime; `created` is in seconds of the Unix clock, None if unknown; `message` is of the Kyma itself."""
 
     ref: ObjectRef
     shoot: str
@@ -85,6 +86,7 @@ class Runtime:
     deleting: bool
     skipped: bool
     labels: Mapping[str, str]
+    message: str = ""
 
     @property
     def name(self) -> str:
@@ -210,6 +212,7 @@ def read_runtime(kyma: Kyma, metas: Metas) -> Runtime:
         deleting=kyma.meta.deleting,
         skipped=kyma.meta.label_is_true("operator.kyma-project.io/skip-reconciliation"),
         labels=labels,
+        message=intern(kyma.operation),
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import ModuleReport, ModuleRequest, Policy
@@ -190,6 +191,28 @@ def taken_over_words(name: str, creator: str) -> str:
         f"{name}, created by {creator}, has the same name as a template of the control plane: the catalog sync "
         "overwrites it and deletes it with that template. Apply yours under another name"
     )
+
+
+NO_ACCESS: Final = "skr client context not found"
+"""What lifecycle-manager reports of a Kyma and its modules while it cannot reach the runtime, whatever the cause."""
+
+
+def kyma_error_words(state: str, operation: str, modules: Iterable[State | str]) -> str:
+    """Return why a Kyma itself, and no module of it, is in Error or Warning; "" if it is not.
+
+    `operation` is the Kyma's own message, `modules` the states that it reports of them.
+    """
+    if state == State.ERROR and NO_ACCESS in operation:
+        return (
+            f"lifecycle-manager has no access to the runtime ({NO_ACCESS}). Repair its access Secret; "
+            "`kymatui audit --remote` names what is wrong with it."
+        )
+    if state not in (State.ERROR, State.WARNING) or not all(one in _SETTLED for one in modules):
+        return ""
+    return f"the Kyma itself is in {state}: {operation or 'lifecycle-manager gives no reason'}"
+
+
+_SETTLED: Final = (State.READY, State.UNMANAGED)
 
 
 def kyma_deletion_words(modules: Iterable[str]) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from kymatui.domain.kyma.maintenance_windows import WindowPolicy, read_policy
+from kymatui.domain.modules.risks import NO_ACCESS
 from kymatui.domain.remote.watcher_chains import ControlPlaneObjects, LinkHealth, RuntimeObjects, build_chains
 from kymatui.sandbox.apimachinery.clock import ManualClock
 from kymatui.sandbox.registry.registry_server import SandboxRegistry
@@ -129,3 +130,16 @@ def test_a_copy_that_was_edited_in_the_runtime_is_restored_with_the_next_change(
     two.control.client.patch(KYMAS, NAME, kyma, namespace=sample_fleet.CONTROL)
     two.control.advance(2)
     assert two.runtime.get(TEMPLATES, name, "kyma-system")["spec"] == original
+
+
+def test_of_broken_accesses_two_were_noticed_and_only_their_manifests_say_why(two: Two) -> None:
+    names = dict(zip(sample_fleet.WRONG, sample_fleet.runtimes(8), strict=False))
+    for wrong, name in names.items():
+        status = two.control.status(KYMAS, name, sample_fleet.CONTROL)
+        known = sample_fleet.NOTICED.get(wrong)
+        assert (status["lastOperation"]["operation"] == NO_ACCESS) is (known is not None), wrong
+        if known is not None:
+            assert (status["state"], {m["message"] for m in status["modules"]}) == ("Error", {NO_ACCESS})
+            label = f"operator.kyma-project.io/kyma-name={name}"
+            for manifest in two.control.client.list(MANIFESTS, namespace=sample_fleet.CONTROL, labels=label):
+                assert manifest["status"]["lastOperation"]["operation"] == known

@@ -164,9 +164,15 @@ class FleetCondition(TypedDict, total=False):
     lastTransitionTime: str | None
 
 
+class Operation(TypedDict, total=False):
+    operation: str | None
+    lastUpdateTime: str | None
+
+
 class KymaStatus(TypedDict, total=False):
     state: str | None
     activeChannel: str | None
+    lastOperation: Operation | None
     modules: list[KymaModule] | None
     conditions: list[FleetCondition] | None
 
@@ -179,11 +185,6 @@ class FleetKyma(TypedDict, total=False):
     metadata: BriefMetadata
     spec: KymaSpec
     status: KymaStatus
-
-
-class Operation(TypedDict, total=False):
-    operation: str | None
-    lastUpdateTime: str | None
 
 
 class ManifestSpec(TypedDict, total=False):

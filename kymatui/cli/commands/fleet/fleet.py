@@ -16,6 +16,7 @@ from kymatui.cli.options.unknown_names import require_in_fleet
 from kymatui.cli.output.listing import Listing, ListPrinter
 from kymatui.cli.output.printing import say
 from kymatui.cli.parser import add_cluster_options
+from kymatui.domain.fleet.pending_actions import RuntimeReason, runtime_reason
 from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma.states import State, StateSource
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 REPORTED = VersionSource.REPORTED.value
 _HEADER = ("RUNTIME", "SHOOT", "REGION", "PLAN", "CHANNEL", "STATE", "MODULES", "DRIFT", "WORST MODULE", "AGE")
+_WIDE = ("REASON", "WHO ACTS")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,21 +114,23 @@ def _export(args: argparse.Namespace, control: SessionOptions) -> int:
 def _runtimes(cluster: str, runtimes: Sequence[Runtime], unknown: UnknownFact | None) -> Listing[Runtime]:
     from kymatui.domain.catalog.catalog_json import unknown_json
 
+    why = {runtime.ref: runtime_reason(runtime, unknown_drift=unknown) for runtime in runtimes}
     problems = sum(runtime.has_problem for runtime in runtimes)
     is_known = unknown is None and not any(runtime.unknown_drift and not runtime.has_problem for runtime in runtimes)
     more = "" if is_known else "+"
     total = format_count(len(runtimes), "runtime")
     return Listing(
-        header=_HEADER,
+        header=(*_HEADER, *_WIDE),
+        wide=_WIDE,
         entries=runtimes,
-        lines=lambda runtime: (_row(runtime, unknown),),
+        lines=lambda runtime: (_row(runtime, why[runtime.ref], unknown),),
         document=lambda listed: {
             "cluster": cluster,
-            "runtimes": [_json(runtime, unknown) for runtime in listed],
+            "runtimes": [_json(runtime, why[runtime.ref], unknown) for runtime in listed],
             "counts": {"runtimes": len(runtimes), "withProblems": problems if is_known else None},
             "unknown": {} if unknown is None else {"drift": unknown_json(unknown)},
         },
-        item=lambda runtime: _json(runtime, unknown),
+        item=lambda runtime: _json(runtime, why[runtime.ref], unknown),
         name=lambda runtime: runtime.name,
         below=(f"{total}, {problems}{more} with problems (reported by their Kymas)",),
     )
@@ -144,7 +148,7 @@ def _why_none(fleet: Fleet, chosen: Sequence[Runtime], wanted: str | None) -> It
         yield f"no runtime that matches reports {name} {version}; reported: {_counts(row)}"
 
 
-def _row(runtime: Runtime, unknown: UnknownFact | None) -> list[str]:
+def _row(runtime: Runtime, why: RuntimeReason, unknown: UnknownFact | None) -> list[str]:
     worst = runtime.worst
     state = f"{runtime.state} (skipped)" if runtime.skipped else runtime.state
     return [
@@ -158,6 +162,8 @@ def _row(runtime: Runtime, unknown: UnknownFact | None) -> list[str]:
         unknown.gap.value if unknown is not None else runtime.drift_words,
         f"{worst.name} {_what_is_wrong(worst)}" if worst is not None else "",
         format_duration(time.time() - runtime.created) if runtime.created is not None else "",
+        why.text,
+        why.actor,
     ]
 
 
@@ -167,7 +173,7 @@ def _what_is_wrong(module: RuntimeModule) -> str:
     return drift_words(module.drift) if module.drifts and module.state is State.READY else module.state.value
 
 
-def _json(runtime: Runtime, unknown: UnknownFact | None) -> dict[str, Any]:
+def _json(runtime: Runtime, why: RuntimeReason, unknown: UnknownFact | None) -> dict[str, Any]:
     return {
         "name": runtime.name,
         "namespace": runtime.ref.namespace,
@@ -180,6 +186,8 @@ def _json(runtime: Runtime, unknown: UnknownFact | None) -> dict[str, Any]:
         "state": runtime.state or None,
         "deleting": runtime.deleting,
         "skipped": runtime.skipped,
+        "reason": why.text if why.state is not None else None,
+        "actor": why.actor or None,
         "problem": runtime.has_problem or (None if unknown is not None or runtime.unknown_drift else False),
         "modules": [
             {

@@ -12,6 +12,7 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kyma_conditions import KymaCondition
 from kymatui.domain.kyma.kymas import NO_CHANNEL, Kyma, read_kyma
 from kymatui.domain.kyma.states import State, modules_condition
+from kymatui.domain.modules.risks import NO_ACCESS
 from kymatui.domain.plans.kyma_manifest import MANAGED_BY
 from kymatui.domain.remote.restored_kyma import restored_spec
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, PatchKind
@@ -26,7 +27,6 @@ from kymatui.engine.controllers.monitoring.event_correlation import EventType, O
 from kymatui.engine.controllers.runtime.runtime_cache import KymaKey, is_connection_failure
 from kymatui.errors import CancelledError, ConfigurationError, ConflictError, KymatuiError, UnauthorizedError
 
-_NO_ACCESS = "skr client context not found"
 _WAITING = "waiting for all modules to become ready"
 
 
@@ -89,8 +89,8 @@ class KymaReconciler:
 
     def _without_access(self, kyma: Kyma, status: KymaStatusDraft, error: KymatuiError | None) -> float:
         """Report that the runtime cannot be reached; the particular reason is on the Manifests."""
-        status.fail_modules(_NO_ACCESS)
-        status.say(State.ERROR, _NO_ACCESS)
+        status.fail_modules(NO_ACCESS)
+        status.say(State.ERROR, NO_ACCESS)
         status.write(self._context.home, failed=error is not None)
         if error is not None:
             raise error

@@ -156,9 +156,12 @@ def _fill_fleet(
     control: ControllerManager, runtimes: Mapping[str, RuntimeCluster], others: int, registry: SandboxRegistry
 ) -> None:
     context = control.context
-    sample_fleet.fill(context.observer.store, others, now=context.now, registry=registry.address)
+    kinds = (*sample_fleet.WRONG, *(others - len(sample_fleet.WRONG)) * ("unreachable",))
+    wrongs = dict(zip(sample_fleet.runtimes(others), kinds, strict=False))
+    noticed = {name: sample_fleet.NOTICED[wrong] for name, wrong in wrongs.items() if wrong in sample_fleet.NOTICED}
+    store, address = context.observer.store, registry.address
+    sample_fleet.fill(store, others, now=context.now, registry=address, access_errors=noticed)
     kubeconfig = next((found.kubeconfig for found in runtimes.values()), "")
-    for number, name in enumerate(sample_fleet.runtimes(others)):
-        wrong = sample_fleet.WRONG[number] if number < len(sample_fleet.WRONG) else "unreachable"
+    for name, wrong in wrongs.items():
         for secret in sample_fleet.wrong_secrets(name, wrong, kubeconfig):
             world_population.create(context.client, "secrets", secret, CONTROL)

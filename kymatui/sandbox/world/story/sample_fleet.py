@@ -11,10 +11,12 @@ import hashlib
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from kymatui.domain.kyma.manifests import manifest_name
 from kymatui.domain.kyma.states import kyma_state
+from kymatui.domain.modules.risks import NO_ACCESS
 from kymatui.sandbox.apimachinery.clock import timestamp
 from kymatui.sandbox.apimachinery.object_store import ObjectStore
 from kymatui.sandbox.controllers.framework.store_reader import Obj
@@ -68,16 +70,25 @@ def runtimes(count: int, seed: str = "fleet") -> Iterator[str]:
 
 
 def fill(
-    store: ObjectStore, count: int, *, now: float, seed: str = "fleet", registry: str = "registry.sandbox.local"
+    store: ObjectStore,
+    count: int,
+    *,
+    now: float,
+    seed: str = "fleet",
+    registry: str = "registry.sandbox.local",
+    access_errors: Mapping[str, str] = MappingProxyType({}),
 ) -> int:
     """Store `count` Kymas with five Manifests each, 2 of 25 with six; return the number of objects.
 
-    5,000 Kymas have 25,400 Manifests.
+    5,000 Kymas have 25,400 Manifests. `access_errors` has, by Kyma, what lifecycle-manager says in the Manifests of a
+    runtime that it cannot reach.
     """
     draw = Draw(seed)
     written = 0
     for number, name in enumerate(runtimes(count, seed)):
         kyma, manifests = runtime(draw, name, now, registry, PER_KYMA + (number % 25 >= 23))
+        if name in access_errors:
+            _lose_access(kyma, manifests, access_errors[name])
         store.put(KYMAS, kyma)
         for manifest in manifests:
             store.put(MANIFESTS, manifest)
@@ -139,6 +150,18 @@ def runtime(draw: Draw, name: str, now: float, registry: str, many: int = PER_KY
         },
     }
     return kyma, manifests
+
+
+def _lose_access(kyma: Obj, manifests: Sequence[Obj], operation: str) -> None:
+    """Write the states that a real lifecycle-manager was seen to write: only the Manifests say what is wrong."""
+    status = kyma["status"]
+    status["state"], status["lastOperation"]["operation"] = "Error", NO_ACCESS
+    for condition in status["conditions"]:
+        condition["status"] = "Unknown"
+    for module in status["modules"]:
+        module.update(state="Error", message=NO_ACCESS)
+    for manifest in manifests:
+        manifest["status"]["state"], manifest["status"]["lastOperation"]["operation"] = "Error", operation
 
 
 def _state(draw: Draw, *what: object) -> str:
@@ -265,6 +288,13 @@ WRONG = (
     "another's",
     "unreachable",
 )
+NOTICED = {
+    "doubled": "failed to get access secret by kyma: could not safely identify the rest config source: "
+    "more than one secret found",
+    "no config": "failed to create rest config from kubeconfig: invalid configuration: no configuration has been "
+    "provided, try setting KUBERNETES_MASTER environment variable",
+}
+"""What lifecycle-manager says of those that it has tried to use since its start; others go unnoticed until then."""
 
 
 def access_secret(kyma: str, kubeconfig: str, *, name: str = "", key: str = "config") -> Obj:

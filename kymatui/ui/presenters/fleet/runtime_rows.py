@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, RuntimeKey
-from kymatui.domain.fleet.pending_actions import runtime_pending_actions
+from kymatui.domain.fleet.pending_actions import runtime_reason
 from kymatui.domain.fleet.runtimes import Runtime, RuntimeModule, drift_count, group_name
 from kymatui.domain.fleet.short_names import short_names
 from kymatui.domain.kubernetes.durations import format_duration
@@ -193,26 +193,9 @@ def with_runtime(row: Row, feed: Feed | None) -> Row:
 def explain_runtime(runtime: Runtime, picture: FleetSnapshot) -> tuple[str, str, str]:
     """Return what is wrong with a runtime, who must act, and the tone; the text fits one line."""
     key = (runtime.ref.namespace, runtime.name)
-    waits = sorted(
-        runtime_pending_actions(runtime, picture.manifests.get(key, ())), key=lambda wait: state_rank(wait.state)
-    )
-    if waits:
-        first, more = waits[0], len(waits) - 1
-        rest = f" (and {more} more)" if more else ""
-        module = f"{sanitize(first.module)}: " if first.module else ""
-        return f"{module}{sanitize(first.reason)}{rest}", f"who acts: {next_actor_of(first.on)}", TONES[first.state]
-    if runtime.drifting:
-        names = ", ".join(
-            f"{one.name}: {one.version} installed, {one.desired} in its channel" for one in runtime.drifting[:3]
-        )
-        actor = runtime.drifting[0].actor.value
-        return sanitize(names), f"who acts: {next_actor_of(actor)}" if actor else "", "warning"
-    if runtime.unknown_drift:
-        names = ", ".join(one.name for one in runtime.modules if one.unknown_drift)
-        return f"All modules are ready. Drift is unknown: no ModuleReleaseMeta offers {sanitize(names)}", "", "muted"
-    if picture.unknown_drift is not None:
-        return f"All modules are ready. Drift: {picture.unknown_drift}", "", "muted"
-    return "All modules are ready and up to date", "", "muted"
+    found = runtime_reason(runtime, picture.manifests.get(key, ()), picture.unknown_drift)
+    who = f"who acts: {next_actor_of(found.actor)}" if found.actor else ""
+    return sanitize(found.text), who, TONES[found.state] if found.state is not None else "muted"
 
 
 def next_actor_of(on: str) -> str:
