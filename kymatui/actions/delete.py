@@ -251,12 +251,12 @@ class _DeletionRun:
         generation = edits.carry_out(proposal, self._cancel, [without_backup(self._plan)])
         self._has_edited, self._entry = True, requested(edit.after) if edit is not None else None
 
-        def told(stage: EditProgress) -> None:
+        def report_stage(stage: EditProgress) -> None:
             if self._progress is not None:
                 self._progress(Progress(stage.message, waits=None if stage.finished else stage.actor))
 
         limit, unattended = self._request.timeout, self._unattended
-        edits.follow(proposal, generation, self._changed, limit, told, self._cancel, unattended=unattended)
+        edits.follow(proposal, generation, self._changed, limit, report_stage, self._cancel, unattended=unattended)
 
     def _follow(self) -> None:
         """Somebody has taken it out of the Kyma already: lifecycle-manager is at work."""

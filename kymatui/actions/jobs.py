@@ -186,7 +186,7 @@ class JobRunner:
                 return
             self._jobs[number] = append_log(replace(job, state=JobState.STOPPING), LogLine(self.now(), "stopping"))
             self._reports[number].cancel.set()
-            self._tell()
+            self._publish_jobs()
 
     def close(self) -> None:
         """Stop everything: queued jobs never begin, running ones end at their next step. Nothing is published."""
@@ -208,7 +208,7 @@ class JobRunner:
         with self._lock:
             if not self._jobs[number].is_over:
                 self._jobs[number] = change(self._jobs[number])
-                self._tell()
+                self._publish_jobs()
 
     def let_go(self, number: int, key: str) -> None:
         """Release one key of a running job; used by reports."""
@@ -217,7 +217,7 @@ class JobRunner:
             self._jobs[number] = replace(self._jobs[number], keeps=kept)
             self._schedule()
 
-    def _tell(self) -> None:
+    def _publish_jobs(self) -> None:
         if not self._closed:
             self._publish(tuple(self._jobs.values()))
 
@@ -232,7 +232,7 @@ class JobRunner:
                 continue
             self._jobs[number] = start_job(job, self.now())
             threading.Thread(target=self._run, args=(number,), name=f"job-{number}", daemon=True).start()
-        self._tell()
+        self._publish_jobs()
         self._lock.notify_all()
 
     def _too_many(self) -> Job | None:

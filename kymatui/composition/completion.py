@@ -22,10 +22,10 @@ def find_names(options: SessionOptions) -> CompletionNames:
 
     config = read_kubeconfig(options.kubeconfig)
     known, young = load_names(config.context(options.context).key) if config is not None else (CompletionNames(), False)
-    return known if young else _asked(options) or known
+    return known if young else _read_names(options) or known
 
 
-def _asked(options: SessionOptions) -> CompletionNames | None:
+def _read_names(options: SessionOptions) -> CompletionNames | None:
     from kymatui.adapters.sessions.cluster.catalog_session import open_session
 
     session = open_session(replace(options, read_only=True, once=True))

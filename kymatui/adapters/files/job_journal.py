@@ -118,11 +118,11 @@ def _left(entries: Iterable[JournalEntry]) -> Iterator[InterruptedJob]:
         last[entry.on] = entry
     for entry in last.values():
         if entry.mark is JournalMark.BEGUN and is_dead(entry.run):
-            title, given = _words(entry.message)
+            title, given = _read_purpose(entry.message)
             yield InterruptedJob(JobPurpose(entry.what, tuple(entry.on.split(",")), given), title, entry.time)
 
 
-def _words(text: str) -> tuple[str, dict[str, str]]:
+def _read_purpose(text: str) -> tuple[str, dict[str, str]]:
     try:
         found = json.loads(text)
     except ValueError:

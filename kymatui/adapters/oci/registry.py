@@ -217,7 +217,7 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
     def _expect(self, response: Any, where: ImageReference, *statuses: int) -> None:
         if response.status_code in statuses:
             return
-        said = "; ".join(_said(response))
+        said = "; ".join(_registry_messages(response))
         hints = {403: "ask for the right, or use other credentials", 404: "check the name, the tag and the registry"}
         raise RegistryError(
             f"{where}: HTTP {response.status_code}{f': {said}' if said else ''}",
@@ -229,7 +229,7 @@ def _reference(reference: ImageReference | str) -> ImageReference:
     return parse_reference(reference) if isinstance(reference, str) else reference
 
 
-def _said(response: Any) -> Sequence[str]:
+def _registry_messages(response: Any) -> Sequence[str]:
     """Return the registry's own messages (distribution specification, "Error Codes"), shortened."""
     try:
         errors = json.loads(response.content[:65536]).get("errors") or []

@@ -83,11 +83,13 @@ def _narrowest(header: Sequence[str], cells: Sequence[Sequence[str]], longest: i
     In the last column a URL may be longer than the line: the terminal wraps it, so that it can be copied.
     """
     *others, last = zip(header, *cells, strict=True)
-    found = [max((len(w) if _is_url(w) else min(len(w), longest) for w in _words(one)), default=1) for one in others]
-    return [*found, max((min(len(word), longest) for word in _words(last)), default=1)]
+    found = [
+        max((len(w) if _is_url(w) else min(len(w), longest) for w in _cell_words(one)), default=1) for one in others
+    ]
+    return [*found, max((min(len(word), longest) for word in _cell_words(last)), default=1)]
 
 
-def _words(column: Sequence[str]) -> Iterator[str]:
+def _cell_words(column: Sequence[str]) -> Iterator[str]:
     return (word for cell in column for word in cell.split())
 
 

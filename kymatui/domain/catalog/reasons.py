@@ -147,11 +147,11 @@ def _unmanaged(case: ReasonInputs) -> Reason | None:
     word = own.state if own is not None else case.readiness.state if case.readiness is not None else None
     if word in (State.ERROR, State.WARNING):
         who = "module CR" if own is not None else "module's manager"
-        return action_needed(f"unmanaged, and the {who} reports {word}{_said(case)}", _SEVERITY[word])
+        return action_needed(f"unmanaged, and the {who} reports {word}{_report_suffix(case)}", _SEVERITY[word])
     return Reason(f"Unmanaged: {KLM} does not update or repair it{f'; it reports {word}' if word else ''}")
 
 
-def _said(case: ReasonInputs) -> str:
+def _report_suffix(case: ReasonInputs) -> str:
     message = case.checked[0].message if case.checked else ""
     return f": {message}" if message else ""
 

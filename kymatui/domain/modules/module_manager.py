@@ -55,7 +55,7 @@ def find_manager(
     raw_manifests: RawManifests,
 ) -> ModuleManager:
     """Find the manager by the templates, the preferred one first, else by lifecycle-manager's labels."""
-    wanted = _wanted(preferred, offers)
+    wanted = _declared_managers(preferred, offers)
     found = [(ref, raw) for ref in wanted if (raw := _lookup(world, ref)) is not None]
     if found:
         direct = _directly_installed(world, offers)
@@ -75,7 +75,7 @@ def manager_candidates(
     raw_manifests: RawManifests,
 ) -> tuple[Object, ...]:
     """Return every workload that `find_manager` may read for a module."""
-    names = [(ref.kind.kind, ref.name) for ref in _wanted(None, offers)]
+    names = [(ref.kind.kind, ref.name) for ref in _declared_managers(None, offers)]
     names += [(ref.kind.kind, ref.name) for ref in _synced_names(manifest, raw_manifests)]
     labels = _labels(module, manifest)
     return tuple(raw for name in names for raw in world.workloads.get(name, ())) + tuple(
@@ -92,7 +92,7 @@ def _directly_installed(world: ClusterIndex, offers: Sequence[ModuleTemplate]) -
     return {template.manager for template in offers if template.manager is not None and template.manager not in own}
 
 
-def _wanted(preferred: ModuleTemplate | None, offers: Sequence[ModuleTemplate]) -> list[ManagerRef]:
+def _declared_managers(preferred: ModuleTemplate | None, offers: Sequence[ModuleTemplate]) -> list[ManagerRef]:
     refs = [template.manager for template in (preferred, *offers) if template is not None]
     return list(dict.fromkeys(ref for ref in refs if ref is not None))
 

@@ -79,10 +79,10 @@ def evaluate_klm_path(path: str, resource: object) -> PathResult:
             return PathResult(PathResultKind.MISSING, at=".".join(walked))
         found = found[part]
         walked.append(part)
-    return _said(found, path)
+    return _found_value(found, path)
 
 
-def _said(found: object, at: str) -> PathResult:
+def _found_value(found: object, at: str) -> PathResult:
     if not isinstance(found, str):
         return PathResult(PathResultKind.NOT_TEXT, text=_shown(found), type=json_type(found), at=at)
     return PathResult(PathResultKind.VALUE if found else PathResultKind.EMPTY, found, json_type(found), at)
@@ -132,7 +132,7 @@ def _walk(steps: tuple[PathStep, ...], resource: object) -> PathResult:
             return PathResult(PathResultKind.MISSING, at=walked)
         found = below
         walked += f"[{step}]" if isinstance(step, int) else f".{step}" if walked else step
-    return PathResult(PathResultKind.MISSING, at=walked) if found is None else _said(found, walked)
+    return PathResult(PathResultKind.MISSING, at=walked) if found is None else _found_value(found, walked)
 
 
 def _below(found: object, step: PathStep) -> object:

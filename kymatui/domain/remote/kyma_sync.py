@@ -112,13 +112,15 @@ def _deletion(kymas: KymaPair) -> Iterator[ComparisonLine]:
 def _spec(kymas: KymaPair) -> Iterator[ComparisonLine]:
     control, runtime = kymas.control, kymas.runtime
     why = "the runtime's value applies; the control plane keeps its initial value"
-    yield _told(LineArea.SPEC, "spec", "channel", control.channel, runtime.channel, why)
+    yield _line_of_own_value(LineArea.SPEC, "spec", "channel", control.channel, runtime.channel, why)
     skips = [format_json(kyma.skip_maintenance_windows) for kyma in (control, runtime)]
     why = "not copied: only the control plane's value applies"
-    yield _told(LineArea.SPEC, "spec", "skipMaintenanceWindows", skips[0], skips[1], why)
+    yield _line_of_own_value(LineArea.SPEC, "spec", "skipMaintenanceWindows", skips[0], skips[1], why)
 
 
-def _told(area: LineArea, subject: str, field: str, control: str, runtime: str, why: str) -> ComparisonLine:
+def _line_of_own_value(
+    area: LineArea, subject: str, field: str, control: str, runtime: str, why: str
+) -> ComparisonLine:
     """Return the line of a value that may differ."""
     same = control == runtime
     return ComparisonLine(
@@ -140,7 +142,7 @@ def _requests(kymas: KymaPair) -> Iterator[ComparisonLine]:
     why = "the runtime's spec.modules applies; lifecycle-manager does not copy it to the control plane"
     for name in sorted(ours.keys() | theirs.keys()):
         more = f"; {_ONLY_THERE}" if name not in ours else ""
-        yield _told(
+        yield _line_of_own_value(
             LineArea.SPEC, name, "spec.modules", ours.get(name, NOTHING), theirs.get(name, NOTHING), f"{why}{more}"
         )
 
@@ -197,7 +199,9 @@ def _other_labels(ours: Mapping[str, str], theirs: Mapping[str, str]) -> Iterato
     for label in sorted((ours.keys() | theirs.keys()) - {*_SET, *_MIRRORED}):
         counts = label in _OF_CONTROL_ONLY
         why = "not copied: only the control plane's label applies" if counts else "not copied"
-        yield _told(LineArea.LABEL, label, "labels", ours.get(label, NOTHING), theirs.get(label, NOTHING), why)
+        yield _line_of_own_value(
+            LineArea.LABEL, label, "labels", ours.get(label, NOTHING), theirs.get(label, NOTHING), why
+        )
 
 
 def _status(kymas: KymaPair) -> Iterator[ComparisonLine]:
@@ -247,7 +251,7 @@ def _template(kymas: KymaPair, ours: ModuleReport, theirs: ModuleReport) -> Comp
         if line.differs:
             return line
     why = "the runtime's status names its own copy"
-    return _told(LineArea.STATUS, ours.name, "template", _tracked(before), _tracked(after), why)
+    return _line_of_own_value(LineArea.STATUS, ours.name, "template", _tracked(before), _tracked(after), why)
 
 
 def _manifest(ours: ModuleReport, theirs: ModuleReport) -> Iterator[ComparisonLine]:

@@ -215,7 +215,7 @@ def _state_line(module: _Module, manifest: Manifest) -> ComparisonLine:
 
 
 def _resource_lines(module: _Module, manifest: Manifest) -> Iterator[ComparisonLine]:
-    wanted = _wanted(manifest)
+    wanted = _default_cr_ref(manifest)
     if wanted is None or manifest.meta.deleting:
         return
     name = str(wanted)
@@ -247,7 +247,7 @@ def _why_absent(manifest: Manifest, ignored: bool) -> tuple[LineVerdict, str, Ac
     return LineVerdict.UNDER_WAY, "lifecycle-manager has not created it yet", Actor.KLM
 
 
-def _wanted(manifest: Manifest) -> ObjectRef | None:
+def _default_cr_ref(manifest: Manifest) -> ObjectRef | None:
     """Return the default CR with lifecycle-manager's defaults for namespace and name."""
     raw = manifest.resource
     if not raw:

@@ -361,7 +361,7 @@ class Planner:
 
     def _missing(self, steps: Sequence[Step]) -> Iterator[RequiredPermission]:
         """Yield the permissions that the plan needs and the user lacks."""
-        wanted = list(dict.fromkeys(self._wanted(steps)))
+        wanted = list(dict.fromkeys(self._required_permissions(steps)))
         if not any(step.action in _WRITING for step in steps):
             return
         found = run_for_each(
@@ -372,7 +372,7 @@ class Planner:
         )
         yield from (right for right, allowed in zip(wanted, found, strict=True) if not allowed)
 
-    def _wanted(self, steps: Sequence[Step]) -> Iterator[RequiredPermission]:
+    def _required_permissions(self, steps: Sequence[Step]) -> Iterator[RequiredPermission]:
         namespace = self._bundle.namespace
         kept = SECRET if self._bundle.release is not None else CONFIG_MAP
         yield from (RequiredPermission(verb, kept, namespace) for verb in ("create", "patch"))

@@ -123,10 +123,10 @@ class CascadeLosses:
 
 
 def _instances(loss: CascadeLoss) -> str:
-    return _told(loss.names, "you may not list them" if loss.unknown else "none exist")
+    return _named(loss.names, "you may not list them" if loss.unknown else "none exist")
 
 
-def _told(names: Sequence[str], none: str) -> str:
+def _named(names: Sequence[str], none: str) -> str:
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     return f" ({', '.join(names[:_MOST_NAMED]) or none}{more})"
 
@@ -150,7 +150,7 @@ def _step(intent: Intent, item: InventoryItem, live: Object, mine: Owner, losses
     if is_definition(item.ref):
         reason += f"; deletes all its objects too{_instances(loss)}"
     elif is_namespace(item.ref):
-        reason += f"; deletes everything in it too{_told(loss.names, 'nothing else')}"
+        reason += f"; deletes everything in it too{_named(loss.names, 'nothing else')}"
     return Step(Action.DELETE, item.ref, wave, BundlePart.PREVIOUS, reason=reason, uid=uid, takes=loss.uids)
 
 

@@ -56,13 +56,13 @@ class _Trial:
     def step(self) -> Step:
         ref = read_ref(self.hook.body)
         if hook_key(self.event, self.hook) in self.stage.done:
-            return self._said(Action.SAME, "has already run")
+            return self._hook_step(Action.SAME, "has already run")
         if ref.namespace in self.stage.namespaces:
             return self._later(f"namespace {ref.namespace} is part of the plan")
         if self.cluster.kind(ref.kind) is None:
             if ref.kind in self.brought:
                 return self._later("its CRD is part of the plan")
-            return self._said(Action.BLOCKED, f"the cluster does not serve {ref.kind}")
+            return self._hook_step(Action.BLOCKED, f"the cluster does not serve {ref.kind}")
         if self.cluster.read_only:
             return self._later(COMPARED_LOCALLY)
         return self._tried()
@@ -77,26 +77,26 @@ class _Trial:
         except (ForbiddenError, InvalidError) as error:
             if NO_DRY_RUN in str(error):
                 return self._later(f"not checked: {error}")
-            return self._said(Action.BLOCKED, str(error))
+            return self._hook_step(Action.BLOCKED, str(error))
         except ServerError as error:
             if WEBHOOK not in str(error):
                 raise
-            return self._said(Action.BLOCKED, str(error))
-        return self._said(Action.CREATE, "")
+            return self._hook_step(Action.BLOCKED, str(error))
+        return self._hook_step(Action.CREATE, "")
 
     def _there(self, error: ClusterError) -> Step:
         if getattr(error, "reason", "") != _EXISTS:
-            return self._said(Action.BLOCKED, str(error))
+            return self._hook_step(Action.BLOCKED, str(error))
         policies: Sequence[str] = self.hook.hook.delete_policies
         if not policies or BEFORE_CREATION in policies:
-            return self._said(Action.CREATE, "the existing one is deleted first")
+            return self._hook_step(Action.CREATE, "the existing one is deleted first")
         reason = "already exists, and its delete policy does not delete it first"
-        return self._said(Action.CREATE if self.stage.unfinished else Action.BLOCKED, reason)
+        return self._hook_step(Action.CREATE if self.stage.unfinished else Action.BLOCKED, reason)
 
     def _later(self, reason: str) -> Step:
-        return self._said(Action.CREATE, reason, unchecked=True)
+        return self._hook_step(Action.CREATE, reason, unchecked=True)
 
-    def _said(self, action: Action, reason: str, *, unchecked: bool = False) -> Step:
+    def _hook_step(self, action: Action, reason: str, *, unchecked: bool = False) -> Step:
         weight = self.hook.hook.weight
         return Step(
             action,

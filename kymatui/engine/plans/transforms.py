@@ -110,7 +110,7 @@ def with_pull_secret(name: str, manager: ObjectRef | None = None, *, variable: s
         body = _with_pod(body, lambda spec: _pulling(spec, name))
         if not variable or (manager is not None and read_ref(body) != manager):
             return body
-        return _with_containers(body, lambda one: _told(one, variable, name, body), fields=("containers",))
+        return _with_containers(body, lambda one: _with_variable(one, variable, name, body), fields=("containers",))
 
     return run
 
@@ -120,7 +120,7 @@ def _pulling(spec: Container, name: str) -> Container:
     return {**spec, "imagePullSecrets": [*secrets, {"name": name}]}
 
 
-def _told(container: Container, variable: str, value: str, body: Object) -> Container:
+def _with_variable(container: Container, variable: str, value: str, body: Object) -> Container:
     variables = container.get("env") or []
     if any(isinstance(one, dict) and one.get("name") == variable for one in variables):
         raise ConfigurationError(f"{read_ref(body)}: container {container.get('name')} has the variable {variable}")

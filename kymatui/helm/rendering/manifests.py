@@ -212,7 +212,7 @@ def sort_hooks(hooks: list[Hook], event: str) -> list[Hook]:
 
 def _hook(path: str, document: str, head: Head, annotations: Mapping[str, str]) -> Hook | None:
     """Return the hook, None for an unknown event, which Helm skips."""
-    events = tuple(HOOK_EVENTS.get(word, "") for word in _words(annotations, "helm.sh/hook"))
+    events = tuple(HOOK_EVENTS.get(word, "") for word in _annotation_values(annotations, "helm.sh/hook"))
     if "" in events:
         return None
     weight = annotations.get("helm.sh/hook-weight", "")
@@ -223,12 +223,12 @@ def _hook(path: str, document: str, head: Head, annotations: Mapping[str, str]) 
         document,
         events,
         int(weight) if _WHOLE.match(weight) else 0,
-        _words(annotations, "helm.sh/hook-delete-policy"),
-        _words(annotations, "helm.sh/hook-output-log-policy"),
+        _annotation_values(annotations, "helm.sh/hook-delete-policy"),
+        _annotation_values(annotations, "helm.sh/hook-output-log-policy"),
     )
 
 
-def _words(annotations: Mapping[str, str], name: str) -> tuple[str, ...]:
+def _annotation_values(annotations: Mapping[str, str], name: str) -> tuple[str, ...]:
     if name not in annotations:
         return ()
     return tuple(word.strip(GO_SPACE).lower() for word in annotations[name].split(","))

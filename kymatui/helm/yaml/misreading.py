@@ -58,12 +58,12 @@ def bracket_problem(error: pyyaml.YAMLError, data: bytes, parse: Callable[[bytes
     open_blocks, end = _progress(parse(data))
     if not open_blocks or open_blocks[-1].event.flow_style:
         return None
-    problem = _wanted(open_blocks, text[end : place.index])
+    problem = _expected_token(open_blocks, text[end : place.index])
     line = f"line {place.line}: " if place.line else ""
     return f"{line}{problem}" if problem else None
 
 
-def _wanted(blocks: list[_Collection], gap: str) -> str | None:
+def _expected_token(blocks: list[_Collection], gap: str) -> str | None:
     block = blocks[-1]
     if block.is_mapping:
         return _KEY_WANTED if block.wants_key else None

@@ -83,7 +83,7 @@ def _go_syntax(value: Any) -> str:
         return f"[]interface {{}}{{{', '.join(_go_syntax(item) for item in value)}}}"
     if value is None:
         return "interface {}(nil)"
-    return quoted(value) if isinstance(value, str) else _go(value)
+    return quoted(value) if isinstance(value, str) else _format_go(value)
 
 
 def _check_list(schema: Schema, value: Any, path: str, problems: Problems, duplicates: bool) -> None:
@@ -108,16 +108,16 @@ def _check_list(schema: Schema, value: Any, path: str, problems: Problems, dupli
 
 def _shown(value: Any) -> str:
     """Return Go's %#v of an unstructured value, as far as clients see it."""
-    return f"&{{{_go(value)}}}"
+    return f"&{{{_format_go(value)}}}"
 
 
-def _go(value: Any) -> str:
+def _format_go(value: Any) -> str:
     if value is None or value is ABSENT:
         return "<nil>"
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, dict):
-        return "map[" + " ".join(f"{name}:{_go(value[name])}" for name in sorted(value)) + "]"
+        return "map[" + " ".join(f"{name}:{_format_go(value[name])}" for name in sorted(value)) + "]"
     if isinstance(value, list):
-        return "[" + " ".join(_go(item) for item in value) + "]"
+        return "[" + " ".join(_format_go(item) for item in value) + "]"
     return go_float(value) if isinstance(value, float) else str(value)

@@ -76,7 +76,7 @@ class SignatureWatch:
         questions = catalog_questions(catalog, snapshot, self._options.registry, self._memory)
         self._publish(self._named(questions))
 
-        def tell(question: SignatureQuestion, answer: ModuleSignature) -> None:
+        def publish_answer(question: SignatureQuestion, answer: ModuleSignature) -> None:
             with self._lock:
                 self._answers[question.key] = answer
             self._publish(self._named(questions))
@@ -85,7 +85,7 @@ class SignatureWatch:
             keys = {one.key for one in questions.values()}
             self._answers = {key: answer for key, answer in self._answers.items() if key in keys}
             open_questions = [one for one in questions.values() if one.key not in self._answers]
-        read_signatures(reader, open_questions, tell)
+        read_signatures(reader, open_questions, publish_answer)
 
     def _named(self, questions: Mapping[str, SignatureQuestion]) -> dict[str, ModuleSignature]:
         with self._lock:

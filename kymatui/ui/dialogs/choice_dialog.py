@@ -62,10 +62,10 @@ class ChoiceScreen(FirstPaintModal[dict[str, str] | None]):
             heights[heights.index(max(heights))] -= 1
         for table, height in zip(tables, heights, strict=False):
             table.styles.height = height
-        self.call_after_refresh(self._tell)
+        self.call_after_refresh(self._show_note)
 
     @on(RowTable.Highlighted)
-    def _tell(self) -> None:
+    def _show_note(self) -> None:
         """Display the whole note of the answer under the cursor, which the list may clip."""
         for question, table in zip(self._questions, self.query(PlanTable), strict=False):
             if table.has_focus:
@@ -74,7 +74,7 @@ class ChoiceScreen(FirstPaintModal[dict[str, str] | None]):
                 self.query_one("#choice-note", Static).update(with_tone(sanitize(note), "muted") if is_cut else "")
 
     def on_descendant_focus(self) -> None:
-        self._tell()
+        self._show_note()
 
     def action_take(self) -> None:
         tables = self.query(PlanTable)

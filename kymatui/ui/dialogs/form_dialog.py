@@ -76,11 +76,11 @@ class FormScreen(FirstPaintModal[Json | None]):
         self.query_one("#form").border_subtitle = self._keys()
         target = self.query(Input).first() if self._shows_form else self.query_one(TextArea)
         target.focus()
-        self._tell()
+        self._show_about()
 
     # validation
 
-    def _tell(self) -> None:
+    def _show_about(self) -> None:
         """Display the error, else the description of the field under the cursor."""
         said = self._wrong()
         about = "" if said else self._about() if self._fields else "the schema has no fields; edit the YAML"
@@ -129,22 +129,22 @@ class FormScreen(FirstPaintModal[Json | None]):
     @on(Input.Changed)
     @on(TextArea.Changed)
     def _changed(self) -> None:
-        self._tell()
+        self._show_about()
 
     def on_descendant_focus(self) -> None:
-        self._tell()
+        self._show_about()
 
     # user input
 
     def action_turn(self) -> None:
         """Switch between form and YAML; an invalid document blocks the switch."""
         if self._shows_form and self._wrong():
-            self._tell()
+            self._show_about()
             return
         try:
             self._document = self._filled()
         except ValueError:
-            self._tell()
+            self._show_about()
             return
         self._shows_form = not self._shows_form and bool(self._fields)
         for line in self.query(Input):
@@ -156,4 +156,4 @@ class FormScreen(FirstPaintModal[Json | None]):
         try:
             self.dismiss(self._filled())
         except ValueError:
-            self._tell()
+            self._show_about()

@@ -101,7 +101,7 @@ def _carry_out(campaign: Campaign, legs: Sequence[CampaignStep], pace: CampaignP
     done, lock = 0, threading.Lock()
     total = sum(len(wave) for wave in waves(legs, pace.canaries, pace.at_once))
 
-    def tell(leg: CampaignStep) -> None:
+    def report_step(leg: CampaignStep) -> None:
         nonlocal done
         with lock:
             done += 1
@@ -111,7 +111,7 @@ def _carry_out(campaign: Campaign, legs: Sequence[CampaignStep], pace: CampaignP
     def begins(wave: Sequence[CampaignStep]) -> None:
         report.step(_step(wave))
 
-    ended = campaign.carry_out(legs, tell, report.cancel, begins)
+    ended = campaign.carry_out(legs, report_step, report.cancel, begins)
     worked = [leg for leg, before in zip(ended, legs, strict=True) if before.is_ahead]
     words = format_campaign_end(worked)
     if report.cancel.is_set():

@@ -131,9 +131,9 @@ class ScreenJobs:
         self.all = jobs
         for job in jobs:
             if job.is_over and job.number not in before:
-                self._tell(job)
+                self._announce(job)
 
-    def _tell(self, job: Job) -> None:
+    def _announce(self, job: Job) -> None:
         from kymatui.domain.plans.jobs import JobState
         from kymatui.ui.presenters.plans.job_rows import format_ending
 

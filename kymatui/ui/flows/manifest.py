@@ -133,14 +133,14 @@ def _carry_out(
     changed = threading.Event()
     link.listen(changed)
 
-    def tell(now: ManifestProgress) -> None:
+    def report_progress(now: ManifestProgress) -> None:
         report.wait(now.message, now.actor)
 
     def wrote(proposal: ManifestProposal) -> None:
         report.say(f"wrote {proposal.ref}")
         report.step(FOLLOW)
 
-    controls = ManifestControls(report.cancel, tell, FOLLOW_SECONDS, changed=changed, wrote=wrote)
+    controls = ManifestControls(report.cancel, report_progress, FOLLOW_SECONDS, changed=changed, wrote=wrote)
     try:
         (ended,) = manifesting.run([ManifestLeg(proposal.module, proposal)], controls)
     finally:

@@ -23,7 +23,7 @@ _TOLD = 30.0
 async def look_back(app: FlowApp, context: str) -> None:
     """Report the interrupted jobs on this cluster."""
     for one in await app.jobs.in_thread(lambda: interrupted_runs(context)):
-        app.problem(sanitize(f"{_words(one)}; type `:resume {one.name}` to continue"), seconds=_TOLD)
+        app.problem(sanitize(f"{_describe(one)}; type `:resume {one.name}` to continue"), seconds=_TOLD)
 
 
 async def look_around(app: FlowApp, control: str) -> None:
@@ -41,7 +41,7 @@ async def look_around(app: FlowApp, control: str) -> None:
         app.problem(sanitize(f"a job on runtime {name} was interrupted; open the runtime (enter) to resume it"))
 
 
-def _words(one: InterruptedRun) -> str:
+def _describe(one: InterruptedRun) -> str:
     verb = "deletion" if one.deletion else "installation"
     what = f"“{one.title}”" if one.title else f"the {verb} of {one.name}"
     moment = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(one.began))

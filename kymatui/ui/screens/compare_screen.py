@@ -75,7 +75,7 @@ class CompareScreen(ListScreen):
         self.query_one("#nothing", Static).update(Content("" if rows else "No differences."))
         self.main_widget().show(rows)
         self.set_class(not rows, "-empty")
-        self._tell()
+        self._show_difference()
 
     def action_whole(self) -> None:
         self._whole = not self._whole
@@ -88,9 +88,9 @@ class CompareScreen(ListScreen):
 
     @on(RowTable.Highlighted)
     def _highlighted(self) -> None:
-        self._tell()
+        self._show_difference()
 
-    def _tell(self) -> None:
+    def _show_difference(self) -> None:
         key = self.main_widget().cursor_key
         lines = self._found.lines if self._found is not None else ()
         keys = (row.key for row in runtime_comparison.comparison_rows(self._found, whole=True)) if self._found else ()

@@ -51,12 +51,12 @@ class _ReadingScreen(FramedScreen):
     def on_mount(self) -> None:
         super().on_mount()
         self.main_widget().focus()
-        self._say("loading", "processing")
+        self._show_message("loading", "processing")
         self._load()
 
     def ask_again(self) -> None:
         self.kymatui.view.component_reader(self.kymatui.settings).forget()
-        self._say("loading", "processing")
+        self._show_message("loading", "processing")
         self._load()
 
     @work(exclusive=True, group="component", exit_on_error=False)
@@ -71,7 +71,7 @@ class _ReadingScreen(FramedScreen):
             self._fail(as_defect_error(error))
         else:
             if self.is_mounted:
-                self._say("", "")
+                self._show_message("", "")
                 self.take(found)
 
     def _reader(self) -> Callable[[], ReadComponent]:
@@ -95,9 +95,9 @@ class _ReadingScreen(FramedScreen):
 
     def _fail(self, error: KymatuiError) -> None:
         if self.is_mounted:
-            self._say(f"{error}{f'; {error.hint}' if error.hint else ''}", "error")
+            self._show_message(f"{error}{f'; {error.hint}' if error.hint else ''}", "error")
 
-    def _say(self, text: str, tone: str) -> None:
+    def _show_message(self, text: str, tone: str) -> None:
         said = self.query_one("#component-state", Static)
         said.update(with_tone(sanitize(text), tone))
         said.display = bool(text)

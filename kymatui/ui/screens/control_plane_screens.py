@@ -107,10 +107,10 @@ class ReportScreen(ListScreen):
         self.query_one("#counts", Static).update(Content(sanitize(problem) if problem and told.rows else told.counts))
         self.query_one("#nothing", Static).update(Content(sanitize(problem) or self.EMPTY))
         self.set_class(not told.rows, "-empty")
-        self._tell()
+        self._show_sentence()
 
     @on(RowTable.Highlighted)
-    def _tell(self) -> None:
+    def _show_sentence(self) -> None:
         key = self.main_widget().cursor_key
         self.query_one(StatusLine).say(Content(self._told.sentences.get(key or "", "") if self._told else ""))
 

@@ -48,11 +48,11 @@ def run_plugin(
         )
     if plan.get("interactiveMode") == "Always":
         raise entry_error(user, "user", f"its plugin {plan['command']} needs a terminal (interactiveMode: Always)")
-    output = _run(user, plan, _told(str(version), plan, endpoint, cluster), patience)
+    output = _run(user, plan, _exec_info(str(version), plan, endpoint, cluster), patience)
     return _read(plan["command"], str(version), output)
 
 
-def _told(version: str, plan: Mapping[str, Any], endpoint: Endpoint, cluster: KubeconfigEntry) -> str:
+def _exec_info(version: str, plan: Mapping[str, Any], endpoint: Endpoint, cluster: KubeconfigEntry) -> str:
     spec: dict[str, Any] = {"interactive": False}
     if plan.get("provideClusterInfo") is True:
         spec["cluster"] = _cluster_info(endpoint, cluster)

@@ -193,7 +193,7 @@ class Transport:
         credential = self.connection.credentials.present()
         while True:
             _stop_if(cancel)
-            asked = self._asked(request, credential)
+            asked = self._sent_request(request, credential)
             try:
                 send = partial(self._once, request, credential, asked, cancel, turn, stream=stream)
                 reply = send_guarded(self.guard, asked, cancel, send) if self.guard is not None else send()
@@ -311,7 +311,7 @@ class Transport:
                 self._pool_certificate = certificate
             return self._pool
 
-    def _asked(self, request: Request, credential: Credential) -> status_errors.SentRequest:
+    def _sent_request(self, request: Request, credential: Credential) -> status_errors.SentRequest:
         connection = self.connection
         return status_errors.SentRequest(
             request.method,

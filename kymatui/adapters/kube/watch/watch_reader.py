@@ -174,7 +174,7 @@ class WatchReader:
                 self.heard = self._timing.now()
                 event = _decoded(events, line)
                 if event.type == "ERROR":
-                    raise self._told(bytes(event.object))
+                    raise self._stream_error(bytes(event.object))
                 item = self._decoder.object(event.object)
                 if event.type == "BOOKMARK":
                     self.version = _version(item)
@@ -224,7 +224,7 @@ class WatchReader:
             item = {**item, "apiVersion": kind.api_version, "kind": kind.kind}
         return self.store.keep(item)
 
-    def _told(self, body: bytes) -> KymatuiError:
+    def _stream_error(self, body: bytes) -> KymatuiError:
         document = status_errors.status_object(body) or {}
         code = document.get("code")
         path = self.subject.resource.path(self.namespace)

@@ -59,7 +59,7 @@ def read_runtime_side(cluster: KubeCluster, cancel: threading.Event | None = Non
     """Read the runtime's objects; only metadata of the Secret. Raise CancelledError."""
     why: dict[str, str] = {}
 
-    def asked(what: str, read: Callable[[], Any]) -> Any:
+    def read_or_note(what: str, read: Callable[[], Any]) -> Any:
         try:
             return read()
         except NotFoundError:
@@ -73,10 +73,10 @@ def read_runtime_side(cluster: KubeCluster, cancel: threading.Event | None = Non
         return client.get(client.resource(_SECRET), TLS_SECRET, KYMA_NAMESPACE, accept=_METADATA, cancel=cancel)
 
     return RuntimeObjects(
-        configuration=asked("webhook", lambda: cluster.get(ObjectRef(_HOOKS, "", WEBHOOK), cancel=cancel)),
-        deployment=asked(
+        configuration=read_or_note("webhook", lambda: cluster.get(ObjectRef(_HOOKS, "", WEBHOOK), cancel=cancel)),
+        deployment=read_or_note(
             "Deployment", lambda: cluster.get(ObjectRef(_DEPLOYMENT, KYMA_NAMESPACE, WEBHOOK), cancel=cancel)
         ),
-        secret=asked("Secret", metadata) is not None,
+        secret=read_or_note("Secret", metadata) is not None,
         why=why,
     )

@@ -56,8 +56,8 @@ def run(args: argparse.Namespace) -> int:
         labels=parse_pairs(args.label, "--label"),
         annotations=parse_pairs(args.annotation, "--annotation"),
         env=parse_pairs(args.env, "--env"),
-        entrypoint=_words(args.entrypoint),
-        cmd=_words(args.cmd),
+        entrypoint=_split_values(args.entrypoint),
+        cmd=_split_values(args.cmd),
         user=args.user,
         workdir=args.workdir,
     )
@@ -85,5 +85,5 @@ def _layer(text: str, files: ModuleSources) -> NewLayer:
     return new_layer(lambda: files.chunks(path, "--layer", LARGEST_LAYER), path, media_type)
 
 
-def _words(texts: list[str]) -> tuple[str, ...]:
+def _split_values(texts: list[str]) -> tuple[str, ...]:
     return tuple(word for line in csv.reader(texts) for word in line)

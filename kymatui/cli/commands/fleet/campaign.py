@@ -103,7 +103,7 @@ def run(args: argparse.Namespace, toggle: ModuleEdit) -> int:
         action = f"{action_words([toggle])} in {many}" if planned else f"Wait for {many}"
         confirm(target, action, yes=args.yes)
     with cancellable() as cancel:
-        ended = campaign.carry_out(legs, _tell, cancel)
+        ended = campaign.carry_out(legs, _print_step, cancel)
         return _answer(target, ended, toggle, args, cancelled=cancel.is_set())
 
 
@@ -156,7 +156,7 @@ def _require_consent(args: argparse.Namespace) -> None:
         )
 
 
-def _tell(leg: CampaignStep) -> None:
+def _print_step(leg: CampaignStep) -> None:
     say(f"  {leg.runtime}: {leg.outcome.label}" + (f": {sanitize(leg.message)}" if leg.message else ""), sys.stderr)
 
 

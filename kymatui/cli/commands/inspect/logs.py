@@ -191,7 +191,7 @@ def _print(session: ListedSession, args: argparse.Namespace, sources: Sequence[L
     failures: dict[LogSource, KymatuiError] = {}
     lines = read_logs(session.cluster, sources, _options(args), failures)
     while batch := list(islice(lines, _AT_A_TIME)):
-        _say(batch, args, prefix=len(sources) > 1)
+        _print_lines(batch, args, prefix=len(sources) > 1)
     if len(failures) == len(sources):
         raise next(iter(failures.values()))
     for source, error in failures.items():
@@ -209,7 +209,7 @@ def _options(args: argparse.Namespace) -> LogOptions:
     return LogOptions(follow=args.follow, previous=args.previous, tail=args.tail, since=since)
 
 
-def _say(lines: Iterable[PodLogLine], args: argparse.Namespace, *, prefix: bool) -> None:
+def _print_lines(lines: Iterable[PodLogLine], args: argparse.Namespace, *, prefix: bool) -> None:
     say("\n".join(format_line(line, prefix=prefix, timestamps=args.timestamps) for line in lines))
 
 
@@ -275,7 +275,7 @@ def _follow(
         while True:
             lines, messages = inbox.take(_PAUSE)
             if lines:
-                _say(lines, args, prefix=len(known) > 1)
+                _print_lines(lines, args, prefix=len(known) > 1)
             for message in messages:
                 say(message, sys.stderr)
             if changed.is_set():

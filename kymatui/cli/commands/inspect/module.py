@@ -60,12 +60,15 @@ def facts(row: ModuleRow) -> Iterator[tuple[str, str]]:
     yield from ((link.name, link.address) for link in _links(row))
     yield "module's manager", str(row.manager or "")
     yield "manager ready", row.readiness.message if row.readiness else ""
-    yield "Kyma reports", _said(row.reports.kyma, row.reports.kyma_message)
-    yield "Manifest reports", row.text(RowFact.MANIFEST, _said(row.reports.manifest, row.reports.manifest_message))
+    yield "Kyma reports", _with_message(row.reports.kyma, row.reports.kyma_message)
+    yield (
+        "Manifest reports",
+        row.text(RowFact.MANIFEST, _with_message(row.reports.manifest, row.reports.manifest_message)),
+    )
     for fact, why in row.unknown.items():
         yield f"{fact.value} unknown", str(why)
     for checked in row.checked:
-        yield "module CR", f"{checked.resource}: {_said(checked.klm.state.value, checked.message)}"
+        yield "module CR", f"{checked.resource}: {_with_message(checked.klm.state.value, checked.message)}"
     for item in row.evidence:
         yield (
             f"version from {item.source.value}",
@@ -84,7 +87,7 @@ def _links(row: ModuleRow) -> tuple[ModuleLink, ...]:
     return module_links(template) if template is not None else ()
 
 
-def _said(state: str, message: str) -> str:
+def _with_message(state: str, message: str) -> str:
     return f"{state}: {message}" if message else state
 
 

@@ -47,12 +47,12 @@ def show(args: argparse.Namespace) -> int:
                     say(text)
                 elif not found.rows:
                     say(no_modules(found), sys.stderr)
-                _tell(found)
+                _print_problems(found)
                 last = text
     return 0
 
 
-def _tell(found: Catalog) -> None:
+def _print_problems(found: Catalog) -> None:
     for problem in found.problems:
         if not problem.module:
             say(f"{problem.severity.value}: {sanitize(problem.message)}", sys.stderr)

@@ -179,10 +179,12 @@ class EditRun:
         at = [place for place, leg in enumerate(legs) if leg.error is None and (leg.is_made or leg.on_its_way)]
         started = [StartedEdit(legs[place].proposal, legs[place].generation) for place in at]
 
-        def tell(number: int, stage: EditProgress) -> None:
+        def print_progress(number: int, stage: EditProgress) -> None:
             print_stage(stage, f"{legs[at[number]].module}: " if len(legs) > 1 else "")
 
-        ends = self._toggling.follow_all(started, self._changed, self._args.timeout, tell, cancel, unattended=True)
+        ends = self._toggling.follow_all(
+            started, self._changed, self._args.timeout, print_progress, cancel, unattended=True
+        )
         for place, end in zip(at, ends, strict=True):
             leg = legs[place]
             if end.failed:

@@ -167,13 +167,13 @@ class _Restoration:
     # printing
 
     def _print_plan(self, seen: Sequence[RestoreStep], outcome: str) -> None:
-        self._say(_planned(seen), outcome, _summary(seen))
+        self._print_result(_planned(seen), outcome, _summary(seen))
 
     def _unchanged(self, plan: Sequence[RestoreStep]) -> int:
         if self._args.output == "table":
             say(f"no changes: {format_count(len(plan), 'object')} already {'exists' if len(plan) == 1 else 'exist'}")
         else:
-            self._say(_planned(plan), "unchanged", _summary(plan))
+            self._print_result(_planned(plan), "unchanged", _summary(plan))
         return 0
 
     def _print(self, ended: RestoreResult) -> None:
@@ -181,11 +181,11 @@ class _Restoration:
         rows += [(str(ref), "there", "") for ref in ended.there]
         rows += [(str(ref), "failed", reason) for ref, reason in ended.failed]
         if self._args.output != "table":
-            self._say(rows, "unfinished" if ended.failed else "done", ended.summary)
+            self._print_result(rows, "unfinished" if ended.failed else "done", ended.summary)
             return
         say(ended.summary)
 
-    def _say(self, rows: Sequence[tuple[str, str, str]], outcome: str, summary: str) -> None:
+    def _print_result(self, rows: Sequence[tuple[str, str, str]], outcome: str, summary: str) -> None:
         form = self._args.output
         if form in ("json", "yaml"):
             objects = [{"object": ref, "result": word, "reason": reason or None} for ref, word, reason in rows]

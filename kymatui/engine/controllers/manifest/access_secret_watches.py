@@ -97,11 +97,11 @@ class AccessSecretWatches:
         try:
             found = dict(self._read(touched))
         except KymatuiError:  # wake all: each reconciliation reports the cluster's error
-            self._tell({(ref.namespace, "") for ref in touched})
+            self._wake_manifests({(ref.namespace, "") for ref in touched})
             return
         with self._lock:
             changed = {kyma for ref in touched for kyma in self._changed(ref, found.get(ref))}
-        self._tell(changed)
+        self._wake_manifests(changed)
 
     def _read(self, refs: list[ObjectRef]) -> Iterator[tuple[ObjectRef, Object]]:
         if len(refs) <= _FEW:
@@ -122,7 +122,7 @@ class AccessSecretWatches:
         if before != now:
             yield from (seen[0] for seen in (before, now) if seen is not None)
 
-    def _tell(self, kymas: set[KymaKey]) -> None:
+    def _wake_manifests(self, kymas: set[KymaKey]) -> None:
         """Wake the Manifests of these Kymas; a name of "" means all of the namespace."""
         with self._lock:
             wake = self._wake

@@ -212,9 +212,13 @@ class ManifestInstallation:
         complete = all(result.inventory is not None for result in results)
         synced = _synced(results)
         waits = (*(ref for result in results for ref in result.waits), *filter(_is_workload, synced))
-        return ReconcileResult(state, words, tuple(self._said(results, bad)), synced if complete else None, waits)
+        return ReconcileResult(
+            state, words, tuple(self._result_conditions(results, bad)), synced if complete else None, waits
+        )
 
-    def _said(self, results: Sequence[InstallResult], bad: Sequence[InstallResult]) -> Iterator[ConditionReport]:
+    def _result_conditions(
+        self, results: Sequence[InstallResult], bad: Sequence[InstallResult]
+    ) -> Iterator[ConditionReport]:
         missing = [result for result in bad if result.inventory is None or not result.inventory.finished]
         yield ConditionReport(
             RESOURCES, not missing, "; ".join(result.message for result in missing) or "all are applied"

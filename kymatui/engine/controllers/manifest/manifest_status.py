@@ -66,7 +66,7 @@ def new_status(manifest: Manifest, finding: ReconcileResult, now: float) -> Json
     }
     if "observedGeneration" in before or manifest.raw.get("apiVersion", "").endswith("/v1alpha1"):
         made["observedGeneration"] = manifest.meta.generation
-    return None if _says(manifest, before, made) else made
+    return None if _has_status(manifest, before, made) else made
 
 
 def is_v1alpha1(manifest: Manifest) -> bool:
@@ -125,7 +125,7 @@ def _entry(ref: ObjectRef) -> Json:
     }
 
 
-def _says(manifest: Manifest, before: Mapping[str, Any], made: Mapping[str, Any]) -> bool:
+def _has_status(manifest: Manifest, before: Mapping[str, Any], made: Mapping[str, Any]) -> bool:
     """Return whether the server has the status; fields that a v1alpha1 CRD lacks are ignored."""
     if not is_v1alpha1(manifest):
         return all(before.get(key, []) == value for key, value in made.items())

@@ -89,16 +89,16 @@ class _Turn:
         try:
             runtime = self._site.runtimes.of(self._manifest, self._cancel)
         except KymatuiError as error:
-            return self._say(ReconcileResult(self._ill, f"the cluster cannot be reached: {error}"), LATER)
+            return self._report(ReconcileResult(self._ill, f"the cluster cannot be reached: {error}"), LATER)
         if self._manifest.meta.deleting:
             return self._delete(runtime)
         if runtime is None:
             where = f"no Secret in {self._manifest.meta.namespace} is labelled {LABEL_KYMA_NAME}={self._manifest.kyma}"
-            return self._say(ReconcileResult(State.ERROR, f"access secret not found: {where}"), LATER)
+            return self._report(ReconcileResult(State.ERROR, f"access secret not found: {where}"), LATER)
         if self._manifest.unmanaged:
             return self._let_go(runtime)
         if orphaned := self._orphaned():
-            return self._say(ReconcileResult(State.ERROR, orphaned), LATER)
+            return self._report(ReconcileResult(State.ERROR, orphaned), LATER)
         self._hold()
         return self._install(runtime)
 
@@ -124,7 +124,7 @@ class _Turn:
         watched = self._site.watches.watch(self._ref, runtime, found.waits)
         soon = WATCHED if watched else SOON
         again = {State.READY: None, State.PROCESSING: soon}.get(found.state, LATER)
-        return self._say(found, again)
+        return self._report(found, again)
 
     def _orphaned(self) -> str:
         """Return why the Manifest is orphaned, as lifecycle-manager decides: its Kyma is gone or ignores it."""
@@ -162,7 +162,7 @@ class _Turn:
         left = ManifestUninstallation(self._site, runtime, self._cancel).remove(entries)
         if left.message:
             watched = self._site.watches.watch(self._ref, runtime, left.waits) and bool(left.waits)
-            return self._say(ReconcileResult(State.DELETING, left.message), WATCHED if watched else SOON)
+            return self._report(ReconcileResult(State.DELETING, left.message), WATCHED if watched else SOON)
         self._release()
         return None
 
@@ -171,8 +171,8 @@ class _Turn:
         try:
             ManifestUninstallation(self._site, runtime, self._cancel).let_go(entries)
         except NotFoundError as error:
-            return self._say(ReconcileResult(State.ERROR, str(error)), LATER)
-        self._say(ReconcileResult(State.UNMANAGED, "all objects stay, unmanaged"), None)
+            return self._report(ReconcileResult(State.ERROR, str(error)), LATER)
+        self._report(ReconcileResult(State.UNMANAGED, "all objects stay, unmanaged"), None)
         self._release()
         with contextlib.suppress(NotFoundError):
             self._site.home.delete(self._ref, uid=self._manifest.meta.uid, cancel=self._cancel)
@@ -216,7 +216,7 @@ class _Turn:
         if isinstance(fresh, Manifest):
             self._manifest = fresh
 
-    def _say(self, finding: ReconcileResult, again: float | None) -> float | None:
+    def _report(self, finding: ReconcileResult, again: float | None) -> float | None:
         status = new_status(self._manifest, finding, self._site.clock.now())
         if status is not None:
             event = state_event(self._manifest.state, status["state"], finding.message)

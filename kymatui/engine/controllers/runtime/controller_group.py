@@ -226,9 +226,9 @@ def _each_once(tell: Callable[[str], None]) -> Callable[[str], None]:
     """Return a function that forwards a message unless it repeats the last one."""
     last = [""]
 
-    def told(words: str) -> None:
+    def log_change(words: str) -> None:
         if words != last[0]:
             last[0] = words
             tell(words)
 
-    return told
+    return log_change

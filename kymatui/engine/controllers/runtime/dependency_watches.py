@@ -168,7 +168,7 @@ class _Post:
         """Start and end watches as needed; return whether all dependencies are watched."""
         good = True
         for kind in kinds:
-            wanted = self._wanted(kind)
+            wanted = self._watch_keys(kind)
             for subject in wanted - self._streams.keys():
                 try:
                     changes = self.cluster.follow([subject])
@@ -180,7 +180,7 @@ class _Post:
                 self._streams.pop(subject).close()
         return good
 
-    def _wanted(self, kind: GroupVersionKind) -> set[WatchKey]:
+    def _watch_keys(self, kind: GroupVersionKind) -> set[WatchKey]:
         namespaces = set(self._counts[kind])
         return {(kind, "")} if len(namespaces) > _MOST_NAMESPACES else {(kind, one) for one in namespaces}
 

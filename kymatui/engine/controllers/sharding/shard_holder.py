@@ -135,9 +135,9 @@ class ShardHolder:
             try:
                 self._round(late)
             except CancelledError:
-                self._say(f"no answer from {self._leases.server}: shards are kept until their Leases expire")
+                self._log_change(f"no answer from {self._leases.server}: shards are kept until their Leases expire")
             except ClusterError as error:
-                self._say(f"shards cannot be renewed: {error}")
+                self._log_change(f"shards cannot be renewed: {error}")
             finally:
                 timer.cancel()
             cancel.wait(self._plan.duration / _ROUNDS * (0.9 + 0.2 * JITTER_RANDOM.random()))
@@ -168,7 +168,7 @@ class ShardHolder:
         group, longer = self._plan.group, _LONGER * self._plan.duration
         record = self._leases.own(self._clock())
         if record.holder not in ("", group) and not record.is_expired:
-            self._say(f"waiting for {record.holder}, which holds the Lease {self._leases.own_name}")
+            self._log_change(f"waiting for {record.holder}, which holds the Lease {self._leases.own_name}")
             self._shared = float("-inf")
             return None
         if record.holder == group and record.is_new and self._previous > self._shared:
@@ -254,7 +254,7 @@ class ShardHolder:
             with self._lock:
                 self._ended.pop(shard, None)
 
-    def _say(self, words: str) -> None:
+    def _log_change(self, words: str) -> None:
         if words != self._last_words:
             self._last_words = words
             self._tell(words)

@@ -40,7 +40,7 @@ class Certificate(Object):
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _CertificateRequest:
     name: str
     days: int
     addresses: Sequence[str] = ()
@@ -49,22 +49,22 @@ class _Wanted:
 
 
 def gen_ca(environment: Environment, name: str, days: int) -> Certificate:
-    return _self_signed(environment, _Wanted(name, days, authority=True), _new_key())
+    return _self_signed(environment, _CertificateRequest(name, days, authority=True), _new_key())
 
 
 def gen_ca_with_key(environment: Environment, name: str, days: int, key: str) -> Certificate:
-    return _self_signed(environment, _Wanted(name, days, authority=True), _given_key(key))
+    return _self_signed(environment, _CertificateRequest(name, days, authority=True), _given_key(key))
 
 
 def gen_self_signed(environment: Environment, name: str, addresses: Any, hosts: Any, days: int) -> Certificate:
-    return _self_signed(environment, _wanted(name, addresses, hosts, days), _new_key())
+    return _self_signed(environment, _read_request(name, addresses, hosts, days), _new_key())
 
 
 def gen_self_signed_with_key(
     environment: Environment, name: str, addresses: Any, hosts: Any, days: int, key: str
 ) -> Certificate:
     own = _given_key(key)
-    return _self_signed(environment, _wanted(name, addresses, hosts, days), own)
+    return _self_signed(environment, _read_request(name, addresses, hosts, days), own)
 
 
 def gen_signed(
@@ -72,7 +72,7 @@ def gen_signed(
 ) -> Certificate:
     own = _new_key()
     issuer, signer = _authority(authority)
-    return _signed(environment, _wanted(name, addresses, hosts, days), own, issuer, signer)
+    return _signed(environment, _read_request(name, addresses, hosts, days), own, issuer, signer)
 
 
 def gen_signed_with_key(
@@ -86,7 +86,7 @@ def gen_signed_with_key(
 ) -> Certificate:
     own = _given_key(key)
     issuer, signer = _authority(authority)
-    return _signed(environment, _wanted(name, addresses, hosts, days), own, issuer, signer)
+    return _signed(environment, _read_request(name, addresses, hosts, days), own, issuer, signer)
 
 
 def build_custom_cert(cert: str, key: str) -> Certificate:
@@ -137,8 +137,8 @@ def _read_signer(text: str) -> PrivateKey:
         raise FunctionError(f"error parsing private key: {error}") from error
 
 
-def _wanted(name: str, addresses: Any, hosts: Any, days: int) -> _Wanted:
-    return _Wanted(name, days, _addresses(addresses), _hosts(hosts))
+def _read_request(name: str, addresses: Any, hosts: Any, days: int) -> _CertificateRequest:
+    return _CertificateRequest(name, days, _addresses(addresses), _hosts(hosts))
 
 
 def _addresses(values: Any) -> list[str]:
@@ -165,12 +165,16 @@ def _hosts(values: Any) -> list[str]:
     return list(values or ())
 
 
-def _self_signed(environment: Environment, wanted: _Wanted, key: PrivateKey) -> Certificate:
+def _self_signed(environment: Environment, wanted: _CertificateRequest, key: PrivateKey) -> Certificate:
     return _signed(environment, wanted, key, None, key)
 
 
 def _signed(
-    environment: Environment, wanted: _Wanted, key: PrivateKey, issuer: x509.Certificate | None, signer: PrivateKey
+    environment: Environment,
+    wanted: _CertificateRequest,
+    key: PrivateKey,
+    issuer: x509.Certificate | None,
+    signer: PrivateKey,
 ) -> Certificate:
     subject = _name(wanted.name)
     start = environment.now().astimezone(UTC).replace(microsecond=0)
@@ -229,7 +233,7 @@ def _end(start: datetime, days: int) -> datetime:
 
 
 def _extensions(
-    wanted: _Wanted, key: PrivateKey, issuer: x509.Certificate | None
+    wanted: _CertificateRequest, key: PrivateKey, issuer: x509.Certificate | None
 ) -> list[tuple[x509.ExtensionType, bool]]:
     """Return the extensions in the order in which Go writes them."""
     extensions: list[tuple[x509.ExtensionType, bool]] = [

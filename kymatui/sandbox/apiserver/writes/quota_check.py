@@ -149,13 +149,13 @@ def _missing(hard: dict[str, str], pod: Object) -> dict[str, list[str]]:
         side, _, name = bounded.rpartition(".") if "." in bounded else ("requests", "", bounded)
         if name not in _COMPUTED or side not in _SIDES:
             continue
-        without = sorted(str(c.get("name") or "") for c in containers if not _says(c, side, name))
+        without = sorted(str(c.get("name") or "") for c in containers if not _declares(c, side, name))
         if without:
             found[bounded] = without
     return found
 
 
-def _says(container: Object, side: str, name: str) -> bool:
+def _declares(container: Object, side: str, name: str) -> bool:
     resources: Object = container.get("resources") or {}
     return any(name in (resources.get(given) or {}) for given in {side, "limits"})
 

@@ -45,7 +45,7 @@ class ScaleSubresource:
         if request.method == "PATCH" and read_patch(request, resource).kind == APPLY:
             return encode(scale_of(self._applied(request, info, resource, user, stored), resource, paths), accepted)
         options = write_options(request, "UpdateOptions" if request.method == "PUT" else "PatchOptions")
-        wanted = self._wanted(request, resource, scale_of(live, resource, paths))
+        wanted = self._requested_scale(request, resource, scale_of(live, resource, paths))
         self._check(wanted, live, resource, info)
         obj = self._reader.object(resource, stored)
         _write(obj, paths["specReplicasPath"], (wanted.get("spec") or {}).get("replicas") or 0)
@@ -88,7 +88,7 @@ class ScaleSubresource:
         placed = dataclasses.replace(info, subresource="")
         return self._writer.replace(resource, stored, live, obj, placed, user, options)
 
-    def _wanted(self, request: ServerRequest, resource: ServedResource, current: Object) -> Object:
+    def _requested_scale(self, request: ServerRequest, resource: ServedResource, current: Object) -> Object:
         if request.method == "PUT":
             try:
                 value = parse_json(as_json(request))

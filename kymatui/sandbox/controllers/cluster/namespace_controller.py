@@ -101,13 +101,13 @@ class NamespaceDeletion:
         failure = self._delete_contents(key[1])
         remaining = self._remaining(key[1])
         if remaining or failure:
-            self._say(namespace, remaining, failure)
+            self._write_conditions(namespace, remaining, failure)
             return 15.0
         left = self._seen[uid] + self._context.pace.namespace - self._context.now
         if left > 0:
             return left
         if (namespace.get("status") or {}).get("conditions"):
-            self._say(namespace, {}, "")
+            self._write_conditions(namespace, {}, "")
         self._finalize(self._context.observer.get("namespaces", key) or namespace)
         del self._seen[uid]
         return None
@@ -136,7 +136,7 @@ class NamespaceDeletion:
         found = {name: list(self._context.observer.all(name, namespace)) for name in self._resources(namespace)}
         return {name: objects for name, objects in found.items() if objects and name != "events"}
 
-    def _say(self, namespace: Obj, remaining: Mapping[str, list[Obj]], failure: str) -> None:
+    def _write_conditions(self, namespace: Obj, remaining: Mapping[str, list[Obj]], failure: str) -> None:
         status = dict(namespace.get("status") or {})
         conditions = status.get("conditions") or []
         for made in deletion_conditions(remaining, failure):

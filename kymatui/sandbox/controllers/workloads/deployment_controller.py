@@ -94,7 +94,7 @@ class Deployments:
         return True
 
     def _create(self, deployment: Obj, sets: list[Obj], revision: int) -> None:
-        made = self._wanted(deployment, sets, revision)
+        made = self._desired_set(deployment, sets, revision)
         try:
             self._context.client.create(REPLICA_SETS, made, namespace=key_of(deployment)[0])
         except StatusError as error:
@@ -117,7 +117,7 @@ class Deployments:
             self._set_progress(deployment, "False", "ReplicaSetCreateError", message)
         raise error
 
-    def _wanted(self, deployment: Obj, sets: list[Obj], revision: int) -> Obj:
+    def _desired_set(self, deployment: Obj, sets: list[Obj], revision: int) -> Obj:
         template = deployment["spec"]["template"]
         digest = template_hash(template, (deployment.get("status") or {}).get("collisionCount", 0))
         labels = {**((template.get("metadata") or {}).get("labels") or {}), rollout_math.HASH_LABEL: digest}

@@ -65,7 +65,7 @@ class JobController:
             return None
         failed, succeeded = _count(pods, "Failed"), _count(pods, "Succeeded")
         pause = self._back_off(pods) if failed else 0.0
-        wanted = self._wanted(spec, succeeded)
+        wanted = self._desired_pods(spec, succeeded)
         for pod in active[wanted:]:
             self._delete(job, pod)
         if len(active) < wanted and pause <= 0:
@@ -79,7 +79,7 @@ class JobController:
         return min(waits) if waits else None
 
     @staticmethod
-    def _wanted(spec: Obj, succeeded: int) -> int:
+    def _desired_pods(spec: Obj, succeeded: int) -> int:
         parallel: int = spec.get("parallelism", 1)
         completions = spec.get("completions")
         if completions is None:

@@ -23,7 +23,7 @@ def at_rest(
     watched = tuple(modules)
     quiet = 0
 
-    def look() -> bool:
+    def is_quiet() -> bool:
         nonlocal quiet
         rests = (
             all(has_rolled_out(workload) for resource in WORKLOADS for workload in runtime.all(resource))
@@ -33,7 +33,7 @@ def at_rest(
         quiet = quiet + 1 if rests else 0
         return quiet >= LOOKS
 
-    return look
+    return is_quiet
 
 
 def has_rolled_out(workload: Obj) -> bool:

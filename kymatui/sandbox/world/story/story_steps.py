@@ -48,7 +48,7 @@ class Story:
 
     def begin(self) -> None:
         self._end = self._clock.now() + PATIENCE_SECONDS
-        self._look()
+        self._poll()
 
     def stop(self) -> None:
         if self._timer is not None:
@@ -69,7 +69,7 @@ class Story:
         """Return the names of the next steps."""
         return [steps[0].name for steps in (*self._chapters, *self._ends) if steps]
 
-    def _look(self) -> None:
+    def _poll(self) -> None:
         self._timer = None
         for steps in self._chapters:
             self._advance(steps)
@@ -81,7 +81,7 @@ class Story:
         if self._clock.now() > self._end:
             log.warning("the sample world is not complete: %s", ", ".join(self.waiting_for))
             return
-        self._timer = self._clock.call_later(self._pause, self._look)
+        self._timer = self._clock.call_later(self._pause, self._poll)
         self._pause = min(2 * self._pause, LOOK_SECONDS)
 
     @staticmethod
