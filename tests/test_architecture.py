@@ -335,6 +335,21 @@ def test_imports_are_at_the_top_unless_a_start_pays_for_them(files: list[structu
     assert {place: count for place, count in found.items() if count > allowed.get(place, 0)} == {}
 
 
+BARE_VERBS = {"asked", "go", "look", "said", "say", "says", "tell", "tells", "told", "want", "wanted", "wants", "words"}
+
+
+def test_no_function_is_named_by_a_bare_verb_of_talking(files: list[structure.Module]) -> None:
+    """A stranger cannot know what `told` or `wanted` does."""
+    found = [
+        f"{module.place}:{node.lineno}: {node.name}"
+        for module in files
+        for node in module.nodes
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        and node.name.strip("_").lower() in BARE_VERBS
+    ]
+    assert found == []
+
+
 # How a description of a value begins, and not an imperative; "raises", "waits" are third persons.
 NO_IMPERATIVE = {
     *("a", "all", "an", "as", "at", "both", "by", "each", "every", "false", "for", "from", "how", "if", "in", "its"),

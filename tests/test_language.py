@@ -73,7 +73,7 @@ BANNED: Final[tuple[tuple[str, str], ...]] = (
     (r"\bat each save\b", "on every save"),
     (r"\b(alone|each) gives? a wrong picture\b", "is misleading"),
     (r"\bneed each other\b|\bthe other way round\b", "must be used together"),
-    (r"\bunknown: unknown\b", "say what is unknown once, then why: UnknownFact.words"),
+    (r"\bunknown: unknown\b", "say what is unknown once, then why: UnknownFact.reason"),
     (r"\bcertificate is (of|for another key)\b", "issued to, belongs to"),
     (r"\breferred components?\b", "referenced component"),
     (r"\bwhat (hands|users) that know\b|\bhands that\b", "what you know from"),

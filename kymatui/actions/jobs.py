@@ -90,12 +90,12 @@ class JobReport:
         now = self._jobs.now()
         self._change(lambda job: append_log(enter_step(job, title, now), LogLine(now, title)))
 
-    def say(self, words: str, *, done: int = 0, total: int = 0, about: str = "") -> None:
+    def log(self, message: str, *, done: int = 0, total: int = 0, about: str = "") -> None:
         """Set what happens now, and add it to the log."""
-        line = LogLine(self._jobs.now(), words, about)
+        line = LogLine(self._jobs.now(), message, about)
         self._change(
             lambda job: append_log(
-                replace(job, message=words, done=done or job.done, total=total or job.total, waits_for=""), line
+                replace(job, message=message, done=done or job.done, total=total or job.total, waits_for=""), line
             )
         )
 
@@ -114,7 +114,7 @@ class JobReport:
             self.wait(progress.waits_for or progress.message, progress.waits)
             return
         about = str(progress.ref) if progress.ref is not None and str(progress.ref) not in progress.message else ""
-        self.say(progress.message, done=progress.done, total=progress.total, about=about)
+        self.log(progress.message, done=progress.done, total=progress.total, about=about)
 
     def _change(self, change: Callable[[Job], Job]) -> None:
         self._jobs.change(self._number, change)

@@ -13,7 +13,7 @@ from typing import TextIO
 
 from kymatui.cli.command_table import CommandEntry
 from kymatui.cli.output.colours import choose_colours
-from kymatui.cli.output.printing import ANSWER, document, say
+from kymatui.cli.output.printing import ANSWER, document, print_text
 from kymatui.cli.output.program_name import as_started
 from kymatui.cli.parser import build_parser
 from kymatui.cli.process_end import PROCESS_END
@@ -100,7 +100,7 @@ def _answer(error: KymatuiError, form: str) -> None:
     found = {"kind": kind, "message": str(error), "hint": error.hint or None, "exitStatus": error.exit_code}
     outcome = _OUTCOMES.get(error.exit_code, "failed")
     try:
-        say(document({"outcome": outcome, "error": found}, form))
+        print_text(document({"outcome": outcome, "error": found}, form))
     except OSError:
         _abandon(sys.stdout)
 

@@ -221,7 +221,7 @@ def test_colours_do_not_reach_a_file_beside_the_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A plan is printed on standard error, which may be a file while standard output is a terminal."""
-    from kymatui.cli.output.printing import say
+    from kymatui.cli.output.printing import print_text
 
     choose_colours("auto")
     monkeypatch.delenv("NO_COLOR", raising=False)
@@ -229,7 +229,7 @@ def test_colours_do_not_reach_a_file_beside_the_terminal(
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     drawn = table(("NAME", "STATE"), [("keda", "Error")])
     assert "\x1b[" in drawn
-    say(drawn, sys.stderr)
+    print_text(drawn, sys.stderr)
     assert "\x1b" not in capsys.readouterr().err
 
 

@@ -52,10 +52,10 @@ def test_only_a_list_that_came_says_that_something_is_not_there(state: FeedState
 
 
 def test_a_reason_after_the_word_unknown_does_not_repeat_it() -> None:
-    assert UnknownFact(ListGap.UNKNOWN).words == "the server did not return the list"
-    assert UnknownFact(ListGap.FORBIDDEN).words == "you may not list it"
-    assert UnknownFact(ListGap.LOADING, ("kymas",)).words == "kymas still loading"
-    assert UnknownFact(ListGap.UNKNOWN, ("kymas",), "503").words == "could not list kymas: 503"
+    assert UnknownFact(ListGap.UNKNOWN).reason == "the server did not return the list"
+    assert UnknownFact(ListGap.FORBIDDEN).reason == "you may not list it"
+    assert UnknownFact(ListGap.LOADING, ("kymas",)).reason == "kymas still loading"
+    assert UnknownFact(ListGap.UNKNOWN, ("kymas",), "503").reason == "could not list kymas: 503"
 
 
 @pytest.mark.parametrize(

@@ -422,7 +422,7 @@ def test_a_cluster_named_by_hand_must_be_the_runtimes_own(fleet: Fleet) -> None:
     right = remote.runtime((CONTROL, "r38"))
     wrong = RuntimeSession(remote.home, (CONTROL, "r39"), SessionOptions(), by_hand=by_hand, timing=QUICK)
     try:
-        settled(remote.picture, lambda picture: remote.wanted == f"{CONTROL}/r38" and bool(picture.runtimes))
+        settled(remote.picture, lambda picture: remote.requested_runtime == f"{CONTROL}/r38" and bool(picture.runtimes))
         assert remote.straight_to == (CONTROL, "r38")
         for session in (right, wrong):
             session.start(lambda: None)

@@ -195,7 +195,7 @@ class StillFleet:
     target = ClusterTarget("kcp-prod", "api.kcp-prod.example.com")
 
     def __init__(self, wanted: str = "", feeds: dict[str, Feed] | None = None) -> None:
-        self.wanted = wanted
+        self.requested_runtime = wanted
         self.painter = painter()
         self.feeds = FEEDS if feeds is None else feeds
         self.answers: dict[RuntimeKey, Feed] = {}
@@ -211,7 +211,7 @@ class StillFleet:
 
     @property
     def straight_to(self) -> RuntimeKey | None:
-        found = self.picture().named(self.wanted) if self.wanted else None
+        found = self.picture().named(self.requested_runtime) if self.requested_runtime else None
         return (found.ref.namespace, found.name) if found is not None else None
 
     def runtime(self, key: RuntimeKey) -> StillRuntime:

@@ -37,7 +37,7 @@ class Deletion:
 
     def __call__(self, report: JobReport) -> str:
         report.step("delete what it manages")
-        report.say("deleted", done=2, total=3, about="ScaledObject shop/cart")
+        report.log("deleted", done=2, total=3, about="ScaledObject shop/cart")
         report.wait("ScaledObject shop/checkout has a finalizer", Actor.MANAGER)
         while not self.go_on.wait(0.01):
             report.check()

@@ -13,23 +13,23 @@ def test_back_and_forward_walk_along_what_was_visited() -> None:
     visits = VisitHistory(HOME)
     visits.visit(KEDA)
     visits.visit(ISTIO)
-    assert [visits.go(-1), visits.go(-1), visits.go(1)] == [KEDA, HOME, KEDA]
+    assert [visits.move(-1), visits.move(-1), visits.move(1)] == [KEDA, HOME, KEDA]
 
 
 def test_at_the_ends_there_is_nowhere_to_go() -> None:
     visits = VisitHistory(HOME)
     assert not visits.can_go(-1)
     assert not visits.can_go(1)
-    assert visits.go(-1) == HOME
+    assert visits.move(-1) == HOME
 
 
 def test_a_new_way_forgets_what_lay_ahead() -> None:
     visits = VisitHistory(HOME)
     visits.visit(KEDA)
-    visits.go(-1)
+    visits.move(-1)
     visits.visit(ISTIO)
     assert not visits.can_go(1)
-    assert visits.go(-1) == HOME
+    assert visits.move(-1) == HOME
 
 
 def test_two_places_are_looked_at_in_turns() -> None:
@@ -50,8 +50,8 @@ def test_coming_back_leads_to_the_tab_that_was_open() -> None:
     visits = VisitHistory(HOME)
     visits.visit(KEDA)
     visits.turn("events")
-    visits.go(-1)
-    assert visits.go(1)[-1].tab == "events"
+    visits.move(-1)
+    assert visits.move(1)[-1].tab == "events"
 
 
 def test_old_visits_are_forgotten_and_the_present_one_stays() -> None:
@@ -60,7 +60,7 @@ def test_old_visits_are_forgotten_and_the_present_one_stays() -> None:
         visits.visit((*HOME, ScreenStep("module", f"m{number}")))
     steps = 0
     while visits.can_go(-1):
-        visits.go(-1)
+        visits.move(-1)
         steps += 1
     assert 50 < steps < 150
     assert visits.current[-1].about == f"m{499 - steps}"

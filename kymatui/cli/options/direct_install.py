@@ -18,7 +18,7 @@ from kymatui.cli.options.artifact_places import component_source
 from kymatui.cli.options.confirmation import no_changes_on_interrupt
 from kymatui.cli.options.fetching import add_component_registry, add_fetching, fetch_options
 from kymatui.cli.options.unknown_names import require_namespace
-from kymatui.cli.output.printing import say
+from kymatui.cli.output.printing import print_text
 from kymatui.cli.parser import add_cluster_options
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.errors import CancelledError
@@ -292,7 +292,7 @@ def cancellable() -> Iterator[threading.Event]:
     def stop(number: int, frame: object) -> None:
         if cancel.is_set():
             raise KeyboardInterrupt
-        say("kymatui: stopping after the current request; press Ctrl-C again to stop now", sys.stderr)
+        print_text("kymatui: stopping after the current request; press Ctrl-C again to stop now", sys.stderr)
         cancel.set()
 
     main = threading.current_thread() is threading.main_thread()
@@ -329,5 +329,5 @@ class ProgressPrinter:
         line = f"  {count}{sanitize(progress.message)}{about}{waiting_note(progress.message, progress.waits)}"
         with self._lock:
             if line != self._last:
-                say(line, sys.stderr)
+                print_text(line, sys.stderr)
                 self._last = line

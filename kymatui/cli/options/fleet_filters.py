@@ -56,7 +56,7 @@ def read_selected_fleet(options: SessionOptions, selector: str) -> tuple[str, Fl
 def require_drift(fleet: Fleet, args: argparse.Namespace) -> None:
     """Raise KymatuiError where runtimes are to be chosen by a drift that is not known."""
     if args.drifting and fleet.unknown_drift is not None:
-        raise KymatuiError(f"drift is unknown: {fleet.unknown_drift.words}", hint="run the command without --drifting")
+        raise KymatuiError(f"drift is unknown: {fleet.unknown_drift.reason}", hint="run the command without --drifting")
 
 
 def choose(fleet: Fleet, control: SessionOptions, args: argparse.Namespace) -> list[Runtime]:

@@ -14,7 +14,7 @@ from kymatui.actions.unknown_names import unknown_module
 from kymatui.cli.options.listing import add_list_output, add_list_timeout
 from kymatui.cli.options.unknown_names import require_namespace
 from kymatui.cli.output.listing import ListPrinter
-from kymatui.cli.output.printing import say
+from kymatui.cli.output.printing import print_text
 from kymatui.cli.parser import add_cluster_options
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.snapshot.snapshots import FeedState
@@ -158,7 +158,7 @@ def _confess(feeds: Mapping[str, Feed], timeout: float) -> None:
         raise UnreachableError(
             f"the cluster listed nothing within {timeout:g} s", hint="use a longer --timeout, or check the network"
         )
-    say(f"kymatui: not listed within {timeout:g} s: {', '.join(waiting)}", sys.stderr)
+    print_text(f"kymatui: not listed within {timeout:g} s: {', '.join(waiting)}", sys.stderr)
 
 
 def row_of(catalog: Catalog, name: str) -> ModuleRow:

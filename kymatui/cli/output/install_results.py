@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from kymatui.cli.output.plan_changes import changes_text, plan_json, plan_summary
 from kymatui.cli.output.plan_header import plan_document, plan_text
-from kymatui.cli.output.printing import markdown, say, table
+from kymatui.cli.output.printing import markdown, print_text, table
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.errors import KymatuiError, PartlyDoneError, RefusedError
 
@@ -53,11 +53,11 @@ class InstallResults(Protocol):
 def show_plan(target: ClusterTarget, plan: Plan, form: str, outcome: str) -> int:
     """Print one plan; its exit status."""
     if form in ("json", "yaml"):
-        say(plan_document(target, plan_json(plan, outcome), form))
+        print_text(plan_document(target, plan_json(plan, outcome), form))
     elif outcome == "unchanged":
-        say(f"{plan.bundle.name}: {_SAME} ({plan_summary([plan])})")
+        print_text(f"{plan.bundle.name}: {_SAME} ({plan_summary([plan])})")
     else:
-        say(plan_text(target, plan_summary([plan]), changes_text(plan, form), form))
+        print_text(plan_text(target, plan_summary([plan]), changes_text(plan, form), form))
     return 0
 
 
@@ -119,9 +119,9 @@ class OneInstall:
             "unchanged": len(plan.of(Action.SAME)),
         }
         done = ", ".join(f"{number} {word}" for word, number in counted.items() if number)
-        say(f"{plan.bundle.name} {plan.bundle.version}".rstrip() + f": {done}")
+        print_text(f"{plan.bundle.name} {plan.bundle.version}".rstrip() + f": {done}")
         if plan.bundle.release is not None and plan.bundle.release.notes:
-            say(f"\n{plan.bundle.release.notes}")
+            print_text(f"\n{plan.bundle.release.notes}")
         return 0
 
 
@@ -171,7 +171,7 @@ class SeveralInstalls:
         return f"{words} and adopt {', '.join(adopted)}" if adopted else words
 
     def begin(self, leg: InstallLeg) -> None:
-        say(_named(leg), sys.stderr)
+        print_text(_named(leg), sys.stderr)
 
     def stop(self, legs: Sequence[InstallLeg]) -> None:
         self._answer(legs, "unfinished")
@@ -194,11 +194,11 @@ class SeveralInstalls:
     def _answer(self, legs: Sequence[InstallLeg], outcome: str, words: str = "") -> int:
         form = self.args.output
         if form in ("json", "yaml"):
-            say(plan_document(self.target, self._json(legs, outcome), form))
+            print_text(plan_document(self.target, self._json(legs, outcome), form))
         elif words:
-            say(words)
+            print_text(words)
         elif outcome != "refused" or form == "md" or self.args.dry_run:
-            say(self.text(legs, form))
+            print_text(self.text(legs, form))
         return 0
 
     def _json(self, legs: Sequence[InstallLeg], outcome: str) -> dict[str, Any]:

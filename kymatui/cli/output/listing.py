@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from kymatui.cli.output.printing import document, markdown, say, table
+from kymatui.cli.output.printing import document, markdown, print_text, table
 from kymatui.domain.kubernetes.durations import parse_age
 from kymatui.domain.kubernetes.jsonpath import JsonPathError, find_values, render_template
 from kymatui.errors import UnknownNameError, UsageError
@@ -57,7 +57,7 @@ class ListPrinter:
         """Print what differs from the last text; nothing for a script that gets no name or row."""
         if text and text != self._last:
             is_next = self._args.output == "yaml" and bool(self._last)
-            say(f"---\n{text}" if is_next else text)
+            print_text(f"---\n{text}" if is_next else text)
         self._last = text
 
     def note(self, *notes: str) -> None:
@@ -65,7 +65,7 @@ class ListPrinter:
         for one in notes:
             if one not in self._noted:
                 self._noted.add(one)
-                say(f"kymatui: {one}", sys.stderr)
+                print_text(f"kymatui: {one}", sys.stderr)
 
 
 def is_table(form: str) -> bool:

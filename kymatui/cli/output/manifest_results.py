@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.output.plan_header import plan_document, plan_text
-from kymatui.cli.output.printing import markdown, say, table
+from kymatui.cli.output.printing import markdown, print_text, table
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.plans.plan_summary import summarize_actions
 from kymatui.errors import CancelledError, PartlyDoneError, RefusedError
@@ -45,11 +45,11 @@ class OneManifest:
     def show(self, legs: Sequence[ManifestLeg], outcome: str, words: str = "") -> int:
         proposal, form = _proposal(legs[0]), self.args.output
         if form in ("json", "yaml"):
-            say(plan_document(self.target, _proposal_json(proposal, outcome), form))
+            print_text(plan_document(self.target, _proposal_json(proposal, outcome), form))
         elif words or outcome == "unchanged":
-            say(sanitize(words or f"no changes: {proposal.ref} has this version already"))
+            print_text(sanitize(words or f"no changes: {proposal.ref} has this version already"))
         else:
-            say(self.text(legs, form))
+            print_text(self.text(legs, form))
         return 0
 
     def text(self, legs: Sequence[ManifestLeg], form: str) -> str:
@@ -84,14 +84,14 @@ class SeveralManifests:
         if self.args.output in ("json", "yaml"):
             self.show(legs, "refused")
         else:
-            say(self.text(legs, self.args.output), stream)
+            print_text(self.text(legs, self.args.output), stream)
         raise RefusedError("; ".join(refused), hint="no module was changed")
 
     def show(self, legs: Sequence[ManifestLeg], outcome: str, words: str = "") -> int:
         form = self.args.output
         if form not in ("json", "yaml"):
             said = "no changes: the Manifests have these versions already" if outcome == "unchanged" else words
-            say(said or self.text(legs, form))
+            print_text(said or self.text(legs, form))
             return 0
         whole = "done" if outcome == "unfinished" else outcome
         made = {
@@ -100,7 +100,7 @@ class SeveralManifests:
             "failed": [{"name": leg.module, "reason": why} for leg in legs if (why := _refused(leg) or _failed(leg))],
             "outcome": outcome,
         }
-        say(plan_document(self.target, made, form))
+        print_text(plan_document(self.target, made, form))
         return 0
 
     def text(self, legs: Sequence[ManifestLeg], form: str) -> str:

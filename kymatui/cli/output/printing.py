@@ -143,8 +143,8 @@ class _Answer:
 ANSWER = _Answer()
 
 
-def say(text: str, stream: TextIO | None = None) -> None:
-    """Print and flushes, so that a pipe sees it now; what the terminal cannot show is replaced."""
+def print_text(text: str, stream: TextIO | None = None) -> None:
+    """Print and flush, so that a pipe sees it now; what the terminal cannot show is replaced."""
     out = stream or sys.stdout
     if out is sys.stdout:
         ANSWER.given = True

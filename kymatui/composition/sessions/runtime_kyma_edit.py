@@ -51,7 +51,7 @@ class RuntimeKymaEdits(ClusterKymaEdits):
             return found
         if kyma is None:
             why = self._sides.runtime_kyma_unknown
-            unknown = "" if why is None else f"the runtime's Kyma is unknown: {why.words}"
+            unknown = "" if why is None else f"the runtime's Kyma is unknown: {why.reason}"
             refusal = unknown or "the runtime has no Kyma to edit"
             return replace(found, edit=None, refusals=(refusal,))
         if (owner := owner_kyma(kyma)) not in ("", "/".join(self._kyma)):

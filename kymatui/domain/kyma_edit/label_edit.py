@@ -130,7 +130,7 @@ def propose_labels(
     if refusal := explain_choice(snapshot, kyma, settings):
         return LabelProposal(None, refusal)
     if (why := explain_missing(snapshot.feeds, CATALOG_FEEDS)) is not None:
-        return LabelProposal(None, f"the effect of the labels is unknown: {why.words}")
+        return LabelProposal(None, f"the effect of the labels is unknown: {why.reason}")
     edit = label_edit(kyma, labels)
     refusal = _refusal(kyma)
     if edit.is_empty or refusal:

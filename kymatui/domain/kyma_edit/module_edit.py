@@ -131,7 +131,7 @@ def _skipped_manifest(snapshot: Snapshot, row: ModuleRow | None) -> ObjectRef | 
 def explain_no_kyma(seen: Catalog) -> str:
     """Return why there is no Kyma to edit: none exists, or the list of Kymas is missing."""
     why = seen.kyma_unknown
-    return "this cluster has no Kyma to edit" if why is None else f"which Kyma to edit is unknown: {why.words}"
+    return "this cluster has no Kyma to edit" if why is None else f"which Kyma to edit is unknown: {why.reason}"
 
 
 def _is_gone(case: _Case) -> bool:
@@ -181,7 +181,7 @@ class _Case:
     catalog_unknown: UnknownFact | None = None
 
     @property
-    def asked(self) -> str:
+    def module(self) -> str:
         return self.toggle.module
 
     @property
@@ -198,16 +198,16 @@ def _refusals(case: _Case) -> Iterator[str]:
         yield f"{case.kyma.ref} is being deleted"
     row = case.offers
     if row is not None and row.mandatory:
-        yield f"{case.asked} is mandatory: every runtime has it, and no Kyma can enable or disable it"
+        yield f"{case.module} is mandatory: every runtime has it, and no Kyma can enable or disable it"
         return
     why = case.catalog_unknown
     if case.toggle.verb in (EditVerb.ENABLE, EditVerb.CHANNEL) and why is not None:
-        yield f"the offered versions of {case.asked} are unknown: {why.words}"
+        yield f"the offered versions of {case.module} are unknown: {why.reason}"
         return
     if case.toggle.verb is EditVerb.ENABLE:
         yield from _not_to_be_enabled(case)
     elif case.edit.before is None:
-        yield f"{case.asked} is not enabled in {case.kyma.ref}"
+        yield f"{case.module} is not enabled in {case.kyma.ref}"
     elif case.toggle.verb is EditVerb.CHANNEL:
         yield from _not_in_channel(case)
         yield from _unresolved(case)
@@ -220,15 +220,15 @@ def _refusals(case: _Case) -> Iterator[str]:
 def _not_to_be_enabled(case: _Case) -> Iterator[str]:
     row = case.was
     if row is None:
-        yield f"no catalog of this cluster has a module {case.asked}"
+        yield f"no catalog of this cluster has a module {case.module}"
         return
     if row.origin is CatalogOrigin.COMMUNITY and not row.channels:
-        yield f"{case.asked} is a community module: lifecycle-manager does not install it"
+        yield f"{case.module} is a community module: lifecycle-manager does not install it"
         return
     yield from _not_in_channel(case)
     yield from _unresolved(case)
     if case.edit.before is None and (why := row.unknown.get(RowFact.STATE)) is not None:
-        yield f"whether {case.asked} is installed directly is unknown: {why.words}"
+        yield f"whether {case.module} is installed directly is unknown: {why.reason}"
     elif case.edit.before is None:
         yield from _not_to_be_taken_over(case)
 
@@ -237,14 +237,14 @@ def _not_in_channel(case: _Case) -> Iterator[str]:
     wanted, row = case.toggle.channel, case.offers
     if wanted and row is not None and row.channels and wanted not in row.channels:
         offered = ", ".join(f"{channel} ({version})" for channel, version in row.channels.items())
-        yield f"{case.asked} is not in channel {wanted}; it is in {offered}"
+        yield f"{case.module} is not in channel {wanted}; it is in {offered}"
 
 
 def _unresolved(case: _Case) -> Iterator[str]:
     """Yield lifecycle-manager's refusal, unless it only keeps the installed version."""
     refusal = case.will.resolution.refusal if case.will is not None else None
     if refusal is not None and not refusal.keeps_installed and not list(_not_in_channel(case)):
-        yield f"{case.asked} would not be installed: {refusal_words(refusal)}"
+        yield f"{case.module} would not be installed: {refusal_words(refusal)}"
 
 
 def _not_to_be_taken_over(case: _Case) -> Iterator[str]:
@@ -255,7 +255,7 @@ def _not_to_be_taken_over(case: _Case) -> Iterator[str]:
     if _is_direct(row) and not any(same_version(row.installed, version) for version in row.channels.values()):
         offered = ", ".join(f"{channel} ({version})" for channel, version in row.channels.items())
         yield (
-            f"{case.asked} {row.installed} is installed directly, and no channel has that version: "
+            f"{case.module} {row.installed} is installed directly, and no channel has that version: "
             f"upgrade it first, or delete it; the channels have {offered}"
         )
 
@@ -269,11 +269,11 @@ def _still_unmanaging(case: _Case) -> Iterator[str]:
 
     Without the status Unmanaged, lifecycle-manager would take the removal for a deletion.
     """
-    report = case.kyma.report(case.asked)
+    report = case.kyma.report(case.module)
     unmanaged = case.edit.before is not None and case.edit.before.get("managed") is False
     if unmanaged and report is not None and report.state != State.UNMANAGED:
         yield (
-            f"{case.asked} is not unmanaged yet (its status is {report.state or 'empty'}): "
+            f"{case.module} is not unmanaged yet (its status is {report.state or 'empty'}): "
             "removing its entry now would uninstall it"
         )
     elif unmanaged and case.was is not None:
@@ -305,7 +305,7 @@ def _warnings(case: _Case) -> Iterator[str]:
         yield from (one.message for one in case.was.foreseen if one.risk in _WARNED)
     refusal = case.will.resolution.refusal if case.will is not None else None
     if isinstance(refusal, HeldBack):
-        yield f"{case.asked} is {refusal_words(refusal)}; to downgrade, delete the module and enable it again"
+        yield f"{case.module} is {refusal_words(refusal)}; to downgrade, delete the module and enable it again"
 
 
 def _of_enabling(row: ModuleRow | None) -> Iterator[str]:

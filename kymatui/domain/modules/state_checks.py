@@ -100,7 +100,7 @@ class Evaluation:
     message: str = ""
 
     @property
-    def words(self) -> str:
+    def explanation(self) -> str:
         """Return what decided the state, in words."""
         return DECISIONS.get(self.decision, f"all evaluated rules for {self.state} match")
 

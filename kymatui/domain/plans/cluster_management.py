@@ -128,7 +128,7 @@ def detect_management(snapshot: Snapshot, operator: Callable[[], Operator | None
             return ClusterManagement(ClusterManager.LIFECYCLE_MANAGER, f"{manager} writes {what}")
     unknown = explain_missing(snapshot.feeds, (KYMA_FEED,) if OWN_OPERATOR in written else (KYMA_FEED, MANIFEST_FEED))
     if unknown is not None:
-        return ClusterManagement(ClusterManager.UNKNOWN, unknown.words, None, unknown)
+        return ClusterManagement(ClusterManager.UNKNOWN, unknown.reason, None, unknown)
     if OWN_OPERATOR in written:
         why, found = f"{OWN_OPERATOR} writes {written[OWN_OPERATOR]}", operator()
         return ClusterManagement(

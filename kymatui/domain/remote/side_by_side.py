@@ -53,7 +53,7 @@ def _lines(pair: RuntimePair, now: float) -> Iterator[ComparisonLine]:
     if control is None:
         unknown = explain_missing(pair.control.feeds, [KYMA_FEED])
         if unknown is not None:
-            why = f"the control plane's Kyma is unknown: {unknown.words}"
+            why = f"the control plane's Kyma is unknown: {unknown.reason}"
             yield ComparisonLine(
                 LineArea.KYMA, pair.name, "presence", "?", "?", LineVerdict.UNKNOWN, why, Actor.CLUSTER
             )
@@ -95,7 +95,7 @@ def _no_runtime_kyma(pair: RuntimePair) -> Iterator[ComparisonLine]:
     assert pair.control_kyma is not None
     name = str(pair.control_kyma.ref)
     if (unknown := pair.runtime_kyma_unknown) is not None:
-        why = f"the runtime's Kyma is unknown: {unknown.words}"
+        why = f"the runtime's Kyma is unknown: {unknown.reason}"
         yield ComparisonLine(LineArea.KYMA, name, "presence", "present", "?", LineVerdict.UNKNOWN, why, Actor.CLUSTER)
     elif pair.control_kyma.meta.deleting:
         why = "deleted in the runtime; the control plane's Kyma is next"

@@ -73,7 +73,7 @@ class UnknownFact:
         return f"{self.gap} ({why})" if why else str(self.gap)
 
     @property
-    def words(self) -> str:
+    def reason(self) -> str:
         """Return the reason alone, for a sentence that already says what is unknown."""
         names = ", ".join(self.lists) or "lists"
         return {

@@ -72,7 +72,7 @@ def apply(plan: Plan, run: Run, *, wait: bool = True, just_made: bool = False) -
             fresh = just_made and not waited and run.clock.now() - plan.made_at <= _FRESH
             return application.carry_out(check=not fresh)
     except CancelledError as error:
-        raise CancelledError(f"{error}; {application.told()}", hint="run the command again to continue") from error
+        raise CancelledError(f"{error}; {application.summary()}", hint="run the command again to continue") from error
     except KymatuiError as error:
         raise application.failure(error) from error
 
@@ -300,7 +300,7 @@ class _Application:
 
     # messages
 
-    def told(self) -> str:
+    def summary(self) -> str:
         """Return the completed and open changes as a sentence."""
         left = [step.ref for step in self.plan.writes if step.ref not in {*self._written, *self._deleted}]
         done = len(self._written) + len(self._deleted)
@@ -319,7 +319,7 @@ class _Application:
         if not {*self._written, *self._deleted} - {room} and (not self._written or isinstance(error, OutdatedError)):
             return error  # a created namespace alone is no partial result: another run needs it too
         hint = f"{error.hint}; run the command again to continue" if error.hint else "run the command again to continue"
-        return PartlyDoneError(f"{error}; {self.told()}", hint=hint)
+        return PartlyDoneError(f"{error}; {self.summary()}", hint=hint)
 
     def _note_failure(self, reason: str) -> None:
         try:

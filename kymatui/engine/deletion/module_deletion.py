@@ -62,12 +62,12 @@ def uninstall_module(found: UninstallPlan, run: Run, consent: DeletionConsent) -
             deletion.run = alone
             return deletion.carry_out()
     except CancelledError as error:
-        raise CancelledError(f"{error}; {deletion.told()}", hint="run the command again to continue") from error
+        raise CancelledError(f"{error}; {deletion.summary()}", hint="run the command again to continue") from error
     except KymatuiError as error:
         if not deletion.gone:
             raise
         hint = error.hint or "run the command again to continue"
-        raise PartlyDoneError(f"{error}; {deletion.told()}", hint=hint) from error
+        raise PartlyDoneError(f"{error}; {deletion.summary()}", hint=hint) from error
 
 
 def refuse_replaced(then: Inventory, now: Inventory) -> None:
@@ -286,5 +286,5 @@ class _Deletion:
         found = list_foreign_contents(self.run.cluster, namespace, is_ours, self.run.cancel, self.run.limits.width)
         return tuple(one.message for one in found)
 
-    def told(self) -> str:
+    def summary(self) -> str:
         return f"{format_count(len(self.gone), 'object')} deleted"

@@ -53,15 +53,15 @@ def camelcase(text: str) -> str:
 
 def snakecase(text: str) -> str:
     """Return xstrings.ToSnakeCase: "HTTPServer2xx" → "http_server_2xx"."""
-    return _Words(text, "_").joined()
+    return _WordSplitter(text, "_").joined()
 
 
 def kebabcase(text: str) -> str:
     """Return xstrings.ToKebabCase: "HTTPServer" → "http-server"."""
-    return _Words(text, "-").joined()
+    return _WordSplitter(text, "-").joined()
 
 
-class _Words:
+class _WordSplitter:
     """Splits a text into words and joins them with a connector."""
 
     def __init__(self, text: str, connector: str) -> None:

@@ -24,15 +24,15 @@ def examine_chart_file(examined: Examination) -> None:
         read_into(metadata, examined.files["Chart.yaml"])
         fields = load_yaml(from_bytes(examined.files["Chart.yaml"]))
     except (YamlError, HelmError) as error:
-        examined.say(LintSeverity.ERROR, "Chart.yaml", f"unable to parse YAML\n\t{error}")
+        examined.add(LintSeverity.ERROR, "Chart.yaml", f"unable to parse YAML\n\t{error}")
         return
     fields = fields if isinstance(fields, dict) else {}
     unknown = _unknown_field(fields)
     if unknown:
         reason = f'error unmarshaling JSON: while decoding JSON: json: unknown field "{unknown}"'
-        examined.say(LintSeverity.WARNING, "Chart.yaml", f"failed to strictly parse chart metadata file\n\t{reason}")
+        examined.add(LintSeverity.WARNING, "Chart.yaml", f"failed to strictly parse chart metadata file\n\t{reason}")
     for severity, text in _metadata_faults(metadata, fields):
-        examined.say(severity, "Chart.yaml", text)
+        examined.add(severity, "Chart.yaml", text)
 
 
 def _unknown_field(fields: Mapping[str, Any]) -> str:

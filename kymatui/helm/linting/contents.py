@@ -19,12 +19,12 @@ from kymatui.helm.yaml.reading import load_yaml
 def examine_values_file(examined: Examination) -> None:
     name = "values.yaml"
     if name not in examined.files:
-        examined.say(LintSeverity.INFO, name, "file does not exist")
+        examined.add(LintSeverity.INFO, name, "file does not exist")
         return
     try:
         values = load_values(examined.files[name])
     except (YamlError, HelmError) as error:
-        examined.say(LintSeverity.ERROR, name, f"unable to parse YAML: {error}")
+        examined.add(LintSeverity.ERROR, name, f"unable to parse YAML: {error}")
         return
     schema = examined.files.get("values.schema.json")
     if schema and examined.linting.check_schema:
@@ -34,28 +34,28 @@ def examine_values_file(examined: Examination) -> None:
         problem = validate(merged, schema)
         if problem:
             # A list of problems ends with a newline, a single reason does not, as in helm's output.
-            examined.say(LintSeverity.ERROR, name, problem if problem.startswith("- ") else problem.rstrip("\n"))
+            examined.add(LintSeverity.ERROR, name, problem if problem.startswith("- ") else problem.rstrip("\n"))
 
 
 def examine_dependencies(examined: Examination) -> None:
     try:
         chart = examined.load()
     except (HelmError, YamlError) as error:
-        examined.say(LintSeverity.ERROR, "", f"unable to load chart\n\t{error}")
+        examined.add(LintSeverity.ERROR, "", f"unable to load chart\n\t{error}")
         return
     wanted = chart.metadata.dependencies or []
     names, there = [one.name for one in wanted], [one.name for one in chart.dependencies]
     where = str(examined.path.absolute())
     unknown = [name for name in there if name not in names]
     if unknown:
-        examined.say(LintSeverity.ERROR, where, f"chart metadata is missing these dependencies: {','.join(unknown)}")
+        examined.add(LintSeverity.ERROR, where, f"chart metadata is missing these dependencies: {','.join(unknown)}")
     keys = [one.alias or one.name for one in wanted]
     twice = [key for index, key in enumerate(keys) if key in keys[:index]]
     if twice:
-        examined.say(LintSeverity.ERROR, where, f"multiple dependencies with name or alias: {','.join(twice)}")
+        examined.add(LintSeverity.ERROR, where, f"multiple dependencies with name or alias: {','.join(twice)}")
     absent = [name for name in names if name not in there]
     if absent:
-        examined.say(LintSeverity.WARNING, where, f"chart directory is missing these dependencies: {','.join(absent)}")
+        examined.add(LintSeverity.WARNING, where, f"chart directory is missing these dependencies: {','.join(absent)}")
 
 
 def examine_definitions(examined: Examination) -> None:
@@ -65,7 +65,7 @@ def examine_definitions(examined: Examination) -> None:
     try:
         chart = examined.load()
     except (HelmError, YamlError) as error:
-        examined.say(LintSeverity.ERROR, "crds/", str(error))
+        examined.add(LintSeverity.ERROR, "crds/", str(error))
         return
     for name, data in _crd_files(chart):
         try:
@@ -74,7 +74,7 @@ def examine_definitions(examined: Examination) -> None:
                 if isinstance(body, dict):
                     _definition(examined, name, body)
         except YamlError as error:
-            examined.say(LintSeverity.ERROR, name, f"unable to parse YAML: {error}")
+            examined.add(LintSeverity.ERROR, name, f"unable to parse YAML: {error}")
             return
 
 
@@ -86,6 +86,6 @@ def _crd_files(chart: Chart) -> Iterator[ChartFile]:
 
 def _definition(examined: Examination, name: str, body: Mapping[str, Any]) -> None:
     if not str(body.get("apiVersion") or "").startswith("apiextensions.k8s.io"):
-        examined.say(LintSeverity.ERROR, name, "apiVersion is not in 'apiextensions.k8s.io'")
+        examined.add(LintSeverity.ERROR, name, "apiVersion is not in 'apiextensions.k8s.io'")
     if body.get("kind") != "CustomResourceDefinition":
-        examined.say(LintSeverity.ERROR, name, "object kind is not 'CustomResourceDefinition'")
+        examined.add(LintSeverity.ERROR, name, "object kind is not 'CustomResourceDefinition'")

@@ -77,7 +77,7 @@ class Examination:
     linting: Linting
     messages: list[Message] = field(default_factory=list)
 
-    def say(self, severity: LintSeverity, where: str, text: str) -> None:
+    def add(self, severity: LintSeverity, where: str, text: str) -> None:
         self.messages.append(Message(severity, where, text))
 
     def load(self) -> Chart:

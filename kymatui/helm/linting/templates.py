@@ -23,13 +23,13 @@ from kymatui.helm.yaml.reading import load_yaml
 def examine_templates(examined: Examination) -> None:
     where = "templates/"
     if not any(name.startswith("templates/") for name in examined.files):
-        examined.say(LintSeverity.WARNING, where, "directory does not exist")
+        examined.add(LintSeverity.WARNING, where, "directory does not exist")
         return
     try:
         chart = examined.load()
         files = _render(chart, examined)
     except (HelmError, YamlError) as error:
-        examined.say(LintSeverity.ERROR, where, str(error))
+        examined.add(LintSeverity.ERROR, where, str(error))
         return
     for template in chart.templates:
         if not _template(examined, template.name, files.get(f"{chart.name}/{template.name}", "")):
@@ -52,20 +52,20 @@ def _template(examined: Examination, name: str, text: str) -> bool:
     ending = Path(name).suffix
     if ending not in (".yaml", ".yml", ".tpl", ".txt"):
         message = f"file extension '{ending}' not valid. Valid extensions are .yaml, .yml, .tpl, or .txt"
-        examined.say(LintSeverity.ERROR, name, message)
+        examined.add(LintSeverity.ERROR, name, message)
     if ending.lower() not in (".yaml", ".yml") or not text.strip():
         return True
     first = next(line for line in text.splitlines() if line.strip())
     if first.startswith((" ", "\t")):
         message = f'document starts with an illegal indent: "{first}", which may cause parsing problems'
-        examined.say(LintSeverity.WARNING, name, message)
+        examined.add(LintSeverity.WARNING, name, message)
     try:
         for document in split_documents(to_bytes(text)):
             body = load_yaml(from_bytes(document))
             if isinstance(body, dict):
                 _object(examined, name, body, text)
     except YamlError as error:
-        examined.say(LintSeverity.ERROR, name, f"unable to parse YAML: {error}")
+        examined.add(LintSeverity.ERROR, name, f"unable to parse YAML: {error}")
         return False
     return True
 
@@ -76,16 +76,16 @@ def _object(examined: Examination, where: str, body: Mapping[str, Any], text: st
     for problem in name_problems(kind, name):
         quoted = f'metadata.name: Invalid value: "{name}": {problem}'
         text_ = f'object name does not conform to Kubernetes naming requirements: "{name}": {quoted}'
-        examined.say(LintSeverity.WARNING, where, text_)
+        examined.add(LintSeverity.WARNING, where, text_)
     old = deprecation(str(body.get("apiVersion") or ""), kind, _kubernetes(examined.linting))
     if old is not None:
-        examined.say(LintSeverity.WARNING, where, str(old))
+        examined.add(LintSeverity.WARNING, where, str(old))
     selects = "matchLabels" in text or "matchExpressions" in text
     if kind in ("Deployment", "ReplicaSet", "DaemonSet", "StatefulSet") and not selects:
         message = f'a {kind} must contain matchLabels or matchExpressions, and "{name}" does not'
-        examined.say(LintSeverity.ERROR, where, message)
+        examined.add(LintSeverity.ERROR, where, message)
     if kind == "List" and any("helm.sh/resource-policy" in _annotations(one) for one in body.get("items") or ()):
-        examined.say(LintSeverity.ERROR, where, "annotation 'helm.sh/resource-policy' within List objects are ignored")
+        examined.add(LintSeverity.ERROR, where, "annotation 'helm.sh/resource-policy' within List objects are ignored")
 
 
 def _annotations(body: object) -> Mapping[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, Final
 
-from kymatui.helm.schemas.wording import quoted, words
+from kymatui.helm.schemas.wording import error_message, quoted
 
 _RANKS: Final = {
     word: rank
@@ -124,7 +124,7 @@ def _cut(failures: list[_Failure], steps: int, inner: int) -> list[_Failure]:
 
 def _leaf(failure: _Failure, place: list[Any]) -> _Entry:
     word, error = failure.error.validator, failure.error
-    entry = _Entry(str(word), place, words(error))
+    entry = _Entry(str(word), place, error_message(error))
     if word in ("anyOf", "oneOf") and error.context:
         parts = [_Failure(list(one.relative_schema_path), list(one.relative_path), one) for one in error.context]
         grouped = [list(found) for _, found in groupby(parts, key=lambda one: one.rest[0])]

@@ -35,7 +35,7 @@ def _kind(value: Any) -> str:
     return next((name for cls, name in kinds if isinstance(value, cls)), "object")
 
 
-def words(error: Any) -> str:
+def error_message(error: Any) -> str:
     word, wanted, found = str(error.validator), error.validator_value, error.instance
     if word == "type":
         names = [wanted] if isinstance(wanted, str) else wanted

@@ -26,7 +26,7 @@ _LONGEST: Final = 8192
 _WILD: Final = frozenset({"x", "X", "*"})
 
 
-class Wanted:
+class Comparison:
     """One comparison: an operator and a version with optional parts ("1.x", "2")."""
 
     __slots__ = ("dirty", "minor_dirty", "operator", "patch_dirty", "text", "version")
@@ -67,7 +67,7 @@ class Constraint:
 
     __slots__ = ("alternatives",)
 
-    def __init__(self, alternatives: list[list[Wanted]]) -> None:
+    def __init__(self, alternatives: list[list[Comparison]]) -> None:
         self.alternatives = alternatives
 
     def __str__(self) -> str:
@@ -91,7 +91,7 @@ class Constraint:
         return list(dict.fromkeys(found))
 
 
-def _names_prerelease(alternative: list[Wanted]) -> bool:
+def _names_prerelease(alternative: list[Comparison]) -> bool:
     return any(wanted.version.prerelease for wanted in alternative)
 
 
@@ -102,7 +102,7 @@ def parse_constraint(text: str) -> Constraint:
     return Constraint([_alternative(part) for part in _rewrite_ranges(text).split("||")])
 
 
-def _alternative(text: str) -> list[Wanted]:
+def _alternative(text: str) -> list[Comparison]:
     found: list[re.Match[str]] = []
     position = _end(_SPACE, text, 0)
     while item := _ITEM.match(text, position):
@@ -117,7 +117,7 @@ def _alternative(text: str) -> list[Wanted]:
         position = -1
     if position != len(text):
         raise SemverError(f"improper constraint: {text}")
-    return [Wanted(item.group(1) or "", item) for item in found]
+    return [Comparison(item.group(1) or "", item) for item in found]
 
 
 def _end(pattern: re.Pattern[str], text: str, position: int) -> int:

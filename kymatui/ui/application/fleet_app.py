@@ -101,7 +101,7 @@ class FleetApp(KymatuiApp, FleetFlowApp):
         for place in self.runtimes.deliver(values):
             self.jobs.run_beside(self.look_back(place))
         super()._deliver(values)
-        if self.fleet is not None and self.fleet.wanted and not self._went_straight:
+        if self.fleet is not None and self.fleet.requested_runtime and not self._went_straight:
             self._go_straight(self.fleet)
 
     def _go_straight(self, seen: FleetReading) -> None:
@@ -112,7 +112,9 @@ class FleetApp(KymatuiApp, FleetFlowApp):
                 self.look_at(seen.straight_to)
         elif seen.picture.feeds[KYMA_FEED].state is FeedState.LIVE:
             self._went_straight = True
-            self.problem(f'no runtime "{sanitize(seen.wanted)}" on this control plane, or several with that name')
+            self.problem(
+                f'no runtime "{sanitize(seen.requested_runtime)}" on this control plane, or several with that name'
+            )
 
     def look_at(self, key: RuntimeKey, module: str = "") -> None:
         """Open the catalog of a runtime with the cursor on a module."""

@@ -90,10 +90,10 @@ class Navigator:
         self.visits = VisitHistory((home,))
 
     def back(self) -> None:
-        self._restore(self.visits.go(-1))
+        self._restore(self.visits.move(-1))
 
     def forward(self) -> None:
-        self._restore(self.visits.go(1))
+        self._restore(self.visits.move(1))
 
     def toggle(self) -> None:
         """Switch between the last two trails."""

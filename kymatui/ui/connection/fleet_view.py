@@ -38,7 +38,7 @@ class FleetSource(ConnectionSource, Protocol):
     def picture(self) -> FleetSnapshot: ...
 
     @property
-    def wanted(self) -> str: ...
+    def requested_runtime(self) -> str: ...
 
     @property
     def straight_to(self) -> RuntimeKey | None: ...
@@ -59,7 +59,7 @@ class FleetReading:
 
     picture: FleetSnapshot
     rows: Mapping[RuntimeKey, Row]
-    wanted: str = ""
+    requested_runtime: str = ""
     straight_to: RuntimeKey | None = None
 
 
@@ -80,7 +80,7 @@ class FleetLink(ConnectionLink[FleetSource]):
         picture = session.picture()
         try:
             rows = self._rows.of(picture, self._clock())
-            self._mailbox.put(FLEET, FleetReading(picture, rows, session.wanted, session.straight_to))
+            self._mailbox.put(FLEET, FleetReading(picture, rows, session.requested_runtime, session.straight_to))
         except Exception as error:  # noqa: BLE001 (the next reading may succeed)
             self._mailbox.put(FLEET, as_defect_error(error))
         return any(feed.state is FeedState.SYNCING for feed in picture.feeds.values())

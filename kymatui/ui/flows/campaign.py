@@ -106,7 +106,7 @@ def _carry_out(campaign: Campaign, legs: Sequence[CampaignStep], pace: CampaignP
         with lock:
             done += 1
             words = f"{leg.outcome.label}: {leg.message}" if leg.message else leg.outcome.label
-            report.say(words, done=done, total=total, about=leg.runtime)
+            report.log(words, done=done, total=total, about=leg.runtime)
 
     def begins(wave: Sequence[CampaignStep]) -> None:
         report.step(_step(wave))

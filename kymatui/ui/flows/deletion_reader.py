@@ -58,7 +58,7 @@ class DeletionReader:
         self._wanted = True
         self._read_at = float("-inf")
 
-    def want(self, *, at_once: bool = False) -> None:
+    def request(self, *, at_once: bool = False) -> None:
         """Request a reading; `at_once` whatever the last one's age."""
         self._wanted = True
         if at_once:

@@ -201,7 +201,7 @@ def _carry_out(
             failed.append(error)
             continue
         made.append(one)
-        report.say(f"edited spec.modules[{one.toggle.module}]", done=number + 1, total=len(proposals))
+        report.log(f"edited spec.modules[{one.toggle.module}]", done=number + 1, total=len(proposals))
     report.let_go(KYMA_KEY)
     if not made:
         raise failed[0]
@@ -266,7 +266,7 @@ class _Teller:
             return
         self._done += 1
         counts = (0, 0) if self._alone else (self._done, len(self._modules))
-        self._report.say(f"{about}{stage.message}", done=counts[0], total=counts[1])
+        self._report.log(f"{about}{stage.message}", done=counts[0], total=counts[1])
 
 
 # the choice

@@ -137,7 +137,7 @@ def _carry_out(
         report.wait(now.message, now.actor)
 
     def wrote(proposal: ManifestProposal) -> None:
-        report.say(f"wrote {proposal.ref}")
+        report.log(f"wrote {proposal.ref}")
         report.step(FOLLOW)
 
     controls = ManifestControls(report.cancel, report_progress, FOLLOW_SECONDS, changed=changed, wrote=wrote)

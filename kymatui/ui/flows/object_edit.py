@@ -68,7 +68,9 @@ async def edit_object(app: FlowApp, module: str) -> None:
 def _module_crs(app: FlowApp, module: str) -> list[ObjectRef]:
     row = app.catalog.row(module) if app.catalog is not None else None
     if row is not None and not row.checked and (why := row.unknown.get(RowFact.CHECKS)) is not None:
-        raise ConfigurationError(f"the module CRs of {module} are unknown: {why.words}", hint="ctrl-r reads them again")
+        raise ConfigurationError(
+            f"the module CRs of {module} are unknown: {why.reason}", hint="ctrl-r reads them again"
+        )
     if row is None or not row.checked:
         raise NotFoundError(f"{module} has no module CR to edit", hint="enter opens what it has", status=404)
     return [one.resource for one in row.checked]

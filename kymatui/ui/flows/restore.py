@@ -104,7 +104,7 @@ def _carry_out(
     def report_line(words: str) -> None:
         nonlocal done
         done += 1
-        report.say(words, done=done, total=len(objects))
+        report.log(words, done=done, total=len(objects))
 
     def wait(words: str) -> None:
         report.wait(words, Actor.YOU)

@@ -133,7 +133,7 @@ class VisitHistory:
     def can_go(self, by: int) -> bool:
         return 0 <= self._place + by < len(self._trails)
 
-    def go(self, by: int) -> Trail:
+    def move(self, by: int) -> Trail:
         """Return the trail before (-1) or after (1) the current trail, or the current at either end."""
         if self.can_go(by):
             self._last, self._place = self._place, self._place + by

@@ -91,7 +91,7 @@ class TablePane(Vertical):
     @on(RowTable.Highlighted)
     def show_reason(self) -> None:
         """Display the reason of the line under the cursor."""
-        self.query_one(StatusLine).say(self.reason())
+        self.query_one(StatusLine).show(self.reason())
 
     @on(LiveTable.Arranged)
     def _arranged(self) -> None:

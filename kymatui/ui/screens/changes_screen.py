@@ -42,7 +42,7 @@ class ChangesScreen(ListScreen):
 
     @on(RowTable.Highlighted)
     def _highlighted(self) -> None:
-        self.query_one(StatusLine).say(Content(format_change(self.main_widget().current)))
+        self.query_one(StatusLine).show(Content(format_change(self.main_widget().current)))
 
     @on(RowTable.Chosen)
     def _chosen(self, event: RowTable.Chosen) -> None:

@@ -95,4 +95,6 @@ class CompareScreen(ListScreen):
         lines = self._found.lines if self._found is not None else ()
         keys = (row.key for row in runtime_comparison.comparison_rows(self._found, whole=True)) if self._found else ()
         line = next((line for line, found in zip(lines, keys, strict=False) if found == key), None)
-        self.query_one(StatusLine).say(Content(runtime_comparison.explain_difference(line) if line is not None else ""))
+        self.query_one(StatusLine).show(
+            Content(runtime_comparison.explain_difference(line) if line is not None else "")
+        )

@@ -70,7 +70,7 @@ class ContextsScreen(ListScreen):
     def _highlighted(self) -> None:
         key = self.main_widget().cursor_key
         found = next((one for one in self._entries if one.name == key), None)
-        self.query_one(StatusLine).say(Content(explain_context(found)))
+        self.query_one(StatusLine).show(Content(explain_context(found)))
 
     @on(RowTable.Chosen)
     def _chosen(self, event: RowTable.Chosen) -> None:

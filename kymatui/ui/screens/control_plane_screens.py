@@ -112,7 +112,7 @@ class ReportScreen(ListScreen):
     @on(RowTable.Highlighted)
     def _show_sentence(self) -> None:
         key = self.main_widget().cursor_key
-        self.query_one(StatusLine).say(Content(self._told.sentences.get(key or "", "") if self._told else ""))
+        self.query_one(StatusLine).show(Content(self._told.sentences.get(key or "", "") if self._told else ""))
 
     @on(RowTable.Chosen)
     def _chosen(self, event: RowTable.Chosen) -> None:

@@ -88,7 +88,7 @@ class DeletionScreen(FramedScreen):
         self._draw()
 
     def show_catalog(self, *, at_once: bool = False) -> None:
-        self.reader.want(at_once=at_once)
+        self.reader.request(at_once=at_once)
         self._read_again()
 
     def _read_again(self) -> None:

@@ -56,7 +56,7 @@ class FleetListScreen(ListScreen):
         self.main_widget().show(rows)
         self.set_class(not rows, "-empty")
         self.query_one("#nothing", Static).update(Content(sanitize(self.empty(seen.picture))))
-        self.tell()
+        self.show_details()
 
     def empty(self, picture: FleetSnapshot) -> str:
         """Return why there are no lines: nothing to list, or the source lists are missing."""
@@ -76,12 +76,12 @@ class FleetListScreen(ListScreen):
 
     @on(RowTable.Highlighted)
     def _highlighted(self) -> None:
-        self.tell()
+        self.show_details()
 
-    def tell(self) -> None:
+    def show_details(self) -> None:
         """Display the details of the line under the cursor."""
         row = self.main_widget().current
-        self.query_one(StatusLine).say(Content(self.status_text(row) if row is not None else ""))
+        self.query_one(StatusLine).show(Content(self.status_text(row) if row is not None else ""))
 
     @on(RowTable.Chosen)
     def _chosen(self, event: RowTable.Chosen) -> None:
@@ -174,17 +174,17 @@ class VersionMatrixScreen(FleetListScreen):
         if table.grid.columns != self._cursor.columns:
             table.set_columns(self._cursor.columns)
 
-    def tell(self) -> None:
+    def show_details(self) -> None:
         table = self.main_widget()
         module = table.cursor_key
         self._cursor.scroll(module, table.grid.shown)
         self._set_columns()
         table.show(self._cursor.rows(module))
-        self.query_one(StatusLine).say(Content(self._cursor.hint(module)))
+        self.query_one(StatusLine).show(Content(self._cursor.hint(module)))
 
     def action_turn(self, by: int) -> None:
         self._cursor.turn(self.main_widget().cursor_key, by)
-        self.tell()
+        self.show_details()
 
     def opened(self, row_key: str) -> None:
         """Open the runtimes that the chosen cell counts."""

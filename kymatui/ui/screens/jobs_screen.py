@@ -121,7 +121,7 @@ class JobsScreen(JobListing):
             if job is not None
             else ""
         )
-        self.query_one(StatusLine).say(
+        self.query_one(StatusLine).show(
             with_tone(sanitize(said.strip()), words.TONES[job.state] if job is not None else "")
         )
         self.refresh_bindings()
@@ -199,4 +199,4 @@ class JobScreen(JobListing):
         if job is not None and key is not None and 0 <= (place := int(key) - job.dropped) < len(job.log):
             line = job.log[place]
             about = f" ({line.about})" if line.about else ""
-            self.query_one(StatusLine).say(with_tone(sanitize(f"{line.message}{about}"), ""))
+            self.query_one(StatusLine).show(with_tone(sanitize(f"{line.message}{about}"), ""))

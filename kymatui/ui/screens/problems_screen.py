@@ -58,7 +58,7 @@ class ProblemsScreen(ListScreen):
     def _highlighted(self) -> None:
         """Display the whole text of the problem, which the table may clip."""
         row = self.main_widget().current
-        self.query_one(StatusLine).say(Content(problem_line(row) if row is not None else ""))
+        self.query_one(StatusLine).show(Content(problem_line(row) if row is not None else ""))
 
     @on(RowTable.Chosen)
     def _chosen(self, event: RowTable.Chosen) -> None:

@@ -15,7 +15,7 @@ class StatusLine(Static):
         self._said: tuple[str, str] = ("", "")
         self._shape: tuple[int, int] = (0, 0)
 
-    def say(self, content: Content) -> None:
+    def show(self, content: Content) -> None:
         """Display the content; ignore the same content."""
         said = content.plain, repr(content.spans)  # Content ignores styles when it compares
         if said == self._said:

@@ -19,7 +19,7 @@ def status(state: str, operation: str, seconds_ago: float) -> ModuleStatus:
     """A status that was last written so many seconds before NOW."""
     raw = manifest("keda", "1.0.0", state)
     written = ModuleStatus(_read(raw), NOW - seconds_ago)
-    written.say(State(state), operation)
+    written.set_state(State(state), operation)
     raw["status"] = written.patch()["status"]
     return ModuleStatus(_read(raw), NOW)
 

@@ -190,9 +190,9 @@ def test_the_log_as_json_names_object_and_reconcile_id() -> None:
     lines: list[str] = []
     log = OperatorLog(lines.append, LogFormat.JSON)
     number = begin_reconciliation("kyma")
-    log.told(KYMA_REF, UnreachableError("no answer\nat all"), 2.04)
-    log.told(KYMA_REF, RefusedError("two Kymas"), None)
-    log.tell("waiting for the Lease")
+    log.failed(KYMA_REF, UnreachableError("no answer\nat all"), 2.04)
+    log.failed(KYMA_REF, RefusedError("two Kymas"), None)
+    log.info("waiting for the Lease")
     failed, skipped, told = (json.loads(line) for line in lines)
     assert {key: value for key, value in failed.items() if key != "date"} == {
         "level": "error",

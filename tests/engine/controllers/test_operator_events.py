@@ -229,7 +229,7 @@ def test_a_status_that_cannot_be_written_has_lifecycle_managers_reason(place: Pl
     assert isinstance(found, Kyma)
     recorded: list[ObjectEvent] = []
     draft = KymaStatusDraft(found, NOW, webhook=False, events=lambda about, event: recorded.append(event))
-    draft.say(State.READY, "kyma is ready")
+    draft.set_state(State.READY, "kyma is ready")
     with pytest.raises(NotFoundError):
         draft.write(place.cluster)
     assert [one.reason for one in recorded] == ["PatchStatus"]

@@ -89,8 +89,8 @@ class RemoteSession:
     def picture(self) -> FleetSnapshot:
         """Return the fleet as known now, without waiting."""
         found = self._fleet.picture()
-        if self._straight is None and self.wanted:
-            named = found.named(self.wanted)
+        if self._straight is None and self.requested_runtime:
+            named = found.named(self.requested_runtime)
             self._straight = (named.ref.namespace, named.name) if named is not None else None
         return found
 
@@ -100,7 +100,7 @@ class RemoteSession:
         return self._straight
 
     @property
-    def wanted(self) -> str:
+    def requested_runtime(self) -> str:
         """Return the requested runtime as the user typed it; "" for the fleet."""
         return self.options.runtime or self._by_hand_owner
 

@@ -17,7 +17,7 @@ KEPT = 1000
 class EventFollower(NamespaceFollower):
     """Events of core/v1."""
 
-    def wanted(self, refs: tuple[ObjectRef, ...]) -> Iterator[FollowedKind]:
+    def followed_kinds(self, refs: tuple[ObjectRef, ...]) -> Iterator[FollowedKind]:
         """Yield the Event feeds of core/v1, which every API server serves; needs no discovery."""
         from kymatui.adapters.kube.objects.api_resource import ApiResource
         from kymatui.adapters.kube.watch.projections import EventFields

@@ -47,13 +47,13 @@ class NamespaceFollower:
         self._feeds = feeds
         self._followed: Mapping[str, FollowedKind] = {}
 
-    def wanted(self, refs: tuple[ObjectRef, ...]) -> Iterator[FollowedKind]:
+    def followed_kinds(self, refs: tuple[ObjectRef, ...]) -> Iterator[FollowedKind]:
         """Yield the kinds to follow for these objects."""
         raise AssertionError(f"{type(self).__name__} follows nothing")
 
     def follow(self, refs: Iterable[ObjectRef]) -> None:
         """Follow exactly the kinds that these objects need; none without objects."""
-        wanted = {followed.feed: followed for followed in self.wanted(tuple(refs))}
+        wanted = {followed.feed: followed for followed in self.followed_kinds(tuple(refs))}
         for name in self._followed:
             if name not in wanted:
                 self._feeds.drop(name)

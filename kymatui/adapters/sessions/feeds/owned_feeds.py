@@ -42,7 +42,7 @@ class OwnedFollower(NamespaceFollower):
         super().__init__(feeds)
         self._discovery = discovery
 
-    def wanted(self, refs: tuple[ObjectRef, ...]) -> Iterator[FollowedKind]:
+    def followed_kinds(self, refs: tuple[ObjectRef, ...]) -> Iterator[FollowedKind]:
         workloads = [ref for ref in refs if ref.kind.group in _PODS or (ref.kind.group, ref.kind.kind) == _POD]
         yield from self._made(namespaces(workloads, ""))
         asked = dict.fromkeys((ref.kind, ref.namespace) for ref in refs)

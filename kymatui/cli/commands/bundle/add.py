@@ -12,7 +12,7 @@ from kymatui.actions.artifacts.add_layers import AddRequest, add_layers, parse_p
 from kymatui.actions.bundle.ports import ModuleSources
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import image_location
-from kymatui.cli.output.printing import say
+from kymatui.cli.output.printing import print_text
 from kymatui.cli.output.transfers import transfer_line
 from kymatui.composition.bundles import open_registries, open_sources
 from kymatui.domain.kubernetes.terminal_text import format_count
@@ -69,10 +69,10 @@ def run(args: argparse.Namespace) -> int:
     )
     made = add_layers(open_registries(options), request)
     images = f" to {format_count(made.images, 'image')}" if made.images > 1 else ""
-    say(f"base      {made.base}")
-    say(f"added     {format_count(len(layers), 'layer')}{images}")
-    say(f"blobs     {transfer_line(made.transfers)}")
-    say(f"pushed    {made.repository}:{made.tag}@{made.digest}")
+    print_text(f"base      {made.base}")
+    print_text(f"added     {format_count(len(layers), 'layer')}{images}")
+    print_text(f"blobs     {transfer_line(made.transfers)}")
+    print_text(f"pushed    {made.repository}:{made.tag}@{made.digest}")
     return 0
 
 

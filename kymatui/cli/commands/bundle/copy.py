@@ -12,7 +12,7 @@ from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.cli.options.artifact_places import ArtifactPlace, PlaceKind, artifact_place
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import add_mapping
-from kymatui.cli.output.printing import say
+from kymatui.cli.output.printing import print_text
 from kymatui.cli.output.transfers import transfer_line
 from kymatui.composition.bundles import open_archive_layout, open_layout, open_registries
 from kymatui.composition.manifest_controller import FetchOptions
@@ -54,8 +54,8 @@ def run(args: argparse.Namespace) -> int:
         there = _store(target, registries, stack, write=True)
         result = _copy(args, source, target, here, there, options)
     for name, digest in result.copied:
-        say(f"copied    {name} {digest}" if digest not in name else f"copied    {name}")
-    say(f"blobs     {transfer_line(result.count)}")
+        print_text(f"copied    {name} {digest}" if digest not in name else f"copied    {name}")
+    print_text(f"blobs     {transfer_line(result.count)}")
     return 0
 
 

@@ -9,7 +9,7 @@ from kymatui.actions.authoring.create import CreateRequest, create_module
 from kymatui.actions.authoring.module_build import BuildRequest
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import add_mapping
-from kymatui.cli.output.printing import say
+from kymatui.cli.output.printing import print_text
 from kymatui.composition.bundles import open_destination, open_sources
 from kymatui.errors import ConfigurationError, UsageError
 
@@ -98,9 +98,9 @@ def run(args: argparse.Namespace) -> int:
     if created.publication is not None:
         found = created.publication
         place = str(found.location) if found.location.base else f"{found.location} in {args.layout}"
-        say(f"{found.outcome:<10}{place} {found.digest}")
+        print_text(f"{found.outcome:<10}{place} {found.digest}")
     for path in created.files:
-        say(f"{'written':<10}{path}")
+        print_text(f"{'written':<10}{path}")
     return 0
 
 

@@ -34,7 +34,7 @@ from kymatui.cli.options.direct_install import (
     open_context,
 )
 from kymatui.cli.options.fetching import add_fetching, fetch_options
-from kymatui.cli.output.printing import say
+from kymatui.cli.output.printing import print_text
 from kymatui.composition.bundles import alone_in, open_destination, open_sources
 from kymatui.composition.crd_check import ServerRules
 from kymatui.composition.sandbox import start_sandbox
@@ -131,15 +131,15 @@ def run(args: argparse.Namespace) -> int:
     with alone_in(config), _stoppable() as cancel, contextlib.ExitStack() as stack:
         is_sandbox = not args.current_context
         if is_sandbox or not args.registry:
-            say("starting a sandbox")
+            print_text("starting a sandbox")
             sandbox = stack.enter_context(start_sandbox(empty=True))
             args.insecure_registry = [*args.insecure_registry, sandbox.registry]
             if is_sandbox:
                 args.kubeconfig = str(sandbox.kubeconfig)
-                say(f"cluster   KUBECONFIG={sandbox.kubeconfig}")
+                print_text(f"cluster   KUBECONFIG={sandbox.kubeconfig}")
         owns_registry = not args.registry
         registry = args.registry or sandbox.registry
-        say(f"registry  {registry}")
+        print_text(f"registry  {registry}")
         place = stack.enter_context(open_context(args))
         if is_sandbox:
             space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": KYMA_NAMESPACE}}
@@ -194,7 +194,7 @@ class _DevRun:
         self._destination, self._owns_registry = destination, owns_registry
         self._cancel = cancel
         self.sources = open_sources(fetch_options(place.args))
-        self.follower = ModuleFollower(place.cluster, _LogPrinter(), lambda words: say(sanitize(words)))
+        self.follower = ModuleFollower(place.cluster, _LogPrinter(), lambda words: print_text(sanitize(words)))
         self._pushed: dict[str, str] = {}  # digest by location
         self._installed: list[str] = []
         self._problems: Sequence[SourceProblem] = ()
@@ -212,22 +212,22 @@ class _DevRun:
             _print_error(error)
             if isinstance(error, _SERVER_ERRORS):
                 return CycleEnd.RETRY
-            say("waiting for the next save")
+            print_text("waiting for the next save")
         else:
             if module is None:
-                say("waiting for the next save")
+                print_text("waiting for the next save")
         return CycleEnd.WAIT
 
     @staticmethod
     def retrying(seconds: float) -> None:
-        say(f"trying again in {seconds:.0f} s, or at the next save")
+        print_text(f"trying again in {seconds:.0f} s, or at the next save")
 
     def _built(self) -> BuiltModule | None:
         """Return the module, None if it has errors, which are printed."""
         problems = lint_module(self._config, self.sources, ServerRules())
         broken = any(one.severity is Severity.ERROR for one in problems)
         if broken or problems != self._problems:
-            say("\n".join(problem_lines(self._config, problems)))
+            print_text("\n".join(problem_lines(self._config, problems)))
         self._problems = problems
         if broken:
             return None
@@ -244,7 +244,7 @@ class _DevRun:
         done = publish_module(module, self._destination, overwrite=overwrite)
         if done.outcome is not PushOutcome.UNCHANGED:
             self._pushed[str(place)] = done.digest
-        say(f"{done.outcome:<10}{done.location} {done.digest}")
+        print_text(f"{done.outcome:<10}{done.location} {done.digest}")
         return done
 
     def _install(self, module: BuiltModule, done: Publication) -> None:
@@ -281,16 +281,16 @@ class _DevRun:
         where = self._place.target.name
         names = ", ".join(self._installed)
         if self._pushed and not self._owns_registry:
-            say(f"stays in the registry: {', '.join(self._pushed)}")
+            print_text(f"stays in the registry: {', '.join(self._pushed)}")
         if not self._installed:
             return
         if is_sandbox:
-            say(f"the sandbox ends, and {names} with it")
+            print_text(f"the sandbox ends, and {names} with it")
             return
         if self._args.keep:
-            say(f"{names} stays installed in {where}; `kymatui delete {names.replace(',', '')}` deletes it")
+            print_text(f"{names} stays installed in {where}; `kymatui delete {names.replace(',', '')}` deletes it")
             return
-        say(f"deleting {names} from {where}")
+        print_text(f"deleting {names} from {where}")
         self._args.wait = True
         try:
             delete_modules(self._place, self._installed)
@@ -314,9 +314,9 @@ def _manager_in(bundle: Bundle, manager: ObjectRef | None) -> ObjectRef | None:
 
 
 def _print_error(error: KymatuiError) -> None:
-    say(sanitize(f"kymatui: {error}"), sys.stderr)
+    print_text(sanitize(f"kymatui: {error}"), sys.stderr)
     if error.hint:
-        say(sanitize(f"  hint: {error.hint}"), sys.stderr)
+        print_text(sanitize(f"  hint: {error.hint}"), sys.stderr)
 
 
 class _LogPrinter:
@@ -326,9 +326,9 @@ class _LogPrinter:
         self._failures: dict[LogSource, LogStatus] = {}
 
     def add(self, lines: Sequence[PodLogLine]) -> None:
-        say("\n".join(format_line(line, prefix=True) for line in lines))
+        print_text("\n".join(format_line(line, prefix=True) for line in lines))
 
     def report(self, source: LogSource, status: LogStatus) -> None:
         if status.state in (LogState.FORBIDDEN, LogState.FAILED) and self._failures.get(source) != status:
             self._failures[source] = status
-            say(sanitize(f"kymatui: {source}: {status.state}: {status.message}"), sys.stderr)
+            print_text(sanitize(f"kymatui: {source}: {status.state}: {status.message}"), sys.stderr)

@@ -9,7 +9,7 @@ from kymatui.actions.artifacts.diff import ComponentDiff, diff_components
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import add_mapping, located_component
 from kymatui.cli.output.differences import MARKS, change_json
-from kymatui.cli.output.printing import document, say
+from kymatui.cli.output.printing import document, print_text
 from kymatui.composition.bundles import open_registries
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 
@@ -31,18 +31,18 @@ def run(args: argparse.Namespace) -> int:
     if args.output == "text":
         print_diff(found)
     else:
-        say(document(_json(found), args.output))
+        print_text(document(_json(found), args.output))
     return 2 if found.sections else 0
 
 
 def print_diff(found: ComponentDiff) -> None:
-    say(f"{found.before.location} → {found.after.location}")
+    print_text(f"{found.before.location} → {found.after.location}")
     for name, changes in found.sections.items():
-        say(f"\n{name} ({format_count(len(changes), 'difference')})")
+        print_text(f"\n{name} ({format_count(len(changes), 'difference')})")
         for one in changes:
-            say(sanitize(f"  {MARKS[one.kind]} {one.line}"))
+            print_text(sanitize(f"  {MARKS[one.kind]} {one.line}"))
     if not found.sections:
-        say("no differences")
+        print_text("no differences")
 
 
 def _json(found: ComponentDiff) -> dict[str, Any]:

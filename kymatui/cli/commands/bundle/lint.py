@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from kymatui.actions.authoring.lint import lint_module
 from kymatui.cli.commands.bundle.create import CONFIG
 from kymatui.cli.options.fetching import add_fetching, fetch_options
-from kymatui.cli.output.printing import document, say
+from kymatui.cli.output.printing import document, print_text
 from kymatui.composition.bundles import open_sources
 from kymatui.composition.crd_check import ServerRules
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
@@ -33,9 +33,9 @@ def run(args: argparse.Namespace) -> int:
     problems = lint_module(args.config_file, open_sources(fetch_options(args)), ServerRules())
     counts = Counter(one.severity for one in problems)
     if args.output == "text":
-        say("\n".join(problem_lines(args.config_file, problems)))
+        print_text("\n".join(problem_lines(args.config_file, problems)))
     else:
-        say(document({"problems": [_entry(one) for one in problems]}, args.output))
+        print_text(document({"problems": [_entry(one) for one in problems]}, args.output))
     return 2 if counts[Severity.ERROR] or (args.strict and problems) else 0
 
 

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from kymatui.actions.artifacts.show import list_tags, list_versions
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import add_mapping
-from kymatui.cli.output.printing import document, say
+from kymatui.cli.output.printing import document, print_text
 from kymatui.composition.bundles import layout_names, open_registries
 from kymatui.domain.kubernetes.image_references import parse_image
 from kymatui.domain.kubernetes.terminal_text import sanitize
@@ -30,9 +30,9 @@ def run(args: argparse.Namespace) -> int:
     key, found = _listed(args)
     if args.output == "text":
         for one in found:
-            say(sanitize(one))
+            print_text(sanitize(one))
     else:
-        say(document({key: found}, args.output))
+        print_text(document({key: found}, args.output))
     return 0
 
 

@@ -7,7 +7,7 @@ import argparse
 from kymatui.actions.artifacts.show import ShownComponent, component_facts, component_json, show_component
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import add_component, add_mapping, located_component
-from kymatui.cli.output.printing import document, say, table
+from kymatui.cli.output.printing import document, print_text, table
 from kymatui.composition.bundles import open_registries
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.helm.yaml.writing import dump_yaml
@@ -27,20 +27,20 @@ def run(args: argparse.Namespace) -> int:
     location = located_component(args.component, args.mapping)
     shown = show_component(open_registries(fetch_options(args)), location)
     if args.descriptor:
-        say(dump_yaml(shown.component.document).rstrip("\n"))
+        print_text(dump_yaml(shown.component.document).rstrip("\n"))
     elif args.output == "text":
         print_component(shown)
     else:
-        say(document(component_json(shown), args.output))
+        print_text(document(component_json(shown), args.output))
     return 0
 
 
 def print_component(shown: ShownComponent) -> None:
     for name, text in component_facts(shown):
-        say(sanitize(f"{name:<11}{text}"))
-    say("")
+        print_text(sanitize(f"{name:<11}{text}"))
+    print_text("")
     found = [(one.name, one.type, one.version, _size(one.size), one.place) for one in shown.resources]
-    say(table(("RESOURCE", "TYPE", "VERSION", "SIZE", "BLOB OR IMAGE"), found))
+    print_text(table(("RESOURCE", "TYPE", "VERSION", "SIZE", "BLOB OR IMAGE"), found))
 
 
 def _size(size: int | None) -> str:

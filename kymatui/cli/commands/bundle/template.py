@@ -7,7 +7,7 @@ import argparse
 from kymatui.actions.authoring.template import component_templates
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import add_component, add_mapping, located_component
-from kymatui.cli.output.printing import say
+from kymatui.cli.output.printing import print_text
 from kymatui.composition.bundles import open_registries, open_sources
 from kymatui.engine.authoring.module_template import to_yaml
 
@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     text = to_yaml(found)
     if args.template:
         open_sources(options).write(args.template, text)
-        say(f"{'written':<10}{args.template}")
+        print_text(f"{'written':<10}{args.template}")
     else:
-        say(text.rstrip("\n"))
+        print_text(text.rstrip("\n"))
     return 0

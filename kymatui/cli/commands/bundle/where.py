@@ -6,7 +6,7 @@ import argparse
 from dataclasses import replace
 
 from kymatui.cli.options.registry_options import add_component, add_mapping, component_location
-from kymatui.cli.output.printing import say
+from kymatui.cli.output.printing import print_text
 from kymatui.errors import UsageError
 
 
@@ -25,5 +25,5 @@ def run(args: argparse.Namespace) -> int:
     found = replace(found, base=args.registry or found.base)
     if not found.base:
         raise UsageError(f"{found} has no registry", hint=f"use --registry HOST, or write HOST//{found}")
-    say(f"{found.repository}:{found.tag}")
+    print_text(f"{found.repository}:{found.tag}")
     return 0

@@ -19,7 +19,7 @@ from kymatui.cli.options.fleet_filters import (
 from kymatui.cli.options.uninstalls import consent_of
 from kymatui.cli.options.unknown_names import require_in_fleet
 from kymatui.cli.output.plan_header import plan_document, plan_text
-from kymatui.cli.output.printing import markdown, say, table
+from kymatui.cli.output.printing import markdown, print_text, table
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, RefusedError, UsageError
 
@@ -92,12 +92,12 @@ def run(args: argparse.Namespace, toggle: ModuleEdit) -> int:
             sum(leg.outcome is one for leg in legs) for one in (CampaignOutcome.PLANNED, CampaignOutcome.UNDER_WAY)
         )
         if args.dry_run or not planned + begun:
-            say(_text(target, legs, toggle, args.output))
+            print_text(_text(target, legs, toggle, args.output))
             if order := _pace(legs, args):
-                say(order, sys.stderr)
+                print_text(order, sys.stderr)
             return _raise_left_out(legs)
-        say(_text(target, legs, toggle, "table"), sys.stderr)
-        say(_pace(legs, args), sys.stderr)
+        print_text(_text(target, legs, toggle, "table"), sys.stderr)
+        print_text(_pace(legs, args), sys.stderr)
         _require_consent(args)
         many = format_count(planned or begun, "runtime")
         action = f"{action_words([toggle])} in {many}" if planned else f"Wait for {many}"
@@ -111,7 +111,7 @@ def selected_runtimes(args: argparse.Namespace, options: RemoteOptions) -> list[
     """Return the names (with their namespaces) of the runtimes that the words choose, in order."""
     _, fleet, notes = read_selected_fleet(options.control, args.selector)
     for note in notes:
-        say(f"kymatui: {note}", sys.stderr)
+        print_text(f"kymatui: {note}", sys.stderr)
     require_drift(fleet, args)
     found = choose(fleet, options.control, args)
     if not found:
@@ -157,7 +157,9 @@ def _require_consent(args: argparse.Namespace) -> None:
 
 
 def _print_step(leg: CampaignStep) -> None:
-    say(f"  {leg.runtime}: {leg.outcome.label}" + (f": {sanitize(leg.message)}" if leg.message else ""), sys.stderr)
+    print_text(
+        f"  {leg.runtime}: {leg.outcome.label}" + (f": {sanitize(leg.message)}" if leg.message else ""), sys.stderr
+    )
 
 
 def _answer(
@@ -168,7 +170,7 @@ def _answer(
     *,
     cancelled: bool,
 ) -> int:
-    say(_text(target, legs, toggle, args.output))
+    print_text(_text(target, legs, toggle, args.output))
     error = _error(legs, cancelled=cancelled)
     if error is not None:
         raise error

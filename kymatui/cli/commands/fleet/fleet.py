@@ -14,7 +14,7 @@ from kymatui.cli.options.fleet_filters import add_fleet_filters, choose, read_se
 from kymatui.cli.options.listing import add_list_output, add_list_timeout, read_again
 from kymatui.cli.options.unknown_names import require_in_fleet
 from kymatui.cli.output.listing import Listing, ListPrinter
-from kymatui.cli.output.printing import say
+from kymatui.cli.output.printing import print_text
 from kymatui.cli.parser import add_cluster_options
 from kymatui.domain.fleet.pending_actions import RuntimeReason, runtime_reason
 from kymatui.domain.kubernetes.durations import format_duration
@@ -107,7 +107,7 @@ def _export(args: argparse.Namespace, control: SessionOptions) -> int:
         raise UsageError("missing FILE", hint="example: `kymatui fleet export fleet.json.gz`")
     key = secrets.token_bytes(32) if args.hash_ids else b""
     fleet = export_fleet(args.file, control, args.selector, time.time(), key)
-    say(f"{args.file}: {format_count(len(fleet.kymas), 'runtime')}, no Secrets, no annotations, no messages")
+    print_text(f"{args.file}: {format_count(len(fleet.kymas), 'runtime')}, no Secrets, no annotations, no messages")
     return 0
 
 

@@ -74,7 +74,7 @@ def _no_kyma(pair: RuntimePair) -> KymatuiError:
 
     why = explain_missing(pair.control.feeds, [KYMA_FEED])
     if why is not None:
-        return KymatuiError(f"the Kyma of {pair.name} is unknown: {why.words}")
+        return KymatuiError(f"the Kyma of {pair.name} is unknown: {why.reason}")
     return NotFoundError(f"the control plane has no Kyma of {pair.name}", status=404)
 
 

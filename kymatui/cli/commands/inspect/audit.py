@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from kymatui.cli.options.listing import add_list_output, add_list_timeout, read_again
 from kymatui.cli.options.unknown_names import require_in_fleet, require_known, require_namespace
 from kymatui.cli.output.listing import Listing, ListPrinter, is_table, render, render_document
-from kymatui.cli.output.printing import document, markdown, say, table
+from kymatui.cli.output.printing import document, markdown, print_text, table
 from kymatui.cli.parser import add_cluster_options
 from kymatui.domain.kubernetes.terminal_text import error_reason, format_count
 from kymatui.errors import ConfigurationError, KymatuiError, RefusedError, UnknownNameError, UsageError
@@ -180,7 +180,7 @@ def _fleet(args: argparse.Namespace, ignores: tuple[IgnoreEntry, ...]) -> AuditR
     with cancellable() as cancel:
         report, notes = audit_fleet(options, ignores, deep=args.objects, progress=_Progress(), cancel=cancel)
     for note in notes:
-        say(f"kymatui: {note}", sys.stderr)
+        print_text(f"kymatui: {note}", sys.stderr)
     return report
 
 
@@ -195,7 +195,7 @@ class _Progress:
             return
         self._said = time.monotonic()
         bad = f", {tally.unreached} unreachable" if tally.unreached else ""
-        say(f"  {tally.done} of {format_count(tally.total, 'runtime')} audited{bad}", sys.stderr)
+        print_text(f"  {tally.done} of {format_count(tally.total, 'runtime')} audited{bad}", sys.stderr)
 
 
 def _fails(report: AuditReport, threshold: str) -> bool:
@@ -334,11 +334,11 @@ def _explain(args: argparse.Namespace) -> int:
         raise UsageError("missing rule", hint="run `kymatui audit explain RULE`; `kymatui audit rules` lists the rules")
     rule = _require_rule(args.rule)
     if args.output == "name":
-        say(rule.id)
+        print_text(rule.id)
     elif not is_table(args.output) and args.output not in _REPORTS:
-        say(render_document(_rule_json(rule), args.output))
+        print_text(render_document(_rule_json(rule), args.output))
     else:
-        say(f"{rule.id} ({rule.severity.value}): {rule.title}\n\nWhy: {rule.why}\nWhat to do: {rule.remedy}")
+        print_text(f"{rule.id} ({rule.severity.value}): {rule.title}\n\nWhy: {rule.why}\nWhat to do: {rule.remedy}")
     return 0
 
 

@@ -13,7 +13,7 @@ from kymatui.cli.options.fetching import add_component_registry, add_fetching
 from kymatui.cli.options.reading import configure_reading, watch_catalogs
 from kymatui.cli.output.empty_catalog import no_modules
 from kymatui.cli.output.listing import Listing, ListPrinter, draw, is_table, sorted_entries
-from kymatui.cli.output.printing import document, say
+from kymatui.cli.output.printing import document, print_text
 from kymatui.cli.session_arguments import is_remote
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.snapshot.missing_lists import RowFact
@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
     if args.schema:
         from kymatui.domain.catalog.catalog_schema import catalog_json_schema
 
-        say(document(catalog_json_schema(), "yaml" if args.output == "yaml" else "json"))
+        print_text(document(catalog_json_schema(), "yaml" if args.output == "yaml" else "json"))
         return 0
     if args.signed and is_remote(args):
         raise UsageError("--signed reads one cluster", hint="run it on the control plane, without --remote")
@@ -158,10 +158,10 @@ class _Printer:
         gone = [[name, *["(deleted)"] * (len(listing.header) - 1)] for name in self._shown if name not in rows]
         is_first, self._shown, self._is_first = self._is_first, rows, False
         if not rows and is_first:
-            say(no_modules(catalog), sys.stderr)
+            print_text(no_modules(catalog), sys.stderr)
         elif fresh or gone:
             printed = list(rows.values()) if form == "md" else fresh + gone
-            say(draw(listing, printed, form, headers=not self._args.no_headers))
+            print_text(draw(listing, printed, form, headers=not self._args.no_headers))
 
     def _unknown(self, signatures: Mapping[str, ModuleSignature]) -> None:
         """Say why signatures are invalid or unknown, each reason once."""
@@ -174,7 +174,7 @@ class _Printer:
             text = sanitize(f"signature of {', '.join(names[:3])}{more} {why}")
             if text not in self._said:
                 self._said.add(text)
-                say(text, sys.stderr)
+                print_text(text, sys.stderr)
 
     def _problems(self, catalog: Catalog) -> None:
         """Print the problems that are in no row; a row has its own reason."""
@@ -182,4 +182,4 @@ class _Printer:
             text = f"{problem.severity.value}: {sanitize(problem.message)}"
             if not problem.module and text not in self._said:
                 self._said.add(text)
-                say(text, sys.stderr)
+                print_text(text, sys.stderr)

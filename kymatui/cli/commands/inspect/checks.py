@@ -50,7 +50,7 @@ def _text(catalog: Catalog, args: argparse.Namespace) -> str:
         return render_document({"module": row.name, "mode": args.mode, **resources, "unknown": unknown}, args.output)
     parts = []
     for (name, evaluation), one in zip(evaluations, found, strict=True):
-        head = f"{name}: {evaluation.state}, decided by {evaluation.source}: {evaluation.words}"
+        head = f"{name}: {evaluation.state}, decided by {evaluation.source}: {evaluation.explanation}"
         drawn = render(_rules(one["rules"]), args) if one["rules"] else ""
         parts.append("\n".join(filter(None, ("" if args.no_headers else head, drawn))))
         if args.explain:

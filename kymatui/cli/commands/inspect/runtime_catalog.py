@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from kymatui.cli.options.reading import watch_sessions
 from kymatui.cli.output.empty_catalog import no_modules
 from kymatui.cli.output.listing import Listing, is_table, render
-from kymatui.cli.output.printing import say
+from kymatui.cli.output.printing import print_text
 from kymatui.domain.catalog.catalog_json import catalog_to_json, reports_json, row_json
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.snapshot.missing_lists import RowFact
@@ -44,9 +44,9 @@ def show(args: argparse.Namespace) -> int:
             text = _text(found, {one.ref: one for one in read if isinstance(one, Manifest)}, args)
             if text != last:
                 if text and (found.rows or not is_table(args.output)):
-                    say(text)
+                    print_text(text)
                 elif not found.rows:
-                    say(no_modules(found), sys.stderr)
+                    print_text(no_modules(found), sys.stderr)
                 _print_problems(found)
                 last = text
     return 0
@@ -55,7 +55,7 @@ def show(args: argparse.Namespace) -> int:
 def _print_problems(found: Catalog) -> None:
     for problem in found.problems:
         if not problem.module:
-            say(f"{problem.severity.value}: {sanitize(problem.message)}", sys.stderr)
+            print_text(f"{problem.severity.value}: {sanitize(problem.message)}", sys.stderr)
 
 
 def _text(found: Catalog, manifests: Manifests, args: argparse.Namespace) -> str:

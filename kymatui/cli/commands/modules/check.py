@@ -16,7 +16,7 @@ from kymatui.cli.options.direct_install import (
 )
 from kymatui.cli.options.fetching import add_fetching
 from kymatui.cli.output.plan_changes import from_to
-from kymatui.cli.output.printing import document, markdown, say, table
+from kymatui.cli.output.printing import document, markdown, print_text, table
 from kymatui.errors import RefusedError
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class CheckCommand:
             found = [_drift_json(drift, field) for drift in report.drifts for field in (drift.fields or (None,))]
             state = {"installed": report.installed, "unfinished": report.plan.unfinished}
             state |= {"consistent": report.consistent, "ready": report.ready}
-            say(document({"name": args.name, **state, "drift": found, "notReady": waiting}, args.output))
+            print_text(document({"name": args.name, **state, "drift": found, "notReady": waiting}, args.output))
         else:
             draw = markdown if args.output == "md" else table
             known = report.installed or report.plan.unfinished  # of what was never there nothing is missing
@@ -78,7 +78,7 @@ class CheckCommand:
                 else ""
             )
             words = "matches its source" if report.consistent else f"differs from its source; {mend}"
-            say("\n\n".join([*parts, f"{args.name} {words}" if report.installed else absent]))
+            print_text("\n\n".join([*parts, f"{args.name} {words}" if report.installed else absent]))
         return 0 if report.ready else RefusedError.exit_code
 
     @staticmethod

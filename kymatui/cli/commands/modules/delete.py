@@ -19,7 +19,7 @@ from kymatui.cli.options.direct_install import CommandContext, ProgressPrinter, 
 from kymatui.cli.output.deletion import deletion_consequence, deletion_json, deletion_text
 from kymatui.cli.output.plan_header import plan_document, plan_text
 from kymatui.cli.output.plan_summaries import deletion_summary
-from kymatui.cli.output.printing import markdown, say, table
+from kymatui.cli.output.printing import markdown, print_text, table
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, RefusedError, UsageError
 
@@ -138,7 +138,7 @@ class _Deletions:
         if not todo:
             return self._answer(legs, "unchanged", _nothing_left(legs))
         if args.output == "table":
-            say(self._text(legs, "table"), sys.stderr)
+            print_text(self._text(legs, "table"), sys.stderr)
         self._confirm(todo)
         return self._ended(self._carried_out(legs))
 
@@ -197,7 +197,7 @@ class _Deletions:
                     ended.append(leg)
                     continue
                 if len(legs) > 1:
-                    say(f"{leg.name} {leg.seen.installed}".rstrip(), sys.stderr)
+                    print_text(f"{leg.name} {leg.seen.installed}".rstrip(), sys.stderr)
                 try:
                     ended.append(replace(leg, ended=self._run(leg.plan, cancel)))
                 except CancelledError:
@@ -244,19 +244,19 @@ class _Deletions:
             now = self._planned([legs[0].name])[0].seen
             target = self._place.target
             if form == "md":
-                say(plan_text(target, deletion_summary([now]), deletion_text(now, form), form))
+                print_text(plan_text(target, deletion_summary([now]), deletion_text(now, form), form))
             else:
                 outcome = "refused" if isinstance(legs[0].failed, RefusedError) else "unfinished"
-                say(plan_document(target, deletion_json(now, outcome), form))
+                print_text(plan_document(target, deletion_json(now, outcome), form))
 
     def _answer(self, legs: Sequence[_Leg], outcome: str, words: str = "", *, to_errors: bool = False) -> int:
         form = self._args.output
         if form in ("json", "yaml"):
-            say(plan_document(self._place.target, self._json(legs, outcome), form))
+            print_text(plan_document(self._place.target, self._json(legs, outcome), form))
         elif words:
-            say(words)
+            print_text(words)
         else:
-            say(self._text(legs, form), sys.stderr if to_errors else sys.stdout)
+            print_text(self._text(legs, form), sys.stderr if to_errors else sys.stdout)
         return 0
 
     def _text(self, legs: Sequence[_Leg], form: str) -> str:

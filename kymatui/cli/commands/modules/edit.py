@@ -13,7 +13,7 @@ from kymatui.cli.options.listing import add_list_timeout
 from kymatui.cli.options.unknown_names import require_known
 from kymatui.cli.output.plan_changes import from_to
 from kymatui.cli.output.plan_header import plan_document, plan_text
-from kymatui.cli.output.printing import markdown, say, table
+from kymatui.cli.output.printing import markdown, print_text, table
 from kymatui.composition.object_editor import edit_in_editor
 from kymatui.domain.plans.plan_summary import summarize_actions
 from kymatui.errors import (
@@ -77,7 +77,7 @@ class _Edit:
             return self._answer(ref, edit, "unchanged", f"{ref}: no changes")
         if args.dry_run:
             return self._answer(ref, edit, "planned")
-        say(self._text(edit, "table"), sys.stderr)
+        print_text(self._text(edit, "table"), sys.stderr)
         confirm(self._place.target, f"Change {ref}", yes=args.yes)
         with cancellable() as cancel:
             apply_edit(self._cluster, edit, cancel)
@@ -115,11 +115,11 @@ class _Edit:
     def _answer(self, ref: ObjectRef, edit: ObjectEdit | None, outcome: str, words: str = "") -> int:
         form = self._args.output
         if form in ("json", "yaml"):
-            say(plan_document(self._place.target, _json(ref, edit, outcome), form))
+            print_text(plan_document(self._place.target, _json(ref, edit, outcome), form))
         elif words and (form == "table" or edit is None):
-            say(words)
+            print_text(words)
         elif edit is not None:
-            say(self._text(edit, form))
+            print_text(self._text(edit, form))
         return 0
 
     def _text(self, edit: ObjectEdit, form: str) -> str:

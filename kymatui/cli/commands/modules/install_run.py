@@ -18,7 +18,7 @@ from kymatui.cli.options.confirmation import confirm
 from kymatui.cli.options.direct_install import CommandContext, ProgressPrinter, cancellable, install_request
 from kymatui.cli.output.install_results import InstallResults, OneInstall, SeveralInstalls
 from kymatui.cli.output.plan_changes import change_counts
-from kymatui.cli.output.printing import say
+from kymatui.cli.output.printing import print_text
 from kymatui.engine.jobs.run import USER_ACTION_SECONDS, RunLimits
 from kymatui.errors import CancelledError, OutdatedError, UnknownNameError, UsageError
 
@@ -65,7 +65,7 @@ def carry_out_installs(
         return results.show(legs, "planned" if todo else "unchanged")
     if todo:
         if args.output == "table":
-            say(results.text(legs, "table"), sys.stderr)
+            print_text(results.text(legs, "table"), sys.stderr)
         plans = [leg.plan for leg in todo if leg.plan is not None]
         confirm(place.target, results.action(todo), change_counts(plans), yes=args.yes)
     return results.end(_run(place, legs, results))
@@ -83,9 +83,9 @@ def _run(place: CommandContext, legs: Sequence[InstallLeg], results: InstallResu
     args, ended = place.args, list[InstallLeg]()
 
     def replanned(leg: InstallLeg, error: OutdatedError) -> None:
-        say(f"kymatui: {error}; planning again", sys.stderr)
+        print_text(f"kymatui: {error}; planning again", sys.stderr)
         if args.output == "table":
-            say(results.text([leg], "table"), sys.stderr)
+            print_text(results.text([leg], "table"), sys.stderr)
 
     limits = RunLimits(ready=args.timeout, hooks=args.timeout, gone=args.timeout, broken=USER_ACTION_SECONDS)
     with cancellable() as cancel:

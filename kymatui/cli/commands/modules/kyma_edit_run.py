@@ -22,7 +22,7 @@ from kymatui.cli.options.editing import (
 )
 from kymatui.cli.output.plan_header import plan_document, plan_text
 from kymatui.cli.output.plan_summaries import edit_summary
-from kymatui.cli.output.printing import markdown, say, table
+from kymatui.cli.output.printing import markdown, print_text, table
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma_edit.module_edit import EditVerb
 from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, RefusedError
@@ -113,7 +113,7 @@ class EditRun:
             return status
         for leg in todo:
             require_rights(self._session, self._toggling, leg.proposal)
-        say(self._text(legs, "table"), sys.stderr)
+        print_text(self._text(legs, "table"), sys.stderr)
         _say_all(notices)
         following = uninstalling.uninstall_consequence(one for leg in todo for one in leg.uninstalls)
         action = action_words([leg.proposal.toggle for leg in todo])
@@ -138,7 +138,7 @@ class EditRun:
             self._answer(legs, "refused")
             return RefusedError.exit_code
         if any(leg.uninstalls for leg in legs):
-            say(self._text(legs, "table"), sys.stdout if self._args.dry_run else sys.stderr)
+            print_text(self._text(legs, "table"), sys.stdout if self._args.dry_run else sys.stderr)
         raise RefusedError("; ".join(text for leg in legs for text in leg.refusals), hint="no changes made")
 
     # doing it
@@ -169,7 +169,7 @@ class EditRun:
         except KymatuiError as error:
             return replace(leg, error=error)
         if len(self._toggles) > 1:
-            say(f"  entry of {leg.module} edited", sys.stderr)
+            print_text(f"  entry of {leg.module} edited", sys.stderr)
         return replace(leg, generation=generation, is_made=True, message="Kyma edited")
 
     def _follow(self, legs: list[_Leg], cancel: threading.Event) -> list[_Leg]:
@@ -221,12 +221,12 @@ class EditRun:
     def _answer(self, legs: Sequence[_Leg], outcome: str, words: str = "") -> int:
         form = self._args.output
         if form in ("json", "yaml"):
-            say(plan_document(self._target(legs), self._document(legs, outcome, words), form))
+            print_text(plan_document(self._target(legs), self._document(legs, outcome, words), form))
         elif words:
             alone = legs[0].module if len(legs) == 1 and not words.startswith(f"{legs[0].module}:") else ""
-            say(f"{alone}: {words}" if alone else words)
+            print_text(f"{alone}: {words}" if alone else words)
         else:
-            say(self._text(legs, form))
+            print_text(self._text(legs, form))
         return 0
 
     def _document(self, legs: Sequence[_Leg], outcome: str, words: str) -> dict[str, Any]:
@@ -276,4 +276,4 @@ class EditRun:
 def _say_all(notices: Iterable[str]) -> None:
     """Print beside the plan what else becomes of its modules."""
     for notice in filter(None, notices):
-        say(notice, sys.stderr)
+        print_text(notice, sys.stderr)

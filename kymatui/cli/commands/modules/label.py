@@ -23,7 +23,7 @@ from kymatui.cli.options.editing import (
 from kymatui.cli.options.uninstalls import add_uninstalling
 from kymatui.cli.output.plan_header import plan_document, plan_text
 from kymatui.cli.output.plan_summaries import label_summary
-from kymatui.cli.output.printing import markdown, say, table
+from kymatui.cli.output.printing import markdown, print_text, table
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.errors import KymatuiError, RefusedError, UnknownNameError, UsageError
 
@@ -91,7 +91,7 @@ class _Run:
         if self.args.dry_run:
             return self._answer(proposal, "planned", "no changes made", found)
         require_rights(self.session, toggling, proposal)
-        say(self._text(proposal, found, "table"), sys.stderr)
+        print_text(self._text(proposal, found, "table"), sys.stderr)
         following = uninstalls.uninstall_consequence(found)
         confirm(self._target(proposal), _action(proposal.edit), following, yes=self.args.yes)
         with cancellable() as cancel:
@@ -103,7 +103,7 @@ class _Run:
     def _refused(self, proposal: LabelProposal, found: Sequence[Uninstall] = ()) -> int:
         if self.args.output == "table":
             if found:
-                say(self._text(proposal, found, "table"), sys.stdout if self.args.dry_run else sys.stderr)
+                print_text(self._text(proposal, found, "table"), sys.stdout if self.args.dry_run else sys.stderr)
             raise RefusedError(proposal.refusal, hint="no changes made")
         self._answer(proposal, "refused", "no changes made", found)
         return RefusedError.exit_code
@@ -120,11 +120,13 @@ class _Run:
     def _answer(self, proposal: LabelProposal, outcome: str, words: str, found: Sequence[Uninstall] = ()) -> int:
         form = self.args.output
         if form in ("json", "yaml"):
-            say(plan_document(self._target(proposal), _json(self.session.name, proposal, outcome, words, found), form))
+            print_text(
+                plan_document(self._target(proposal), _json(self.session.name, proposal, outcome, words, found), form)
+            )
         elif outcome in ("planned", "refused"):
-            say(self._text(proposal, found, form))
+            print_text(self._text(proposal, found, form))
         else:
-            say(sanitize(words))
+            print_text(sanitize(words))
         return 0
 
     def _target(self, proposal: LabelProposal) -> ClusterTarget:

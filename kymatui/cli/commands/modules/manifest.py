@@ -11,7 +11,7 @@ from kymatui.cli.options.confirmation import confirm
 from kymatui.cli.options.direct_install import CommandContext, add_running, cancellable, open_context, waiting_note
 from kymatui.cli.options.unknown_names import require_known
 from kymatui.cli.output.manifest_results import manifest_results
-from kymatui.cli.output.printing import say
+from kymatui.cli.output.printing import print_text
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.errors import UsageError
 
@@ -69,7 +69,7 @@ def _carry_out(place: CommandContext, action: ManifestAction, legs: Sequence[Man
     if args.dry_run:
         return results.show(legs, "planned")
     if args.output == "table":
-        say(results.text(legs, "table"), sys.stderr)
+        print_text(results.text(legs, "table"), sys.stderr)
     confirm(place.target, results.action(todo), yes=args.yes)
     with cancellable() as cancel:
         controls = ManifestControls(cancel, _print_progress, args.timeout, args.wait, wrote=_print_written)
@@ -78,9 +78,9 @@ def _carry_out(place: CommandContext, action: ManifestAction, legs: Sequence[Man
 
 
 def _print_written(proposal: ManifestProposal) -> None:
-    say(f"  {proposal.ref} written", sys.stderr)
+    print_text(f"  {proposal.ref} written", sys.stderr)
 
 
 def _print_progress(now: ManifestProgress) -> None:
     """Print the operator's progress to standard error."""
-    say(f"  {sanitize(now.message)}{waiting_note(now.message, now.actor)}", sys.stderr)
+    print_text(f"  {sanitize(now.message)}{waiting_note(now.message, now.actor)}", sys.stderr)

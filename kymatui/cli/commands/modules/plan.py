@@ -10,7 +10,7 @@ from kymatui.cli.commands.modules.install_run import carry_out_installs
 from kymatui.cli.commands.modules.upgrade import recorded_source
 from kymatui.cli.options.direct_install import add_intent, add_running, add_source, install_request, open_context
 from kymatui.cli.output.install_results import show_plan
-from kymatui.cli.output.printing import say
+from kymatui.cli.output.printing import print_text
 from kymatui.errors import RefusedError
 
 
@@ -40,7 +40,7 @@ class PlanCommand:
                 from kymatui.adapters.files.plan_files import save_plan
 
                 save_plan(Path(args.out), plan)
-                say(f"plan saved in {args.out}; `kymatui apply {args.out}` applies it", sys.stderr)
+                print_text(f"plan saved in {args.out}; `kymatui apply {args.out}` applies it", sys.stderr)
             show_plan(place.target, plan, args.output, "planned")
             return RefusedError.exit_code if plan.blockers else 0
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from kymatui.cli.options.confirmation import confirm
 from kymatui.cli.options.direct_install import CommandContext, add_running, cancellable, open_context
 from kymatui.cli.output.plan_header import plan_document, plan_text
-from kymatui.cli.output.printing import document, markdown, say, table
+from kymatui.cli.output.printing import document, markdown, print_text, table
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.plans.plan_summary import summarize_actions
 from kymatui.errors import PartlyDoneError, RefusedError, UnknownNameError
@@ -47,15 +47,15 @@ def _list(form: str) -> int:
 
     found = list_backups()
     if form in ("json", "yaml"):
-        say(document({"folder": str(backups_folder()), "backups": [_json(one) for one in found]}, form))
+        print_text(document({"folder": str(backups_folder()), "backups": [_json(one) for one in found]}, form))
     elif found:
         heads = ("MODULE", "VERSION", "CLUSTER", "DELETED", "OBJECTS", "FILE")
         rows = [
             [one.module, one.version, one.cluster, format_moment(one), str(one.count), str(one.path)] for one in found
         ]
-        say((markdown if form == "md" else table)(heads, rows))
+        print_text((markdown if form == "md" else table)(heads, rows))
     else:
-        say(f"no backups in {backups_folder()}; `kymatui delete` creates them", sys.stderr)
+        print_text(f"no backups in {backups_folder()}; `kymatui delete` creates them", sys.stderr)
     return 0
 
 
@@ -112,17 +112,17 @@ class _Restoration:
         plan = plan_restore(self._objects, self._place.cluster)
         if not args.dry_run:
             rows = _table(_planned(plan), "table") if args.output == "table" else ""
-            say(plan_text(self._place.target, _summary(plan), rows, "table"), sys.stderr)
-        say(f"{self._path}: {format_count(number, 'object')}", sys.stderr)
+            print_text(plan_text(self._place.target, _summary(plan), rows, "table"), sys.stderr)
+        print_text(f"{self._path}: {format_count(number, 'object')}", sys.stderr)
         stranger = self._heading.not_of(name, self._identity)
         if stranger:
-            say(f"warning: {stranger}", sys.stderr)
+            print_text(f"warning: {stranger}", sys.stderr)
         module = self._heading.module
         is_first = needs_module(self._place.catalog, module, by_klm=self._heading.by_klm)
         hint = f"run `kymatui enable {module}`, then restore again" if is_first else ""
         refusal = "" if self._heading.by_klm and not is_first else restore_refusal(plan)  # else it is being installed
         if is_first and not refusal:
-            say(f"lifecycle-manager installed {module}: run `kymatui enable {module}` first", sys.stderr)
+            print_text(f"lifecycle-manager installed {module}: run `kymatui enable {module}` first", sys.stderr)
         if args.dry_run:
             self._print_plan(plan, "refused" if refusal else "planned")
         if refusal:
@@ -143,7 +143,7 @@ class _Restoration:
         from kymatui.actions.restore import restore, was_installed_here
 
         def report_line(words: str) -> None:
-            say(f"  {words}", sys.stderr)
+            print_text(f"  {words}", sys.stderr)
 
         args = self._args
         with cancellable() as cancel:
@@ -155,7 +155,7 @@ class _Restoration:
         self._print(ended)
         module = self._heading.module
         if ended.made and module and was_installed_here(self._objects):
-            say(f"run `kymatui adopt {module}` to manage it with kymatui again", sys.stderr)
+            print_text(f"run `kymatui adopt {module}` to manage it with kymatui again", sys.stderr)
         if ended.failed:
             said = "; ".join(f"{ref}: {reason}" for ref, reason in ended.failed[:5])
             raise PartlyDoneError(
@@ -171,7 +171,9 @@ class _Restoration:
 
     def _unchanged(self, plan: Sequence[RestoreStep]) -> int:
         if self._args.output == "table":
-            say(f"no changes: {format_count(len(plan), 'object')} already {'exists' if len(plan) == 1 else 'exist'}")
+            print_text(
+                f"no changes: {format_count(len(plan), 'object')} already {'exists' if len(plan) == 1 else 'exist'}"
+            )
         else:
             self._print_result(_planned(plan), "unchanged", _summary(plan))
         return 0
@@ -183,16 +185,16 @@ class _Restoration:
         if self._args.output != "table":
             self._print_result(rows, "unfinished" if ended.failed else "done", ended.summary)
             return
-        say(ended.summary)
+        print_text(ended.summary)
 
     def _print_result(self, rows: Sequence[tuple[str, str, str]], outcome: str, summary: str) -> None:
         form = self._args.output
         if form in ("json", "yaml"):
             objects = [{"object": ref, "result": word, "reason": reason or None} for ref, word, reason in rows]
             found = {"file": str(self._path), "objects": objects, "outcome": outcome}
-            say(plan_document(self._place.target, found, form))
+            print_text(plan_document(self._place.target, found, form))
         else:
-            say(plan_text(self._place.target, summary, _table(_displayed(rows), form), form))
+            print_text(plan_text(self._place.target, summary, _table(_displayed(rows), form), form))
 
 
 def _summary(plan: Sequence[RestoreStep]) -> str:

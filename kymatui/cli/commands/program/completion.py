@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from kymatui.cli.output.printing import say
+from kymatui.cli.output.printing import print_text
 
 BASH = """\
 # kymatui completion for bash; in ~/.bashrc: source <(kymatui completion bash)
@@ -63,5 +63,5 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    say(SCRIPTS[args.shell].rstrip("\n"))
+    print_text(SCRIPTS[args.shell].rstrip("\n"))
     return 0

@@ -11,7 +11,7 @@ from kymatui import __version__
 from kymatui.cli.command_help import commands_like
 from kymatui.cli.command_table import by_name
 from kymatui.cli.help_topics import TOPICS
-from kymatui.cli.output.printing import document, say
+from kymatui.cli.output.printing import document, print_text
 from kymatui.cli.parser import build_parser
 from kymatui.errors import UnknownNameError, did_you_mean
 
@@ -26,12 +26,12 @@ class HelpCommand:
 
     def run(self, args: argparse.Namespace) -> int:
         if args.name in TOPICS:
-            say(TOPICS[args.name].text())
+            print_text(TOPICS[args.name].text())
             return 0
         if args.name is None:
-            say(build_parser(["--help"]).format_help().rstrip())
+            print_text(build_parser(["--help"]).format_help().rstrip())
             lines = (f"  {name:20}  {topic.help}" for name, topic in TOPICS.items())
-            say("\n".join(["", "topics (kymatui help TOPIC):", *lines]))
+            print_text("\n".join(["", "topics (kymatui help TOPIC):", *lines]))
             return 0
         if by_name(args.name) is None:
             near = did_you_mean(commands_like(args.name, TOPICS))
@@ -68,9 +68,9 @@ class VersionCommand:
             "platform": f"{sys.platform} {platform.machine()}",
         }
         if args.output == "table":
-            say("\n".join(f"{name:12}{value or 'not installed'}" for name, value in found.items()))
+            print_text("\n".join(f"{name:12}{value or 'not installed'}" for name, value in found.items()))
         else:
-            say(document(found, args.output))
+            print_text(document(found, args.output))
         return 0
 
 

@@ -13,7 +13,7 @@ from kymatui.cli.durations import add_duration
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.unknown_names import require_namespace
 from kymatui.cli.output.plan_header import plan_document
-from kymatui.cli.output.printing import say
+from kymatui.cli.output.printing import print_text
 from kymatui.cli.parser import add_cluster_options
 from kymatui.cli.session_arguments import session_options_of
 from kymatui.composition.manifest_controller import manifest_controller_context, site_target
@@ -54,12 +54,12 @@ class ReconcileCommand:
         target = _say_target(site, namespace)
         words = _turns(site, ref, args.timeout)
         if args.output == "table":
-            say(f"{ref}{words}")
+            print_text(f"{ref}{words}")
         else:
             found = read_manifest(site.home.get(ref) or {})
             state = found.state if isinstance(found, Manifest) else None
             value = {"object": str(ref), "state": state, "words": f"{ref}{words}", "outcome": "done"}
-            say(plan_document(target, value, args.output))
+            print_text(plan_document(target, value, args.output))
         return 0
 
 
@@ -95,7 +95,7 @@ def _say_target(site: ReconcileContext, namespace: str) -> ClusterTarget:
     """Name the cluster on standard error before anything is reconciled."""
 
     target = site_target(site, namespace)
-    say(target.line, sys.stderr)
+    print_text(target.line, sys.stderr)
     return target
 
 
@@ -120,7 +120,7 @@ def _turns(site: ReconcileContext, ref: ObjectRef, timeout: float) -> str:
             return f" skipped: it has the label {LABEL_SKIP}"
         words = f"{manifest.state}: {manifest.operation}"
         if words != last:
-            say(words, sys.stderr)
+            print_text(words, sys.stderr)
             last = words
         if again is None:
             return f": {manifest.state}"

@@ -13,7 +13,7 @@ import yaml
 from kymatui.actions.operator.deployment import DeploymentOptions, operator_objects
 from kymatui.cli.durations import read_duration
 from kymatui.cli.options.shard_options import add_shards, require_shards
-from kymatui.cli.output.printing import say
+from kymatui.cli.output.printing import print_text
 from kymatui.composition.operator import CONTROLLERS, OperatorOptions, purge_terms
 from kymatui.composition.operator_crds import kyma_crds
 from kymatui.composition.operator_ports import agent_options, read_networks
@@ -130,9 +130,9 @@ def print_crds(args: argparse.Namespace) -> int:
 
 def _print(objects: Sequence[Mapping[str, Any]], output: str) -> int:
     if output == "json":
-        say(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}, indent=2))
+        print_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}, indent=2))
     else:
-        say(yaml.dump_all(objects, Dumper=_Plain, sort_keys=False, width=120).rstrip("\n"))
+        print_text(yaml.dump_all(objects, Dumper=_Plain, sort_keys=False, width=120).rstrip("\n"))
     return 0
 
 

@@ -79,7 +79,7 @@ class KymaDeletion:
     def _set_deleting(self) -> bool:
         if self._kyma.state == State.DELETING:
             return False
-        self._status.say(State.DELETING, _WAITING)
+        self._status.set_state(State.DELETING, _WAITING)
         self._status.write(self._context.home)
         return True
 

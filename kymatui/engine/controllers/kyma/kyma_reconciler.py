@@ -90,7 +90,7 @@ class KymaReconciler:
     def _without_access(self, kyma: Kyma, status: KymaStatusDraft, error: KymatuiError | None) -> float:
         """Report that the runtime cannot be reached; the particular reason is on the Manifests."""
         status.fail_modules(NO_ACCESS)
-        status.say(State.ERROR, NO_ACCESS)
+        status.set_state(State.ERROR, NO_ACCESS)
         status.write(self._context.home, failed=error is not None)
         if error is not None:
             raise error
@@ -141,7 +141,7 @@ class KymaPass:
             self._status.set(KymaCondition.CRDS, holds=True)
             self._require_channel()
         if not self._kyma.state:
-            self._status.say(State.PROCESSING, "started processing")
+            self._status.set_state(State.PROCESSING, "started processing")
             self._status.write(self._context.home)
             self._mirror()
             return self._context.intervals.soon
@@ -156,7 +156,7 @@ class KymaPass:
         """
         if isinstance(error, CancelledError | ConflictError):
             raise error
-        self._status.say(State.ERROR, f"{words}: {error}" if words else str(error))
+        self._status.set_state(State.ERROR, f"{words}: {error}" if words else str(error))
         self._status.write(self._context.home, failed=True)
         raise error
 
@@ -223,7 +223,7 @@ class KymaPass:
         if failed:
             self._fail(failed[0])
         state = self._status.computed
-        self._status.say(state, "kyma is ready" if state is State.READY else _WAITING, self._kyma.channel)
+        self._status.set_state(state, "kyma is ready" if state is State.READY else _WAITING, self._kyma.channel)
         self._status.write(self._context.home)
 
     def _modules(self) -> KymatuiError | None:

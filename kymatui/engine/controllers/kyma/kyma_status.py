@@ -66,7 +66,7 @@ class KymaStatusDraft:
     def _statuses(self) -> list[str]:
         return ["Unknown" if holds is None else str(holds) for holds in self._conditions.values()]
 
-    def say(self, state: State, operation: str, channel: str = "") -> None:
+    def set_state(self, state: State, operation: str, channel: str = "") -> None:
         """Set state and operation; `channel` becomes the active one if the Kyma is usable."""
         self.state, self._operation = state.value, operation[:_LONGEST]
         if state in (State.READY, State.WARNING):

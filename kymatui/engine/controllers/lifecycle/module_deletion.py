@@ -54,7 +54,7 @@ class ModuleDeletion:
         resource = DefaultResource(turn.manifest, runtime, turn.cancel)
         found = resource.find()
         if found.others:
-            status.say(State.DELETING, WAITING_FOR_CRS)
+            status.set_state(State.DELETING, WAITING_FOR_CRS)
             return turn.finish()
         target = self._kept(runtime) if found.default is not None else []
         gone = obsolete(turn.manifest.synced, refs_of(target)) if target is not None else []
@@ -67,7 +67,7 @@ class ModuleDeletion:
             return turn.soon
         if status.state != State.DELETING:
             status.fulfil(INSTALLATION)
-            status.say(State.DELETING, READY)
+            status.set_state(State.DELETING, READY)
             turn.write_status()
             return turn.soon
         if turn.manifest.meta.annotations[SYNCED_LAYER] != layer:
@@ -117,7 +117,7 @@ class ModuleDeletion:
         if not differs(turn.manifest.synced, applied):
             return False
         if status.state != State.WARNING:
-            status.say(State.DELETING, CHANGED)
+            status.set_state(State.DELETING, CHANGED)
         return True
 
     def _release(self) -> float:
@@ -128,7 +128,7 @@ class ModuleDeletion:
             turn.keep_finalizers(left)
             return turn.soon
         if turn.status.state != State.WARNING:
-            turn.status.say(State.DELETING, f"waiting as other finalizers are present: {list(finalizers)}")
+            turn.status.set_state(State.DELETING, f"waiting as other finalizers are present: {list(finalizers)}")
         return turn.finish()
 
     def _release_all(self) -> float:

@@ -134,7 +134,7 @@ class ModuleInstallation:
         workloads = [ref for ref in applied if ref.kind in WORKLOADS]
         self._site.watches.watch(turn.manifest.ref, runtime, workloads)
         if differs(turn.manifest.synced, applied):
-            status.say(State.PROCESSING, CHANGED)
+            status.set_state(State.PROCESSING, CHANGED)
         status.synced = applied
         return live
 
@@ -160,7 +160,7 @@ class ModuleInstallation:
         if state.value != status.state:
             if state not in (State.PROCESSING, State.ERROR):
                 status.fulfil(INSTALLATION)
-            status.say(state, words)
+            status.set_state(state, words)
         return state
 
     def _state(self, runtime: Cluster, live: Sequence[Object]) -> tuple[State, str]:

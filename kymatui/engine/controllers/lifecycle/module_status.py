@@ -53,7 +53,7 @@ class ModuleStatus:
             if kind not in self._conditions:
                 self._set(kind, holds=False)
 
-    def say(self, state: State, operation: str) -> None:
+    def set_state(self, state: State, operation: str) -> None:
         self.state, self.operation = state.value, operation[:_LONGEST]
 
     def wait(self, operation: str) -> None:
@@ -61,7 +61,7 @@ class ModuleStatus:
         same = operation[:_LONGEST] == self._before[1]
         held = same and self._since is not None and self._now - self._since >= HELD
         warned = same and self._before[0] == State.WARNING
-        self.say(State.WARNING if held or warned else State.PROCESSING, operation)
+        self.set_state(State.WARNING if held or warned else State.PROCESSING, operation)
 
     def fulfil(self, kind: str) -> None:
         """Set a condition to True; the first time, its message becomes the operation."""

@@ -79,7 +79,7 @@ class ReconcilePass:
         """Give a new Manifest its first state; return whether it had one."""
         if self.manifest.state:
             return True
-        self.status.say(State.PROCESSING, "object has an empty state")
+        self.status.set_state(State.PROCESSING, "object has an empty state")
         self.write_status()
         return False
 
@@ -101,7 +101,7 @@ class ReconcilePass:
         """Write the status with an error, and raise it. A useless connection is dropped."""
         if isinstance(error, CancelledError | ManifestChangedError):
             raise error
-        self.status.say(state, str(error))
+        self.status.set_state(state, str(error))
         if is_connection_failure(error):
             self.context.runtimes.forget(self.kyma)
         self.write_status(failed=True)

@@ -71,7 +71,7 @@ class ManifestReconciler:
         if other := foreign_controller(raw):
             raise RefusedError(f"{ref} is managed by {other}", hint="stop that controller first; no changes made")
         self._accesses.need(ref, manifest)
-        return _Turn(self._site, manifest, cancel).go()
+        return _Turn(self._site, manifest, cancel).run()
 
     def leave(self, ref: ObjectRef) -> None:
         """End the watches for a Manifest."""
@@ -85,7 +85,7 @@ class _Turn:
         self._manifest = manifest
         self._cancel = cancel
 
-    def go(self) -> float | None:
+    def run(self) -> float | None:
         try:
             runtime = self._site.runtimes.of(self._manifest, self._cancel)
         except KymatuiError as error:

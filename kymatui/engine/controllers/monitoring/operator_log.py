@@ -28,12 +28,12 @@ class OperatorLog:
         self._write = write
         self._form = form
 
-    def tell(self, words: str) -> None:
+    def info(self, message: str) -> None:
         """Write a sentence about the operator."""
         if self._form is LogFormat.JSON:
-            self._json("info", words)
+            self._json("info", message)
         else:
-            self._write(f"{time.strftime('%H:%M:%S')} {words}")
+            self._write(f"{time.strftime('%H:%M:%S')} {message}")
 
     def head(self, words: str) -> None:
         """Write a line of the start, for people without the time."""
@@ -42,7 +42,7 @@ class OperatorLog:
         else:
             self._write(words)
 
-    def told(self, ref: ObjectRef, error: KymatuiError, seconds: float | None) -> None:
+    def failed(self, ref: ObjectRef, error: KymatuiError, seconds: float | None) -> None:
         """Write a failure; `seconds` until the next try, None if there is none."""
         skipped = isinstance(error, RefusedError)
         mark = "skipped" if skipped else "failed"

@@ -59,7 +59,7 @@ def why_no_checks(module: ModuleRow) -> str:
 
 def format_decision(evaluation: Evaluation) -> str:
     """Return the reason of this state."""
-    return sanitize(f"{evaluation.words}: {evaluation.message}" if evaluation.message else evaluation.words)
+    return sanitize(f"{evaluation.explanation}: {evaluation.message}" if evaluation.message else evaluation.explanation)
 
 
 def _mode(checked: CheckedResource | None, mode: CheckMode) -> str:
