@@ -395,12 +395,13 @@ def gone_or_kept(stage: Stage, ended: Ended) -> str:
 
 
 def _kept_line(ended: Ended) -> str:
-    return ended.out.partition("kept:")[2]
+    return ended.out.partition("not deleted:")[2]
 
 
 def seen_to_be_gone(stage: Stage, ended: Ended) -> str:
     """Somebody else deleted the definition: that is said by name, and the rest goes all the same."""
-    if ended.did and ended.status == 0 and not re.search(rf"things\.{stage.group}.* deleted it", ended.err):
+    named = rf"things\.{stage.group}\S* was already deleted by another client"
+    if ended.did and ended.status == 0 and not re.search(named, ended.err):
         return "that somebody deleted the definition is not said"
     return _deleted_at_last(stage, ended)
 

@@ -30,6 +30,7 @@ from tests.sandboxes.starting import told_sandbox
 
 pytestmark = pytest.mark.xdist_group("intruding")  # one sandbox for all of them
 SAMPLE = {"enable-edit": 1, "disable-edit": 1, "policy-moved": 1, "upgrade-edit": 3, "install-upgrade": 1}
+SAMPLE |= {"delete-object": 3, "delete-definition": 2}
 """Before which of the requests that write the intruder comes: behind the look, and before what follows from it."""
 
 
