@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from enum import StrEnum
 from typing import Final, NamedTuple
 from unittest.mock import MagicMock
 
@@ -238,6 +239,110 @@ DIALOGS: Final = (
 )
 
 
+class KeyPlace(StrEnum):
+    """Where a key is pressed: its meaning is one in all of them that are of a kind."""
+
+    TABLES = "tables"
+    TEXTS = "texts"
+    DIALOGS = "dialogs"
+
+
+SAME_MEANING: Final = {
+    "Show the view, group or tab of this number": tuple(
+        f"{name}-{number}"
+        for name, most in (("catalog.view", 9), ("fleet.group", 6), ("module.tab", 7))
+        for number in range(most + 1)
+        if (name, number) != ("module.tab", 0)
+    ),
+    "Sort by name": ("catalog.sort-name", "fleet.sort-name"),
+    "Sort by state": ("catalog.sort-state", "fleet.sort-state"),
+    "Sort by age": ("catalog.sort-age", "fleet.sort-age"),
+    "Sort by drift": ("catalog.sort-drift", "fleet.sort-drift"),
+    "Actions for the line or the marked lines": ("module.act", "fleet.edit"),
+    "Show only problems or differences": (
+        "catalog.problems",
+        "fleet.problems",
+        "channels.differences",
+        "compare.whole",
+    ),
+    "Overview": ("catalog.overview", "module.overview"),
+    "Events": ("catalog.events", "module.events"),
+    "History": ("catalog.history", "module.history", "fleet.recent"),
+    "Logs": ("catalog.logs", "module.logs", "problems.logs", "object.logs"),
+    "Tree of objects": ("catalog.tree", "module.resources"),
+    "Versions": ("catalog.versions", "module.versions", "fleet.matrix"),
+    "Explain the state": ("catalog.explain", "module.checks"),
+    "YAML": ("catalog.yaml", "module.yaml", "component.descriptor"),
+    "Copy": ("content.copy", "logs.copy", "module.copy-yaml", "object.copy"),
+    "Move left": ("matrix.left", "module.fold"),
+    "Move right": ("matrix.right", "module.unfold"),
+    "Open": ("table.open", "module.component", "module.try-rule"),
+    "Back": ("app.back", "module.leave-path"),
+    "Help": ("plan.help", "help.close"),
+    "Save": ("plan.save", "columns.keep"),
+    "Accept": ("menu.take", "choice.take", "plan.accept", "columns.take"),
+    "Cancel": (
+        "menu.cancel",
+        "choice.cancel",
+        "plan.cancel",
+        "form.cancel",
+        "confirm.no",
+        "columns.cancel",
+        "help.back",
+        "help.close",
+    ),
+    "Next part": ("choice.next", "plan.pane", "form.next"),
+    "Previous part": ("choice.before", "plan.pane-before", "form.before"),
+    "Tick": ("plan.agree", "columns.toggle"),
+}
+"""Bindings with other ids that mean the same."""
+_TEXTS: Final = (ContentScreen, ObjectScreen, LogsScreen, DocumentsPane)
+
+
+def key_places(place: KeyPlace) -> Iterator[tuple[str, str]]:
+    """Yield each key with the id of its binding, on all screens of a kind and those that work everywhere on them."""
+    for key, binding, owner in _keys_of(place):
+        yield key, binding.id or f"{owner.__name__}.{binding.action}"
+
+
+def _keys_of(place: KeyPlace) -> Iterator[tuple[str, Binding, type]]:
+    pages = [*CLUSTER, *TABS, *CONTROL_PLANE]
+    texts = [page for page in pages if page.owner in _TEXTS]
+    forms = [*DIALOGS, *(page for page in pages if page.owner is DeletionScreen)]
+    tables = [page for page in pages if page not in texts and page not in forms]
+    chosen = {KeyPlace.TABLES: tables, KeyPlace.TEXTS: texts, KeyPlace.DIALOGS: forms}[place]
+    everywhere = {
+        KeyPlace.TABLES: (FramedScreen, KymatuiApp, LiveTable),
+        KeyPlace.TEXTS: (FramedScreen, KymatuiApp, Document),
+        KeyPlace.DIALOGS: (),
+    }[place]
+    owners = [owner for page in chosen for owner in (page.owner, page.pane) if owner is not None]
+    for owner in (*owners, *everywhere):
+        for binding in _bindings(owner):
+            for key in binding.key.split(","):
+                yield key_name(key.strip()), binding, owner
+
+
+def _meanings() -> Iterator[str]:
+    """Yield the table of what each key means in tables, texts and dialogs; keys that only move are left out."""
+    found: dict[str, dict[KeyPlace, str]] = {}
+    for place in KeyPlace:
+        for key, binding, _ in _keys_of(place):
+            known = meaning(key, binding.id or "")
+            found.setdefault(key, {}).setdefault(place, binding.description if known == binding.id else known)
+    yield "\n## What each key means\n\nA key has one meaning in all tables, one in all texts, and one in all dialogs."
+    yield f"\n| key | {' | '.join(f'in {place}' for place in KeyPlace)} |\n|---|{'---|' * len(KeyPlace)}"
+    found = {"0 … 9" if key == "0" else key: names for key, names in found.items() if key not in "123456789"}
+    for key, names in sorted(found.items(), key=lambda item: (len(item[0]) > 1, item[0].lower(), item[0])):
+        yield f"| {_cell(f'`{key}`')} | {' | '.join(_cell(names.get(place, '')) for place in KeyPlace)} |"
+
+
+def meaning(key: str, binding_id: str) -> str:
+    """Return what a key means there; `help.close` is both the key of the help and one that cancels."""
+    names = [name for name, ids in SAME_MEANING.items() if binding_id in ids]
+    return (names[0] if key == "?" else names[-1]) if names else binding_id
+
+
 def screens_page() -> Iterator[str]:
     """Yield the parts of docs/reference/screens.md."""
     yield "# Screens"
@@ -252,6 +357,7 @@ def screens_page() -> Iterator[str]:
                 yield from (part for tab in TABS for part in _section(tab))
     yield "\n## Dialogs"
     yield from (part for page in DIALOGS for part in _section(page))
+    yield from _meanings()
     yield "\n## Keys of every screen"
     yield from _keys(FramedScreen, KymatuiApp)
     yield "\n## Keys of every table"
@@ -305,21 +411,27 @@ def _keys(*owners: type) -> Iterator[str]:
     rows: dict[tuple[str, str], list[str]] = {}
     ids: dict[tuple[str, str], str] = {}
     for owner in owners:
-        for kind in owner.__mro__:
-            if kind is FramedScreen and owner is not FramedScreen:
-                break
-            for binding in kind.__dict__.get("BINDINGS", ()) if kind.__module__.startswith("kymatui.") else ():
-                if isinstance(binding, Binding) and binding.description and not binding.system:
-                    key = (binding.description, binding.action.partition("(")[0])
-                    rows.setdefault(key, []).extend(key_name(part.strip()) for part in binding.key.split(","))
-                    ids.setdefault(key, binding.id or "")
-            if kind.__dict__.get("_inherit_bindings") is False:
-                break
+        for binding in _bindings(owner):
+            key = (binding.description, binding.action.partition("(")[0])
+            rows.setdefault(key, []).extend(key_name(part.strip()) for part in binding.key.split(","))
+            ids.setdefault(key, binding.id or "")
     if rows:
         yield "\n| key | | id |\n|---|---|---|"
     for key, names in rows.items():
         shown = f"`{names[0]}` … `{names[-1]}`" if len(names) > 4 else " ".join(f"`{name}`" for name in names)
         yield f"| {_cell(shown)} | {_cell(key[0])} | {f'`{ids[key]}`' if len(names) < 5 else ''} |"
+
+
+def _bindings(owner: type) -> Iterator[Binding]:
+    """Yield the bindings that a class has besides those of all screens."""
+    for kind in owner.__mro__:
+        if kind is FramedScreen and owner is not FramedScreen:
+            return
+        for binding in kind.__dict__.get("BINDINGS", ()) if kind.__module__.startswith("kymatui.") else ():
+            if isinstance(binding, Binding) and binding.description and not binding.system:
+                yield binding
+        if kind.__dict__.get("_inherit_bindings") is False:
+            return
 
 
 def _own_commands(owner: type) -> Sequence[ScreenCommand]:

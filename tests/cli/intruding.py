@@ -412,7 +412,7 @@ def seen_to_be_another(stage: Stage, ended: Ended) -> str:
         there = stage.data("only-2") is not None
         if not there and "only-2" not in ended.err:
             return "the other version is deleted, and nobody was shown that it would be"
-    if ended.did and ended.status == 2 and "somebody installed another" not in ended.err:
+    if ended.did and ended.status == 2 and "another client has installed" not in ended.err:
         return f"refused, and not said why: {ended.err[-300:]}"
     if ended.did and (ended.status == 2 or stage.data("only-2") is not None):
         checked = run(["check", *stage.installing("2")[1:-3]])

@@ -138,7 +138,7 @@ async def test_what_is_enabled_and_deleted_goes_to_the_runtime_and_is_followed_o
 
 async def planned(person: Person, verb: str) -> None:
     """The plan of one verb with the module, for what is marked."""
-    await person.press("p")
+    await person.press("a")
     await person.sees(ChoiceScreen)
     await person.until(lambda: person.app.screen.query_one(PlanTable).move_to(verb))
     await person.press("enter")

@@ -169,7 +169,7 @@ async def test_the_screen_marks_them_shows_one_table_and_goes_on_where_a_failure
         for name in NAMES:
             await person.until(lambda name=name: screen.main_widget().move_to(f"{CONTROL}/{name}"))  # type: ignore[misc]
             await person.press("space")
-        await person.press("p")
+        await person.press("a")
         await person.sees(ChoiceScreen)
         await person.until(lambda: person.app.screen.query_one(PlanTable).move_to("policy"))
         await person.press("enter")

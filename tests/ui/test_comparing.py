@@ -46,7 +46,7 @@ async def test_the_equals_sign_compares_both_sides_and_what_differs_comes_first(
     assert text(app, "#counts").startswith("1 not intended")
     assert "who acts: lifecycle-manager" in text(app, "#reason")
     differing = len(table(app).rows)
-    await pilot.press("w")
+    await pilot.press("ctrl+z")
     assert len(table(app).rows) > differing, "what is the same is there, too"
     await pilot.press("escape")
     await until(pilot, lambda: isinstance(app.screen, CatalogScreen))

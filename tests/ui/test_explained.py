@@ -146,5 +146,5 @@ async def test_the_screens_above_the_fleet_and_above_a_runtime(monkeypatch: pyte
         await pilot.press("escape")
         app.screen.command_line.run("compare")
         await until(pilot, lambda: isinstance(app.screen, CompareScreen) and filled(app))
-        await pilot.press("s")
+        await pilot.press("T")
         await until(pilot, lambda: isinstance(app.screen, SyncScreen) and filled(app))

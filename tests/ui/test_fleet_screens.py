@@ -77,8 +77,8 @@ NARROWED: list[tuple[tuple[str, ...], set[str]]] = [
     (("escape",), ALL),
     (("ctrl+z",), {WARNING, WELL, ERROR, GOING, SKIPPED}),
     (("escape",), ALL),
-    (("m", "enter"), {WARNING}),
-    (("escape", "escape", "m", "j", "right", "enter"), {WARNING, WINDOW}),  # back to the matrix first
+    (("v", "enter"), {WARNING}),
+    (("escape", "escape", "v", "j", "right", "enter"), {WARNING, WINDOW}),  # back to the matrix first
     (("escape", "escape"), ALL),
     (("colon", *"group region", "enter", "enter"), {WARNING, WINDOW}),
 ]
@@ -98,7 +98,7 @@ def _narrowed(app: FleetApp, expected: set[str]) -> bool:
 
 async def test_groups_count_states(pilot: Pilot[Any]) -> None:
     app = await there(pilot)
-    await pilot.press("g")
+    await pilot.press("B")
     await pilot.pause()
     assert [cell(app, key, "name") for key in shown(app)] == ["aws", "azure", "gcp"]
     counts = [cell(app, "plan\0aws", name) for name in ("count", "ready", "warning", "error", "deleting", "drift")]
@@ -107,7 +107,7 @@ async def test_groups_count_states(pilot: Pilot[Any]) -> None:
 
 async def test_the_matrix_counts_versions_and_a_cell_is_chosen_without_colour(pilot: Pilot[Any]) -> None:
     app = await there(pilot)
-    await pilot.press("m", "j")
+    await pilot.press("v", "j")
     await pilot.pause()
     istio = next(row for row in table(app).rows if row.key == "istio")
     assert [istio.cells[f"place:{n}"].text for n in range(3)] == ["[1.21.0: 1]", "1.20.3: 2", "1.19.0: 1"]
@@ -118,7 +118,7 @@ async def test_the_matrix_counts_versions_and_a_cell_is_chosen_without_colour(pi
 async def test_back_from_the_runtimes_of_a_version_returns_to_the_matrix(pilot: Pilot[Any]) -> None:
     app = await there(pilot)
     whole = len(table(app).rows)
-    await pilot.press("m", "j", "enter")
+    await pilot.press("v", "j", "enter")
     await until(pilot, lambda: isinstance(app.screen, FleetScreen) and 0 < len(table(app).rows) < whole)
     await pilot.press("escape")
     await until(pilot, lambda: isinstance(app.screen, VersionMatrixScreen))
@@ -131,7 +131,7 @@ async def test_the_columns_of_the_matrix_follow_the_chosen_cell() -> None:
     source.change(*(runtime(f"r{n}", "aws", "eu10", b.report("many", f"1.{n}.0")) for n in range(9)))
     async with fleet_app(source).run_test(size=(80, 24)) as pilot:
         app = await there(pilot)
-        await pilot.press("m")
+        await pilot.press("v")
         await until(pilot, lambda: table(app).move_to("many"))
         assert "version 1 of 9" in text(app, "#reason")
         for number in range(1, 9):
@@ -195,7 +195,7 @@ async def test_what_changed_of_late_is_listed_also_what_was_before() -> None:
     [
         (("a",), "Edit marked runtimes is disabled: mark runtimes first (space)"),
         (
-            ("space", "p"),
+            ("space", "a"),
             "Edit marked runtimes is disabled: needs the option --allow-fleet-writes; enter opens one runtime",
         ),
     ],

@@ -49,15 +49,15 @@ def pressing(*keys: str) -> Walk:
 
 SCREENS = {
     "fleet": ("j",),
-    "groups": ("g",),
+    "groups": ("B",),
     "narrowed": ("1", "enter", "space", "space"),
-    "matrix": ("m", "j", "right"),
+    "matrix": ("v", "j", "right"),
     "waits": ("w", "j"),
     "recent": ("h",),
     "runtime": ("j", "enter"),
     "unreachable": ("enter",),
     "compare": ("j", "equals_sign", "j"),
-    "sync": ("j", "equals_sign", "s"),
+    "sync": ("j", "equals_sign", "T"),
     "windows": ("colon", *"windows", "enter"),
     "watchers": ("j", "enter", "colon", *"watchers", "enter", "j", "j", "j", "j"),
 }

@@ -262,7 +262,7 @@ async def test_the_yaml_tab_has_the_whole_manager_and_keeps_to_an_object_that_go
         session.show(module_resources={**resources, b.gvk("istio"): ()})
         await until(pilot, lambda: "no such Istio" in text(app, "#yaml-state"))
         assert "kind: Istio" in yaml_of(app)
-        await pilot.press("O")
+        await pilot.press("comma")
         await until(pilot, lambda: "certificates" in yaml_of(app))
 
 

@@ -159,7 +159,7 @@ SCENES: dict[str, Walk] = {
 # of a fleet, with keys
 FLEET_PICTURES = {
     "fleet": ("j",),
-    "fleet-matrix": ("m", "j", "right"),
+    "fleet-matrix": ("v", "j", "right"),
     "fleet-waits": ("w", "j"),
     "compare": ("j", "equals_sign", "j"),
 }

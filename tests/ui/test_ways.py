@@ -287,7 +287,7 @@ async def test_columns_are_chosen_moved_and_taken(pilot: Pilot[Any]) -> None:
     app = await ready(pilot)
     await pilot.press("C")
     await until(pilot, lambda: isinstance(app.screen, ColumnsScreen))
-    await pilot.press("j", "space", "k", "J", "enter")
+    await pilot.press("j", "space", "k", "greater_than_sign", "enter")
     await until(pilot, lambda: isinstance(app.screen, CatalogScreen))
     assert table(app).grid.shown[:2] == ("name", "channel")
     assert "source" not in table(app).grid.shown
@@ -301,7 +301,7 @@ async def test_columns_are_kept_in_the_configuration(tmp_path: Path, monkeypatch
         app = await ready(pilot)
         await pilot.press("C")
         await until(pilot, lambda: isinstance(app.screen, ColumnsScreen))
-        await pilot.press("J", "ctrl+s")
+        await pilot.press("greater_than_sign", "ctrl+s")
         await until(pilot, lambda: isinstance(app.screen, CatalogScreen))
         assert table(app).grid.shown == ("state", "name", "age")
     assert tomllib.loads(path.read_text()) == {"theme": "dark", "columns": ["state", "name", "age"]}

@@ -28,8 +28,8 @@ class ColumnsScreen(FirstPaintModal[tuple[str, ...] | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "show_or_hide", "Show or hide", id="columns.toggle", priority=True),
-        Binding("K,shift+up", "shift(-1)", "Move left", id="columns.left"),
-        Binding("J,shift+down", "shift(1)", "Move right", id="columns.right"),
+        Binding("less_than_sign,shift+up", "shift(-1)", "Move left", id="columns.left"),
+        Binding("greater_than_sign,shift+down", "shift(1)", "Move right", id="columns.right"),
         Binding("enter", "take", "Apply", id="columns.take", priority=True),
         Binding("ctrl+s", "keep", "Apply and save", id="columns.keep", priority=True),
         Binding("escape,q", "dismiss(None)", "Cancel", id="columns.cancel"),

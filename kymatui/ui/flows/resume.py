@@ -34,7 +34,7 @@ async def look_around(app: FlowApp, control: str) -> None:
         app.problem(
             sanitize(
                 f"“{edit.verb} {edit.module}” on several runtimes was interrupted at {names}{more}; "
-                "mark the runtimes (space) and plan it again (p) to continue"
+                "mark the runtimes (space) and plan it again (a) to continue"
             )
         )
     for name in await app.jobs.in_thread(lambda: runtimes_with_interrupted_runs(control)):

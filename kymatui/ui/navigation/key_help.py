@@ -11,6 +11,7 @@ NAMES = {
     "full_stop": ".",
     "equals_sign": "=",
     "colon": ":",
+    "comma": ",",
     "escape": "esc",
     "ctrl+@": "ctrl-space",
     "ctrl+backslash": "ctrl-\\",

@@ -35,7 +35,7 @@ class ChecksPane(Pane):
         Binding("s", "mode", "Switch klm/strict", id="module.mode"),
         Binding("full_stop", "other", "Next module CR", show=False, id="module.other-resource"),
         Binding("enter", "try_rule", "Evaluate this path", id="module.try-rule"),
-        Binding("w", "try_path", "Evaluate a path", id="module.try"),
+        Binding("p", "try_path", "Evaluate a path", id="module.try"),
         Binding("escape", "leave_path", "Leave the path field", show=False, id="module.leave-path"),
     ]
 

@@ -25,7 +25,7 @@ class DocumentsPane(Pane):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("full_stop", "other(1)", "Next object", id="module.other"),
-        Binding("O", "other(-1)", "Previous object", show=False, id="module.other-before"),
+        Binding("comma", "other(-1)", "Previous object", show=False, id="module.other-before"),
         Binding("c", "copy", "Copy YAML", show=False, id="module.copy-yaml"),
     ]
 

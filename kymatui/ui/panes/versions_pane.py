@@ -49,8 +49,8 @@ class VersionsPane(Pane):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("b", "base", "Compare with this version", id="module.base"),
         Binding("enter", "component", "Component of this version", id="module.component"),
-        Binding("J", "scroll_changes(5)", "Scroll changes down", show=False, id="module.changes-down"),
-        Binding("K", "scroll_changes(-5)", "Scroll changes up", show=False, id="module.changes-up"),
+        Binding("shift+down", "scroll_changes(5)", "Scroll changes down", show=False, id="module.changes-down"),
+        Binding("shift+up", "scroll_changes(-5)", "Scroll changes up", show=False, id="module.changes-up"),
     ]
 
     def __init__(self, *, id: str | None = None) -> None:

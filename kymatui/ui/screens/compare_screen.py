@@ -27,8 +27,8 @@ class CompareScreen(ListScreen):
     """Comparison above the catalog of a runtime."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("w", "whole", "Show equal lines too", id="compare.whole"),
-        Binding("s", "open('sync')", "Catalog sync", id="compare.sync"),
+        Binding("ctrl+z", "whole", "Show only differences", id="compare.whole"),
+        Binding("T", "open('sync')", "Catalog sync", id="compare.sync"),
     ]
     name_in_help: ClassVar[str] = "Comparison"
 

@@ -25,12 +25,12 @@ class FleetScreen(FramedScreen):
     """Pane of the runtimes, and the keys that open, compare or edit them; Escape clears filters."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("g", "group", "Group", id="fleet.group"),
-        Binding("m", "open('matrix')", "Versions", id="fleet.matrix"),
+        Binding("B", "group", "Group", id="fleet.group"),
+        Binding("v", "open('matrix')", "Versions", id="fleet.matrix"),
         Binding("w", "open('waits')", "Waiting", id="fleet.waits"),
-        Binding("h", "open('recent')", "Last hour", id="fleet.recent"),
+        Binding("h", "open('recent')", "History of the last hour", id="fleet.recent"),
         Binding("equals_sign", "compare", "Compare", key_display="=", id="fleet.compare"),
-        Binding("a,p", "edit_runtimes", "Edit marked runtimes", id="fleet.edit"),
+        Binding("a", "edit_runtimes", "Edit marked runtimes", id="fleet.edit"),
         Binding("ctrl+z", "problems", "Show only problems", id="fleet.problems"),
     ]
 

@@ -18,7 +18,7 @@ class ModuleActionScreen(FramedScreen):
         Binding("a", "module('menu')", "Actions", id="module.act"),
         Binding("m", "module('manage')", "Manage or unmanage", show=False, id="module.manage"),
         Binding("i", "module('install')", "Install directly", show=False, id="module.install"),
-        Binding("u,p", "module('upgrade')", "Upgrade", show=False, id="module.upgrade"),
+        Binding("u", "module('upgrade')", "Upgrade", show=False, id="module.upgrade"),
         Binding("E", "module('edit')", "Edit the module CR in $EDITOR", show=False, id="module.edit"),
         Binding("ctrl+d", "module('delete')", "Delete step by step", show=False, id="module.delete"),
         Binding("o", "module('link')", "Open documentation or repository", show=False, id="module.link"),
