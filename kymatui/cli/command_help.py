@@ -277,7 +277,7 @@ SUBCOMMAND_EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "bundle copy": (
         "kymatui bundle copy reg.example//kyma-project.io/module/keda:1.6.0 mirror.example/modules",
         "kymatui bundle copy reg.example//kyma-project.io/module/keda:1.6.0 tar:keda.tar --recursive",
-        "kymatui bundle copy tar:keda.tar//kyma-project.io/module/keda:1.6.0 mirror.example/modules",
+        "kymatui bundle copy tar:keda.tar//kyma-project.io/module/keda:1.6.0 mirror.example/modules --recursive",
         "kymatui bundle copy reg.example/keda-manager:1.6.0 mirror.example --signatures",
     ),
     "bundle diff": (
@@ -287,6 +287,10 @@ SUBCOMMAND_EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "bundle list": (
         "kymatui bundle list registry.example/modules//kyma-project.io/module/keda",
         "kymatui bundle list tar:keda.tar",
+    ),
+    "bundle push": (
+        "kymatui bundle push ./layout registry.example/modules   # what `bundle create --layout` wrote",
+        "kymatui bundle push keda.tar mirror.example/modules     # what `bundle copy --recursive` wrote, with images",
     ),
     "bundle pull": (
         "kymatui bundle pull registry.example/modules//kyma-project.io/module/keda:1.6.0 --unpack ./keda",

@@ -49,7 +49,7 @@ def _misbehaves(args: argparse.Namespace) -> bool:
 
 def _publishes(args: argparse.Namespace) -> bool:
     """Return whether a registry is written to; `create` without one only writes files."""
-    return args.action in ("add", "copy", "dev", "sign") or bool(args.action == "create" and args.registry)
+    return args.action in ("add", "copy", "dev", "push", "sign") or bool(args.action == "create" and args.registry)
 
 
 class CommandEntry(NamedTuple):

@@ -41,10 +41,10 @@ def open_archive_layout(path: str, *, write: bool) -> Iterator[ArtifactStore]:
         yield layout
 
 
-def layout_names(path: str, stack: contextlib.ExitStack, *, archive: bool) -> list[str]:
-    """Return the names of the manifests in a folder or archive with an image layout."""
+def open_stored_layout(path: str, stack: contextlib.ExitStack, *, archive: bool) -> tuple[ArtifactStore, list[str]]:
+    """Return a folder or archive with an image layout, and the names of its manifests. Raise RegistryError."""
     layout = stack.enter_context(open_archive(Path(path))) if archive else ImageLayout(Path(path))
-    return layout.names()
+    return layout, sorted(layout.names())
 
 
 def open_sources(options: FetchOptions) -> ModuleSources:

@@ -88,6 +88,7 @@ PUBLISHING = {
     "bundle add": ["bundle", "add", "127.0.0.1:1/a:1", "-t", "127.0.0.1:1/b:1"],
     "bundle dev": ["bundle", "dev", "/nowhere"],
     "bundle copy": ["bundle", "copy", "127.0.0.1:1//a.io/b:1.0.0", "127.0.0.1:1/c"],
+    "bundle push": ["bundle", "push", "/nowhere", "127.0.0.1:1/c"],
     "bundle sign": ["bundle", "sign", "r.example//a.io/b:1.0.0", "--private-key", "/nowhere"],
 }
 """What changes a registry, and leaves with 4 too, unless only a context is read-only."""

@@ -16,6 +16,7 @@ SUBCOMMANDS = Subcommands(
         "copy": "copy a component or image to a registry, layout or archive",
         "diff": "compare two component versions, object by object",
         "list": "list the versions of a component or the tags of an image",
+        "push": "push everything that an image layout or its archive holds",
         "pull": "write a component's content into a folder",
         "show": "print the resources and signatures of a component version",
         "sign": "add a signature to a component or image",

@@ -7,7 +7,8 @@ from contextlib import ExitStack
 from dataclasses import replace
 
 from kymatui.actions.artifacts.blob_transfer import Place
-from kymatui.actions.artifacts.copy import CopyOptions, CopyResult, copy_component, copy_image
+from kymatui.actions.artifacts.copy import copy_component
+from kymatui.actions.artifacts.copy_images import CopyOptions, CopyResult, copy_image
 from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.cli.options.artifact_places import ArtifactPlace, PlaceKind, artifact_place
 from kymatui.cli.options.fetching import add_fetching, fetch_options
@@ -29,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="TARGET",
         help="HOST[/PATH], layout:DIR or tar:FILE to keep the name, or a whole reference with another name",
     )
-    parser.add_argument("--recursive", action="store_true", help="also copy referenced components")
+    parser.add_argument("--recursive", action="store_true", help="also copy referenced components and images")
     parser.add_argument(
         "--exact", action="store_true", help="copy the descriptor unchanged: it still names the old registry"
     )
@@ -52,11 +53,16 @@ def run(args: argparse.Namespace) -> int:
         registries = open_registries(options)
         here = _store(source, registries, stack, write=False)
         there = _store(target, registries, stack, write=True)
-        result = _copy(args, source, target, here, there, options)
-    for name, digest in result.copied:
-        print_text(f"copied    {name} {digest}" if digest not in name else f"copied    {name}")
-    print_text(f"blobs     {transfer_line(result.count)}")
+        result = _copy(args, source, target, here, there, options, registries)
+    print_copied(result)
     return 0
+
+
+def print_copied(result: CopyResult, verb: str = "copied") -> None:
+    """Print each artifact that was copied, and how its blobs came."""
+    for name, digest in result.copied:
+        print_text(f"{verb:<10}{name} {digest}" if digest not in name else f"{verb:<10}{name}")
+    print_text(f"blobs     {transfer_line(result.count)}")
 
 
 def _copy(
@@ -66,10 +72,11 @@ def _copy(
     here: ArtifactStore,
     there: ArtifactStore,
     options: FetchOptions,
+    registries: ArtifactStore,
 ) -> CopyResult:
     base = target.component.base if target.component is not None else target.base
     scheme = "http://" if base.partition("/")[0] in options.insecure else ""
-    how = CopyOptions(args.overwrite, args.exact, args.recursive, args.signatures, scheme)
+    how = CopyOptions(args.overwrite, args.exact, args.recursive, args.signatures, scheme, registries)
     if source.component is not None:
         if target.image is not None:
             raise UsageError(

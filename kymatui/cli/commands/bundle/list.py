@@ -9,7 +9,7 @@ from kymatui.actions.artifacts.show import list_tags, list_versions
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import add_mapping
 from kymatui.cli.output.printing import document, print_text
-from kymatui.composition.bundles import layout_names, open_registries
+from kymatui.composition.bundles import open_registries, open_stored_layout
 from kymatui.domain.kubernetes.image_references import parse_image
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.errors import UsageError
@@ -40,7 +40,8 @@ def _listed(args: argparse.Namespace) -> tuple[str, list[str]]:
     for kind in ("layout", "tar"):
         if args.place.startswith(f"{kind}:"):
             with ExitStack() as stack:
-                return "names", sorted(layout_names(args.place.removeprefix(f"{kind}:"), stack, archive=kind == "tar"))
+                path = args.place.removeprefix(f"{kind}:")
+                return "names", open_stored_layout(path, stack, archive=kind == "tar")[1]
     store = open_registries(fetch_options(args))
     plain = args.place.removeprefix("oci://")
     base, slashes, name = plain.rpartition("//")

@@ -1,0 +1,45 @@
+"""`kymatui bundle push`: everything that an image layout or its archive holds, to a registry."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from contextlib import ExitStack
+
+from kymatui.actions.artifacts.copy_images import CopyOptions
+from kymatui.actions.artifacts.push import push_layout
+from kymatui.cli.commands.bundle.copy import print_copied
+from kymatui.cli.options.artifact_places import PlaceKind, artifact_place
+from kymatui.cli.options.fetching import add_fetching, fetch_options
+from kymatui.composition.bundles import open_registries, open_stored_layout
+from kymatui.errors import UsageError
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("source", metavar="SOURCE", help="folder with an OCI image layout, or a tar of one")
+    parser.add_argument("target", metavar="TARGET", help="registry to push to: HOST[:PORT][/PATH]")
+    parser.add_argument("--signatures", action="store_true", help="also push signatures of cosign and other referrers")
+    parser.add_argument("--overwrite", action="store_true", help="replace components and images with the same tag")
+    add_fetching(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    path = args.source
+    for kind in (PlaceKind.LAYOUT, PlaceKind.ARCHIVE):
+        path = path.removeprefix(f"{kind}:")
+    if "//" in path:
+        raise UsageError(
+            f"{args.source!r} is one component or image", hint=f"run `kymatui bundle copy {args.source} {args.target}`"
+        )
+    target = artifact_place(args.target)
+    if target.kind is not PlaceKind.REGISTRY or not target.base:
+        raise UsageError(f"{args.target!r} is not a registry", hint="write HOST[:PORT][/PATH]")
+    options = fetch_options(args)
+    scheme = "http://" if target.base.partition("/")[0] in options.insecure else ""
+    how = CopyOptions(overwrite=args.overwrite, signatures=args.signatures, scheme=scheme)
+    with ExitStack() as stack:
+        layout, names = open_stored_layout(path, stack, archive=not os.path.isdir(path))
+        if not names:
+            raise UsageError(f"{args.source} holds nothing that has a name", hint="run `kymatui bundle list` with it")
+        print_copied(push_layout(layout, names, open_registries(options), target.base, how), "pushed")
+    return 0
