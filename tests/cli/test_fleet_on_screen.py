@@ -219,7 +219,7 @@ async def test_an_audit_shows_every_screen_of_both_clusters_and_neither_was_writ
     async with fleet_app(two_clusters, read_only=True, audit=True).run_test(size=SIZE) as pilot:
         person = Person(pilot)
         await marked_in(person, "skr")
-        for key in ("m", "w", "h"):
+        for key in ("v", "w", "h"):
             await person.press(key)
             await person.until(lambda: not isinstance(person.app.screen, FleetScreen))
             await person.press("escape")
