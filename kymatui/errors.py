@@ -21,6 +21,7 @@
     │   └── ServerError                   5xx, or an unreadable response
     │       └── OversizedAnswerError      larger than the limits allow
     ├── RegistryError            exit 1   an OCI registry or a chart repository
+    │   ├── RegistryNotFoundError         404
     │   └── RegistryUnreachableError      no connection, no TLS, a timeout
     └── HelmError                exit 1   a chart, its values or its templates
 
@@ -175,6 +176,10 @@ class OversizedAnswerError(ServerError):
 
 class RegistryError(KymatuiError):
     """An OCI registry or chart repository failed, refused, or sent unexpected content."""
+
+
+class RegistryNotFoundError(RegistryError):
+    """A registry has no such repository, or keeps it secret."""
 
 
 class RegistryUnreachableError(RegistryError):

@@ -254,6 +254,7 @@ SUBCOMMAND_EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "bundle lint": (
         "kymatui bundle lint                      # exit status 2 if there are errors",
         "kymatui bundle lint -c config/module-config.yaml --strict -o json",
+        "kymatui bundle lint --check-images --against registry.example/modules   # the last version there",
     ),
     "bundle template": (
         "kymatui bundle template registry.example/modules//kyma-project.io/module/keda:1.6.0 --channel fast",

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from kymatui.actions.authoring.template import component_templates
-from kymatui.actions.bundle.content_changes import layer_objects
 from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.actions.bundle.stored_components import StoredComponent, require_component
+from kymatui.actions.bundle.stored_objects import stored_objects
 from kymatui.domain.versions.manifest_diff import DiffSection, manifest_sections, object_changes
 from kymatui.domain.versions.version_diff import ValueChange, field_changes
-from kymatui.engine.cluster.ports import Object
 from kymatui.errors import KymatuiError
-from kymatui.ocm import ComponentDescriptor, check_content
+from kymatui.ocm import ComponentDescriptor
 from kymatui.ocm.component_location import ComponentLocation
 from kymatui.ocm.module_layers import DEFAULT_CR, RAW_MANIFEST, image_of, local_digest
-
-LARGEST_LAYER: Final = 32 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +30,7 @@ class ComponentDiff:
 def diff_components(store: ArtifactStore, before: ComponentLocation, after: ComponentLocation) -> ComponentDiff:
     """Compare two component versions. Raise RegistryError, and SignatureError for layers with another digest."""
     old, new = require_component(store, before), require_component(store, after)
-    contents = manifest_sections(_objects(store, old, RAW_MANIFEST), _objects(store, new, RAW_MANIFEST))
+    contents = manifest_sections(stored_objects(store, old, RAW_MANIFEST), stored_objects(store, new, RAW_MANIFEST))
     listed = tuple(field_changes(_images(old.descriptor), _images(new.descriptor)))
     images = {(one.before, one.after) for one in listed}
     deployed = (one for one in contents.get(DiffSection.IMAGES, ()) if (one.before, one.after) not in images)
@@ -43,7 +40,9 @@ def diff_components(store: ArtifactStore, before: ComponentLocation, after: Comp
         DiffSection.LABELS: field_changes(_labels(old.descriptor), _labels(new.descriptor)),
         DiffSection.IMAGES: (*listed, *deployed),
         DiffSection.RESOURCES: field_changes(_blobs(old.descriptor), _blobs(new.descriptor)),
-        DiffSection.DEFAULT_CR: object_changes(_objects(store, old, DEFAULT_CR), _objects(store, new, DEFAULT_CR)),
+        DiffSection.DEFAULT_CR: object_changes(
+            stored_objects(store, old, DEFAULT_CR), stored_objects(store, new, DEFAULT_CR)
+        ),
         DiffSection.TEMPLATE: field_changes(_template(store, old), _template(store, new)),
         DiffSection.SIGNATURES: field_changes(_signatures(old.descriptor), _signatures(new.descriptor)),
     }
@@ -84,18 +83,6 @@ def _safely(resource: Any, read: Any) -> str:
 
 def _signatures(descriptor: ComponentDescriptor) -> dict[str, str]:
     return {one.name: one.algorithm for one in descriptor.signatures}
-
-
-def _objects(store: ArtifactStore, component: StoredComponent, name: str) -> dict[str, Object]:
-    """Return the objects of a layer, none if the component has no such layer."""
-    resource = component.descriptor.resource(name)
-    digest = local_digest(resource) if resource is not None else ""
-    if resource is None or not digest:
-        return {}
-    content = store.blob(component.location.repository, digest, LARGEST_LAYER)
-    if resource.digest is not None and not resource.digest.is_excluded:
-        check_content(resource, content)
-    return layer_objects(content, f"{component.location} {name}")
 
 
 def _template(store: ArtifactStore, component: StoredComponent) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Final, TypeVar
 
+from kymatui.actions.authoring.lint_registry import RegistryChecks, lint_against, lint_stored_images
 from kymatui.actions.authoring.module_build import (
     LARGEST_CONFIG,
     LARGEST_CR,
@@ -32,10 +33,15 @@ _LINE: Final = re.compile(r"line (\d+)")
 T = TypeVar("T")
 
 
-def lint_module(config_file: str, sources: ModuleSources, check: CrdCheck) -> list[SourceProblem]:
-    """Return every problem, by file and line. Raise ConfigurationError only if the config cannot be read."""
+def lint_module(
+    config_file: str, sources: ModuleSources, check: CrdCheck, registries: RegistryChecks | None = None
+) -> list[SourceProblem]:
+    """Return every problem, by file and line.
+
+    Raise ConfigurationError only if the config or the version to compare with cannot be read.
+    """
     config, problems = read_config(read_module_config(sources, config_file), config_file)
-    return _Linter(config, config_file, sources, check, problems).run()
+    return _Linter(config, config_file, sources, check, problems, registries).run()
 
 
 class _Linter:
@@ -48,7 +54,9 @@ class _Linter:
         sources: ModuleSources,
         check: CrdCheck,
         problems: list[SourceProblem],
+        registries: RegistryChecks | None = None,
     ) -> None:
+        self._registries = registries
         self._config = config
         self._request = BuildRequest(file)
         self._sources = sources
@@ -82,6 +90,11 @@ class _Linter:
         lint_rules.lint_duplicates(objects, problems)
         lint_rules.lint_crds(objects, problems, self._check)
         lint_rules.lint_manager(self._config, objects, self._own)
+        if self._registries is not None:
+            if self._registries.images:
+                named = {one.text: one for one in [*lint_rules.unscanned_images(objects), *images]}
+                lint_stored_images(list(named.values()), self._registries.store, problems)
+            lint_against(self._config.name, self._config.version, objects, self._registries, problems, self._own)
         self._problems += problems.found
         return images
 

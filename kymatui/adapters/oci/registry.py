@@ -28,7 +28,7 @@ from kymatui.adapters.oci.image_manifest import (
 from kymatui.adapters.oci.image_reference import ImageReference, is_digest, parse_reference
 from kymatui.adapters.oci.registry_auth import FindCredentials
 from kymatui.adapters.oci.requester import Requester
-from kymatui.errors import RegistryError
+from kymatui.errors import RegistryError, RegistryNotFoundError
 
 
 class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no types
@@ -219,7 +219,8 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
             return
         said = "; ".join(_registry_messages(response))
         hints = {403: "ask for the right, or use other credentials", 404: "check the name, the tag and the registry"}
-        raise RegistryError(
+        kind = RegistryNotFoundError if response.status_code == 404 else RegistryError
+        raise kind(
             f"{where}: HTTP {response.status_code}{f': {said}' if said else ''}",
             hint=hints.get(response.status_code, ""),
         )

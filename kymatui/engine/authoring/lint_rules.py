@@ -134,6 +134,12 @@ def lint_images(objects: Sequence[Object], problems: Problems) -> list[ManifestI
     return list(found.values())
 
 
+def unscanned_images(objects: Iterable[Object]) -> list[ManifestImage]:
+    """Return the valid images of workloads that are no resources of the component."""
+    found = {text: (where, parse_image(text)) for text, where in _other_images(objects)}
+    return [ManifestImage(text, where, image) for text, (where, image) in found.items() if image is not None]
+
+
 def _other_images(objects: Iterable[Object]) -> Iterator[tuple[str, str]]:
     """Yield the images of workloads that modulectl passes over, which no scanner sees."""
     for body in objects:

@@ -7,36 +7,65 @@ from collections import Counter
 from collections.abc import Sequence
 
 from kymatui.actions.authoring.lint import lint_module
+from kymatui.actions.authoring.lint_registry import RegistryChecks
 from kymatui.cli.commands.bundle.create import CONFIG
+from kymatui.cli.options.artifact_places import PlaceKind, artifact_place
 from kymatui.cli.options.fetching import add_fetching, fetch_options
+from kymatui.cli.options.registry_options import add_mapping
 from kymatui.cli.output.printing import document, print_text
-from kymatui.composition.bundles import open_sources
+from kymatui.composition.bundles import open_registries, open_sources
 from kymatui.composition.crd_check import ServerRules
+from kymatui.composition.manifest_controller import FetchOptions
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.kyma.problems import Severity
 from kymatui.engine.authoring.source_problems import SourceProblem
+from kymatui.errors import UsageError
+from kymatui.ocm.component_location import ComponentLocation, NameMapping
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-c", "--config-file", default=CONFIG, metavar="FILE", help=f"module config (default: {CONFIG})"
     )
+    parser.add_argument(
+        "--check-images", action="store_true", help="also report images that their registries do not have"
+    )
+    parser.add_argument(
+        "--against",
+        default="",
+        metavar="PLACE",
+        help="also report what grew since a version: HOST[/PATH] for the last one, or HOST[/PATH]//COMPONENT:VERSION",
+    )
     parser.add_argument("--strict", action="store_true", help="exit status 2 for warnings, too")
     parser.add_argument(
         "-o", "--output", choices=("text", "json", "yaml"), default="text", help="output format (default: text)"
     )
+    add_mapping(parser)
     add_fetching(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Return 2 if there are errors, or warnings with --strict."""
-    problems = lint_module(args.config_file, open_sources(fetch_options(args)), ServerRules())
+    options = fetch_options(args)
+    problems = lint_module(args.config_file, open_sources(options), ServerRules(), _registry_checks(args, options))
     counts = Counter(one.severity for one in problems)
     if args.output == "text":
         print_text("\n".join(problem_lines(args.config_file, problems)))
     else:
         print_text(document({"problems": [_entry(one) for one in problems]}, args.output))
     return 2 if counts[Severity.ERROR] or (args.strict and problems) else 0
+
+
+def _registry_checks(args: argparse.Namespace, options: FetchOptions) -> RegistryChecks | None:
+    if not args.check_images and not args.against:
+        return None
+    before = None
+    if args.against:
+        place = artifact_place(args.against, args.mapping)
+        if place.kind is not PlaceKind.REGISTRY or place.image is not None:
+            raise UsageError(f"{args.against!r} is not a registry or component", hint="write HOST[:PORT][/PATH]")
+        before = place.component or ComponentLocation(place.base, "", "", NameMapping(args.mapping))
+    return RegistryChecks(open_registries(options), args.check_images, before)
 
 
 def problem_lines(config: str, problems: Sequence[SourceProblem]) -> list[str]:
