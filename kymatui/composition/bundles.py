@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from kymatui.actions.authoring.create import Destination
@@ -22,11 +22,14 @@ from kymatui.errors import RefusedError
 from kymatui.ocm.component_location import NameMapping
 
 
-def open_registries(options: FetchOptions) -> ArtifactStore:
-    """Return all registries as one store; hosts that the options name may go without TLS."""
+def open_registries(options: FetchOptions, report: Callable[[str, int, int], None] | None = None) -> ArtifactStore:
+    """Return all registries as one store; hosts that the options name may go without TLS.
+
+    `report` gets what is read or sent ("sending sha256:…"), and how many of how many bytes are.
+    """
     from kymatui.adapters.oci.registry_artifacts import RegistryArtifacts
 
-    return RegistryArtifacts(insecure=options.insecure, ca=options.ca)
+    return RegistryArtifacts(insecure=options.insecure, ca=options.ca, report=report)
 
 
 def open_layout(folder: str) -> ArtifactStore:

@@ -97,16 +97,25 @@ class BlobUploader:
         self._check(response, where, digest)
         return True
 
-    def upload(self, where: ImageReference, content: Content, digest: str, *, source: str = "") -> None:
+    def upload(
+        self,
+        where: ImageReference,
+        content: Content,
+        digest: str,
+        *,
+        source: str = "",
+        sent: Callable[[int], None] = lambda count: None,
+    ) -> None:
         """Upload a blob unless the repository has it.
 
-        `source` is a repository of the same registry that may have the blob. Raises RegistryError.
+        `source` is a repository of the same registry that may have the blob; `sent` is called with the bytes that the
+        registry has, after each request. Raises RegistryError.
         """
         for attempt in range(1, TRIES + 1):
             if self.has(where, digest):
                 return
             session = self._start(where, digest, source)
-            if session is None or self._sent(where, session, content, digest, last=attempt == TRIES):
+            if session is None or self._sent(where, session, content, digest, sent, last=attempt == TRIES):
                 return
 
     def _start(self, where: ImageReference, digest: str, source: str) -> tuple[str, int] | None:
@@ -128,7 +137,14 @@ class BlobUploader:
         return self._next(where, response, response.url), max(self._chunk, int(least) if least.isdecimal() else 0)
 
     def _sent(
-        self, where: ImageReference, session: tuple[str, int], content: Content, digest: str, *, last: bool
+        self,
+        where: ImageReference,
+        session: tuple[str, int],
+        content: Content,
+        digest: str,
+        report: Callable[[int], None],
+        *,
+        last: bool,
     ) -> bool:
         """Send the content; return False if the registry no longer knows the upload and it can be started again."""
         address, chunk = session
@@ -145,6 +161,7 @@ class BlobUploader:
                 address = self._next(where, response, address)
                 sent = offset if response.status_code == 416 else offset + chunk
                 offset = min(_received(response, sent), len(content))
+                report(offset)
             else:
                 raise RegistryError(f"{where}: the registry does not accept the chunks of blob {digest}")
         rest = content[offset:]
@@ -154,6 +171,7 @@ class BlobUploader:
             return False
         self._expect(response, where, 201)
         self._check(response, where, digest)
+        report(len(content))
         return True
 
     def _patch(self, address: str, part: bytes, offset: int) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from kymatui.adapters.oci.blob_uploads import FileContent
@@ -14,9 +14,15 @@ from kymatui.adapters.oci.registry import Registry
 from kymatui.adapters.oci.registry_auth import FindCredentials
 from kymatui.errors import RegistryError
 
+TransferReport = Callable[[str, int, int], None]
+"""Gets what is done ("sending sha256:…"), and how many of how many bytes are."""
+
 
 class RegistryArtifacts:
-    """Implements `ArtifactStore` with one client for hosts with TLS and one for `insecure` hosts (host[:port])."""
+    """Implements `ArtifactStore` with one client for hosts with TLS and one for `insecure` hosts (host[:port]).
+
+    `report` is called for each part of a blob that is read or sent.
+    """
 
     def __init__(
         self,
@@ -25,7 +31,9 @@ class RegistryArtifacts:
         ca: str | None = None,
         credentials: FindCredentials | None = None,
         cancelled: threading.Event | None = None,
+        report: TransferReport | None = None,
     ) -> None:
+        self._report = report or _unreported
         find = credentials or DockerCredentials().find
         self._insecure = frozenset(insecure)
         self._secure_client = Registry(credentials=find, ca=ca, cancelled=cancelled)
@@ -74,17 +82,28 @@ class RegistryArtifacts:
         return self.client(repository).uploader().mount(where, digest, other.repository)
 
     def blob_chunks(self, repository: str, digest: str, size: int) -> Iterator[bytes]:
-        blob = ContentDescriptor("", digest, size)
-        return self.client(repository).read_blob(parse_reference(repository), blob)
+        blob, done = ContentDescriptor("", digest, size), 0
+        for chunk in self.client(repository).read_blob(parse_reference(repository), blob):
+            done += len(chunk)
+            self._report(f"reading {digest}", done, size)
+            yield chunk
 
     def push_chunks(self, repository: str, digest: str, size: int, chunks: Iterator[bytes]) -> None:
         """Upload a blob from a temporary file, so that chunks can be sent again."""
         with FileContent() as content:
             content.fill(chunks)
-            self.client(repository).uploader().upload(parse_reference(repository), content, digest)
+
+            def sent(count: int) -> None:
+                self._report(f"sending {digest}", count, size)
+
+            self.client(repository).uploader().upload(parse_reference(repository), content, digest, sent=sent)
 
     def push_manifest(self, repository: str, pointer: str, content: bytes, media_type: str) -> str:
         return self.client(repository).push_manifest(_at(repository, pointer), content, media_type)
+
+
+def _unreported(what: str, done: int, size: int) -> None:
+    pass
 
 
 def _at(repository: str, pointer: str) -> ImageReference:

@@ -13,7 +13,7 @@ from kymatui.actions.bundle.ports import ModuleSources
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import image_location
 from kymatui.cli.output.printing import print_text
-from kymatui.cli.output.transfers import transfer_line
+from kymatui.cli.output.transfers import transfer_bars, transfer_line
 from kymatui.composition.bundles import open_registries, open_sources
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.engine.authoring.image_layers import ImageMetadata, NewLayer, new_layer
@@ -67,7 +67,8 @@ def run(args: argparse.Namespace) -> int:
     request = AddRequest(
         image_location(args.image), image_location(args.target), layers, metadata, args.base_annotations, args.overwrite
     )
-    made = add_layers(open_registries(options), request)
+    with transfer_bars() as report:
+        made = add_layers(open_registries(options, report), request)
     images = f" to {format_count(made.images, 'image')}" if made.images > 1 else ""
     print_text(f"base      {made.base}")
     print_text(f"added     {format_count(len(layers), 'layer')}{images}")

@@ -14,7 +14,7 @@ from kymatui.cli.options.artifact_places import ArtifactPlace, PlaceKind, artifa
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import add_mapping
 from kymatui.cli.output.printing import print_text
-from kymatui.cli.output.transfers import transfer_line
+from kymatui.cli.output.transfers import transfer_bars, transfer_line
 from kymatui.composition.bundles import open_archive_layout, open_layout, open_registries
 from kymatui.composition.manifest_controller import FetchOptions
 from kymatui.errors import UsageError
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
             f"{source.text!r} names no component or image", hint="write HOST//COMPONENT:VERSION or IMAGE:TAG"
         )
     with ExitStack() as stack:
-        registries = open_registries(options)
+        registries = open_registries(options, stack.enter_context(transfer_bars()))
         here = _store(source, registries, stack, write=False)
         there = _store(target, registries, stack, write=True)
         result = _copy(args, source, target, here, there, options, registries)

@@ -11,6 +11,7 @@ from kymatui.actions.artifacts.push import push_layout
 from kymatui.cli.commands.bundle.copy import print_copied
 from kymatui.cli.options.artifact_places import PlaceKind, artifact_place
 from kymatui.cli.options.fetching import add_fetching, fetch_options
+from kymatui.cli.output.transfers import transfer_bars
 from kymatui.composition.bundles import open_registries, open_stored_layout
 from kymatui.errors import UsageError
 
@@ -41,5 +42,7 @@ def run(args: argparse.Namespace) -> int:
         layout, names = open_stored_layout(path, stack, archive=not os.path.isdir(path))
         if not names:
             raise UsageError(f"{args.source} holds nothing that has a name", hint="run `kymatui bundle list` with it")
-        print_copied(push_layout(layout, names, open_registries(options), target.base, how), "pushed")
+        registries = open_registries(options, stack.enter_context(transfer_bars()))
+        result = push_layout(layout, names, registries, target.base, how)
+    print_copied(result, "pushed")
     return 0
