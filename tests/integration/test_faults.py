@@ -295,6 +295,7 @@ def test_rights_in_one_namespace_show_that_namespace_and_say_so(cluster: Embedde
     with cluster.session(viewer=True) as session:
         assert feed(session, TEMPLATES).state is FeedState.LIVE
         assert feed(session, TEMPLATES).message == f"only the namespace {NAMESPACE} may be read"
+        assert not session.use_namespace("elsewhere"), "its lists would be others"
         assert [item["metadata"]["name"] for item in session.snapshot().templates] == ["alpha-1.0.0"]
 
 

@@ -13,9 +13,12 @@ from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.adapters.sessions.feeds.event_feeds import feed_name
 from kymatui.adapters.sessions.feeds.watched_kinds import WATCHED_KINDS
 from kymatui.cli.main import main
+from kymatui.composition.sessions.contexts import KubeContexts
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.snapshot.snapshots import FeedState
+from kymatui.errors import UnknownNameError
+from kymatui.settings.config_file import Settings
 from tests.integration.embedded import GROUP, NAMESPACE, eventually, reaches
 from tests.integration.recording import Recorded, module_names, modules, recorded
 from tests.ui.driving import until
@@ -143,3 +146,17 @@ async def test_the_screen_costs_no_more_than_its_session(server: Recorded) -> No
         touch(server, "moduleaa", "fence")
         await until(pilot, lambda: app.view.snapshot is not None and "fence" in str(app.view.snapshot.module_resources))
         assert server.asked == before
+
+
+def test_another_namespace_costs_one_request_for_its_name_and_reads_no_list_again(server: Recorded) -> None:
+    contexts = KubeContexts(lambda: SessionOptions(str(server.kubeconfig)), Settings(), open_session)
+    with opened(server) as session:
+        before = list(server.asked)
+        assert contexts.narrow(session, "kube-system")
+        assert (session.namespace, session.target.namespace) == ("kube-system", "kube-system")
+        assert contexts.narrow(session, "")
+        assert session.namespace == ""
+        assert set(server.asked[len(before) :]) <= {"GET /api", "GET /api/v1/namespaces/kube-system"}
+        with pytest.raises(UnknownNameError, match="kube-sistem"):
+            contexts.narrow(session, "kube-sistem")
+        assert session.namespace == ""

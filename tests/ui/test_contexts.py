@@ -47,6 +47,12 @@ class Session(StillSession):
         super().__init__(replace(snapshot, cluster=options.context))
         self.name, self.namespace, self.read_only = options.context, options.namespace, options.read_only
         self.closed = threading.Event()
+        self.is_whole = True
+
+    def use_namespace(self, namespace: str) -> bool:
+        if self.is_whole:
+            self.namespace = namespace
+        return self.is_whole
 
     @property
     def cluster(self) -> Cluster:
@@ -384,17 +390,23 @@ def spread() -> Snapshot:
     return replace(world(), module_resources={**world().module_resources, b.gvk("nats"): (b.resource("nats"), apps)})
 
 
-async def test_a_namespace_narrows_lists_and_is_read_first(machine: Machine, spread: Snapshot) -> None:
+@pytest.mark.parametrize("is_whole", [True, False])
+async def test_a_namespace_narrows_lists_and_is_read_only_where_it_must(
+    machine: Machine, spread: Snapshot, is_whole: bool
+) -> None:
+    """Where all namespaces are listed, nothing is read again; else another session reads this namespace first."""
     machine.world = spread
     async with machine.app.run_test(size=SIZE) as pilot:
         app = await opened(pilot, "dev")
+        machine.sessions[0].is_whole = is_whole
         whole = shown(app)
         await types(pilot, "ns apps")
         await until(pilot, lambda: shown(app) == ["nats"])
-        assert machine.given[-1].namespace == "apps", "as --namespace does"
+        assert len(machine.sessions) == (1 if is_whole else 2)
+        assert machine.sessions[-1].namespace == "apps", "as --namespace does"
         await until(pilot, lambda: "ctx dev  ns apps" in top(app))
         assert "1 of 9" in text(app, "#views").replace("of  ", "of ")
-        await until(pilot, lambda: app.view.session is machine.sessions[1])
+        await until(pilot, lambda: app.view.session is machine.sessions[-1])
         await pilot.press("t")
         await until(pilot, lambda: isinstance(app.screen, ModuleScreen) and bool(table(app).rows))
         assert {cell(app, key, "namespace") for key in shown(app)} <= {"apps", ""}
@@ -405,7 +417,7 @@ async def test_a_namespace_narrows_lists_and_is_read_first(machine: Machine, spr
         await types(pilot, "modules")
         await types(pilot, "ns all")
         await until(pilot, lambda: shown(app) == whole)
-        assert machine.given[-1].namespace == ""
+        assert machine.sessions[-1].namespace == ""
         assert "ns apps" not in top(app)
 
 

@@ -104,25 +104,38 @@ class KubeContexts:
         """Return another session with the open context, as the kubeconfig is now."""
         return self._reopen() if self._chosen is None else self._open_session(self._chosen)
 
+    def narrow(self, session: Any, namespace: str) -> bool:
+        """Let the open session use a namespace, "" for all, without reading a list again.
+
+        Return False if its lists depend on the namespace, so that another session is needed. Raise UnknownNameError for
+        a namespace that does not exist; one that may not be read is not checked.
+        """
+        chosen = self._in_namespace(namespace)
+        _require_namespace(session, namespace)
+        if not session.use_namespace(namespace):
+            return False
+        self._chosen = chosen
+        return True
+
     def open_namespace(self, namespace: str) -> Any:
         """Return another session with the open context in a namespace, as --namespace does; "" for all.
 
         Raise UnknownNameError for a namespace that does not exist; one that may not be read is not checked.
         """
-        before = self._chosen or self._given()
-        shut = before.read_only or self._settings.context(self._name or before.context).read_only
-        chosen = replace(before, namespace=namespace, read_only=shut)
+        chosen = self._in_namespace(namespace)
         session = self._open_session(chosen)
-        if namespace:
-            from kymatui.adapters.sessions.cluster.namespace_check import require_namespace
-
-            try:
-                require_namespace(session.cluster, namespace)
-            except KymatuiError:
-                session.close()
-                raise
+        try:
+            _require_namespace(session, namespace)
+        except KymatuiError:
+            session.close()
+            raise
         self._chosen = chosen
         return session
+
+    def _in_namespace(self, namespace: str) -> SessionOptions:
+        before = self._chosen or self._given()
+        shut = before.read_only or self._settings.context(self._name or before.context).read_only
+        return replace(before, namespace=namespace, read_only=shut)
 
     def arrived(self, name: str, now: float) -> None:
         """Record the use of the open context, and what its connection is made from."""
@@ -143,6 +156,13 @@ class KubeContexts:
         own = replace(given.access, user="")
         shut = given.read_only or self._settings.context(name).read_only
         return replace(given, context=name, namespace="", read_only=shut, access=own)
+
+
+def _require_namespace(session: Any, namespace: str) -> None:
+    if namespace:
+        from kymatui.adapters.sessions.cluster.namespace_check import require_namespace
+
+        require_namespace(session.cluster, namespace)
 
 
 def _read_facts(options: SessionOptions, name: str) -> ConnectionFacts:

@@ -112,6 +112,7 @@ class KymatuiApp(FlowApp):
             lambda: self.jobs,
             self.open_context,
             lambda: self.ways.restart(self.HOME, self.get_default_screen),
+            self.redraw if self.NARROWS else None,
         )
         memory = contexts.memory if contexts is not None else ContextMemory()
         self.favourites = Favourites(self, memory, lambda: self.jobs, self.redraw)
@@ -245,7 +246,7 @@ class KymatuiApp(FlowApp):
         management = self.view.management
         return FrameFacts(
             cluster=self._place or (self.view.snapshot.cluster if self.view.snapshot else ""),
-            namespace=self._namespace,
+            namespace=session.namespace if session is not None else self._namespace,
             only=self.only_namespace,
             mode="AUDIT" if self._audit else "READ-ONLY" if self.read_only else "RW",
             connection=connection.word,

@@ -48,8 +48,13 @@ class ContextSwitch:
         jobs: Callable[[], ScreenJobs],
         open_context: OpenContext,
         restart: Callable[[], None],
+        narrowed: Callable[[], None] | None = None,
     ) -> None:
-        """Take `restart`, which replaces all screens by a new first one."""
+        """Take `restart`, which replaces all screens by a new first one.
+
+        `narrowed` displays the lists of another namespace; None where lists are always read for one namespace.
+        """
+        self._narrowed = narrowed
         self._app, self._contexts, self._jobs = app, contexts, jobs
         self._open_context, self._restart = open_context, restart
         self._here = ""
@@ -145,13 +150,23 @@ class ContextSwitch:
     async def narrow(self, name: str) -> None:
         """Use one namespace as `--namespace` does, "all" for each, "" to ask.
 
-        The lists on the screen narrow to it. Active jobs continue with the session that they started with.
+        The lists on the screen narrow to it; they are read again only where one of them depends on the namespace.
+        Active jobs continue with the session that they started with.
         """
         contexts, jobs = self._required(), self._jobs()
         name = name or await self._chosen_namespace()
         if not name:
             return
         namespace = "" if name == ALL_NAMESPACES else name
+        narrowed, open_session = self._narrowed, self._app.view.session if not jobs.active else None
+        if (
+            narrowed is not None
+            and open_session is not None
+            and await jobs.in_thread(lambda: contexts.narrow(open_session, namespace))
+        ):
+            self._app.only_namespace = namespace
+            narrowed()
+            return
         session = await jobs.in_thread(lambda: contexts.open_namespace(namespace))
         self._open_context(lambda: session, _place(session), again=True, only=namespace)
 

@@ -66,6 +66,11 @@ class Watch:
     def start(self) -> None:
         self._thread.start()
 
+    @property
+    def is_whole(self) -> bool:
+        """Return whether the store has what was asked for, and not only what one namespace has of it."""
+        return self.store.feed.state is FeedState.LIVE and self._scope == 0
+
     def retry(self) -> None:
         """Request now instead of after the current wait."""
         self._woken.set()

@@ -59,6 +59,10 @@ class CatalogFeeds:
         """Mark every kind as loading before anything is known of the server."""
         self._feeds.expect(fixed.feed for fixed in WATCHED_KINDS)
 
+    def use_namespace(self, namespace: str) -> None:
+        """Read this namespace of kinds that may not be listed in all; for those that are watched from now on."""
+        self._namespace = namespace
+
     def add_templates(self, templates: tuple[Object, ...]) -> bool:
         """Follow the module CRs of templates that another cluster has too; return whether they are new."""
         changed = templates is not self._control_plane_templates

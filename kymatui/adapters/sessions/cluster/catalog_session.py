@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kymatui.adapters.sessions.cluster.catalog_feeds import CatalogFeeds
@@ -28,6 +29,7 @@ from kymatui.errors import ForbiddenError, KymatuiError, NotFoundError, ServerEr
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.api.client import Client
+    from kymatui.adapters.kube.auth.connection import Connection
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
     from kymatui.adapters.kube.watch.watch_subject import WatchTiming
     from kymatui.domain.fleet.fleet_tracker import RuntimeKey
@@ -41,14 +43,19 @@ def open_session(options: SessionOptions, timing: WatchTiming | None = None) -> 
     from kymatui.adapters.kube.api.client import Client
     from kymatui.adapters.kube.api.discovery import Discovery
     from kymatui.adapters.kube.api.discovery_cache import DiscoveryCache
-    from kymatui.adapters.kube.auth.connection import connect
     from kymatui.adapters.kube.transport.transport import Transport
 
-    connection = connect(options.kubeconfig, options.context, options.namespace, overrides=options.access)
+    connection = _connection(options)
     transport = Transport(connection, read_only=options.read_only)
     cache = DiscoveryCache(connection.endpoint.server, f"{connection.context}/{connection.user}")
     rules = read_configured_rules(options.maintenance_policy, options.restricted_modules)
     return CatalogSession(Client(transport, Discovery(transport, cache)), options, timing, rules)
+
+
+def _connection(options: SessionOptions) -> Connection:
+    from kymatui.adapters.kube.auth.connection import connect
+
+    return connect(options.kubeconfig, options.context, options.namespace, overrides=options.access)
 
 
 class CatalogSession:
@@ -91,6 +98,19 @@ class CatalogSession:
     @property
     def namespace(self) -> str:
         return self.client.transport.connection.namespace
+
+    def use_namespace(self, namespace: str) -> bool:
+        """Use a namespace as if it had been the option, "" for all.
+
+        Return False if lists would have to be read again.
+        """
+        if not self._feeds.are_whole:
+            return False
+        self._options = replace(self._options, namespace=namespace)
+        self._watched.use_namespace(namespace)
+        transport = self.client.transport
+        transport.connection = replace(transport.connection, namespace=_connection(self._options).namespace)
+        return True
 
     @property
     def cluster(self) -> KubeCluster:
@@ -223,7 +243,13 @@ class CatalogSession:
         Raises what keeps the server from being asked at all: no connection, refused credentials, a broken plugin, a
         login page; at once where waiting does not help, else when the time is over.
         """
-        return self._director.wait(self._complete, timeout)
+
+        def is_complete() -> bool:
+            states = self.feeds.values()
+            listed = bool(states) and all(feed.state is not FeedState.SYNCING for feed in states)
+            return listed and not self._director.is_due and self._watched.is_settled
+
+        return self._director.wait(is_complete, timeout)
 
     def require_kyma(self) -> None:
         """Raise where nothing of Kyma can be shown: it is not there, may not be read, or fails.
@@ -254,8 +280,3 @@ class CatalogSession:
             self._director.wake()
         self._director.notify()
         self._bell.ring()
-
-    def _complete(self) -> bool:
-        states = self.feeds.values()
-        listed = bool(states) and all(feed.state is not FeedState.SYNCING for feed in states)
-        return listed and not self._director.is_due and self._watched.is_settled

@@ -166,6 +166,11 @@ class Feeds:
         }
         return {name: instead.get(feed.state, feed) for name, feed in found.items()}
 
+    @property
+    def are_whole(self) -> bool:
+        """Return whether every kind that is watched is listed in all namespaces."""
+        return all(line.watch is None or line.watch.is_whole for line in self._all())
+
     def objects(self, name: str) -> tuple[Object, ...]:
         with self._lock:
             line = self._lines.get(name)
