@@ -35,19 +35,26 @@ from kymatui.ui.panes.runtimes_pane import RuntimesPane
 from kymatui.ui.panes.table_pane import TablePane
 from kymatui.ui.panes.versions_pane import VersionsPane
 from kymatui.ui.presenters.catalog import catalog_columns, change_rows, context_rows, problem_rows
-from kymatui.ui.presenters.fleet import control_plane_reports, fleet_reports, runtime_comparison, runtime_rows
+from kymatui.ui.presenters.fleet import (
+    control_plane_reports,
+    fleet_reports,
+    forecast_rows,
+    runtime_comparison,
+    runtime_rows,
+)
 from kymatui.ui.presenters.module import component_rows, event_rows, object_tree, state_check_lines, version_rows
 from kymatui.ui.presenters.plans import deletion_stages, job_rows
 from kymatui.ui.screens.catalog_screen import CatalogScreen
 from kymatui.ui.screens.changes_screen import ChangesScreen
 from kymatui.ui.screens.channel_matrix_screen import ChannelMatrixScreen
-from kymatui.ui.screens.compare_screen import CompareScreen
 from kymatui.ui.screens.component_screen import ComponentScreen, ContentScreen
 from kymatui.ui.screens.contexts_screen import ContextsScreen
-from kymatui.ui.screens.control_plane_screens import SyncScreen, WatchersScreen, WindowsScreen
 from kymatui.ui.screens.deletion_screen import DeletionScreen
-from kymatui.ui.screens.fleet_list_screens import RecentChangesScreen, VersionMatrixScreen, WaitingScreen
-from kymatui.ui.screens.fleet_screen import FleetScreen
+from kymatui.ui.screens.fleet.compare_screen import CompareScreen
+from kymatui.ui.screens.fleet.control_plane_screens import SyncScreen, WatchersScreen, WindowsScreen
+from kymatui.ui.screens.fleet.fleet_list_screens import RecentChangesScreen, VersionMatrixScreen, WaitingScreen
+from kymatui.ui.screens.fleet.fleet_screen import FleetScreen
+from kymatui.ui.screens.fleet.whatif_screen import WhatIfScreen
 from kymatui.ui.screens.jobs_screen import JobScreen, JobsScreen
 from kymatui.ui.screens.module_screen import ModuleScreen
 from kymatui.ui.screens.object_screen import ObjectScreen
@@ -192,6 +199,14 @@ CONTROL_PLANE: Final = (
         picture="fleet-waits",
     ),
     Page(
+        WhatIfScreen,
+        "What a change of the catalog does to the fleet: the runtimes of each version today and then, and each runtime "
+        "behind a number. Reads the files again when they change.",
+        kind="whatif",
+        columns=forecast_rows.VERSION_COLUMNS,
+        picture="whatif",
+    ),
+    Page(
         RecentChangesScreen,
         "What changed in the runtimes in the last hour.",
         kind="recent",
@@ -264,6 +279,7 @@ SAME_MEANING: Final = {
         "fleet.problems",
         "channels.differences",
         "compare.whole",
+        "whatif.moves",
     ),
     "Overview": ("catalog.overview", "module.overview"),
     "Events": ("catalog.events", "module.events"),

@@ -25,7 +25,7 @@ from kymatui.domain.snapshot.snapshots import FeedState
 from kymatui.sandbox.fault_client import FaultClient
 from kymatui.settings.config_file import Settings
 from kymatui.ui.application.fleet_app import FleetApp
-from kymatui.ui.screens.fleet_screen import FleetScreen
+from kymatui.ui.screens.fleet.fleet_screen import FleetScreen
 from tests.cli.walking import SIZE, Tried, Walker, all_screens
 from tests.ui.driving import until
 from tests.ui.parsing import parse_once

@@ -22,8 +22,8 @@ from kymatui.ui.application.fleet_app import FleetApp
 from kymatui.ui.dialogs.action_menu import MenuScreen
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
-from kymatui.ui.screens.compare_screen import CompareScreen
-from kymatui.ui.screens.fleet_screen import FleetScreen
+from kymatui.ui.screens.fleet.compare_screen import CompareScreen
+from kymatui.ui.screens.fleet.fleet_screen import FleetScreen
 from kymatui.ui.widgets.plan_widgets import PlanTable
 from tests.ui.driving import SIZE, table, text
 from tests.ui.parsing import parse_once

@@ -22,10 +22,10 @@ from kymatui.ui.application.fleet_app import FleetApp
 from kymatui.ui.navigation.command_table import ScreenCommand
 from kymatui.ui.panes.catalog_pane import CatalogPane
 from kymatui.ui.screens.catalog_screen import CatalogScreen
-from kymatui.ui.screens.compare_screen import CompareScreen
-from kymatui.ui.screens.control_plane_screens import ReportScreen
-from kymatui.ui.screens.fleet_list_screens import FleetListScreen
-from kymatui.ui.screens.fleet_screen import FleetScreen
+from kymatui.ui.screens.fleet.compare_screen import CompareScreen
+from kymatui.ui.screens.fleet.control_plane_screens import ReportScreen
+from kymatui.ui.screens.fleet.fleet_list_screens import FleetListScreen
+from kymatui.ui.screens.fleet.fleet_screen import FleetScreen
 from tests.cli.walking import SIZE, Tried, Walker
 from tests.ui.driving import until
 from tests.ui.parsing import parse_once

@@ -23,7 +23,7 @@ from kymatui.settings.config_file import Settings
 from kymatui.ui.application.fleet_app import FleetApp
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
-from kymatui.ui.screens.fleet_screen import FleetScreen
+from kymatui.ui.screens.fleet.fleet_screen import FleetScreen
 from kymatui.ui.widgets.plan_widgets import PlanTable
 from tests.domain import builders as b
 from tests.integration.embedded import GROUP, KYMAS, Embedded, eventually, served

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import yaml
+
 from kymatui.adapters.sessions.cluster.session_options import RemoteOptions
 from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, FleetTracker, RuntimeKey
 from kymatui.domain.fleet.manifest_summary import ManifestSummary, read_summary
@@ -15,6 +17,7 @@ from kymatui.domain.plans.cluster_target import ClusterTarget
 from kymatui.domain.remote.runtime_pair import RuntimePair
 from kymatui.domain.remote.watcher_chains import WatcherChain
 from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, Feed, FeedState, Object, Snapshot
+from kymatui.errors import KymatuiError
 from kymatui.settings.config_file import Settings
 from kymatui.ui.application.fleet_app import FleetApp
 from tests.domain import builders as b
@@ -33,6 +36,13 @@ METAS = [
     b.meta("btp-operator", {"regular": "1.3.1", "fast": "1.3.1"}, namespace=CONTROL),
     b.meta("istio", {"regular": "1.20.3", "fast": "1.21.0"}, namespace=CONTROL),
     b.meta("keda", {"regular": "1.6.0", "fast": "1.8.2"}, namespace=CONTROL),
+]
+TEMPLATES = [
+    b.template("btp-operator", "1.3.1", namespace=CONTROL),
+    b.template("btp-operator", "1.2.0", namespace=CONTROL),
+    *(b.template("istio", version, namespace=CONTROL) for version in ("1.20.3", "1.21.0")),
+    b.template("keda", "1.6.0", namespace=CONTROL),
+    b.template("keda", "1.8.2", namespace=CONTROL, requiresDowntime=True),
 ]
 
 
@@ -184,6 +194,30 @@ class StillRuntime(StillSession):
         self.closed = True
 
 
+class StillObjects:
+    """The objects of a fleet that changes only when a test says so."""
+
+    name = "kcp-prod"
+
+    def __init__(self, fleet: StillFleet, on_change: Callable[[], None]) -> None:
+        self._fleet, self.on_change = fleet, on_change
+        self.closed = False
+
+    def start(self) -> None:
+        self._fleet.followers.append(self)
+
+    def objects(self) -> tuple[tuple[Object, ...], tuple[Object, ...]] | None:
+        if self._fleet.unlistable is not None:
+            raise self._fleet.unlistable
+        return tuple(self._fleet.kymas.values()), self._fleet.catalog
+
+    def retry(self) -> None:
+        self._fleet.retries += 1
+
+    def close(self) -> None:
+        self.closed = True
+
+
 class StillFleet:
     """A control plane that changes only when a test says so; `runtimes` are those that somebody looked at."""
 
@@ -201,6 +235,10 @@ class StillFleet:
         self.answers: dict[RuntimeKey, Feed] = {}
         self.runtimes: dict[RuntimeKey, StillRuntime] = {}
         self.retries = 0
+        self.kymas = dict(map(_as_object, KYMAS))
+        self.catalog: tuple[Object, ...] = (*METAS, *TEMPLATES)
+        self.followers: list[StillObjects] = []
+        self.unlistable: KymatuiError | None = None
         self._changed: Callable[[], None] = lambda: None
 
     def start(self, on_change: Callable[[], None]) -> None:
@@ -224,6 +262,9 @@ class StillFleet:
     def chains(self) -> tuple[WatcherChain, ...]:
         return Parts().chains()
 
+    def follow_objects(self, on_change: Callable[[], None]) -> StillObjects:
+        return StillObjects(self, on_change)
+
     @property
     def options(self) -> RemoteOptions:
         raise AssertionError("no edit over many runtimes is planned here")
@@ -231,13 +272,36 @@ class StillFleet:
     def change(self, *kymas: b.Json, gone: Sequence[RuntimeKey] = ()) -> None:
         """Kymas that changed, and those that went."""
         self.painter.kymas({**rows(kymas), **dict.fromkeys(gone)}, b.NOW - 60, notice=True)
+        kept = {key: raw for key, raw in self.kymas.items() if key not in gone}
+        self.kymas = kept | dict(map(_as_object, kymas))
         self._changed()
+        self.objects_changed()
+
+    def objects_changed(self) -> None:
+        for one in self.followers:
+            one.on_change()
 
     def retry(self) -> None:
         self.retries += 1
 
     def close(self) -> None:
         pass
+
+
+def _as_object(raw: b.Json) -> tuple[RuntimeKey, Object]:
+    """A Kyma as lifecycle-manager leaves it, with the channel of its runtime."""
+    metadata, status = raw["metadata"], {"activeChannel": raw["spec"]["channel"], **raw["status"]}
+    return (metadata["namespace"], metadata["name"]), {**raw, "status": status}
+
+
+def changed_catalog(**channels: dict[str, str]) -> str:
+    """A file with release metas of these channels, and the templates that make them interesting."""
+    metas = [b.meta(module.replace("_", "-"), found, namespace=CONTROL) for module, found in channels.items()]
+    beta = b.template("btp-operator", "1.3.1", namespace=CONTROL, labelled=b.labels(beta="true"))
+    return yaml.safe_dump_all([*metas, beta, b.template("istio", "1.20.0", namespace=CONTROL)])
+
+
+CHANGED = changed_catalog(keda={"regular": "1.8.2", "fast": "1.8.2"}, istio={"regular": "1.20.0"})
 
 
 def fleet_app(source: StillFleet, **settings: object) -> FleetApp:

@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 
 from kymatui.ui.application.fleet_app import FleetApp
 from kymatui.ui.screens.catalog_screen import CatalogScreen
-from kymatui.ui.screens.compare_screen import CompareScreen
+from kymatui.ui.screens.fleet.compare_screen import CompareScreen
 from tests.domain.test_pairs import World
 from tests.ui.driving import table, text, until
 from tests.ui.fleets import StillFleet, StillRuntime, fleet_app

@@ -26,7 +26,7 @@ from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
 from kymatui.ui.screens.catalog_screen import CatalogScreen
 from kymatui.ui.screens.contexts_screen import ContextsScreen
-from kymatui.ui.screens.fleet_screen import FleetScreen
+from kymatui.ui.screens.fleet.fleet_screen import FleetScreen
 from kymatui.ui.screens.module_screen import ModuleScreen
 from kymatui.ui.screens.problems_screen import ProblemsScreen
 from kymatui.ui.widgets.top_line import TopLine

@@ -14,9 +14,9 @@ from kymatui.errors import NotFoundError
 from kymatui.ui.application.fleet_app import FleetApp
 from kymatui.ui.presenters.fleet.control_plane_reports import ReportTable, sync_report, watchers_report
 from kymatui.ui.screens.catalog_screen import CatalogScreen
-from kymatui.ui.screens.compare_screen import CompareScreen
-from kymatui.ui.screens.control_plane_screens import SyncScreen, WatchersScreen
-from kymatui.ui.screens.fleet_screen import FleetScreen
+from kymatui.ui.screens.fleet.compare_screen import CompareScreen
+from kymatui.ui.screens.fleet.control_plane_screens import SyncScreen, WatchersScreen
+from kymatui.ui.screens.fleet.fleet_screen import FleetScreen
 from kymatui.ui.widgets.live_table import LiveTable
 from tests.domain import builders as b
 from tests.domain.test_pairs import World

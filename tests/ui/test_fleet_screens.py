@@ -15,8 +15,8 @@ from kymatui.ui.application.fleet_app import FleetApp
 from kymatui.ui.connection.fleet_view import MOST_RUNTIMES, RuntimeViews
 from kymatui.ui.connection.mailbox import Mailbox
 from kymatui.ui.screens.catalog_screen import CatalogScreen
-from kymatui.ui.screens.fleet_list_screens import VersionMatrixScreen, WaitingScreen
-from kymatui.ui.screens.fleet_screen import FleetScreen
+from kymatui.ui.screens.fleet.fleet_list_screens import VersionMatrixScreen, WaitingScreen
+from kymatui.ui.screens.fleet.fleet_screen import FleetScreen
 from kymatui.ui.screens.module_screen import ModuleScreen
 from kymatui.ui.widgets.top_line import TopLine
 from tests.domain import builders as b

@@ -13,7 +13,7 @@ from kymatui.ui.base.framed_screen import FramedScreen
 from kymatui.ui.base.help_screen import HelpScreen
 from kymatui.ui.panes.pane import Pane
 from kymatui.ui.screens.catalog_screen import CatalogScreen
-from kymatui.ui.screens.fleet_screen import FleetScreen
+from kymatui.ui.screens.fleet.fleet_screen import FleetScreen
 from kymatui.ui.screens.module_screen import ModuleScreen
 from kymatui.ui.screens.object_screen import ObjectScreen
 from kymatui.ui.widgets.fact_list import Facts

@@ -36,7 +36,7 @@ from tests.ui.fleets import StillRuntime, fleet_app, two_sides
 from tests.ui.previews import PREVIEW
 from tests.ui.test_components import to_picture
 from tests.ui.test_fleet_snapshots import pressing as fleet_pressing
-from tests.ui.test_fleet_snapshots import source
+from tests.ui.test_fleet_snapshots import put_catalog, source
 from tests.ui.test_flow_snapshots import StillScreen, form, showing
 from tests.ui.test_jobs import Deletion
 from tests.ui.test_snapshots import pressing
@@ -162,6 +162,7 @@ FLEET_PICTURES = {
     "fleet-matrix": ("v", "j", "right"),
     "fleet-waits": ("w", "j"),
     "compare": ("j", "equals_sign", "j"),
+    "whatif": ("colon", *"whatif catalog", "enter", *"jjj"),
 }
 
 
@@ -175,7 +176,10 @@ def _keep(name: str, drawn: str) -> None:
 
 @pytest.mark.skipif(sys.version_info[:2] != DRAWN_ON, reason="pictures are drawn on one version of Python only")
 @pytest.mark.parametrize("name", list(FLEET_PICTURES))
-def test_the_picture_of_a_fleet_is_what_the_screen_looks_like(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_picture_of_a_fleet_is_what_the_screen_looks_like(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    put_catalog(tmp_path, monkeypatch)
     monkeypatch.setattr(StillRuntime, "pair", lambda _: two_sides(), raising=False)
     _keep(name, asyncio.run(picture(fleet_app(source()), (120, 24), fleet_pressing(*FLEET_PICTURES[name]))))
 

@@ -33,7 +33,7 @@ from kymatui.ui.presenters.catalog.catalog_rows import ABSENT
 from kymatui.ui.presenters.fleet import control_plane_reports, fleet_reports, runtime_rows
 from kymatui.ui.presenters.module import event_rows, version_rows
 from kymatui.ui.presenters.plans import job_rows
-from kymatui.ui.screens.fleet_list_screens import RecentChangesScreen
+from kymatui.ui.screens.fleet.fleet_list_screens import RecentChangesScreen
 from kymatui.ui.viewmodels.columns import Column
 from kymatui.ui.viewmodels.row_filter import parse_filter
 from kymatui.ui.viewmodels.row_list import Row

@@ -64,6 +64,20 @@ def read_change_files(paths: Sequence[str], namespace: str) -> ChangedFiles:
     return ChangedFiles(tuple(raw for _, raw in found.values()), kustomizations=tuple(kustomizations))
 
 
+def change_stamp(path: str) -> tuple[tuple[str, int, int], ...]:
+    """Return names, times and sizes of the files that `read_change_files` reads; another value means another change.
+
+    A path that cannot be read has an empty stamp: reading it says why.
+    """
+    place = Path(path)
+    try:
+        files = [place] if not place.is_dir() else [one for one in _files(place, 0) if _is_manifest(one)]
+        found = [(str(one), one.stat()) for one in islice(files, MOST_FILES + 1)]
+    except (OSError, ConfigurationError):
+        return ()
+    return tuple(sorted((name, about.st_mtime_ns, about.st_size) for name, about in found))
+
+
 def read_git_change(revisions: str, folder: str, namespace: str) -> ChangedFiles:
     """Return what differs between two revisions of a folder, `BASE..HEAD`, whatever the files are called.
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kymatui.adapters.content.change_files import ChangedFiles, read_change_files, read_git_change
+from kymatui.adapters.content.change_files import ChangedFiles, change_stamp, read_change_files, read_git_change
 from kymatui.adapters.content.fleet_files import read_fleet_file, write_fleet_file
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.configured_rules import read_configured_rules
@@ -21,6 +21,9 @@ from kymatui.errors import UnknownNameError, UsageError
 if TYPE_CHECKING:
     from kymatui.adapters.sessions.cluster.session_options import SessionOptions
     from kymatui.engine.cluster.ports import Cluster
+
+
+__all__ = ["ChangeRequest", "change_stamp", "export_fleet", "read_change", "read_fleet_of", "single_cluster"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from operator import is_not
 from typing import Final
 
 from kymatui.domain.fleet.fleet_tracker import RuntimeKey
@@ -19,6 +20,8 @@ RELEASE_META: Final = "ModuleReleaseMeta"
 CATALOG_KINDS: Final = (TEMPLATE, RELEASE_META)
 CatalogKey = tuple[str, str, str]
 """Kind, namespace and name of an object of the catalog."""
+_ReadKyma = tuple[Object, RuntimeKey, Object | MalformedObject]
+"""A Kyma, its key, and what is read from it. Holding the object keeps its id from being used again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,47 @@ class FleetObjects:
         return self.settings.get(namespace) or ControllerSettings()
 
 
+class FleetObjectsBuilder:
+    """Builds a fleet's objects again and again: what is built from the same object stays the same object.
+
+    Use it from one thread.
+    """
+
+    def __init__(self) -> None:
+        self._kymas: dict[int, _ReadKyma] = {}
+        self._listed: tuple[Object, ...] = ()
+        self._catalog: Mapping[CatalogKey, Object] = {}
+
+    def build(
+        self,
+        cluster: str,
+        kymas: Iterable[Object],
+        catalog: Iterable[Object],
+        settings: Mapping[str, ControllerSettings],
+        taken_at: float,
+    ) -> FleetObjects:
+        """Return the objects by key; `taken_at` is in seconds of the Unix clock."""
+        usable: dict[RuntimeKey, Object] = {}
+        malformed = []
+        known: dict[int, _ReadKyma] = {}
+        for raw in kymas:
+            _, key, found = known[id(raw)] = self._kymas.get(id(raw)) or _read(raw)
+            if isinstance(found, MalformedObject):
+                malformed.append(found)
+            else:
+                usable[key] = found
+        self._kymas = known
+        listed = tuple(catalog)
+        if not self._catalog or len(listed) != len(self._listed) or any(map(is_not, listed, self._listed)):
+            self._listed, self._catalog = listed, {catalog_key(raw): raw for raw in listed}
+        return FleetObjects(cluster, usable, self._catalog, settings, tuple(malformed), taken_at)
+
+
+def _read(raw: Object) -> _ReadKyma:
+    found = read_kyma(raw)
+    return raw, (found.ref.namespace, found.ref.name), with_requests(found) if isinstance(found, Kyma) else found
+
+
 def build_fleet_objects(
     cluster: str,
     kymas: Iterable[Object],
@@ -53,16 +97,7 @@ def build_fleet_objects(
     taken_at: float,
 ) -> FleetObjects:
     """Return the objects by key; `taken_at` is in seconds of the Unix clock."""
-    usable: dict[RuntimeKey, Object] = {}
-    malformed = []
-    for raw in kymas:
-        found = read_kyma(raw)
-        if isinstance(found, Kyma):
-            usable[found.meta.namespace, found.meta.name] = with_requests(found)
-        else:
-            malformed.append(found)
-    by_key = {catalog_key(raw): raw for raw in catalog}
-    return FleetObjects(cluster, usable, by_key, settings, tuple(malformed), taken_at)
+    return FleetObjectsBuilder().build(cluster, kymas, catalog, settings, taken_at)
 
 
 def catalog_key(raw: Object) -> CatalogKey:

@@ -10,6 +10,7 @@ from kymatui.domain.fleet.fleet_tracker import RuntimeKey
 from kymatui.domain.fleet.runtimes import Runtime, read_runtime
 from kymatui.domain.kubernetes.object_meta import MalformedObject
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
+from kymatui.domain.snapshot.snapshots import Object
 from kymatui.domain.whatif.catalog_change import CatalogChange, apply_change
 from kymatui.domain.whatif.fleet_objects import FleetObjects
 from kymatui.domain.whatif.module_results import (
@@ -77,27 +78,75 @@ class Forecast:
         return tuple(entry for entry in self.entries if entry.changes)
 
 
-def foresee(fleet: FleetObjects, change: CatalogChange, now: float) -> Forecast:
+@dataclass(slots=True)
+class _Known:
+    """The forecast of one runtime, and the objects that it was computed from."""
+
+    before: Object | None
+    after: Object
+    runtime: Runtime
+    entries: tuple[ModuleForecast, ...]
+
+    @property
+    def lasts(self) -> bool:
+        """Return whether the time changes nothing: an upgrade with downtime depends on windows."""
+        return not any(result.downtime for entry in self.entries for result in (entry.today, entry.then))
+
+
+class ForecastMemory:
+    """Forecasts of runtimes from the last call of `foresee`; use it from one thread.
+
+    A runtime is computed again if its Kyma is another object, or if the catalog, the settings or the change are.
+    """
+
+    def __init__(self) -> None:
+        self.runtimes: dict[RuntimeKey, _Known] = {}
+        self._of: tuple[object, ...] = ()
+        self._catalogs: tuple[Mapping[str, NamespaceCatalog], Mapping[str, NamespaceCatalog]] = ({}, {})
+
+    def catalogs(
+        self, fleet: FleetObjects, after: FleetObjects, change: CatalogChange
+    ) -> tuple[Mapping[str, NamespaceCatalog], Mapping[str, NamespaceCatalog]]:
+        """Return the catalogs of before and after; forget all runtimes if these are not those of the last call."""
+        namespaces = sorted({key[0] for key in (*fleet.kymas, *after.kymas)})
+        last = self._of
+        same = last and last[0] is fleet.catalog and last[1] is change and last[2:] == (fleet.settings, namespaces)
+        if not same:
+            self.runtimes.clear()
+            self._of = (fleet.catalog, change, fleet.settings, namespaces)
+            self._catalogs = namespace_catalogs(fleet, namespaces), namespace_catalogs(after, namespaces)
+        return self._catalogs
+
+
+def foresee(fleet: FleetObjects, change: CatalogChange, now: float, memory: ForecastMemory | None = None) -> Forecast:
     """Return the forecast of a change; `now` is in seconds of the Unix clock.
 
     Versions that Kymas report count as installed. Mandatory modules are in no report: their version of today counts.
+    With a `memory`, only what differs from its last call is computed.
     """
+    memory = memory or ForecastMemory()
     after = apply_change(fleet, change)
-    namespaces = {key[0] for key in (*fleet.kymas, *after.kymas)}
-    old, new = namespace_catalogs(fleet, namespaces), namespace_catalogs(after, namespaces)
+    old, new = memory.catalogs(fleet, after, change)
     entries: list[ModuleForecast] = []
     runtimes: dict[RuntimeKey, Runtime] = {}
     malformed = list(fleet.malformed)
+    found: dict[RuntimeKey, _Known] = {}
     for key in sorted(after.kymas):
         raw = fleet.kymas.get(key)
-        changed = read_kyma(after.kymas[key])
-        if not isinstance(changed, Kyma):
-            malformed.append(changed)
-            continue
-        read = changed if after.kymas[key] is raw else read_kyma(raw)
-        before = read if isinstance(read, Kyma) and raw is not None else None
-        runtimes[key] = read_runtime(before or changed, {})
-        entries += _of_runtime(key, before, changed, old[key[0]], new[key[0]], now)
+        known = memory.runtimes.get(key)
+        if known is None or known.before is not raw or known.after is not after.kymas[key] or not known.lasts:
+            changed = read_kyma(after.kymas[key])
+            if not isinstance(changed, Kyma):
+                malformed.append(changed)
+                continue
+            read = changed if after.kymas[key] is raw else read_kyma(raw)
+            before = read if isinstance(read, Kyma) and raw is not None else None
+            results = _of_runtime(key, before, changed, old[key[0]], new[key[0]], now)
+            known = _Known(raw, after.kymas[key], read_runtime(before or changed, {}), tuple(results))
+        found[key] = known
+        runtimes[key] = known.runtime
+        entries += known.entries
+    memory.runtimes = found
     added = tuple(key for key in after.kymas if key not in fleet.kymas)
     return Forecast(fleet.cluster, tuple(entries), runtimes, added, tuple(malformed), fleet.taken_at)
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
+from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
@@ -18,8 +20,9 @@ from kymatui.ui.connection.fleet_view import FleetReading, FleetSource, FleetVie
 from kymatui.ui.connection.mailbox import Mailbox
 from kymatui.ui.flows.flow_app import FleetFlowApp
 from kymatui.ui.navigation.command_table import ScreenCommand, unknown_name
-from kymatui.ui.navigation.history import ScreenStep
-from kymatui.ui.screens.fleet_screen import FleetScreen
+from kymatui.ui.navigation.history import WHATIF, ScreenStep
+from kymatui.ui.screens.fleet.fleet_screen import FleetScreen
+from kymatui.ui.terminal.file_names import manifest_paths
 from kymatui.ui.widgets.top_line import FrameFacts
 
 if TYPE_CHECKING:
@@ -85,8 +88,7 @@ class FleetApp(KymatuiApp, FleetFlowApp):
     @property
     def runtime_key(self) -> RuntimeKey | None:
         """Return the runtime that the screens are about; None where they are about the fleet."""
-        from kymatui.ui.presenters.fleet.runtime_rows import key_of
-
+        key_of = _runtime_rows().key_of
         steps = (screen.step for screen in reversed(self.ways.framed))
         return next((key_of(step.about) for step in steps if step.kind == "modules" and step.about), None)
 
@@ -118,9 +120,7 @@ class FleetApp(KymatuiApp, FleetFlowApp):
 
     def look_at(self, key: RuntimeKey, module: str = "") -> None:
         """Open the catalog of a runtime with the cursor on a module."""
-        from kymatui.ui.presenters.fleet.runtime_rows import key_text
-
-        self.ways.open(ScreenStep("modules", key_text(key), module))
+        self.ways.open(ScreenStep("modules", _runtime_rows().key_text(key), module))
 
     @property
     def runtime_feed(self) -> Feed | None:
@@ -134,9 +134,7 @@ class FleetApp(KymatuiApp, FleetFlowApp):
         seen = self.fleet
         if self.runtime_key is None and seen is not None:
             feeds = self.runtimes.feeds()
-            from kymatui.ui.presenters.fleet.runtime_rows import count_runtimes as counted  # not before the first paint
-
-            counts = counted(seen.picture, feeds.values())
+            counts = _runtime_rows().count_runtimes(seen.picture, feeds.values())
             banner = connection_banner(self.view.connection, self.view.failure)
             return replace(facts, counts=counts, banner=facts.banner or banner)
         feed = self.runtime_feed
@@ -185,6 +183,15 @@ class FleetApp(KymatuiApp, FleetFlowApp):
                 arguments=self._names,
             )
         )
+        own.append(
+            ScreenCommand(
+                WHATIF,
+                "show what new or changed ModuleReleaseMetas, ModuleTemplates and Kymas do to the fleet",
+                self._what_if,
+                usage="whatif FILE|FOLDER",
+                arguments=manifest_paths,
+            )
+        )
         own += [ScreenCommand(kind, text, partial(self._at_runtime, kind)) for kind, text in AT_RUNTIME.items()]
         own += [ScreenCommand(kind, text, partial(self._anywhere, kind)) for kind, text in ANYWHERE.items()]
         return (*own, *super().commands())
@@ -205,6 +212,15 @@ class FleetApp(KymatuiApp, FleetFlowApp):
         self.ways.climb_to(0)
         self.ways.open(ScreenStep(kind))
 
+    def _what_if(self, words: Sequence[str]) -> None:
+        path = Path(" ".join(words)).expanduser()
+        if not words or words == ["-"]:
+            problem = "standard input is the keyboard here" if words else "file missing"
+            self.problem(f"{problem}; type `:whatif FILE|FOLDER`")
+            return
+        self.ways.climb_to(0)
+        self.ways.open(ScreenStep(WHATIF, str(path)))
+
     def _names(self) -> Sequence[str]:
         return [name for _, name in self.fleet.picture.runtimes] if self.fleet is not None else ()
 
@@ -221,3 +237,10 @@ class FleetApp(KymatuiApp, FleetFlowApp):
             return
         self.ways.climb_to(0)
         self.look_at((found.ref.namespace, found.name))
+
+
+def _runtime_rows() -> ModuleType:
+    """Return the module of the rows, which is not loaded before the first paint."""
+    from kymatui.ui.presenters.fleet import runtime_rows
+
+    return runtime_rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kymatui.ui.navigation.history import COMPONENT, CONTENT, CONTEXTS, ScreenStep, object_reference
+from kymatui.ui.navigation.history import COMPONENT, CONTENT, CONTEXTS, WHATIF, ScreenStep, object_reference
 from kymatui.ui.navigation.keymaps import KeyScope, key_scope
 from kymatui.ui.screens.catalog_screen import CatalogScreen
 
@@ -35,13 +35,14 @@ def key_scopes(app: type) -> Iterator[KeyScope]:
     from kymatui.ui.panes.runtimes_pane import RuntimesPane, RuntimeTable
     from kymatui.ui.screens.changes_screen import ChangesScreen
     from kymatui.ui.screens.channel_matrix_screen import ChannelMatrixScreen
-    from kymatui.ui.screens.compare_screen import CompareScreen
     from kymatui.ui.screens.component_screen import ComponentScreen, ContentScreen
     from kymatui.ui.screens.contexts_screen import ContextsScreen
-    from kymatui.ui.screens.control_plane_screens import SyncScreen, WatchersScreen, WindowsScreen
     from kymatui.ui.screens.deletion_screen import DeletionScreen
-    from kymatui.ui.screens.fleet_list_screens import RecentChangesScreen, VersionMatrixScreen, WaitingScreen
-    from kymatui.ui.screens.fleet_screen import FleetScreen
+    from kymatui.ui.screens.fleet.compare_screen import CompareScreen
+    from kymatui.ui.screens.fleet.control_plane_screens import SyncScreen, WatchersScreen, WindowsScreen
+    from kymatui.ui.screens.fleet.fleet_list_screens import RecentChangesScreen, VersionMatrixScreen, WaitingScreen
+    from kymatui.ui.screens.fleet.fleet_screen import FleetScreen
+    from kymatui.ui.screens.fleet.whatif_screen import WhatIfScreen
     from kymatui.ui.screens.jobs_screen import JobScreen, JobsScreen
     from kymatui.ui.screens.module_screen import PANES, ModuleScreen
     from kymatui.ui.screens.object_screen import ObjectScreen
@@ -75,6 +76,7 @@ def key_scopes(app: type) -> Iterator[KeyScope]:
         SyncScreen,
         WindowsScreen,
         WatchersScreen,
+        WhatIfScreen,
     )
     yield from (key_scope(app, sight, LiveTable) for sight in fleets)
     for pane in PANES:
@@ -90,7 +92,7 @@ def screen_for(step: ScreenStep) -> FramedScreen:
     if step.kind == "modules":
         return CatalogScreen(step.about, step.tab)
     if step.kind in ("matrix", "waits", "recent"):
-        from kymatui.ui.screens.fleet_list_screens import RecentChangesScreen, VersionMatrixScreen, WaitingScreen
+        from kymatui.ui.screens.fleet.fleet_list_screens import RecentChangesScreen, VersionMatrixScreen, WaitingScreen
 
         sights: dict[str, type[FramedScreen]] = {
             "matrix": VersionMatrixScreen,
@@ -103,11 +105,11 @@ def screen_for(step: ScreenStep) -> FramedScreen:
 
         return ModuleScreen(step.about, step.tab)
     if step.kind == "compare":
-        from kymatui.ui.screens.compare_screen import CompareScreen
+        from kymatui.ui.screens.fleet.compare_screen import CompareScreen
 
         return CompareScreen()
     if step.kind in ("sync", "windows", "watchers"):
-        from kymatui.ui.screens.control_plane_screens import SyncScreen, WatchersScreen, WindowsScreen
+        from kymatui.ui.screens.fleet.control_plane_screens import SyncScreen, WatchersScreen, WindowsScreen
 
         explained: dict[str, type[FramedScreen]] = {
             "sync": SyncScreen,
@@ -115,6 +117,10 @@ def screen_for(step: ScreenStep) -> FramedScreen:
             "watchers": WatchersScreen,
         }
         return explained[step.kind]()
+    if step.kind == WHATIF:
+        from kymatui.ui.screens.fleet.whatif_screen import WhatIfScreen
+
+        return WhatIfScreen(step.about)
     if step.kind == "channels":
         from kymatui.ui.screens.channel_matrix_screen import ChannelMatrixScreen
 

@@ -32,6 +32,23 @@ FLEET: Final = "fleet"
 MOST_RUNTIMES: Final = 8
 
 
+class FleetObjectSource(Protocol):
+    """Interface of the objects of a control plane: Kymas, and templates with release metas."""
+
+    @property
+    def name(self) -> str: ...
+
+    def start(self) -> None: ...
+
+    def objects(self) -> tuple[tuple[Object, ...], tuple[Object, ...]] | None:
+        """Return the objects, None before they are listed; raises what keeps them from being listed."""
+        ...
+
+    def retry(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
 class FleetSource(ConnectionSource, Protocol):
     """Interface of a connection to a control plane."""
 
@@ -48,6 +65,8 @@ class FleetSource(ConnectionSource, Protocol):
     def rules(self, namespace: str) -> tuple[ControllerSettings, tuple[str, ...]]: ...
 
     def chains(self) -> Sequence[WatcherChain]: ...
+
+    def follow_objects(self, on_change: Callable[[], None]) -> FleetObjectSource: ...
 
     @property
     def options(self) -> RemoteOptions: ...

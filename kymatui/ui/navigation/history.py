@@ -10,6 +10,7 @@ _KEPT = 100
 _OBJECT = "object"
 LOGS = "logs"
 CONTEXTS = "ctx"
+WHATIF = "whatif"
 YAML, DESCRIBE = "yaml", "describe"
 """The tabs of an object's screen."""
 
@@ -40,6 +41,8 @@ class ScreenStep:
             return "descriptor" if number is None else "content"
         if self.kind == CONTEXTS:
             return "contexts"
+        if self.kind == WHATIF:
+            return f"what if {self.about.rstrip('/').rpartition('/')[2]}"
         if self.kind == "delete":
             return f"delete {self.about}"
         return f"#{self.about}" if self.kind == "job" else self.about or self.kind

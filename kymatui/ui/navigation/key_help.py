@@ -55,6 +55,7 @@ _IDS = {
     "compare.whole": VIEW,
     "compare.sync": FLEET,
     "fleet.problems": FIND,
+    "whatif.moves": FIND,
     "fleet.edit": CHANGE,
     "module.act": CHANGE,
     "module.manage": CHANGE,

@@ -1,1 +1,1 @@
-"""Screens, one file each."""
+"""Screens, one file each; those of a control plane are in `fleet`."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.session_options import RemoteOptions
+from kymatui.adapters.sessions.control_plane.fleet_object_feeds import FleetObjectFeeds
 from kymatui.adapters.sessions.control_plane.fleet_session import FleetSession
 from kymatui.adapters.sessions.control_plane.runtime_clients import owner_kyma
 from kymatui.adapters.sessions.control_plane.runtime_connector import CONNECT_SECONDS
@@ -136,6 +137,10 @@ class RemoteSession:
         from kymatui.domain.remote.watcher_chains import build_chains
 
         return build_chains(read_control_side(self.home), None)
+
+    def follow_objects(self, on_change: Callable[[], None]) -> FleetObjectFeeds:
+        """Return Kymas and catalog as objects; nothing is sent before their `start`, and the caller closes them."""
+        return FleetObjectFeeds(self.home, self.options.control.namespace, on_change, self._timing)
 
     def retry(self) -> None:
         self._rules.clear()

@@ -19,12 +19,12 @@ from kymatui.cli.parser import add_cluster_options
 from kymatui.cli.session_arguments import add_remote_options, remote_options_of
 from kymatui.composition.manifest_controller import LazyFetcher
 from kymatui.domain.fleet.runtimes import build_fleet
-from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kyma.versions import same_version
 from kymatui.domain.whatif.catalog_change import CatalogChange, without_other_kymas
 from kymatui.domain.whatif.fleet_objects import RELEASE_META, FleetObjects
 from kymatui.domain.whatif.forecast import Forecast, foresee
 from kymatui.domain.whatif.groups import GROUPS
+from kymatui.domain.whatif.summary import change_notes, forecast_notes
 from kymatui.domain.whatif.version_moves import version_moves
 from kymatui.errors import PartlyDoneError, RefusedError, UnknownNameError, UsageError
 
@@ -131,11 +131,11 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError(f"{fleet.cluster} has no Kyma that matches", hint="`kymatui fleet` lists the runtimes")
         narrowed = _narrowed(fleet, args)
         change, left_out = read_change(request, fleet)
-        printer.note(*left_out, *_notes_of_change(change, fleet))
+        printer.note(*left_out, *change_notes(change, fleet))
         if narrowed is not fleet or args.selector:
             change = without_other_kymas(change, narrowed)
         forecast = _of_module(foresee(narrowed, change, now), args.module)
-        printer.note(*_notes(forecast))
+        printer.note(*forecast_notes(forecast))
         moves: list[MoveReport] = []
         if args.manifests:
             with single_cluster(control, narrowed, args.fleet_file) as connect:
@@ -189,21 +189,6 @@ def _compared(
         MoveReport(one, compare_contents(reader, connect, one.before, one.after) if one.before and one.after else None)
         for one in version_moves(fleet, change, forecast)
     ]
-
-
-def _notes_of_change(change: CatalogChange, fleet: FleetObjects) -> Iterable[str]:
-
-    for raw in change.objects:
-        ref = read_ref(raw)
-        if ref.namespace not in fleet.namespaces:
-            yield f"{ref} changes nothing: no Kyma is in its namespace"
-
-
-def _notes(forecast: Forecast) -> Iterable[str]:
-    for namespace, name in forecast.added:
-        yield f"Kyma {namespace}/{name} is not in the fleet; counted as a new runtime"
-    for item in forecast.malformed:
-        yield f"{item.ref} is malformed and not in the forecast: {item.reason}"
 
 
 def _fails(forecast: Forecast, outcomes: Iterable[str]) -> bool:

@@ -20,6 +20,7 @@ from kymatui.domain.whatif.canary_edits import CanaryEdit, canary_edits
 from kymatui.domain.whatif.groups import ForecastGroup, count_kinds, group_forecast
 from kymatui.domain.whatif.messages import kind_label, reason_words
 from kymatui.domain.whatif.module_results import ModuleResult, ResultKind, state_after
+from kymatui.domain.whatif.summary import forecast_summary
 
 if TYPE_CHECKING:
     from kymatui.actions.modules.version_report import VersionReport
@@ -66,7 +67,7 @@ def forecast_text(
     if args.output == "sarif":
         return document(_sarif(forecast), "json")
     if args.output == "html":
-        return forecast_page(forecast, summary(forecast), args.group, _tables(moves))
+        return forecast_page(forecast, forecast_summary(forecast), args.group, _tables(moves))
     listing = _listing(forecast, args, fleet)
     return render(_with_moves(listing, moves, args.output) if args.manifests else listing, args)
 
@@ -104,16 +105,6 @@ def _tables(moves: Sequence[MoveReport]) -> list[Table]:
     return [one for one in found if one[2]]
 
 
-def summary(forecast: Forecast) -> str:
-    """Return the numbers in one line: `5 runtimes: upgrade 3, uninstall 1; 1 unchanged`."""
-    counts = count_kinds(forecast.changed)
-    total = len(forecast.runtimes)
-    same = total - len({entry.runtime for entry in forecast.changed})
-    listed = ", ".join(f"{kind_label(kind)} in {number}" for kind, number in counts.items())
-    rest = f"; {same} unchanged" if same and counts else ""
-    return f"{forecast.cluster}: {format_count(total, 'runtime')}: {listed or 'nothing changes'}{rest}"
-
-
 # lists
 
 
@@ -126,8 +117,8 @@ def _groups(forecast: Forecast, by: str) -> Listing[ForecastGroup]:
         document=lambda listed: _json(forecast, by, listed),
         item=lambda one: _group_json(one, by),
         name=lambda one: one.module,
-        below=(summary(forecast),),
-        empty=summary(forecast),
+        below=(forecast_summary(forecast),),
+        empty=forecast_summary(forecast),
     )
 
 
@@ -145,8 +136,8 @@ def _each(forecast: Forecast) -> Listing[ModuleForecast]:
         item=_entry_json,
         name=lambda entry: entry.runtime[1],
         wide=("PLAN", "REGION", "CHANNEL"),
-        below=(summary(forecast),),
-        empty=summary(forecast),
+        below=(forecast_summary(forecast),),
+        empty=forecast_summary(forecast),
     )
 
 
@@ -177,8 +168,8 @@ def _canaries(forecast: Forecast, fleet: FleetObjects) -> Listing[Canary]:
         },
         item=_canary_json,
         name=lambda one: one.runtime.name,
-        below=(_canary_hint(found, edits), summary(forecast)),
-        empty=summary(forecast),
+        below=(_canary_hint(found, edits), forecast_summary(forecast)),
+        empty=forecast_summary(forecast),
     )
 
 

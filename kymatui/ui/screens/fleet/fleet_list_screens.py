@@ -17,7 +17,7 @@ from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.presenters.fleet import fleet_reports
 from kymatui.ui.presenters.fleet.matrix_cursor import MatrixCursor
 from kymatui.ui.presenters.fleet.runtime_rows import key_of
-from kymatui.ui.screens.fleet_screen import FleetScreen
+from kymatui.ui.screens.fleet.fleet_screen import FleetScreen
 from kymatui.ui.viewmodels.columns import Column
 from kymatui.ui.viewmodels.row_list import Row
 from kymatui.ui.viewmodels.sorting import SortOrder

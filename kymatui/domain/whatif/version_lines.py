@@ -1,0 +1,93 @@
+"""A forecast as a matrix: how many runtimes have each version of a module today, and how many then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from kymatui.domain.kyma.versions import version_order
+from kymatui.domain.whatif.forecast import BY_RISK, Forecast, ModuleForecast
+from kymatui.domain.whatif.module_results import ModuleResult, ResultKind
+
+_STAYS = (ResultKind.HELD_BACK, ResultKind.WAIT, ResultKind.ERROR)
+_ABSENT = (ResultKind.UNINSTALL, ResultKind.NOT_INSTALLED)
+
+
+class CellKind(StrEnum):
+    """The numbers of a line."""
+
+    TODAY = "today"
+    THEN = "then"
+    MOVES = "moves"
+
+
+@dataclass(slots=True)
+class VersionLine:
+    """One version of a module; `version` is "" for runtimes without it.
+
+    today  the runtimes that have it if nothing is changed, also those that lifecycle-manager is upgrading to it
+    then   the runtimes that have it after the change
+    moves  the runtimes of either in which the change does something
+    """
+
+    module: str
+    version: str
+    today: list[ModuleForecast] = field(default_factory=list)
+    then: list[ModuleForecast] = field(default_factory=list)
+    moves: list[ModuleForecast] = field(default_factory=list)
+
+    @property
+    def arrivals(self) -> int:
+        return sum(_version(one, one.today) != self.version for one in self.then)
+
+    @property
+    def departures(self) -> int:
+        return sum(_version(one, one.then) != self.version for one in self.today)
+
+    @property
+    def worst(self) -> int:
+        """Return the rank of the worst outcome on this line."""
+        return min((BY_RISK.index(one.kind) for one in self.moves), default=len(BY_RISK))
+
+    def entries(self, kind: CellKind) -> tuple[ModuleForecast, ...]:
+        """Return the forecasts behind a number, the worst outcome first."""
+        found = {CellKind.TODAY: self.today, CellKind.THEN: self.then, CellKind.MOVES: self.moves}[kind]
+        return tuple(sorted(found, key=lambda one: (BY_RISK.index(one.kind), one.runtime)))
+
+
+def version_lines(forecast: Forecast) -> tuple[VersionLine, ...]:
+    """Return the lines: the modules with the worst outcome first, of each module the newest version first."""
+    found: dict[tuple[str, str], VersionLine] = {}
+    for entry in forecast.entries:
+        today, then = (_line(found, entry, result) for result in (entry.today, entry.then))
+        today.today.append(entry)
+        then.then.append(entry)
+        if entry.changes:
+            today.moves.append(entry)
+            if then is not today:
+                then.moves.append(entry)
+    worst = _worst(found.values())
+    by_version = sorted(found.values(), key=lambda line: version_order(line.version), reverse=True)
+    return tuple(sorted(by_version, key=lambda line: (worst[line.module], line.module, not line.version)))
+
+
+def _worst(lines: Iterable[VersionLine]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for line in lines:
+        found[line.module] = min(line.worst, found.get(line.module, len(BY_RISK)))
+    return found
+
+
+def _line(found: dict[tuple[str, str], VersionLine], entry: ModuleForecast, result: ModuleResult) -> VersionLine:
+    key = entry.module, _version(entry, result)
+    if key not in found:
+        found[key] = VersionLine(*key)
+    return found[key]
+
+
+def _version(entry: ModuleForecast, result: ModuleResult) -> str:
+    """Return the version that a runtime has with a result: what is refused, waits or fails leaves the installed one."""
+    if result.kind in _ABSENT:
+        return ""
+    return entry.installed if result.kind in _STAYS else result.version
