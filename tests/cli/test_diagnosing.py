@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import stat
 import tarfile
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.objects.redaction import RULES
 from kymatui.engine.cluster.ports import PatchKind
+from tests.browser import needs_browser, open_page
 from tests.cli.test_fleet import run
 
 pytestmark = pytest.mark.xdist_group("fleet")
@@ -79,6 +81,24 @@ def test_the_page_names_every_file_and_runs_nothing(capsys: pytest.CaptureFixtur
     assert "default-src 'none'" in page
     assert "<script" not in page
     assert all(f"<td>{rule.name}</td>" in page for rule in RULES)
+
+
+@needs_browser
+@pytest.mark.parametrize("width", [1280, 400])
+def test_the_page_opens_in_a_browser_and_every_link_leads_to_a_file(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, width: int
+) -> None:
+    target = tmp_path / "ticket.tgz"
+    assert run(capsys, "diagnose", "btp-operator", *ON_RUNTIME, "-o", str(target))[0] == 0
+    with tarfile.open(target) as archive:
+        archive.extractall(tmp_path / "ticket", filter="data")
+    (index,) = (tmp_path / "ticket").rglob("index.html")
+    page = open_page(index, tmp_path, width=width)
+    assert page.messages == []
+    links = re.findall(r'<a href="([^"#]+)"', page.document)
+    assert len(links) > 10
+    assert [name for name in links if not (index.parent / name).is_file()] == []
+    assert page.picture.startswith(b"\x89PNG")
 
 
 def test_all_modules_are_gathered_without_a_name(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

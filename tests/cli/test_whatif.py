@@ -6,7 +6,6 @@ import gzip
 import json
 import re
 import shutil
-import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,13 +22,13 @@ from kymatui.cli.main import main
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.versions.version_risks import VersionRisk, VersionRiskKind
 from tests.adapters.test_git_commits import git
+from tests.browser import needs_browser, open_page
 from tests.documents import DOCUMENTS
 
 pytestmark = pytest.mark.xdist_group("fleet")  # one sandbox for all tests of this group
 
 Json = dict[str, Any]
 API = "operator.kyma-project.io/v1beta2"
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
 class Fleet:
@@ -463,17 +462,10 @@ def test_a_page_without_a_change_says_so_and_names_run_nothing(fleet: Fleet) -> 
     assert "\x1b" not in page
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+@needs_browser
 def test_the_page_opens_in_a_browser_without_messages(fleet: Fleet) -> None:
     path = fleet.folder / "page.html"
     path.write_text(fleet.run("whatif", "-f", fleet.write(fleet.with_channels("keda", "9.9.9")), "-o", "html")[1])
-    words = [str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--dump-dom"]
-    done = subprocess.run(
-        [*words, f"--user-data-dir={fleet.folder / 'profile'}", path.as_uri()],
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=True,
-    )
-    assert "<details>" in done.stdout
-    assert "CONSOLE" not in done.stderr
+    page = open_page(path, fleet.folder)
+    assert "<details>" in page.document
+    assert page.messages == []

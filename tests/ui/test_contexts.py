@@ -263,7 +263,9 @@ async def test_a_server_that_does_not_answer_has_a_way_back(machine: Machine) ->
         assert not app.screen.query_one("#banner").display
 
 
-@pytest.mark.parametrize("size", [(120, 40), (80, 24)], ids=["120x40", "80x24"])
+@pytest.mark.parametrize(
+    "size", [(60, 24), (80, 24), (120, 40), (160, 24), (200, 24)], ids=lambda size: "x".join(map(str, size))
+)
 def test_pictures(size: Size, machine: Machine, compare: Compare) -> None:
     machine.memory.note_use("stage", b.NOW - 7200)
 

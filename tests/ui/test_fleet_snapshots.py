@@ -97,8 +97,11 @@ def test_screen(compare: Compare, name: str) -> None:
     assert compare(fleet_app(source()), (120, 24), pressing(*SCREENS[name]))
 
 
-@pytest.mark.parametrize("columns", [80, 160, 200])
-@pytest.mark.parametrize("name", ["fleet", "groups", "matrix", "waits", "recent", "compare", "sync", "windows"])
+TABLES = ("fleet", "groups", "matrix", "waits", "recent", "compare", "sync", "windows", "watchers")
+
+
+@pytest.mark.parametrize("columns", [60, 80, 160, 200])
+@pytest.mark.parametrize("name", TABLES)
 def test_a_table_in_terminals_of_other_widths(compare: Compare, name: str, columns: int) -> None:
     assert compare(fleet_app(source()), (columns, 24), pressing(*SCREENS[name]))
 

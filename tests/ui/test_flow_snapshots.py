@@ -22,6 +22,9 @@ from tests.ui.worlds import StillSession, app_on, world
 SIZES = [
     pytest.param((120, 40), id="120x40"),
     pytest.param((60, 30), id="60x30"),
+    pytest.param((80, 24), id="80x24"),
+    pytest.param((160, 24), id="160x24"),
+    pytest.param((200, 24), id="200x24"),
 ]
 SCALED = GroupVersionKind("keda.sh", "v1alpha1", "ScaledObject")
 KEDA = GroupVersionKind("operator.kyma-project.io", "v1alpha1", "Keda")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from kymatui import __version__
-from kymatui.cli.output.html_page import html_page, html_text
+from kymatui.cli.output.html_page import html_page, html_rows, html_text
 from kymatui.domain.catalog.catalog_json import unknown_json
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 
@@ -143,10 +143,9 @@ def _line(item: AuditFinding) -> str:
 def as_html(report: AuditReport) -> str:
     """Return a page that needs nothing else, for people who are sent one."""
     rows = "\n".join(map(_row, report.findings)) or '<tr><td colspan="6">no findings</td></tr>'
-    head = "".join(f"<th>{name}</th>" for name in ("Severity", "Rule", "Module", "Finding", "Since", "What to do"))
     parts = [
         f"<p>{html_text(report.kyma or report.no_kyma)}, {stamp(report.taken_at)}</p>",
-        f"<table><thead><tr>{head}</tr></thead><tbody>\n{rows}\n</tbody></table>",
+        html_rows(("Severity", "Rule", "Module", "Finding", "Since", "What to do"), rows),
     ]
     if report.ignored:
         parts.append(f"<p>{format_count(len(report.ignored), 'finding')} ignored.</p>")

@@ -12,7 +12,8 @@ _STYLE: Final = """
 :root { color-scheme: light dark; --line: #ddd; --faint: #555; }
 @media (prefers-color-scheme: dark) { :root { --line: #444; --faint: #aaa; } }
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem; padding: 0 1rem; }
-td { overflow-wrap: anywhere; }
+body { overflow-wrap: anywhere; }
+.table { overflow-x: auto; overflow-wrap: normal; }
 table { border-collapse: collapse; width: 100%; }
 th, td { text-align: left; vertical-align: top; padding: .3rem .8rem .3rem 0; border-bottom: 1px solid var(--line); }
 small { color: var(--faint); }
@@ -48,5 +49,11 @@ def html_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = ["<tr>" + "".join(f"<td>{html_text(cell)}</td>" for cell in row) + "</tr>" for row in rows]
     if not lines:
         return "<p>none</p>"
+    return html_rows(header, "\n".join(lines))
+
+
+def html_rows(header: Sequence[str], rows: str) -> str:
+    """Return a table of rows that are HTML already; one that is wider than the page scrolls by itself."""
     head = "".join(f"<th>{html_text(name)}</th>" for name in header) if any(header) else ""
-    return f"<table><thead><tr>{head}</tr></thead><tbody>\n" + "\n".join(lines) + "\n</tbody></table>"
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>\n{rows}\n</tbody></table>"
+    return f'<div class="table">{table}</div>'
