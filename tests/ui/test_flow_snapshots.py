@@ -11,10 +11,14 @@ from textual.screen import Screen
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kubernetes.schema_forms import form_fields
+from kymatui.domain.kyma.problems import Actor
+from kymatui.domain.plans.jobs import Job, JobState, JobStep, LogLine, StepState
 from kymatui.engine.deletion.deletion_state import DeletionState, ManagedBy
 from kymatui.engine.inventory.managed_resources import ManagedObject, ManagedObjects
 from kymatui.ui.dialogs.form_dialog import FormScreen
 from kymatui.ui.screens.deletion_screen import DeletionScreen
+from kymatui.ui.screens.jobs_screen import JobScreen, JobsScreen
+from tests.domain import builders as b
 from tests.ui.conftest import Compare
 from tests.ui.driving import Walk, ready, typing, until
 from tests.ui.worlds import StillSession, app_on, world
@@ -89,6 +93,55 @@ def showing(made: Callable[[], Screen[Any]], *keys: str) -> Walk:
 
 def form() -> FormScreen:
     return FormScreen("default CR of docker-registry", form_fields(SCHEMA, ("spec",)), {"spec": {"size": 2}})
+
+
+STEPS = (
+    JobStep("read the cluster", StepState.DONE, b.NOW - 200, b.NOW - 190),
+    JobStep("delete what it manages", StepState.RUNNING, b.NOW - 190),
+    JobStep("undeploy the manager"),
+)
+LINES = (
+    LogLine(b.NOW - 190, "delete what it manages"),
+    LogLine(b.NOW - 150, "deleted", "ScaledObject shop/cart"),
+    LogLine(b.NOW - 60, "waiting for the module's manager to remove finalizer.keda.sh", "ScaledObject shop/checkout"),
+)
+JOBS = (
+    Job(
+        *(1, "delete keda 1.6.0", "keda"),
+        state=JobState.RUNNING,
+        steps=STEPS,
+        waits_for="ScaledObject shop/checkout has a finalizer",
+        actor=Actor.MANAGER,
+        done=2,
+        total=3,
+        made=b.NOW - 210,
+        began=b.NOW - 200,
+        log=LINES,
+    ),
+    Job(2, "upgrade registry-proxy 0.12.0", "registry-proxy", message="waits for job 1", made=b.NOW - 30),
+    Job(
+        *(3, "enable telemetry", "telemetry"),
+        state=JobState.FAILED,
+        message="the Kyma is edited; the module is in Error: ImagePullBackOff",
+        hint="run `kymatui module telemetry`",
+        made=b.NOW - 900,
+        began=b.NOW - 900,
+        ended=b.NOW - 600,
+    ),
+)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("made", [JobsScreen, lambda: JobScreen("1")], ids=["jobs", "job"])
+def test_jobs_look_as_they_should(made: Callable[[], Screen[Any]], size: tuple[int, int], compare: Compare) -> None:
+    app = app_on(StillSession(world()))
+
+    async def before(pilot: Pilot[Any]) -> None:
+        await ready(pilot)
+        app.jobs.all = JOBS
+        await showing(made, "j")(pilot)
+
+    assert compare(app, size, before)
 
 
 @pytest.mark.parametrize("size", SIZES)
