@@ -84,8 +84,13 @@ def check_version(version: str) -> None:
     """Raise DescriptorError unless this is a version whose tag a registry accepts."""
     if len(tag_of(version)) > LONGEST_TAG:
         raise DescriptorError(f"version {version[:40]!r}… makes a tag of more than {LONGEST_TAG} characters")
+    check_resource_version(version)
+
+
+def check_resource_version(version: str) -> None:
+    """Raise DescriptorError unless this is a version; those of resources are no tags and may be longer."""
     if not _VERSION.fullmatch(version):
-        raise DescriptorError(f"{version!r} is not a semantic version", hint="for example: 1.2.3 or 1.2.3-rc.1")
+        raise DescriptorError(f"{version[:200]!r} is not a semantic version", hint="for example: 1.2.3 or 1.2.3-rc.1")
 
 
 def repository_of(base: str, name: str, mapping: NameMapping = NameMapping.URL_PATH) -> str:

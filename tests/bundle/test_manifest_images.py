@@ -87,6 +87,11 @@ def test_what_a_sidecar_injector_replaces_is_not_an_image() -> None:
     assert images(workload("auto")) == []
 
 
+def test_the_version_of_a_resource_may_be_longer_than_a_tag() -> None:
+    (found,) = manifest_images([workload(f"r.io/app:{'a' * 128}")])
+    assert image_resource(found).version == f"0.0.0-{'a' * 128}"
+
+
 @pytest.mark.parametrize(
     ("text", "name", "version"),
     [

@@ -131,6 +131,43 @@ def test_all_mistakes_are_reported_together() -> None:
     assert found.name == ""
 
 
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        *((one, True) for one in ("y", "Y", "yes", "Yes", "YES", "on", "On", "'yes'", "'Yes'", "True", "TRUE")),
+        *((one, False) for one in ("n", "N", "no", "NO", "off", "'off'", "false", "~")),
+        *((one, None) for one in ("'true'", "1", "t", "tRUE", "maybe")),
+    ],
+)
+def test_booleans_are_written_as_for_modulectl(written: str, read: bool | None) -> None:
+    found, wrong = read_config(f"{LEAST}beta: {written}\n".encode(), "c.yaml")
+    assert (found.beta if not wrong else None) == read
+
+
+@pytest.mark.parametrize(
+    ("address", "is_valid"),
+    [
+        *(
+            (f"https://h{one}", True)
+            for one in (":99999/x", "/a b", "_x/y", "?a b", "?%zz", "#a b", "<>/", ":/x", "/{}")
+        ),
+        *((one, True) for one in ("https://u:p@h/x", "https://ä.de/x", "https://h%C3%A4/", "https://[::1]:80/x")),
+        *(
+            (f"https://h{one}", False)
+            for one in (":port/x", "/%zz", "/\t", "#%zz", "%20x/y", " y/z", "{}/x", "^/x", "\\x/y")
+        ),
+        *(
+            (one, False)
+            for one in (" https://h/x", "https://u p@h/x", "https://[::1/x", "https://[::1]x/", "https://u%zz@h/")
+        ),
+        *((one, False) for one in ("https://a:b:80/", "https://::1/x", "https://h/a\x7f", "https://h/x%")),
+    ],
+)
+def test_addresses_are_valid_as_for_modulectl(address: str, is_valid: bool) -> None:
+    text = yaml.safe_dump({**CONFIG, "documentation": address}, sort_keys=False)
+    assert (problems(text) == []) == is_valid
+
+
 @pytest.mark.parametrize("text", ["", "# only a comment\n", "---\n...\n", "~"])
 def test_an_empty_config_lacks_everything(text: str) -> None:
     assert "c.yaml:1: name must not be empty" in problems(text)

@@ -67,11 +67,11 @@ def lint_against(
     stored = stored_objects(checks.store, require_component(checks.store, before), RAW_MANIFEST)
     for risk in manifest_risks(stored, {_key(body): body for body in objects}):
         rule = "rbac.grown" if risk.kind is VersionRiskKind.RIGHT_GAINED else f"version.{risk.kind}"
-        what = f" {risk.what}" if risk.what else ""
         place = f"name: {risk.object.rpartition(' ')[2].rpartition('/')[2]}"
-        message = f"{risk.object}{what}: {risk.label} than in {before.version}"
-        if risk.kind is not VersionRiskKind.RIGHT_GAINED:
-            message = f"{risk.object}{what}: differs from {before.version}: {risk.label}"
+        what = f": {risk.what}" if risk.what else ""
+        message = f"{risk.object}: not as in {before.version}: {risk.label}{what}"
+        if risk.kind is VersionRiskKind.RIGHT_GAINED:
+            message = f"{risk.object} {risk.label} than in {before.version}{what}"
         problems.warning(rule, message, text=place)
 
 

@@ -20,6 +20,12 @@ _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _LINE: Final = re.compile(r"line (\d+)")
 _NULL: Final = "tag:yaml.org,2002:null"
 _BOOL: Final = "tag:yaml.org,2002:bool"
+_WORDS: Final = {
+    written: value
+    for words, value in (("y yes on", True), ("n no off", False))
+    for word in words.split()
+    for written in (word, word.capitalize(), word.upper())
+}
 _MERGE: Final = "tag:yaml.org,2002:merge"
 _KINDS: Final = {yaml.MappingNode: "a map", yaml.SequenceNode: "a list", yaml.ScalarNode: "a value"}
 
@@ -124,6 +130,8 @@ class ConfigFields:
         node = self._node(name)
         if node is None:
             return default
+        if isinstance(node, yaml.ScalarNode) and node.value in _WORDS:  # quoted or not, as modulectl reads them
+            return _WORDS[node.value]
         if not isinstance(node, yaml.ScalarNode) or node.tag != _BOOL:
             self.report(name, f"must be true or false, not {self._shown(node)}")
             return default

@@ -14,7 +14,7 @@ from typing import Any, Final
 from kymatui.domain.kubernetes.image_references import Image, parse_image
 from kymatui.engine.cluster.ports import Object
 from kymatui.errors import ConfigurationError
-from kymatui.ocm.component_location import check_version
+from kymatui.ocm.component_location import check_resource_version
 from kymatui.ocm.errors import DescriptorError
 
 KINDS: Final = ("Deployment", "StatefulSet")
@@ -86,7 +86,7 @@ def image_resource(image: ManifestImage) -> ImageResource:
             hint="rename the image, or reference it by digest, which makes its name longer",
         )
     try:
-        check_version(version)
+        check_resource_version(version)
     except DescriptorError as error:
         raise ImageProblemError(
             f"{image.where}: image {image.text!r} cannot be a resource of a component: {error}",

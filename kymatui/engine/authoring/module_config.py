@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.kyma.module_templates import StateCheckRule
 from kymatui.engine.authoring.config_reader import ConfigFields, ConfigReader
+from kymatui.engine.authoring.go_addresses import is_valid_address
 from kymatui.engine.authoring.source_problems import SourceProblem
 from kymatui.ocm.component_location import LONGEST_TAG, check_name, tag_of
 from kymatui.ocm.errors import DescriptorError
@@ -198,7 +199,7 @@ def _file(root: ConfigFields, name: str, *, required: bool = False) -> str:
 
 
 def _address_problem(text: str) -> str:
-    if not _parses(text):
+    if not _parses(text) or not is_valid_address(text):
         return f"{text!r} is not a valid address"
     parts = urlsplit(text)
     if parts.scheme != "https":
