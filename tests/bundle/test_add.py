@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import tarfile
 import zlib
 from functools import partial
 from pathlib import Path
@@ -196,6 +197,22 @@ def test_a_file_with_a_media_type_is_stored_as_it_is(host: str, tmp_path: Path) 
     push(host)
     assert run(host, "--layer", f"{tmp_path}/a.txt:text/plain") == 0
     assert image(host)[0]["layers"][1] == {"mediaType": "text/plain", "digest": digest_of(b"text"), "size": 4}
+
+
+@pytest.mark.parametrize("kind", ["v7", "empty", "packed"])
+def test_tars_without_files_or_of_old_tools_are_layers(kind: str, host: str, tmp_path: Path) -> None:
+    content = bytes(10240)
+    if kind == "v7":
+        header = bytearray(tarfile.TarInfo("a").tobuf(tarfile.USTAR_FORMAT))
+        header[257:265] = bytes(8)  # it has no magic
+        header[148:156] = b" " * 8
+        header[148:156] = b"%06o\0 " % sum(header)
+        content = bytes(header) + content
+    path = tmp_path / "layer.tar"
+    path.write_bytes(gzip.compress(content) if kind == "packed" else content)
+    push(host)
+    assert run(host, "--layer", str(path)) == 0
+    assert len(image(host)[0]["layers"]) == 2
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from kymatui.engine.authoring.component_artifact import CONFIG_TYPE, blob_digest
-from kymatui.engine.bundles.tar_archives import is_gzip, is_tar, unpack_chunks
+from kymatui.engine.bundles.tar_archives import has_tar_header, is_gzip, unpack_chunks
 from kymatui.errors import ConfigurationError, RefusedError
 
 OCI_MANIFEST: Final = "application/vnd.oci.image.manifest.v1+json"
@@ -118,7 +118,7 @@ def _digest(chunks: Iterator[bytes]) -> tuple[str, int]:
 
 
 def _require_tar(head: bytes, where: str, media_type: str) -> None:
-    if not media_type and not is_tar(head):
+    if not media_type and not has_tar_header(head):
         raise ConfigurationError(f"{where} is not a tar", hint="pack it with tar, or name its media type: FILE:TYPE")
 
 

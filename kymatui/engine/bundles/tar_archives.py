@@ -39,6 +39,17 @@ def is_tar(data: bytes) -> bool:
     return data[257:262] == b"ustar"
 
 
+def has_tar_header(data: bytes) -> bool:
+    """Return whether this begins as a tar of any age does: with a header of a valid checksum, or with the end."""
+    try:
+        tarfile.TarInfo.frombuf(data[: tarfile.BLOCKSIZE], "utf-8", "surrogateescape")
+    except tarfile.HeaderError:
+        return len(data) >= tarfile.BLOCKSIZE and not any(data[: tarfile.BLOCKSIZE])  # a tar without files
+    except ValueError:  # numbers that are none, with a checksum all the same
+        return False
+    return True
+
+
 def unpack(data: bytes, where: str) -> bytes:
     """Return the content of a gzip within limits; other data stays the same. Raises SourceError."""
     if not is_gzip(data):
