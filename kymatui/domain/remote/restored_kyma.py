@@ -26,14 +26,22 @@ def restored_spec(kyma: Kyma, manifests: Iterable[Manifest]) -> Json:
     spec: Json = copy.deepcopy(kyma.raw.get("spec") or {})
     if not kyma.active_channel:
         return spec
-    installed = {one.meta.labels.get(LABEL_MODULE_NAME, ""): one for one in manifests}
     spec["channel"] = kyma.active_channel
-    spec["modules"] = [
-        _entry(report, installed.get(report.name), kyma.active_channel)
+    spec["modules"] = reported_requests(kyma, kyma.active_channel, manifests)
+    return spec
+
+
+def reported_requests(kyma: Kyma, channel: str, manifests: Iterable[Manifest] = ()) -> list[Json]:
+    """Return the entries of `spec.modules` that the reports of a control plane's Kyma stand for.
+
+    `channel` is the Kyma's: modules that report another one name it.
+    """
+    installed = {one.meta.labels.get(LABEL_MODULE_NAME, ""): one for one in manifests}
+    return [
+        _entry(report, installed.get(report.name), channel)
         for report in kyma.reports
         if not _is_going(report, installed.get(report.name))
     ]
-    return spec
 
 
 def _is_going(report: ModuleReport, manifest: Manifest | None) -> bool:

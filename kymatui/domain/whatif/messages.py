@@ -26,6 +26,9 @@ _REASONS: Final[Mapping[ResultReason, str]] = {
     ResultReason.MANDATORY_BLOCKED: "another mandatory module has no ModuleTemplate, which blocks all of them",
     ResultReason.MANDATORY_DELETED: "its ModuleReleaseMeta, which made it mandatory, is deleted",
     ResultReason.NOT_REQUESTED: "the Kyma does not request it",
+    ResultReason.NOT_UNINSTALLED: (
+        "the Kyma does not request it, but its version cannot be resolved: lifecycle-manager leaves its Manifest"
+    ),
     ResultReason.UNMANAGED: "the module is unmanaged",
     ResultReason.SKIPPED: "the Kyma has the skip label",
     ResultReason.KYMA_DELETING: "the Kyma is being deleted",

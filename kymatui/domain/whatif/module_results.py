@@ -13,7 +13,7 @@ from kymatui.domain.kyma.maintenance_windows import ControllerSettings, Maintena
 from kymatui.domain.kyma.states import State
 from kymatui.domain.kyma.template_index import TemplateIndex, index_templates, mandatory_metas
 from kymatui.domain.kyma.versions import parse_version, same_version
-from kymatui.domain.modules.module_outcomes import WorkItem, work_list
+from kymatui.domain.modules.module_outcomes import Outcome, WorkItem, outcome_of, work_list
 from kymatui.domain.versions import refusals as r
 from kymatui.domain.versions.refusals import Refusal
 from kymatui.domain.versions.resolution import Resolution, resolve, strict_resolution
@@ -49,6 +49,7 @@ class ResultReason(StrEnum):
     MANDATORY_BLOCKED = "mandatory-blocked"  # the template of another mandatory module is missing
     MANDATORY_DELETED = "mandatory-deleted"
     NOT_REQUESTED = "not-requested"
+    NOT_UNINSTALLED = "not-uninstalled"  # no longer requested, but without a version that can be resolved
     UNMANAGED = "unmanaged"
     SKIPPED = "skipped"
     KYMA_DELETING = "kyma-deleting"
@@ -199,16 +200,17 @@ def _removed_mandatory(
     """Return the results of modules that are mandatory today, and no longer.
 
     Without its ModuleReleaseMeta a module is uninstalled. One that only stops being mandatory stays, until a Kyma
-    requests it.
+    requests it. Where a missing template blocks all of them today, it is unknown which are installed.
     """
     found = {}
-    for name, version in before.mandatory.items():
+    installed = _installed_mandatory(before)
+    for name in before.mandatory:
         if name in catalog.mandatory:
             continue
         if name not in catalog.metas:
             found[name] = ModuleResult(ResultKind.UNINSTALL, reason=ResultReason.MANDATORY_DELETED)
         elif name not in requested:
-            found[name] = ModuleResult(ResultKind.KEEP, version)
+            found[name] = ModuleResult(ResultKind.KEEP, installed.get(name, ""))
     return found
 
 
@@ -218,12 +220,23 @@ def _removed_mandatory(
 def _result(kyma: Kyma, item: WorkItem, catalog: NamespaceCatalog, now: float) -> ModuleResult:
     report = kyma.report(item.name)
     if not item.enabled:
-        return ModuleResult(ResultKind.UNINSTALL, reason=ResultReason.NOT_REQUESTED)
+        return _uninstalled(kyma, item, catalog, now)
     if not item.managed:
         version = report.version if report is not None else ""
         return ModuleResult(ResultKind.KEEP, version, reason=ResultReason.UNMANAGED)
     resolution = strict_resolution(resolve(item.name, kyma, catalog.index, now=now, rules=catalog.settings))
     return _of_resolution(resolution, report)
+
+
+def _uninstalled(kyma: Kyma, item: WorkItem, catalog: NamespaceCatalog, now: float) -> ModuleResult:
+    """Return the result of a module that is only reported.
+
+    lifecycle-manager resolves it once more. Where that fails, the new report names no Manifest, so the Manifest stays.
+    """
+    refusal = strict_resolution(resolve(item.name, kyma, catalog.index, now=now, rules=catalog.settings)).refusal
+    if outcome_of(refusal, reported=True) in (Outcome.FAILED, Outcome.WARNED):
+        return ModuleResult(ResultKind.ERROR, reason=ResultReason.NOT_UNINSTALLED)
+    return ModuleResult(ResultKind.UNINSTALL, reason=ResultReason.NOT_REQUESTED)
 
 
 def _of_resolution(found: Resolution, report: ModuleReport | None) -> ModuleResult:

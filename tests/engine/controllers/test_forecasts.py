@@ -16,12 +16,14 @@ from kymatui.domain.plans.manifest_body import ManifestLayer
 from kymatui.domain.whatif.catalog_change import CatalogChange, apply_change
 from kymatui.domain.whatif.fleet_objects import FleetObjects
 from kymatui.domain.whatif.forecast import ModuleForecast, foresee
-from kymatui.domain.whatif.module_results import ResultKind, namespace_catalogs
+from kymatui.domain.whatif.module_results import ResultKind, ResultReason, namespace_catalogs
 from kymatui.engine.controllers.kyma import module_planning
 from kymatui.engine.controllers.kyma.kyma_context import KymaContext
 from kymatui.engine.controllers.kyma.module_planning import ModulePlanner, PlannedModule
-from tests.domain.builders import NOW
-from tests.domain.test_whatif import SPACE, changes, fleets
+from tests.domain.builders import NOW, kyma
+from tests.domain.test_whatif import SPACE, a_meta, a_template, changes, fleets
+from tests.engine.controllers.drawn_fleets import drawn_fleets, release_changes
+from tests.engine.controllers.release_worlds import DrawnFleet, ReleaseWorld
 
 LAYER = ManifestLayer("http://reg.example", "kyma-project.io/module/mod", "sha256:1", True)
 CONTENT = ModuleContent("kyma-project.io/module/mod", "1.0.0", LAYER, ())
@@ -57,9 +59,9 @@ def test_a_forecast_is_what_the_operator_plans_after_the_change(fleet: FleetObje
     found = {(one.runtime, one.module): one for one in foresee(fleet, change, NOW).entries}
     mandatory = {name for one in (fleet, after) for name in namespace_catalogs(one, [SPACE])[SPACE].mandatory}
     for key, raw in after.kymas.items():
-        kyma = read_kyma(raw)
-        assert isinstance(kyma, Kyma)
-        for planned in planned_modules(after, kyma):
+        read = read_kyma(raw)
+        assert isinstance(read, Kyma)
+        for planned in planned_modules(after, read):
             if planned.item.name not in mandatory:  # another controller installs and deletes them
                 _compare(planned, found[key, planned.item.name])
 
@@ -70,3 +72,32 @@ def _compare(planned: PlannedModule, forecast: ModuleForecast) -> None:
     if planned.outcome is Outcome.ACCEPTED:
         assert planned.template is not None
         assert result.version == planned.template.version
+
+
+@settings(max_examples=15, deadline=None)
+@given(drawn_fleets(), release_changes())
+def test_a_change_that_is_made_does_what_was_forecast(drawn: DrawnFleet, change: CatalogChange) -> None:
+    """`python -m tests.benchmarks.whatif_walk` does the same for 200 fleets and changes."""
+    differences, _ = ReleaseWorld(drawn).differences(change)
+    assert differences == []
+
+
+def test_a_kyma_in_error_since_its_creation_still_has_what_it_reports() -> None:
+    """Its status has no active channel, so the channel of each module is its report's."""
+    catalog = [a_meta("keda", {"fast": "1.0.0"}), a_template("keda", "1.0.0")]
+    runtimes = [kyma([{"name": "keda"}, {"name": "nats"}], name="a", namespace=SPACE, channel="fast")]
+    world = ReleaseWorld(DrawnFleet(catalog, runtimes))
+    change = CatalogChange((a_meta("keda", {"fast": "1.1.0"}), a_template("keda", "1.1.0")))
+    differences, entries = world.differences(change)
+    assert differences == []
+    assert [(one.module, one.kind) for one in entries if one.changes] == [("keda", ResultKind.UPGRADE)]
+
+
+def test_a_module_that_cannot_be_resolved_when_it_is_no_longer_requested_stays() -> None:
+    catalog = [a_meta("keda", {"regular": "1.0.0"}), a_template("keda", "1.0.0")]
+    world = ReleaseWorld(DrawnFleet(catalog, [kyma([{"name": "keda"}], name="a", namespace=SPACE)]))
+    gone = {"kind": "Kyma", "metadata": {"name": "a", "namespace": SPACE}, "spec": {"modules": []}}
+    change = CatalogChange(({**kyma((), name="a", namespace=SPACE), **gone}, a_meta("keda", {"fast": "1.0.0"})))
+    differences, (entry,) = world.differences(change)
+    assert differences == []
+    assert (entry.kind, entry.then.reason) == (ResultKind.ERROR, ResultReason.NOT_UNINSTALLED)
