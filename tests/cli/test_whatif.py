@@ -286,6 +286,13 @@ def test_a_file_that_is_no_fleet_is_refused(fleet: Fleet) -> None:
     )
 
 
+def test_a_name_that_promises_zstd_is_refused_before_anything_is_read(fleet: Fleet) -> None:
+    path = fleet.folder / "fleet.json.zst"
+    assert re.search("zstd is not supported", fleet.failure("fleet", "export", str(path), status=1))
+    assert not path.exists()
+    assert re.search("zstd is not supported", fleet.failure("whatif", "--label", "a=b", "--fleet", str(path), status=1))
+
+
 def test_no_change_and_no_file_are_usage_errors(fleet: Fleet) -> None:
     assert re.search("no change given", fleet.failure("whatif", status=64))
     assert re.search("missing FILE", fleet.failure("fleet", "export", status=64))

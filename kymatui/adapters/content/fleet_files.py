@@ -23,6 +23,12 @@ LARGEST_FLEET: Final = 512 * 1024 * 1024
 _HINT: Final = "`kymatui fleet export FILE` writes one"
 
 
+def require_fleet_name(path: Path) -> None:
+    """Raise ConfigurationError for a name that promises zstd."""
+    if path.suffix in (".zst", ".zstd"):
+        raise ConfigurationError(f"{path}: zstd is not supported", hint=f"use {path.with_suffix('.gz')}")
+
+
 def write_fleet_file(path: Path, fleet: FleetObjects, key: bytes) -> None:
     """Write a fleet that only its owner may read; with a `key`, ids are hashed. Raises ConfigurationError."""
     text = json.dumps(fleet_document(fleet, key), separators=(",", ":")).encode() + b"\n"
@@ -31,6 +37,7 @@ def write_fleet_file(path: Path, fleet: FleetObjects, key: bytes) -> None:
 
 def read_fleet_file(path: Path) -> FleetObjects:
     """Return the fleet of a file. Raises ConfigurationError for a file that is no fleet, or too large."""
+    require_fleet_name(path)
     try:
         content = _content(path)
     except OSError as error:

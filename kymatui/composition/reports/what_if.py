@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kymatui.adapters.content.change_files import ChangedFiles, change_stamp, read_change_files, read_git_change
-from kymatui.adapters.content.fleet_files import read_fleet_file, write_fleet_file
+from kymatui.adapters.content.fleet_files import read_fleet_file, require_fleet_name, write_fleet_file
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.configured_rules import read_configured_rules
 from kymatui.composition.reports.fleet_objects import read_fleet_objects
@@ -54,6 +54,7 @@ def read_fleet_of(
 
 def export_fleet(path: str, options: SessionOptions, labels: str, now: float, key: bytes) -> FleetObjects:
     """Write the fleet of a cluster to a file, and return it; with a `key`, ids are hashed."""
+    require_fleet_name(Path(path))
     fleet, _ = read_fleet_objects(options, labels, now)
     write_fleet_file(Path(path), fleet, key)
     return fleet

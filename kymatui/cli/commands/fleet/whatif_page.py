@@ -33,7 +33,7 @@ def _parts(forecast: Forecast, summary: str, by: str, tables: Sequence[Table]) -
             yield _number(forecast, one)
     for title, header, rows in tables:
         yield f"<h2>{html_text(title)}</h2>"
-        yield html_table(header, rows)
+        yield html_table([name.capitalize() for name in header], rows)
     canaries = propose_canaries(forecast)
     if canaries:
         yield "<h2>Canaries</h2>"
