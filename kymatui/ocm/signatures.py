@@ -95,8 +95,10 @@ def _chosen(descriptor: ComponentDescriptor, name: str) -> Signature:
         there = ", ".join(one.name for one in descriptor.signatures) or "no signature"
         raise SignatureError(f"{where} has no signature {name!r}" if name else f"{where} is not signed", hint=there)
     if len(named) > 1:
+        names = ", ".join(dict.fromkeys(one.name for one in named))
         raise SignatureError(
-            f"{where} has {len(named)} signatures{f' {name!r}' if name else ''}", hint="choose the one to verify"
+            f"{where} has {len(named)} signatures{f' {name!r}' if name else ''}",
+            hint=f"choose the one to verify with --signature: {names}",
         )
     return named[0]
 

@@ -229,3 +229,10 @@ def test_content_is_compared_with_what_was_signed() -> None:
 def test_content_that_was_not_signed_is_not_used(found: Any, words: str) -> None:
     with pytest.raises(SignatureError, match=words):
         check_content(found, b"x")
+
+
+def test_the_hint_names_the_signatures_to_choose_from() -> None:
+    with pytest.raises(SignatureError, match="has 2 signatures") as found:
+        verify(read_descriptor(signed(SIGNED, name="other")), KEYS)
+    assert found.value.hint.startswith("choose the one to verify with --signature: ")
+    assert found.value.hint.endswith("other")
