@@ -24,10 +24,11 @@ from kymatui.composition.reports.fleet_objects import read_fleet_objects
 from kymatui.composition.sandbox import start_sandbox
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings
 from kymatui.domain.whatif.catalog_change import CatalogChange
-from kymatui.domain.whatif.fleet_objects import build_fleet_objects
-from kymatui.domain.whatif.forecast import Forecast, foresee
+from kymatui.domain.whatif.fleet_objects import FleetObjectsBuilder, build_fleet_objects
+from kymatui.domain.whatif.forecast import Forecast, ForecastMemory, foresee
 from kymatui.domain.whatif.groups import count_kinds, group_forecast
 from kymatui.sandbox.world.story.sample_fleet import CHOSEN, CONTROL, Draw, runtime
+from kymatui.ui.presenters.fleet.forecast_rows import ForecastLines
 from tests.benchmarks.fleet_following import told
 from tests.domain import builders as b
 
@@ -81,7 +82,26 @@ def from_memory(count: int) -> None:
     words = answered(foresee(fleet, change, NOW))
     seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
     told(f"{count} Kymas in memory: objects by key", f"{built:.2f} s")
+    followed(raws, before, change, settings)
     told(f"{count} Kymas in memory: the answer", f"{seconds:.2f} s, processor {cpu:.2f} s, {peak()} MB ({words})")
+
+
+def followed(
+    raws: list[Json], before: list[Json], change: CatalogChange, settings: Mapping[str, ControllerSettings]
+) -> None:
+    """As the screen follows a fleet: one Kyma of all changes."""
+    builder, memory = FleetObjectsBuilder(), ForecastMemory()
+    foresee(builder.build("kcp", raws, before, settings, NOW), change, NOW, memory)
+    changed = [*raws[:-1], {**raws[-1]}]
+    cpu = time.process_time()
+    forecast = foresee(builder.build("kcp", changed, before, settings, NOW), change, NOW, memory)
+    words = f"{time.process_time() - cpu:.2f} s"
+    cpu = time.process_time()
+    lines = ForecastLines(forecast)
+    told(
+        f"{len(raws)} Kymas, one changed: processor time",
+        f"{words}, {len(lines.versions)} lines of the screen {time.process_time() - cpu:.2f} s",
+    )
 
 
 def cold(kubeconfig: str, count: int) -> None:

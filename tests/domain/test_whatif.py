@@ -15,11 +15,12 @@ from kymatui.domain.kyma.maintenance_windows import ControllerSettings, WindowPo
 from kymatui.domain.whatif.canaries import propose_canaries
 from kymatui.domain.whatif.catalog_change import CatalogChange, apply_change
 from kymatui.domain.whatif.fleet_document import FORMAT, fleet_document, read_fleet_document
-from kymatui.domain.whatif.fleet_objects import FleetObjects, build_fleet_objects
-from kymatui.domain.whatif.forecast import Forecast, ModuleForecast, foresee
+from kymatui.domain.whatif.fleet_objects import FleetObjects, FleetObjectsBuilder, build_fleet_objects
+from kymatui.domain.whatif.forecast import Forecast, ForecastMemory, ModuleForecast, foresee
 from kymatui.domain.whatif.groups import count_kinds, group_forecast
 from kymatui.domain.whatif.messages import reason_words
 from kymatui.domain.whatif.module_results import ResultKind, ResultReason
+from kymatui.domain.whatif.version_lines import CellKind, version_lines
 from kymatui.domain.whatif.version_moves import version_moves
 from tests.domain.builders import NOW, PREFIX, kyma, labels, meta, old_template, report, template
 
@@ -382,6 +383,62 @@ def test_modules_that_no_document_names_keep_what_they_have(
     found = foresee(state, CatalogChange(own), NOW)
     if not without_mandatory:
         assert {one.module for one in found.changed} <= {module}
+
+
+# while the fleet changes
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(fleets, min_size=2, max_size=3), st.lists(changes(), min_size=1, max_size=2))
+def test_a_memory_changes_no_forecast(states: list[FleetObjects], made: list[CatalogChange]) -> None:
+    memory, builder = ForecastMemory(), FleetObjectsBuilder()
+    for state in (*states, *states[:1]):
+        for change in made:
+            raws, catalog = list(state.kymas.values()), list(state.catalog.values())
+            fleet = builder.build("kcp", raws, catalog, state.settings, NOW)
+            assert foresee(fleet, change, NOW, memory) == foresee(fleet, change, NOW)
+
+
+def test_only_a_changed_kyma_is_computed_again() -> None:
+    memory, builder = ForecastMemory(), FleetObjectsBuilder()
+    kymas = [runtime(name, report("keda", "1.0.0")) for name in "ab"]
+    settings, change = {SPACE: ControllerSettings()}, CatalogChange((keda(regular="1.1.0"),))
+    first, second = (
+        foresee(builder.build("kcp", raws, BASE[:-1], settings, NOW), change, NOW, memory).entries
+        for raws in (kymas, [kymas[0], runtime("b", report("keda", "1.1.0"))])
+    )
+    assert second[0] is first[0]
+    assert [one.kind for one in second] == [ResultKind.UPGRADE, ResultKind.RECOVER]
+
+
+def test_a_window_that_opens_is_computed_again() -> None:
+    memory, builder = ForecastMemory(), FleetObjectsBuilder()
+    change = CatalogChange((keda(regular="1.1.0"), a_template("keda", "1.1.0", requiresDowntime=True)))
+    fleet = builder.build("kcp", [BASE[-1]], BASE[:-1], {SPACE: ControllerSettings(policy())}, NOW)
+    waiting = only(foresee(fleet, change, NOW, memory))
+    assert waiting.then.window is not None
+    open_at = waiting.then.window.begin + 60
+    assert [only(foresee(fleet, change, at, memory)).kind for at in (NOW, open_at, NOW)] == [
+        ResultKind.WAIT,
+        ResultKind.UPGRADE,
+        ResultKind.WAIT,
+    ]
+
+
+@settings(max_examples=50, deadline=None)
+@given(fleets, changes())
+def test_the_matrix_counts_each_module_of_each_runtime_once_today_and_once_then(
+    state: FleetObjects, change: CatalogChange
+) -> None:
+    found = foresee(state, change, NOW)
+    lines = version_lines(found)
+    for kind in (CellKind.TODAY, CellKind.THEN):
+        counted = sorted((one.runtime, one.module) for line in lines for one in line.entries(kind))
+        assert counted == sorted((one.runtime, one.module) for one in found.entries)
+    assert {(one.runtime, one.module) for line in lines for one in line.entries(CellKind.MOVES)} == {
+        (one.runtime, one.module) for one in found.changed
+    }
+    assert all(len(line.then) - len(line.today) == line.arrivals - line.departures for line in lines)
 
 
 # as a document

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Final
 
@@ -66,7 +66,7 @@ class ForecastLink:
         self._mailbox = Mailbox(self._deliver_last)
         self._wake, self._closed, self._again = threading.Event(), threading.Event(), threading.Event()
         self._opened: OpenedNumber | None = None
-        self._reading = ForecastReading()
+        self._reading = self._delivered = ForecastReading()
         self._builder, self._memory = FleetObjectsBuilder(), ForecastMemory()
         self._settings: dict[str, ControllerSettings] = {}
         self._notes: tuple[str, ...] = ()
@@ -138,7 +138,10 @@ class ForecastLink:
             notes = (*left_out, *change_notes(change, fleet), *forecast_notes(forecast), *self._notes)
             self._reading = replace(self._reading, forecast=forecast, lines=ForecastLines(forecast), notes=notes)
         lines, opened = self._reading.lines, self._opened
-        rows = lines.runtimes(opened) if lines is not None and opened is not None else ()
+        last = self._delivered
+        rows = last.runtimes
+        if lines is not last.lines or opened != last.opened:
+            rows = lines.runtimes(opened) if lines is not None and opened is not None else ()
         self._put(replace(self._reading, problem=None, opened=opened, runtimes=rows))
 
     def _fleet(
@@ -172,7 +175,10 @@ class ForecastLink:
         self._reading = replace(self._reading, problem=None, read_at=self._clock(), reread=again)
 
     def _put(self, reading: ForecastReading) -> None:
-        self._mailbox.put(_READING, reading)
+        """Deliver a reading unless it is the last one: the screen would draw thousands of lines again."""
+        if any(getattr(reading, one.name) is not getattr(self._delivered, one.name) for one in fields(reading)):
+            self._delivered = reading
+            self._mailbox.put(_READING, reading)
 
     def _deliver_last(self, values: Mapping[str, object]) -> None:
         found = values.get(_READING)

@@ -100,7 +100,10 @@ class WhatIfScreen(ListScreen):
 
     @on(RowTable.Highlighted)
     def _highlighted(self) -> None:
-        self._draw()
+        if self._opened is None:
+            self._draw()  # the marked number is on another line
+        else:
+            self.show_details()
 
     def show_details(self) -> None:
         """Display what enter does, or the forecast of the runtime under the cursor."""
