@@ -53,6 +53,8 @@ from kymatui.engine.jobs.identity import own_identity
 from kymatui.errors import ConfigurationError, UsageError
 
 CONTROL_PLANE_NAMESPACE: Final = "kcp-system"
+_BRIEF: Final = 5.0
+"""Seconds within which the steps of an installation follow each other; a runtime's copies are read once in them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +144,9 @@ def _kyma_context(context: OperatorContext, controller: str) -> KymaContext:
         components=context.components,
         registry=options.registry,
         settings=ControllerSettings(windows=options.windows, restricted=options.restricted),
-        catalog=RuntimeCatalog(home, context.templates, options.restricted),
+        catalog=RuntimeCatalog(
+            home, context.templates, options.restricted, brief=min(_BRIEF, options.intervals_of(controller).busy)
+        ),
         webhook=RuntimeWebhook(home, options.agent) if options.agent is not None else None,
         single=options.single_cluster,
         intervals=options.intervals_of(controller),

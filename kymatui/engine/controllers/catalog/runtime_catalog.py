@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
+from weakref import WeakKeyDictionary
 
 from kymatui.domain.kubernetes.managed_fields import CATALOG_SYNC
 from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, OPERATOR, read_ref
@@ -33,16 +36,39 @@ class CatalogReader(Protocol):
     def read(self, cancel: threading.Event) -> TemplateIndex: ...
 
 
+@dataclass(slots=True)
+class SyncedCopies:
+    """When a runtime last had all copies, in seconds of a monotonic clock, and what they were made from.
+
+    `kyma` is the uid of the Kyma: the deletion of an earlier one has deleted the copies.
+    """
+
+    kyma: str
+    crds_at: float = -math.inf
+    catalog_at: float = -math.inf
+    catalog: TemplateIndex | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
 class RuntimeCatalog:
     """Implements `RuntimeCatalogSync`; thread-safe for different Kymas.
 
-    `width` is the number of parallel requests to one runtime.
+    `width` is the number of parallel requests to one runtime. What a runtime had complete less than `brief` seconds ago
+    is not read again: an installation wakes its Kyma with each of its steps.
     """
 
     def __init__(
-        self, home: Cluster, catalog: CatalogReader, restricted: frozenset[str] = frozenset(), *, width: int = _WIDTH
+        self,
+        home: Cluster,
+        catalog: CatalogReader,
+        restricted: frozenset[str] = frozenset(),
+        *,
+        width: int = _WIDTH,
+        brief: float = 0.0,
     ) -> None:
         self._home = home
+        self._brief = brief
+        self._synced: WeakKeyDictionary[Cluster, SyncedCopies] = WeakKeyDictionary()
         self._catalog = catalog
         self._restricted = restricted
         self._width = width
@@ -52,6 +78,9 @@ class RuntimeCatalog:
 
     def sync_crds(self, kyma: Kyma, runtime: Cluster, cancel: threading.Event) -> None:
         """Copy the three CRDs; after a failure the others are copied all the same. Raise the first failure."""
+        known, now = self._known(kyma, runtime), time.monotonic()
+        if now - known.crds_at < self._brief:
+            return
 
         def sync(name: str) -> None:
             body, live = self._crd(name, cancel), runtime.get(ObjectRef(CRD, "", name), cancel=cancel)
@@ -59,6 +88,14 @@ class RuntimeCatalog:
                 runtime.forget_kinds()
 
         _each(SYNCED_CRDS, sync)
+        known.crds_at = now
+
+    def _known(self, kyma: Kyma, runtime: Cluster) -> SyncedCopies:
+        with self._lock:
+            known = self._synced.get(runtime)
+            if known is None or known.kyma != kyma.meta.uid:
+                known = self._synced[runtime] = SyncedCopies(kyma.meta.uid)
+            return known
 
     def _crd(self, name: str, cancel: threading.Event) -> dict[str, Any]:
         """Return the copy of a CRD, read from the control plane at most once in 5 seconds."""
@@ -77,11 +114,15 @@ class RuntimeCatalog:
 
     def sync_catalog(self, kyma: Kyma, runtime: Cluster, cancel: threading.Event) -> None:
         """Copy what this Kyma may have, and delete earlier copies. Raise the first failure."""
+        known, now, found = self._known(kyma, runtime), time.monotonic(), self._catalog.read(cancel)
+        is_same = known.catalog is found and known.labels == kyma.meta.labels
+        if is_same and now - known.catalog_at < self._brief:
+            return
         templates, metas = (runtime.list(kind, cancel=cancel) for kind in (TEMPLATE, RELEASE_META))
-        found = self._catalog.read(cancel)
         writes = catalog_writes(plan_sync(kyma, found, RuntimeCopies(metas, templates), self._restricted))
         live = {read_ref(raw): raw for raw in (*templates, *metas)}
         self._write(runtime, writes, live, cancel)
+        known.catalog_at, known.catalog, known.labels = now, found, kyma.meta.labels
 
     def _write(
         self,

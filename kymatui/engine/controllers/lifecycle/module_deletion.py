@@ -30,6 +30,7 @@ class ModuleDeletion:
     def run(self) -> float:
         """Return the seconds until the next reconciliation. Raises KymatuiError for a retry."""
         turn = self._pass
+        turn.context.applied.forget(turn.manifest.ref)
         if not turn.initialize():
             return turn.soon
         try:

@@ -120,8 +120,19 @@ class ModuleInstallation:
         return pruned
 
     def _apply(self, runtime: Cluster, target: Sequence[Object]) -> list[Object]:
-        """Apply all objects, each regardless of the others' errors; return the server's answers."""
+        """Apply all objects, each regardless of the others' errors; return the server's answers.
+
+        What was applied less than an interval ago is not applied again: then return the workloads as they are now.
+        """
         turn, status = self._pass, self._pass.status
+        ref, now = turn.manifest.ref, self._site.clock.now()
+        age = turn.context.applied.age(ref, runtime, target, now)
+        left = turn.context.intervals.of(turn.manifest.state) - age if age is not None else 0.0
+        if left > 0:
+            known = turn.context.applied.unchanged_workloads(ref, runtime, self._cancel)
+            if known is not None:
+                turn.due, status.synced = left, refs_of(target)
+                return known
         live, failed = [], list[KymatuiError]()
         for body in target:
             try:
@@ -129,7 +140,9 @@ class ModuleInstallation:
             except KymatuiError as error:
                 failed.append(error)
         if failed:
+            turn.context.applied.forget(ref)
             turn.fail(failed[0] if len(failed) == 1 else _joined(failed))
+        turn.context.applied.record(ref, runtime, target, live, now)
         applied = refs_of(target)
         workloads = [ref for ref in applied if ref.kind in WORKLOADS]
         self._site.watches.watch(turn.manifest.ref, runtime, workloads)

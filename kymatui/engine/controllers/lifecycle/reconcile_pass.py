@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn
 
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.domain.kyma.states import State
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, PatchKind
+from kymatui.engine.controllers.lifecycle.applied_modules import AppliedModules
 from kymatui.engine.controllers.lifecycle.module_status import ModuleStatus
 from kymatui.engine.controllers.lifecycle.resource_rendering import ModuleRenderer
 from kymatui.engine.controllers.manifest.reconcile_context import FINALIZER, ReconcileContext
@@ -47,6 +49,7 @@ class ModuleContext:
     runtimes: RuntimeCache
     renderer: ModuleRenderer
     intervals: RequeueIntervals
+    applied: AppliedModules = field(default_factory=AppliedModules)
 
 
 class ReconcilePass:
@@ -57,6 +60,8 @@ class ReconcilePass:
         self.manifest = manifest
         self.cancel = cancel
         self.status = ModuleStatus(manifest, context.site.clock.now())
+        self.due = math.inf
+        """Seconds until all objects have to be applied again."""
 
     @property
     def kyma(self) -> KymaKey:
@@ -95,7 +100,7 @@ class ReconcilePass:
     def finish(self) -> float:
         """Write the status; return the seconds until the next reconciliation."""
         self.write_status()
-        return self.context.intervals.of(self.status.state)
+        return min(self.context.intervals.of(self.status.state), self.due)
 
     def fail(self, error: KymatuiError, state: State = State.ERROR) -> NoReturn:
         """Write the status with an error, and raise it. A useless connection is dropped."""
