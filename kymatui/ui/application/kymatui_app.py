@@ -246,7 +246,7 @@ class KymatuiApp(FlowApp):
         management = self.view.management
         return FrameFacts(
             cluster=self._place or (self.view.snapshot.cluster if self.view.snapshot else ""),
-            namespace=session.namespace if session is not None else self._namespace,
+            namespace=session.namespace if session is not None and self.NARROWS else self._namespace,
             only=self.only_namespace,
             mode="AUDIT" if self._audit else "READ-ONLY" if self.read_only else "RW",
             connection=connection.word,
