@@ -7,7 +7,7 @@ module's Manifest or report is not as foretold. Manifests become ready at once; 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -92,9 +92,10 @@ class ReleaseWorld:
 
     def differences(self, change: CatalogChange) -> tuple[list[str], tuple[ModuleForecast, ...]]:
         """Forecast a change, make it; return what came otherwise, and the forecast."""
-        forecast = foresee(self.fleet(), change, NOW)
+        before = self.fleet()
+        forecast = foresee(before, change, NOW)
         self.change(change)
-        return list(self._differences(forecast.entries)), forecast.entries
+        return list(self._differences(forecast.entries, set(_without_channel(before)))), forecast.entries
 
     def change(self, change: CatalogChange) -> None:
         for raw in change.objects:
@@ -190,7 +191,9 @@ class ReleaseWorld:
 
     # comparing
 
-    def _differences(self, entries: Sequence[ModuleForecast]) -> Iterator[str]:
+    def _differences(
+        self, entries: Sequence[ModuleForecast], unknown: Collection[tuple[RuntimeKey, str]]
+    ) -> Iterator[str]:
         installed = {
             (one["metadata"]["labels"][LABEL_KYMA_NAME], one["metadata"]["labels"][LABEL_MODULE_NAME]): one
             for one in self.home.list(MANIFEST, SPACE)
@@ -199,6 +202,8 @@ class ReleaseWorld:
         for entry in entries:
             manifest = installed.pop((entry.runtime[1], entry.module), None)
             version = str((manifest or {}).get("spec", {}).get("version") or "")
+            if (entry.runtime, entry.module) in unknown:
+                continue
             if problem := _difference(entry, version, kymas):
                 yield problem
         for (kyma, module), _ in installed.items():
@@ -227,6 +232,14 @@ def put(cluster: Cluster, raw: Mapping[str, Any]) -> None:
 
 def _content(context: KymaContext, template: Any, component: str, version: str) -> ModuleContent:
     return ModuleContent(component or "kyma-project.io/module/mod", version or template.version, LAYER, ())
+
+
+def _without_channel(fleet: FleetObjects) -> Iterator[tuple[RuntimeKey, str]]:
+    """Yield the modules whose channel only the runtime's Kyma names: the control plane's was never usable."""
+    for key, raw in fleet.kymas.items():
+        kyma = read_kyma(raw)
+        if isinstance(kyma, Kyma) and not kyma.active_channel:
+            yield from ((key, report.name) for report in kyma.reports if not report.channel)
 
 
 def _difference(entry: ModuleForecast, version: str, kymas: Mapping[RuntimeKey, object]) -> str:
