@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from kymatui.actions.plans import DeletionPlan, DeletionRequest, refuse, without_backup
 from kymatui.actions.ports import DeletionPort, SavedObjects
@@ -40,6 +39,7 @@ from kymatui.engine.inventory.managed_resources import ManagedObjects
 from kymatui.engine.jobs.object_deletion import delete_object, uid_of
 from kymatui.engine.jobs.run import USER_ACTION_SECONDS, Progress, RunLimits, begin
 from kymatui.errors import CancelledError, ForbiddenError, PartlyDoneError, RefusedError
+from kymatui.first_use import dataclass
 
 _SAME_STEP = 3
 _TOLD = 20.0

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kymatui.domain.kubernetes.object_meta import GARBAGE_COLLECTION, parse_time
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.deletion.deletion_state import DeletionState, explain_finalizers
 from kymatui.errors import RefusedError
+from kymatui.first_use import dataclass
 
 if TYPE_CHECKING:
     from kymatui.engine.cluster.ports import Cluster, Object

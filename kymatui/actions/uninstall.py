@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from kymatui.actions.delete import RunControls, plan_deletions, prepare_deletion
@@ -17,6 +16,7 @@ from kymatui.actions.ports import DeletionPort
 from kymatui.domain.catalog.effects import Effect
 from kymatui.engine.jobs.run import Progress
 from kymatui.errors import CancelledError, KymatuiError, RefusedError
+from kymatui.first_use import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,13 +15,14 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from kymatui.cli.command_table import by_name
 from kymatui.cli.parser import build_parser
 from kymatui.cli.subcommands import LazySubcommands
 from kymatui.errors import KymatuiError
+from kymatui.first_use import dataclass
 from kymatui.settings.options_schema import OPTIONS
 
 if TYPE_CHECKING:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import argparse
 import importlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
+
+from kymatui.first_use import dataclass
 
 if TYPE_CHECKING:
     from kymatui.cli.command_table import CommandModule

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import ipaddress
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from kymatui.adapters.http.http_service import HttpService, OversizedBody, ServedReply, ServedRequest, parse_address
@@ -19,6 +18,7 @@ from kymatui.engine.controllers.watcher.event_listener import EventListener, Eve
 from kymatui.engine.controllers.watcher.event_targets import EventTargets
 from kymatui.engine.controllers.watcher.runtime_events import BODY_LIMIT, FORWARDED
 from kymatui.errors import ConfigurationError, UsageError
+from kymatui.first_use import dataclass
 
 
 @contextlib.contextmanager

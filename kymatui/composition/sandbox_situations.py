@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.errors import ConflictError, RefusedError
+from kymatui.first_use import dataclass
 
 if TYPE_CHECKING:
     from kymatui.engine.cluster.ports import Cluster

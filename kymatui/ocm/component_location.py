@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from kymatui.first_use import dataclass
 from kymatui.ocm.errors import DescriptorError
 
 COMPONENTS: Final = "component-descriptors"

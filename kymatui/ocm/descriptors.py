@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
+
+from kymatui.first_use import dataclass
 
 SCHEMA_V2: Final = "v2"
 SCHEMA_V3: Final = "ocm.software/v3alpha1"

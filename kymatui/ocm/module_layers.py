@@ -7,9 +7,9 @@ tar (since), with `default-cr`; access by `localOciBlob`, `localBlob`, `ociBlob`
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
+from kymatui.first_use import dataclass
 from kymatui.ocm.component_location import NameMapping, repository_of
 from kymatui.ocm.descriptors import AccessSpec, ComponentDescriptor, ComponentResource
 from kymatui.ocm.errors import DescriptorError

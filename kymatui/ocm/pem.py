@@ -6,7 +6,6 @@ import base64
 import binascii
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, TypeVar
 
@@ -16,6 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from cryptography.hazmat.primitives.serialization import load_der_public_key
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
+from kymatui.first_use import dataclass
 from kymatui.ocm.errors import SignatureError
 
 PEM_MEDIA_TYPE: Final = "application/x-pem-file"

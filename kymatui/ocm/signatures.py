@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
@@ -18,6 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import padding
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from cryptography.hazmat.primitives.asymmetric.utils import Prehashed
 
+from kymatui.first_use import dataclass
 from kymatui.ocm.descriptors import ComponentDescriptor, ComponentResource, Signature
 from kymatui.ocm.errors import DescriptorError, SignatureError
 from kymatui.ocm.normalisation import HASHES, digest_of

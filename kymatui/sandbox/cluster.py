@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from kymatui.first_use import dataclass
 from kymatui.sandbox.apimachinery.clock import LoopClock, SandboxClock
 from kymatui.sandbox.apiserver.http.http_server import HttpServer, server_context
 from kymatui.sandbox.apiserver.http.kubeconfig_file import ServerEndpoint

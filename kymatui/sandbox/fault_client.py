@@ -6,7 +6,6 @@ import base64
 import http.client
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,6 +15,7 @@ import yaml
 
 from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.errors import ClusterError, ConfigurationError, UnreachableError
+from kymatui.first_use import dataclass
 from kymatui.sandbox.apiserver.http.server_faults import ADMIN_PATH, KINDS
 
 ONCE = ("end-watches", "expire-watches", "revoke-token", "restore-token", "hold", "release")

@@ -11,12 +11,13 @@ import sys
 import tempfile
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from types import TracebackType
 
 from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.errors import ClusterError
+from kymatui.first_use import dataclass
 
 STARTUP_SECONDS = 60.0
 SHUTDOWN_SECONDS = 5.0

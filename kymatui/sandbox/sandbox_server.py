@@ -8,11 +8,11 @@ import gc
 import signal
 import sys
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.errors import ClusterError, ConfigurationError
+from kymatui.first_use import dataclass
 from kymatui.sandbox.apiserver.http.kubeconfig_file import kubeconfig_text, write_private
 from kymatui.sandbox.apiserver.http.serving_certificate import make_serving_certificate
 from kymatui.sandbox.apiserver.server.server_semantics import standard_semantics

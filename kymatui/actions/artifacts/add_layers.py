@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 from kymatui.actions.artifacts.blob_transfer import (
@@ -27,6 +27,7 @@ from kymatui.engine.authoring.image_layers import (
     extended_image,
 )
 from kymatui.errors import RegistryError, UsageError
+from kymatui.first_use import dataclass
 
 LARGEST_CONFIG: Final = 4 * 1024 * 1024
 MOST_PLATFORMS: Final = 50

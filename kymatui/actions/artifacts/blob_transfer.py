@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Any, Final
 
 from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.engine.authoring.component_artifact import blob_digest
 from kymatui.errors import RefusedError, RegistryError
+from kymatui.first_use import dataclass
 
 DEEPEST: Final = 4
 MOST_MANIFESTS: Final = 500

@@ -6,7 +6,7 @@ A layout keeps the images of a component under their full names, so that it can 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 from kymatui.actions.artifacts.blob_transfer import (
@@ -21,6 +21,7 @@ from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.domain.kubernetes.image_references import Image, parse_image
 from kymatui.engine.authoring.component_artifact import blob_digest
 from kymatui.errors import RegistryError
+from kymatui.first_use import dataclass
 from kymatui.ocm import ComponentDescriptor, ComponentResource, SignatureError, check_content
 from kymatui.ocm.module_layers import image_of
 from kymatui.ocm.signatures import ARTIFACT_DIGEST

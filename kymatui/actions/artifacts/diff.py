@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from kymatui.actions.authoring.template import component_templates
@@ -13,6 +12,7 @@ from kymatui.actions.bundle.stored_objects import stored_objects
 from kymatui.domain.versions.manifest_diff import DiffSection, manifest_sections, object_changes
 from kymatui.domain.versions.version_diff import ValueChange, field_changes
 from kymatui.errors import KymatuiError
+from kymatui.first_use import dataclass
 from kymatui.ocm import ComponentDescriptor
 from kymatui.ocm.component_location import ComponentLocation
 from kymatui.ocm.module_layers import DEFAULT_CR, RAW_MANIFEST, image_of, local_digest

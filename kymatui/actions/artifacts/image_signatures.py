@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Final
@@ -15,6 +14,7 @@ from typing import Any, Final
 from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.engine.authoring.component_artifact import MANIFEST_TYPE, blob_digest, content_descriptor
 from kymatui.errors import RegistryError, UsageError
+from kymatui.first_use import dataclass
 from kymatui.ocm import SignatureError
 from kymatui.ocm.cosign_signatures import (
     BUNDLE_TYPE,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from kymatui.actions.authoring.template import component_templates
@@ -16,6 +15,7 @@ from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kyma.module_templates import ModuleTemplate
 from kymatui.domain.kyma.versions import version_order
 from kymatui.errors import KymatuiError, UsageError
+from kymatui.first_use import dataclass
 from kymatui.ocm import ComponentResource, Digest
 from kymatui.ocm.component_location import ComponentLocation, parse_location
 from kymatui.ocm.module_layers import access_kind, image_of, local_digest

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import posixpath
-from dataclasses import dataclass
 from typing import Final
 
 from kymatui.actions.bundle.ports import ModuleSources
 from kymatui.engine.authoring.config_reader import LARGEST_CONFIG
 from kymatui.engine.authoring.module_config import module_name_problem, module_version_problem
 from kymatui.errors import ConfigurationError, UsageError
+from kymatui.first_use import dataclass
 from kymatui.helm.yaml.writing import dump_yaml
 
 SCAFFOLDED_CONFIG: Final = "scaffold-module-config.yaml"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from kymatui.actions.bundle.component_digests import LARGEST_BLOB, LARGEST_BLOBS
@@ -13,6 +12,7 @@ from kymatui.actions.bundle.stored_components import StoredComponent, require_co
 from kymatui.engine.authoring.component_artifact import DESCRIPTOR_FILE
 from kymatui.engine.bundles.tar_archives import is_gzip, is_tar, read_tar, unpack
 from kymatui.errors import RegistryError
+from kymatui.first_use import dataclass
 from kymatui.helm.yaml.writing import dump_yaml
 from kymatui.ocm import ComponentResource, check_content
 from kymatui.ocm.component_location import ComponentLocation

@@ -8,7 +8,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 from kymatui.actions.bundle.component_digests import has_all_digests
@@ -27,6 +27,7 @@ from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.domain.snapshot.snapshots import Snapshot
 from kymatui.engine.sources.component_source import Trust
 from kymatui.errors import KymatuiError, RegistryUnreachableError
+from kymatui.first_use import dataclass
 from kymatui.ocm import ComponentDescriptor, SignatureError, verify
 from kymatui.ocm.component_location import ComponentLocation
 

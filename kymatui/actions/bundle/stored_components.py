@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Any, Final
 
@@ -23,6 +23,7 @@ from kymatui.engine.authoring.component_artifact import (
 )
 from kymatui.engine.bundles.tar_archives import is_tar, read_tar, unpack
 from kymatui.errors import RefusedError, RegistryError
+from kymatui.first_use import dataclass
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.reading import load_as_json
 from kymatui.ocm import ComponentDescriptor, DescriptorError, read_descriptor

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.kubernetes.schema_forms import overrides
 from kymatui.errors import ConfigurationError, RefusedError
+from kymatui.first_use import dataclass
 
 if TYPE_CHECKING:
     from kymatui.domain.plans.direct_install import InstallChoice

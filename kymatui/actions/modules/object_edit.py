@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from kymatui.domain.kubernetes.object_meta import read_ref
@@ -17,6 +16,7 @@ from kymatui.domain.kyma_edit.label_edit import LABELS
 from kymatui.engine.cluster.ports import Cluster, PatchKind
 from kymatui.engine.plans.diff import FieldDiff, diff_objects, state_digest
 from kymatui.errors import ConflictError, InvalidError, NotFoundError, OutdatedError, RefusedError
+from kymatui.first_use import dataclass
 
 Object = dict[str, Any]
 ATTEMPTS: Final = 5

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from kymatui.actions.bundle.content_changes import layer_objects
@@ -17,6 +16,7 @@ from kymatui.engine.cluster.ports import Blobs, Object
 from kymatui.engine.sources.component_source import ModuleComponent
 from kymatui.engine.sources.oci_layers import definitions, raw_manifest
 from kymatui.errors import KymatuiError
+from kymatui.first_use import dataclass
 from kymatui.ocm import ComponentDescriptor, DescriptorError, read_descriptor
 
 MOST_KEPT: Final = 16

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
@@ -15,6 +14,7 @@ from kymatui.domain.versions.crd_diff import EVERY, CrdLosses, Path, crd_losses
 from kymatui.domain.versions.manifest_diff import Manifest
 from kymatui.engine.cluster.ports import Cluster, Object
 from kymatui.errors import KymatuiError
+from kymatui.first_use import dataclass
 
 MOST_KINDS: Final = 20
 """Kinds whose objects are listed for one comparison."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from kymatui.actions.modules.version_content import VersionReader
@@ -15,6 +14,7 @@ from kymatui.domain.versions.version_diff import ValueChange, VersionComparison,
 from kymatui.domain.versions.version_risks import VersionRisk, manifest_risks
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.errors import KymatuiError
+from kymatui.first_use import dataclass
 
 _LINKS: Final = frozenset({"info", "resources"})
 

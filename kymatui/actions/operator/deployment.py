@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from kymatui.actions.operator.monitoring import MONITORING, prometheus_rule_spec, service_monitor_spec
@@ -19,6 +18,7 @@ from kymatui.engine.controllers.runtime.permissions import (
     PermissionScope,
     merge_permissions,
 )
+from kymatui.first_use import dataclass
 
 NAME: Final = "kymatui-operator"
 METRICS_PORT: Final = 8080

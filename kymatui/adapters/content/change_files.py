@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
@@ -20,6 +19,7 @@ from kymatui.domain.kyma.release_metas import ReleaseMeta, read_release_meta
 from kymatui.domain.whatif.fleet_objects import KYMA, RELEASE_META, TEMPLATE, CatalogKey
 from kymatui.engine.bundles.yaml_objects import LARGEST_TEXT, each_object
 from kymatui.errors import ConfigurationError
+from kymatui.first_use import dataclass
 
 _Reader = Callable[[object], Kyma | ModuleTemplate | ReleaseMeta | MalformedObject]
 MOST_FILES: Final = 5000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from kymatui.adapters.oci.registry import Registry
 from kymatui.adapters.oci.requester import Requester
 from kymatui.domain.kyma.versions import version_of_tag
 from kymatui.errors import HelmError, RegistryError
+from kymatui.first_use import dataclass
 from kymatui.helm.charts.repositories import RepositoryIndex, archive_url, read_index
 from kymatui.helm.semver.constraints import parse_constraint
 from kymatui.helm.semver.versions import SemanticVersion, SemverError, parse_version

@@ -11,13 +11,13 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.engine.bundles.yaml_objects import LARGEST_TEXT
 from kymatui.errors import ConfigurationError, UsageError
+from kymatui.first_use import dataclass
 
 MOST_FILES: Final = 5000
 LARGEST_TREE: Final = 64 * 1024 * 1024

@@ -7,13 +7,13 @@ import re
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.errors import ClusterError, ConfigurationError
+from kymatui.first_use import dataclass
 
 if TYPE_CHECKING:
     from kymatui.engine.cluster.ports import Cluster

@@ -9,12 +9,12 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kymatui.adapters.files.journal_path import journal_path
 from kymatui.errors import ConfigurationError
+from kymatui.first_use import dataclass
 
 if TYPE_CHECKING:
     from kymatui.domain.kyma_edit.module_edit import ModuleEdit

@@ -7,12 +7,13 @@ import socket
 import ssl
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any, Final
 
 from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.errors import ConfigurationError
+from kymatui.first_use import dataclass
 
 CONNECTIONS: Final = 64
 """Connections served at once; more wait in the server's backlog until one ends."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ssl
 import threading
-from dataclasses import dataclass
 from pathlib import Path
 
 from cryptography import x509
 
 from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.errors import ConfigurationError
+from kymatui.first_use import dataclass
 
 
 @dataclass(frozen=True, slots=True)

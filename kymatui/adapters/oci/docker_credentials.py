@@ -9,12 +9,13 @@ import os
 import re
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.errors import RegistryError
+from kymatui.first_use import dataclass
 
 HELPER_TIMEOUT = 30.0
 _MEND = "fix the file, or set DOCKER_CONFIG to another folder"

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from kymatui.adapters.http.response_body import BodyError, require_light
 from kymatui.adapters.oci.image_reference import ImageReference
 from kymatui.errors import RegistryError
+from kymatui.first_use import dataclass
 
 IMAGE_MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 IMAGE_INDEX = "application/vnd.oci.image.index.v1+json"

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from kymatui.adapters.http.safe_urls import WEB, parts_of
 from kymatui.adapters.oci.docker_credentials import RegistryCredentials
 from kymatui.errors import RegistryError
+from kymatui.first_use import dataclass
 
 FindCredentials = Callable[[str], RegistryCredentials | None]
 Ask = Callable[..., Any]

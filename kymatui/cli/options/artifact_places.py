@@ -8,11 +8,11 @@ reg.example/keda-manager:1.6.0, tar:keda.tar//keda:1.6.0    images
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from kymatui.cli.options.registry_options import component_location, image_location
 from kymatui.errors import UsageError
+from kymatui.first_use import dataclass
 from kymatui.ocm.component_location import ComponentLocation, NameMapping, check_name
 from kymatui.ocm.errors import DescriptorError
 

@@ -6,13 +6,13 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from kymatui.cli.output.printing import document, markdown, print_text, table
 from kymatui.domain.kubernetes.durations import parse_age
 from kymatui.domain.kubernetes.jsonpath import JsonPathError, find_values, render_template
 from kymatui.errors import UnknownNameError, UsageError
+from kymatui.first_use import dataclass
 
 JSONPATH = "jsonpath="
 T = TypeVar("T")

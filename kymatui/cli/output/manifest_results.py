@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.output.plan_header import plan_document, plan_text
@@ -13,6 +12,7 @@ from kymatui.cli.output.printing import markdown, print_text, table
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.plans.plan_summary import summarize_actions
 from kymatui.errors import CancelledError, PartlyDoneError, RefusedError
+from kymatui.first_use import dataclass
 
 if TYPE_CHECKING:
     from kymatui.actions.modules.manifest import ManifestLeg, ManifestProposal

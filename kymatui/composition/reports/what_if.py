@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from kymatui.domain.kyma.kymas import KYMA_NAME, KYMA_NAMESPACE
 from kymatui.domain.whatif.catalog_change import CatalogChange
 from kymatui.domain.whatif.fleet_objects import CATALOG_KINDS, CatalogKey, FleetObjects, catalog_key
 from kymatui.errors import UnknownNameError, UsageError
+from kymatui.first_use import dataclass
 
 if TYPE_CHECKING:
     from kymatui.adapters.sessions.cluster.session_options import SessionOptions

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kymatui.adapters.files.context_memory import ContextMemory
 from kymatui.errors import ConfigurationError, KymatuiError
+from kymatui.first_use import dataclass
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.auth.context_list import ConnectionFacts

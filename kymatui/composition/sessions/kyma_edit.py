@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -13,6 +12,7 @@ from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.snapshot.snapshots import FeedState
 from kymatui.engine.jobs.run import USER_ACTION_SECONDS
 from kymatui.errors import CancelledError, PartlyDoneError, RefusedError
+from kymatui.first_use import dataclass
 
 if TYPE_CHECKING:
     from kymatui.actions.plans import Uninstall

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kymatui.domain.audit.inspection import Inspection
 from kymatui.domain.catalog.rows import Catalog
 from kymatui.domain.kyma.problems import Actor, Severity
 from kymatui.domain.snapshot.snapshots import Snapshot
+from kymatui.first_use import dataclass
 
 
 @dataclass(frozen=True, slots=True)

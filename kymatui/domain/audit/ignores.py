@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from fnmatch import fnmatchcase
 
 from kymatui.domain.audit.findings import AuditFinding, AuditRule
 from kymatui.domain.kyma.problems import Actor, Severity
 from kymatui.errors import ConfigurationError
+from kymatui.first_use import dataclass
 
 EXPIRED = AuditRule(
     "audit.expired",

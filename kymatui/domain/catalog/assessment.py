@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from kymatui.domain.catalog.module_inputs import ModuleInputs
 from kymatui.domain.catalog.rows import CheckedResource
@@ -20,6 +19,7 @@ from kymatui.domain.modules.state_checks import CheckInput, CheckMode, Evaluatio
 from kymatui.domain.snapshot.snapshots import Object
 from kymatui.domain.versions.drift import Drift
 from kymatui.domain.versions.refusals import Refusal
+from kymatui.first_use import dataclass
 
 START_GRACE = 60.0
 """Seconds after the creation of the manager's workload; until then lifecycle-manager's Error may be premature."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import takewhile
 from typing import Final
 
@@ -15,6 +14,7 @@ from kymatui.domain.kyma.states import State, state_rank
 from kymatui.domain.snapshot.object_index import ObjectIndex
 from kymatui.domain.snapshot.snapshots import CATALOG_FEED, FeedState, Object, Snapshot, is_namespaced_feed
 from kymatui.domain.versions.messages import drift_words
+from kymatui.first_use import dataclass
 
 MAX_CHANGES = 2000
 """Maximum number of changes in memory; older ones are dropped."""

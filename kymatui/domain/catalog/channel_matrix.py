@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from kymatui.domain.catalog.rows import Catalog, CatalogOrigin, ModuleRow
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import DEFAULT_CHANNEL
 from kymatui.domain.kyma.versions import Distance, parse_version, same_version, version_distance
 from kymatui.domain.snapshot.missing_lists import RowFact, UnknownFact
+from kymatui.first_use import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 
 from kymatui.domain.catalog.rows import Catalog, ModuleRow
@@ -11,6 +10,7 @@ from kymatui.domain.kyma.versions import same_version, version_order
 from kymatui.domain.modules.presence import Presence
 from kymatui.domain.versions.messages import held_back_words
 from kymatui.domain.versions.refusals import HeldBack, Refusal
+from kymatui.first_use import dataclass
 
 
 class EffectKind(StrEnum):

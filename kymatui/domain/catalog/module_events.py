@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -14,6 +13,7 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.snapshot.missing_lists import ListGap, RowFact, UnknownFact, explain_gaps
 from kymatui.domain.snapshot.object_index import ObjectIndex
 from kymatui.domain.snapshot.snapshots import FeedState, Snapshot, is_namespaced_feed
+from kymatui.first_use import dataclass
 
 _DEEPEST = 5  # CronJob, Job, Pod need 3 levels; this limit stops a hostile chain of owners
 

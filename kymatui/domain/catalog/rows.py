@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from functools import cached_property, cmp_to_key
 
@@ -22,6 +22,7 @@ from kymatui.domain.versions.drift import Drift
 from kymatui.domain.versions.evidence import Evidence, VersionSource, version_source
 from kymatui.domain.versions.refusals import Refusal
 from kymatui.domain.versions.resolution import Resolution
+from kymatui.first_use import dataclass
 
 NAMING_LISTS = tuple(
     f"{plural}.operator.kyma-project.io" for plural in ("kymas", "moduletemplates", "modulereleasemetas", "manifests")

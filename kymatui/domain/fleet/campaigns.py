@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.first_use import dataclass
 
 
 class CampaignOutcome(StrEnum):

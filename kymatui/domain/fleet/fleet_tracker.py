@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kymatui.domain.catalog.rows import NAMING_LISTS
 from kymatui.domain.fleet.manifest_summary import ManifestSummary
@@ -11,6 +11,7 @@ from kymatui.domain.fleet.runtimes import Metas, Runtime, RuntimeModule, with_re
 from kymatui.domain.kubernetes.object_meta import MalformedObject
 from kymatui.domain.snapshot.missing_lists import UnknownFact, explain_missing
 from kymatui.domain.snapshot.snapshots import Feed
+from kymatui.first_use import dataclass
 
 RuntimeKey = tuple[str, str]
 """Namespace and name of a runtime."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 
 from kymatui.domain.fleet.runtimes import Runtime
@@ -20,6 +19,7 @@ from kymatui.domain.snapshot.missing_lists import UnknownFact
 from kymatui.domain.versions.drift import Drift, DriftKind
 from kymatui.domain.versions.refusals import WaitsForWindow, WindowsUnreadable
 from kymatui.domain.versions.resolution import resolve, upcoming_window
+from kymatui.first_use import dataclass
 
 
 class UpgradeStatus(StrEnum):

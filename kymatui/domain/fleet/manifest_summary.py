@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from sys import intern
 
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.domain.snapshot.snapshots import Object
+from kymatui.first_use import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, RuntimeKey
 from kymatui.domain.fleet.manifest_summary import ManifestSummary
@@ -14,6 +13,7 @@ from kymatui.domain.kyma.states import State, parse_state, state_rank
 from kymatui.domain.modules.next_actor import actor_for_manifest_state, actor_for_state
 from kymatui.domain.modules.risks import kyma_error_words
 from kymatui.domain.snapshot.missing_lists import UnknownFact
+from kymatui.first_use import dataclass
 
 YOU = Actor.YOU.value
 KLM = Actor.KLM.value

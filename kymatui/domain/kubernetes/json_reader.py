@@ -7,8 +7,9 @@ field must not hide the rest of the object or of the screen.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from kymatui.first_use import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from kymatui.domain.kubernetes.json_reader import Flaw, JsonReader
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.first_use import dataclass
 
 GARBAGE_COLLECTION = frozenset({"foregroundDeletion", "orphan"})
 """Finalizers of Kubernetes' garbage collector, which it removes once the dependent objects are handled."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
+
+from kymatui.first_use import dataclass
 
 _GAINING: Final = frozenset({"escalate", "bind", "impersonate"})
 _READING: Final = frozenset({"get", "list", "watch", "*"})

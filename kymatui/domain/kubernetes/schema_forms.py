@@ -10,10 +10,11 @@ import copy
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
 from typing import Any, Final
+
+from kymatui.first_use import dataclass
 
 Json = dict[str, Any]
 Path = tuple[str, ...]

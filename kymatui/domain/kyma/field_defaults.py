@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.first_use import dataclass
 
 _EXACT: Final = frozenset({"spec.data", "spec.descriptor", "spec.kymaSelector.matchLabels"})
 """Free-form values and maps with the user's keys: {} and "" in them differ from absence."""

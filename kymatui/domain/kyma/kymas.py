@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -19,6 +18,7 @@ from kymatui.domain.kubernetes.object_meta import (
     read_ref,
 )
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.first_use import dataclass
 
 DEFAULT_CHANNEL = "regular"
 NO_CHANNEL = "none"

@@ -11,11 +11,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 from kymatui.domain.kyma.field_defaults import FieldSchema
+from kymatui.first_use import dataclass
 
 MIN_DURATION = 20 * 60.0
 _LOOK_AHEAD_DAYS = 8  # as in lifecycle-manager: today and the week after

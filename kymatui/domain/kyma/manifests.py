@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from kymatui.domain.kubernetes.conditions import Condition, read_conditions
@@ -23,6 +22,7 @@ from kymatui.domain.kubernetes.object_meta import (
 )
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
+from kymatui.first_use import dataclass
 
 _FNV_OFFSET, _FNV_PRIME, _FNV_MASK = 0x811C9DC5, 0x01000193, 0xFFFFFFFF
 _NAME_LIMIT = 63  # as in lifecycle-manager, which cuts longer names to 62 characters

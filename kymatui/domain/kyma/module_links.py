@@ -7,11 +7,11 @@ tricks: no control characters, no user before the host, no host that looks like 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from kymatui.domain.kyma.module_templates import ModuleTemplate
+from kymatui.first_use import dataclass
 
 LONGEST_LINK: Final = 2048
 _OLD_DOCUMENTATION: Final = "operator.kyma-project.io/doc-url"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -25,6 +24,7 @@ from kymatui.domain.kubernetes.object_meta import (
     read_ref,
 )
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.first_use import dataclass
 
 
 class TemplateGeneration(StrEnum):

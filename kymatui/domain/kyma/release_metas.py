@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from kymatui.domain.kubernetes.json_reader import Flaw, JsonReader
 from kymatui.domain.kubernetes.object_meta import MalformedObject, ObjectMeta, identity_flaw, read_meta, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.first_use import dataclass
 
 
 @dataclass(frozen=True, slots=True)

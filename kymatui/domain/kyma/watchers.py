@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from kymatui.domain.kubernetes.conditions import Condition, read_conditions
@@ -17,6 +16,7 @@ from kymatui.domain.kubernetes.object_meta import (
     read_ref,
 )
 from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.first_use import dataclass
 
 
 @dataclass(frozen=True, slots=True)

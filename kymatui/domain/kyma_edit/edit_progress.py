@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import Any
 
@@ -20,6 +20,7 @@ from kymatui.domain.snapshot.snapshots import Snapshot
 from kymatui.domain.versions.drift import DriftKind
 from kymatui.domain.versions.messages import held_back_words
 from kymatui.domain.versions.refusals import HeldBack
+from kymatui.first_use import dataclass
 
 _SETTLED = (DriftKind.IN_SYNC, DriftKind.NONE, DriftKind.AHEAD, DriftKind.CHANNEL_SKEW, DriftKind.PENDING_MAINTENANCE)
 

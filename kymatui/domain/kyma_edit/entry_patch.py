@@ -9,12 +9,12 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import Kyma, Policy
+from kymatui.first_use import dataclass
 
 Json = dict[str, Any]
 ModuleEntry = Mapping[str, Any]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.effects import Effect, compare_catalogs
@@ -18,6 +18,7 @@ from kymatui.domain.snapshot.cluster_index import CATALOG_FEEDS
 from kymatui.domain.snapshot.missing_lists import explain_missing
 from kymatui.domain.snapshot.snapshots import Object
 from kymatui.errors import RefusedError
+from kymatui.first_use import dataclass
 
 Labels = Mapping[str, str | None]
 """Labels to set; None removes one."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
+
+from kymatui.first_use import dataclass
 
 _SECOND = 1_000_000_000
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
@@ -11,6 +10,7 @@ from kymatui.domain.kubernetes.object_meta import read_meta, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.snapshot.object_index import ObjectIndex
 from kymatui.domain.snapshot.snapshots import Object
+from kymatui.first_use import dataclass
 
 _DEFAULT_CONTAINER = "kubectl.kubernetes.io/default-container"
 _DEEPEST = 5  # CronJob, Job, Pod need 3 levels; this limit stops a hostile chain of owners

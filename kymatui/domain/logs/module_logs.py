@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kymatui.domain.catalog.module_events import module_objects
 from kymatui.domain.catalog.object_tree import build_tree
 from kymatui.domain.catalog.rows import ModuleRow
@@ -13,6 +11,7 @@ from kymatui.domain.logs.log_sources import PodContainer, containers_of, pods_be
 from kymatui.domain.snapshot.missing_lists import UnknownFact, explain_gaps
 from kymatui.domain.snapshot.object_index import ObjectIndex
 from kymatui.domain.snapshot.snapshots import Snapshot, is_namespaced_feed
+from kymatui.first_use import dataclass
 
 
 @dataclass(frozen=True, slots=True)

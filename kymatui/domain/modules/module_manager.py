@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import OPERATOR, read_meta, read_ref
@@ -14,6 +13,7 @@ from kymatui.domain.modules.presence import ManagerVisibility
 from kymatui.domain.snapshot.cluster_index import WORKLOAD_FEEDS, WORKLOADS, ClusterIndex
 from kymatui.domain.snapshot.snapshots import Object
 from kymatui.domain.versions.evidence import RawManifests
+from kymatui.first_use import dataclass
 
 FIELD_MANAGER = "kymatui"
 KLM_FIELD_MANAGER = "declarative.kyma-project.io/applier"

@@ -5,7 +5,6 @@ outcome of a resolution, and the entry in the Kyma's status.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, Final
 
@@ -13,6 +12,7 @@ from kymatui.domain.kyma.kymas import Kyma
 from kymatui.domain.kyma.states import State
 from kymatui.domain.versions import refusals
 from kymatui.domain.versions.refusals import Refusal
+from kymatui.first_use import dataclass
 
 Json = dict[str, Any]
 _NO_CHANNEL_KNOWN: Final = (

@@ -7,8 +7,9 @@ leaves open.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from kymatui.first_use import dataclass
 
 
 class ManagerVisibility(StrEnum):

@@ -7,7 +7,6 @@ change of the Kyma may reach it late. Without readable Manifests nothing is pred
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
@@ -19,6 +18,7 @@ from kymatui.domain.kyma.states import State
 from kymatui.domain.kyma.versions import same_version
 from kymatui.domain.modules.readiness import Readiness
 from kymatui.domain.versions.drift import Drift, DriftKind
+from kymatui.first_use import dataclass
 
 FINALIZER_MODULE_CR = "resource.kyma-project.io/finalizer"
 _PASSED_ON = "with the next version, channel or template change"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from kymatui.domain.kyma.module_templates import StateCheckRule
 from kymatui.domain.kyma.states import PRECEDENCE_WORDS
 from kymatui.domain.modules.status_paths import extended_steps
+from kymatui.first_use import dataclass
 
 
 class LintKind(StrEnum):

@@ -9,13 +9,13 @@ alone are enough. In both, rules for one state are joined by AND, and the order 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
 from kymatui.domain.kyma.module_templates import StateCheckRule
 from kymatui.domain.kyma.states import PRECEDENCE, State, StateSource
 from kymatui.domain.modules.status_paths import PathResult, PathResultKind, evaluate_path
+from kymatui.first_use import dataclass
 
 STATE_PATH = "status.state"
 WARNING_AFTER = 300.0  # seconds that a CR may have no state, as in lifecycle-manager

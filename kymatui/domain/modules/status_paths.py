@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
 from kymatui.domain.kubernetes.json_reader import json_type
+from kymatui.first_use import dataclass
 
 
 class PathResultKind(StrEnum):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import parse_time
 from kymatui.domain.snapshot.snapshots import Object
+from kymatui.first_use import dataclass
 
 
 @dataclass(frozen=True, slots=True)

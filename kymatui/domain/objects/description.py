@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kymatui.domain.catalog.module_events import Event
 from kymatui.domain.kubernetes.conditions import Condition, read_conditions
@@ -13,6 +13,7 @@ from kymatui.domain.kubernetes.object_meta import ObjectMeta, read_meta, read_re
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.objects.references import ResolvedReference
 from kymatui.domain.snapshot.snapshots import Object
+from kymatui.first_use import dataclass
 
 _NEGATIVE = ("Pressure", "Failure", "Failed", "Suspended", "NetworkUnavailable", "Degraded", "Stalled")
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.modules.module_manager import owning_manifest
 from kymatui.domain.snapshot.snapshots import Object
+from kymatui.first_use import dataclass
 
 _MANIFEST = GroupVersionKind("operator.kyma-project.io", "v1beta2", "Manifest")
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
+
+from kymatui.first_use import dataclass
 
 _DEEPEST = 200
 _WORDS = (

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kymatui.domain.kubernetes.refs import ObjectKey, ObjectRef
+from kymatui.first_use import dataclass
 
 _NAMED = 3
 

@@ -7,7 +7,6 @@ manager of its own. A cluster without either is not managed, but only if Kymas a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
@@ -17,6 +16,7 @@ from kymatui.domain.kubernetes.object_meta import parse_time
 from kymatui.domain.snapshot.cluster_index import KYMA_FEED, MANIFEST_FEED
 from kymatui.domain.snapshot.missing_lists import UnknownFact, explain_missing
 from kymatui.domain.snapshot.snapshots import Snapshot
+from kymatui.first_use import dataclass
 
 OWN_OPERATOR: Final = "kymatui-operator"
 _LIFECYCLE_MANAGERS = ("lifecycle-manager", "module-manager")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.first_use import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from kymatui.domain.catalog.rows import NAMING_LISTS, Catalog, CatalogOrigin, ModuleRow
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
@@ -17,6 +16,7 @@ from kymatui.domain.snapshot.missing_lists import gap_of
 from kymatui.domain.snapshot.snapshots import Feed, FeedState
 from kymatui.domain.versions.offers import AmbiguousOffer, NoSuchModule, NoSuchVersion, find_offer
 from kymatui.errors import RefusedError, did_you_mean
+from kymatui.first_use import dataclass
 
 RAW_MANIFEST = "rawManifest"
 

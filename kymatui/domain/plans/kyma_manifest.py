@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from kymatui.domain.kubernetes.object_meta import (
@@ -23,6 +22,7 @@ from kymatui.domain.kyma.manifests import Manifest, manifest_name
 from kymatui.domain.kyma.module_templates import ModuleTemplate
 from kymatui.domain.modules.module_outcomes import WorkItem
 from kymatui.domain.plans.manifest_body import API_VERSION, ManifestLayer, layer_source
+from kymatui.first_use import dataclass
 
 Json = dict[str, Any]
 MANAGED_BY: Final = "lifecycle-manager"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
@@ -14,6 +13,7 @@ from kymatui.domain.kyma.manifests import Manifest, default_resource, default_re
 from kymatui.domain.kyma.module_templates import ModuleTemplate
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.states import State
+from kymatui.first_use import dataclass
 
 Json = dict[str, Any]
 API_VERSION: Final = f"{OPERATOR}/v1beta2"

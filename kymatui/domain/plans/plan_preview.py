@@ -6,10 +6,11 @@ A preview is plain text, for any plan: a Kyma edit, an installation, a deletion.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 
 from kymatui.domain.plans.plan_summary import NO_CHANGES, summary_parts
+from kymatui.first_use import dataclass
 
 
 class PlannedChange(StrEnum):

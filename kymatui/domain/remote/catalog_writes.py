@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
@@ -13,6 +12,7 @@ from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
 from kymatui.domain.remote.catalog_sync import SyncEntry, SyncPlan
 from kymatui.domain.remote.runtime_pair import is_synced_copy
 from kymatui.domain.snapshot.snapshots import Object
+from kymatui.first_use import dataclass
 
 _TEMPLATE_DEFAULTS = {"channel": "", "mandatory": False, "moduleName": "", "requiresDowntime": False, "version": ""}
 """The fields of a template's spec that lifecycle-manager sends even if they are empty."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from enum import StrEnum
 
 from kymatui.domain.kyma.problems import Actor
+from kymatui.first_use import dataclass
 
 NOTHING = ""
 

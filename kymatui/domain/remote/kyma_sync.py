@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from kymatui.domain.kubernetes.conditions import find_condition
 from kymatui.domain.kubernetes.json_reader import JsonReader
@@ -19,6 +18,7 @@ from kymatui.domain.kyma.kymas import KYMA_NAMESPACE, Kyma, ModuleReport, Tracke
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.modules.risks import kyma_deletion_words
 from kymatui.domain.remote.differences import NOTHING, ComparisonLine, LineArea, LineVerdict, format_json
+from kymatui.first_use import dataclass
 
 LABEL_WATCHED_BY = f"{OPERATOR}/watched-by"
 ANNOTATION_OWNED_BY = f"deprecated-{OPERATOR}/owned-by"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from kymatui.domain.catalog.rows import Catalog, CatalogOrigin, ModuleRow
 from kymatui.domain.kubernetes.conditions import find_condition
@@ -23,6 +22,7 @@ from kymatui.domain.snapshot.snapshots import Object
 from kymatui.domain.versions.drift import DriftKind
 from kymatui.domain.versions.evidence import VersionSource
 from kymatui.domain.versions.messages import drift_words, refusal_words
+from kymatui.first_use import dataclass
 
 _ABSENT = "absent"
 _WORKLOADS = [feed for kind, feed in WORKLOAD_FEEDS.items() if kind != "CustomResourceDefinition"]

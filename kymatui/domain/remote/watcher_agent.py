@@ -6,13 +6,13 @@ The agent receives the admission reviews of watched objects and posts events to 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, OPERATOR
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE, Kyma
 from kymatui.domain.kyma.watchers import Watcher
 from kymatui.domain.remote.watcher_routes import OPERATIONS, TLS_SECRET, WEBHOOK, watched_resource, webhook_path
+from kymatui.first_use import dataclass
 
 CERTIFICATE_NAMESPACE: Final = "istio-system"
 CERT_MANAGER: Final = "cert-manager.io"

@@ -9,7 +9,6 @@ unnoticed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -32,6 +31,7 @@ from kymatui.domain.remote.watcher_routes import (
     webhook_path,
 )
 from kymatui.domain.snapshot.snapshots import Object
+from kymatui.first_use import dataclass
 
 
 class LinkHealth(StrEnum):

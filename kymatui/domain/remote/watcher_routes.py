@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
@@ -11,6 +10,7 @@ from kymatui.domain.kubernetes.label_selectors import InvalidSelector, read_sele
 from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, read_ref
 from kymatui.domain.kyma.watchers import Watcher
 from kymatui.domain.snapshot.snapshots import Object
+from kymatui.first_use import dataclass
 
 ISTIO = "networking.istio.io"
 WEBHOOK = "skr-webhook"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
@@ -16,6 +15,7 @@ from kymatui.domain.kyma.template_index import TemplateIndex, index_templates
 from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact, explain_gaps, explain_missing, gap_of
 from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.domain.snapshot.snapshots import Object, Snapshot
+from kymatui.first_use import dataclass
 
 KYMA_FEED = "kymas.operator.kyma-project.io"
 CATALOG_FEEDS = ("moduletemplates.operator.kyma-project.io", "modulereleasemetas.operator.kyma-project.io")

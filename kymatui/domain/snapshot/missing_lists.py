@@ -6,11 +6,11 @@ An empty list is a fact only after the list came. Rows, headers, JSON and guards
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from kymatui.domain.snapshot.snapshots import Feed, FeedState
+from kymatui.first_use import dataclass
 
 
 class ListGap(StrEnum):

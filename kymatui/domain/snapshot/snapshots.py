@@ -6,11 +6,12 @@ Adapters fill a `Snapshot`; the domain computes rows and explanations from it, w
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.first_use import dataclass
 
 if TYPE_CHECKING:
     from kymatui.domain.kyma.maintenance_windows import ControllerSettings

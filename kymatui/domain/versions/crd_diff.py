@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from kymatui.domain.versions.version_diff import ChangeKind, ValueChange, field_changes
+from kymatui.first_use import dataclass
 
 DEEPEST: Final = 40
 """Levels of a schema that are compared; the fields below are compared as one value."""

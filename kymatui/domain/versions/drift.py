@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from kymatui.domain.kyma.maintenance_windows import MaintenanceWindow
 from kymatui.domain.kyma.versions import Distance, parse_version, same_version, version_distance
 from kymatui.domain.versions.refusals import HeldBack, Refusal, WaitsForWindow, WindowsUnreadable
+from kymatui.first_use import dataclass
 
 
 class DriftKind(StrEnum):

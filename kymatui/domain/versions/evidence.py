@@ -8,7 +8,6 @@ come last.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -17,6 +16,7 @@ from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.versions import parse_version, same_version, version_of_tag
+from kymatui.first_use import dataclass
 
 LABEL_APP_VERSION = "app.kubernetes.io/version"
 

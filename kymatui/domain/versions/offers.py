@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kymatui.domain.kyma.module_templates import ModuleTemplate
 from kymatui.domain.kyma.template_index import TemplateIndex
 from kymatui.domain.kyma.versions import newest_version, same_version, version_order
+from kymatui.first_use import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kymatui.domain.kyma.maintenance_windows import MaintenanceWindow
 from kymatui.domain.kyma.states import State
 from kymatui.domain.snapshot.missing_lists import UnknownFact
+from kymatui.first_use import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
@@ -11,6 +10,7 @@ from kymatui.domain.versions.crd_diff import EVERY, crd_losses
 from kymatui.domain.versions.immutable_fields import immutable_changes
 from kymatui.domain.versions.manifest_diff import Manifest
 from kymatui.domain.versions.rights_diff import gained_rights
+from kymatui.first_use import dataclass
 
 Json = Mapping[str, Any]
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kymatui.domain.fleet.runtimes import Runtime
 from kymatui.domain.whatif.forecast import Forecast, ModuleForecast
+from kymatui.first_use import dataclass
 
 
 @dataclass(frozen=True, slots=True)

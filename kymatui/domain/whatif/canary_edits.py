@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from kymatui.domain.kyma.release_metas import ReleaseMeta, read_release_meta
@@ -12,6 +11,7 @@ from kymatui.domain.whatif.canaries import Canary
 from kymatui.domain.whatif.fleet_objects import RELEASE_META, FleetObjects
 from kymatui.domain.whatif.forecast import ModuleForecast
 from kymatui.domain.whatif.module_results import ResultKind
+from kymatui.first_use import dataclass
 
 _MOVES: Final = (ResultKind.UPGRADE, ResultKind.WAIT, ResultKind.INSTALL)
 

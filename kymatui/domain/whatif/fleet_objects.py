@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from operator import is_not
 from typing import Final
 
@@ -13,6 +13,7 @@ from kymatui.domain.kyma.kymas import KYMA_NAME, KYMA_NAMESPACE, Kyma, read_kyma
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings
 from kymatui.domain.remote.restored_kyma import reported_requests
 from kymatui.domain.snapshot.snapshots import Object
+from kymatui.first_use import dataclass
 
 KYMA: Final = "Kyma"
 TEMPLATE: Final = "ModuleTemplate"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from kymatui.domain.fleet.fleet_tracker import RuntimeKey
@@ -21,6 +21,7 @@ from kymatui.domain.whatif.module_results import (
     module_results,
     namespace_catalogs,
 )
+from kymatui.first_use import dataclass
 
 BY_RISK: Final = (
     ResultKind.UNINSTALL,

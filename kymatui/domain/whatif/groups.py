@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from kymatui.domain.fleet.fleet_tracker import RuntimeKey
@@ -12,6 +11,7 @@ from kymatui.domain.kyma.maintenance_windows import MaintenanceWindow
 from kymatui.domain.whatif.forecast import BY_RISK, Forecast, ModuleForecast
 from kymatui.domain.whatif.messages import reason_words
 from kymatui.domain.whatif.module_results import ResultKind, ResultReason
+from kymatui.first_use import dataclass
 
 GROUPS: Final = ("plan", "region", "platform-region", "channel", "account")
 _GroupKey = tuple[str, str, ResultKind, ResultReason, str, str]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Final
 
@@ -18,6 +18,7 @@ from kymatui.domain.versions import refusals as r
 from kymatui.domain.versions.refusals import Refusal
 from kymatui.domain.versions.resolution import Resolution, resolve, strict_resolution
 from kymatui.domain.whatif.fleet_objects import RELEASE_META, TEMPLATE, FleetObjects
+from kymatui.first_use import dataclass
 
 
 class ResultKind(StrEnum):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
 from kymatui.domain.kyma.versions import version_order
 from kymatui.domain.whatif.forecast import BY_RISK, Forecast, ModuleForecast
 from kymatui.domain.whatif.module_results import ModuleResult, ResultKind
+from kymatui.first_use import dataclass
 
 _STAYS = (ResultKind.HELD_BACK, ResultKind.WAIT, ResultKind.ERROR)
 _ABSENT = (ResultKind.UNINSTALL, ResultKind.NOT_INSTALLED)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from kymatui.domain.kyma.module_templates import ModuleTemplate
@@ -11,6 +10,7 @@ from kymatui.domain.whatif.catalog_change import CatalogChange, apply_change
 from kymatui.domain.whatif.fleet_objects import FleetObjects
 from kymatui.domain.whatif.forecast import Forecast
 from kymatui.domain.whatif.module_results import ResultKind, namespace_catalogs
+from kymatui.first_use import dataclass
 
 _MOVES: Final = (ResultKind.UPGRADE, ResultKind.DOWNGRADE, ResultKind.WAIT)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
@@ -37,6 +37,7 @@ from kymatui.errors import (
     PartlyDoneError,
     ServerError,
 )
+from kymatui.first_use import dataclass
 
 _WRITTEN = (Action.CREATE, Action.CHANGE, Action.CONFLICT)
 _WEBHOOKS = "admissionregistration.k8s.io"

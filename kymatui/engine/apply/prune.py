@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from kymatui.domain.kubernetes.object_meta import read_ref
@@ -26,6 +25,7 @@ from kymatui.engine.inventory.ownership_marks import ADOPTED_MANAGERS, Owner, bu
 from kymatui.engine.inventory.ownership_transfer import is_lifecycle_manager_mark
 from kymatui.engine.jobs.object_deletion import uid_of
 from kymatui.engine.plans.plan import Action, BundlePart, Intent, ObservedVersion, Step
+from kymatui.first_use import dataclass
 
 FIRST_PHASE: Final = 1_000  # above every wave of applied objects
 SECOND_PHASE: Final = 1_001

@@ -9,10 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from kymatui.engine.authoring.normal_tar import DESCRIPTOR_TIME, pack_file
+from kymatui.first_use import dataclass
 from kymatui.helm.yaml.writing import dump_yaml
 
 MANIFEST_TYPE: Final = "application/vnd.oci.image.manifest.v1+json"

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from kymatui.domain.kubernetes.image_references import Image, parse_image
 from kymatui.engine.cluster.ports import Object
 from kymatui.errors import ConfigurationError
+from kymatui.first_use import dataclass
 from kymatui.ocm.component_location import check_resource_version
 from kymatui.ocm.errors import DescriptorError
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 from kymatui.engine.authoring.component_artifact import blob_digest, resource_layer
@@ -16,6 +16,7 @@ from kymatui.engine.authoring.manifest_images import ImageProblemError, ImageRes
 from kymatui.engine.authoring.module_config import ModuleConfig
 from kymatui.engine.authoring.module_template import BETA, CLUSTER_SCOPED, INTERNAL, REQUIRES_DOWNTIME
 from kymatui.engine.authoring.normal_tar import pack_file
+from kymatui.first_use import dataclass
 from kymatui.ocm.component_location import ComponentLocation
 
 TAR: Final = "application/x-tar"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -13,6 +13,7 @@ from kymatui.domain.kyma.module_templates import StateCheckRule
 from kymatui.engine.authoring.config_reader import ConfigFields, ConfigReader
 from kymatui.engine.authoring.go_addresses import is_valid_address
 from kymatui.engine.authoring.source_problems import SourceProblem
+from kymatui.first_use import dataclass
 from kymatui.ocm.component_location import LONGEST_TAG, check_name, tag_of
 from kymatui.ocm.errors import DescriptorError
 

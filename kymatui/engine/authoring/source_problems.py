@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from kymatui.domain.kyma.problems import Severity
 from kymatui.errors import ConfigurationError
+from kymatui.first_use import dataclass
 
 
 @dataclass(frozen=True, slots=True)

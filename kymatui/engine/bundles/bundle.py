@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 from kymatui.engine.cluster.ports import Object
+from kymatui.first_use import dataclass
 from kymatui.helm.rendering.manifests import Hook, sort_hooks
 
 COMPONENT: Final = "component"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kymatui.engine.bundles.bundle import Origin
+from kymatui.first_use import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.ports import Cluster, Object, ServedKind
 from kymatui.errors import ForbiddenError
+from kymatui.first_use import dataclass
 
 _TRANSIENT: Final = frozenset(
     {

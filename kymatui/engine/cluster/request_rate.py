@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from kymatui.first_use import dataclass
 
 
 @dataclass(frozen=True, slots=True)

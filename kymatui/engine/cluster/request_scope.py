@@ -11,10 +11,11 @@ import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, Protocol
 
 from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.first_use import dataclass
 
 
 class WriteTerm(Protocol):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from kymatui.domain.kubernetes.jitter import JITTER_RANDOM
@@ -35,6 +34,7 @@ from kymatui.errors import (
     ThrottledError,
     UnreachableError,
 )
+from kymatui.first_use import dataclass
 
 T = TypeVar("T")
 

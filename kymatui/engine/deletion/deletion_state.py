@@ -8,7 +8,7 @@ Nothing is stored: a later call, even on another machine, finds the current step
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Any
 
@@ -18,6 +18,7 @@ from kymatui.domain.kyma.kymas import ModuleRequest, read_request
 from kymatui.domain.plans.accepted_objects import AcceptedObjects
 from kymatui.engine.deletion.uninstall_plan import UninstallPlan
 from kymatui.engine.inventory.managed_resources import ManagedObject, ManagedObjects
+from kymatui.first_use import dataclass
 
 
 class ManagedBy(StrEnum):

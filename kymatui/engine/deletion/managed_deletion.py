@@ -7,7 +7,6 @@ stored between two calls.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from kymatui.domain.kubernetes.refs import ObjectRef
@@ -21,6 +20,7 @@ from kymatui.engine.jobs.object_deletion import delete_object
 from kymatui.engine.jobs.run import Progress, Run
 from kymatui.engine.jobs.wait import CLUSTER_FINALIZERS, wait_until_deleted
 from kymatui.errors import PartlyDoneError, RefusedError
+from kymatui.first_use import dataclass
 
 _ROUNDS: Final = 3  # managers may create more objects while theirs are deleted
 _SHOWN: Final = 10

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from kymatui.domain.kubernetes.refs import ObjectRef
@@ -33,6 +33,7 @@ from kymatui.engine.jobs.object_deletion import delete_object, uid_of
 from kymatui.engine.jobs.run import Progress, Run
 from kymatui.engine.plans.plan import Action, BundlePart, Step
 from kymatui.errors import CancelledError, KymatuiError, OutdatedError, PartlyDoneError
+from kymatui.first_use import dataclass
 
 _UNSEEN: Final = "it was created after the plan was displayed"
 _NOTHING: Final[Mapping[ObjectRef, Object]] = {}

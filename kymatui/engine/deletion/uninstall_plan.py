@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
 from typing import Any
 
 from kymatui.domain.kubernetes.object_meta import read_ref
@@ -28,6 +27,7 @@ from kymatui.engine.inventory.release_store import ReleaseStore
 from kymatui.engine.jobs.hooks import hook_key
 from kymatui.engine.jobs.object_deletion import uid_of
 from kymatui.engine.plans.plan import Action, BundlePart, RequiredPermission, Step
+from kymatui.first_use import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from kymatui.domain.kubernetes.object_meta import read_ref
@@ -20,6 +19,7 @@ from kymatui.engine.dryrun.preview import COMPARED_LOCALLY, NO_DRY_RUN, WEBHOOK
 from kymatui.engine.jobs.hooks import BEFORE_CREATION, hook_key
 from kymatui.engine.plans.plan import Action, BundlePart, Step
 from kymatui.errors import ClusterError, ConflictError, ForbiddenError, InvalidError, NotFoundError, ServerError
+from kymatui.first_use import dataclass
 
 _EXISTS: Final = "AlreadyExists"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from kymatui.domain.kubernetes.managed_fields import created_by, manager_name
@@ -17,6 +17,7 @@ from kymatui.engine.cluster.kind_order import defined_kinds, is_definition
 from kymatui.engine.cluster.ports import Cluster, Object
 from kymatui.engine.inventory.inventory import Inventory
 from kymatui.errors import ForbiddenError
+from kymatui.first_use import dataclass
 
 GroupKind = tuple[str, str]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
@@ -13,6 +12,7 @@ from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY
 from kymatui.domain.modules.module_manager import owning_manifest
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.cluster.ports import FIELD_MANAGER, OPERATOR_FIELD_MANAGER, Object
+from kymatui.first_use import dataclass
 
 LABEL_PART_OF: Final = "applyset.kubernetes.io/part-of"
 LABEL_APPLYSET: Final = "applyset.kubernetes.io/id"

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from kymatui.domain.kubernetes.object_meta import read_ref
@@ -20,6 +19,7 @@ from kymatui.engine.cluster.ports import Object, Recording
 from kymatui.engine.jobs.object_deletion import uid_of
 from kymatui.engine.jobs.run import Progress, Run
 from kymatui.errors import PartlyDoneError
+from kymatui.first_use import dataclass
 
 _OPEN: Final = 5.0
 _END: Final = 1.0

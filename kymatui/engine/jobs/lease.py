@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -20,6 +19,7 @@ from kymatui.engine.cluster.ports import FIELD_MANAGER, Clock, Cluster, Object
 from kymatui.engine.inventory.ownership_marks import LABEL_HELM, inventory_name
 from kymatui.engine.jobs.identity import is_dead
 from kymatui.errors import CancelledError, ClusterError, ConflictError, ForbiddenError, NotFoundError, RefusedError
+from kymatui.first_use import dataclass
 
 LEASE: Final = GroupVersionKind("coordination.k8s.io", "v1", "Lease")
 DURATION: Final = 15.0  # seconds, client-go's default

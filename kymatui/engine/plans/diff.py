@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from kymatui.domain.kubernetes.object_meta import read_kind
 from kymatui.domain.versions.version_diff import ChangeKind, ValueChange, field_changes
+from kymatui.first_use import dataclass
 
 HIDDEN: Final = "(hidden)"
 HIDDEN_CHANGED: Final = "(hidden, another value)"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from kymatui.domain.kubernetes.privileges import find_privileges
 from kymatui.engine.cluster.ports import Object
+from kymatui.first_use import dataclass
 
 _RBAC: Final = "rbac.authorization.k8s.io"
 

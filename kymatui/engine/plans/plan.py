@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
@@ -10,6 +9,7 @@ from kymatui.domain.kyma.kymas import Policy
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.plans.diff import FieldDiff
 from kymatui.engine.plans.grants import Grant
+from kymatui.first_use import dataclass
 
 
 class Action(StrEnum):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 from kymatui.engine.bundles.tar_archives import unpack
 from kymatui.engine.bundles.yaml_objects import SourceError
 from kymatui.errors import HelmError
+from kymatui.first_use import dataclass
 from kymatui.helm.charts.strvals import set_values
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.reading import load_yaml

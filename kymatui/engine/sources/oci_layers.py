@@ -10,7 +10,6 @@ import enum
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from kymatui.engine.bundles.bundle import Origin
@@ -18,6 +17,7 @@ from kymatui.engine.bundles.tar_archives import is_gzip, is_tar, read_tar, unpac
 from kymatui.engine.bundles.yaml_objects import SourceError, read_objects, unique_documents
 from kymatui.engine.cluster.ports import Blobs, Object
 from kymatui.errors import RegistryError
+from kymatui.first_use import dataclass
 
 KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 CHART: Final = "Chart.yaml"

@@ -9,8 +9,8 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from kymatui.errors import HelmError
+from kymatui.first_use import deferred
 from kymatui.helm.charts.structs import DECODING, anything, boolean, decode_yaml, sequence, string_map, struct, text
-from kymatui.helm.govalues.deferred import deferred
 from kymatui.helm.govalues.quoting import is_print, quote
 from kymatui.helm.semver.versions import SemverError, parse_version
 from kymatui.helm.yaml.errors import YamlError

@@ -7,10 +7,10 @@ verifies signatures through the optional `pysequoia`; without it, verification f
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from typing import Any
 
 from kymatui.errors import HelmError
+from kymatui.first_use import dataclass
 from kymatui.helm.yaml.reading import load_yaml
 
 _LARGEST = 1024 * 1024

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cmp_to_key
 from urllib.parse import urljoin, urlsplit
 
 from kymatui.errors import HelmError, nearest_names
+from kymatui.first_use import dataclass
 from kymatui.helm.semver.constraints import Constraint, parse_constraint
 from kymatui.helm.semver.versions import SemanticVersion, SemverError, parse_version
 from kymatui.helm.yaml.reading import load_yaml

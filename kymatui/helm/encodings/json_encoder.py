@@ -7,9 +7,9 @@ import math
 import re
 from typing import Any, Final
 
+from kymatui.first_use import deferred
 from kymatui.helm.govalues.bounding import TEXT_LIMIT
 from kymatui.helm.govalues.comparing import is_nil
-from kymatui.helm.govalues.deferred import deferred
 from kymatui.helm.govalues.floats import format_float
 from kymatui.helm.govalues.naming import key_type, type_kind
 from kymatui.helm.govalues.ordering import sorted_keys

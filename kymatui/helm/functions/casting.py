@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
+from kymatui.first_use import deferred
 from kymatui.helm.govalues.bounding import hold_value
-from kymatui.helm.govalues.deferred import deferred
 from kymatui.helm.govalues.floats import parse_float, parse_int
 from kymatui.helm.govalues.printing import format_value
 from kymatui.helm.govalues.text import from_bytes

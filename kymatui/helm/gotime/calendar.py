@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time as system_time
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 from typing import Final
 from zoneinfo import ZoneInfo
+
+from kymatui.first_use import dataclass
 
 DAY: Final = 86_400
 MONTHS: Final = (

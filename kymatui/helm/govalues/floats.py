@@ -7,7 +7,7 @@ import re
 import struct
 from typing import Final
 
-from kymatui.helm.govalues.deferred import deferred
+from kymatui.first_use import deferred
 from kymatui.helm.govalues.quoting import quote
 
 INVALID_SYNTAX: Final = "invalid syntax"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
+
+from kymatui.first_use import dataclass
 
 # group/version, deprecated in, removed in (0.0: not yet), replacement (or -), the kinds (=successor)
 _TABLE = """

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
+from kymatui.first_use import dataclass
 from kymatui.helm.charts.archives import ChartFile
 from kymatui.helm.charts.chart import Chart, load_files
 

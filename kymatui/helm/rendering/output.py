@@ -6,7 +6,7 @@ import fnmatch
 from collections.abc import Iterable, Sequence
 
 from kymatui.errors import HelmError
-from kymatui.helm.govalues.deferred import deferred
+from kymatui.first_use import deferred
 from kymatui.helm.rendering.manifests import split_manifests
 from kymatui.helm.rendering.render import Rendered
 

@@ -15,11 +15,12 @@ import io
 import json
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any, Final
 
 from kymatui.errors import HelmError
+from kymatui.first_use import dataclass
 from kymatui.helm.charts.archives import ChartFile
 from kymatui.helm.charts.metadata import Dependency, Lock, Metadata
 from kymatui.helm.charts.trees import ChartNode

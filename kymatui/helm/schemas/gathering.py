@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import groupby
 from typing import Any, Final
 
+from kymatui.first_use import dataclass
 from kymatui.helm.schemas.wording import error_message, quoted
 
 _RANKS: Final = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from kymatui.errors import HelmError
-from kymatui.helm.govalues.deferred import deferred
+from kymatui.first_use import deferred
 from kymatui.helm.govalues.types import Object, Uint64
 
 SEGMENT_LIMIT: Final = 1 << 64

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kymatui.helm.govalues.deferred import deferred
+from kymatui.first_use import deferred
 from kymatui.helm.yaml.errors import YamlError
 
 _TOUCHED: Final = deferred("[\x7f-\x9f\ufffe\uffff\ud800-\udfff]")

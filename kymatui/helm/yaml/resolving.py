@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
-from kymatui.helm.govalues.deferred import deferred
+from kymatui.first_use import deferred
 
 Scalar = str | int | float | bool | None
 

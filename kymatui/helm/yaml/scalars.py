@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from kymatui.helm.govalues.deferred import deferred
+from kymatui.first_use import deferred
 from kymatui.helm.yaml.resolving import HINTS, OLD_BOOLEANS, STR, is_sexagesimal, resolve_plain
 
 # Positive character classes: the equivalent negated ones take ten times as long to compile.

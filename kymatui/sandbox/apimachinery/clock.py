@@ -7,9 +7,11 @@ import heapq
 import itertools
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from typing import Protocol
+
+from kymatui.first_use import dataclass
 
 
 class Timer(Protocol):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol
 from urllib.parse import parse_qsl
 
 import msgspec
+
+from kymatui.first_use import dataclass
 
 
 class ResponseStream(Protocol):

@@ -11,10 +11,12 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 import msgspec
+
+from kymatui.first_use import dataclass
 
 ChangeKind = Literal["ADDED", "MODIFIED", "DELETED"]
 Key = tuple[str, str]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kymatui.errors import ServerError
+from kymatui.first_use import dataclass
 from kymatui.sandbox.apply.managed_fields_codec import ManagedFields, write_managed
 from kymatui.sandbox.schemas.types.schema_node import Object, Schema
 from kymatui.sandbox.schemas.values.field_sets import EMPTY, FieldSet, only, without

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from kymatui.first_use import dataclass
 from kymatui.sandbox.schemas.types.schema_node import Object
 from kymatui.sandbox.schemas.values.field_sets import FieldsError, FieldSet, from_fields, to_fields
 

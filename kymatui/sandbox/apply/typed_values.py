@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 import msgspec
 
+from kymatui.first_use import dataclass
 from kymatui.sandbox.schemas.types.schema_node import ANY, Object, Schema
 from kymatui.sandbox.schemas.values.field_sets import FieldPath, FieldSet, compact
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 from urllib.parse import SplitResult, parse_qs, quote, urlsplit
 
+from kymatui.first_use import dataclass
 from kymatui.sandbox.cel.cel_optionals import NOTHING, Optional, some
 from kymatui.sandbox.cel.cel_values import CelError, equal
 from kymatui.sandbox.schemas.values import name_rules

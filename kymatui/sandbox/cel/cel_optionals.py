@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+from kymatui.first_use import dataclass
 from kymatui.sandbox.cel.cel_values import CelError
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import uuid
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from kymatui.first_use import dataclass
 from kymatui.sandbox.registry.registry_errors import RegistryRefusal
 
 _RANGE = re.compile(r"(?:bytes[ =])?(\d+)-(\d+)(?:/(?:\d+|\*))?")

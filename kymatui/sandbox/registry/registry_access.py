@@ -13,9 +13,10 @@ import hmac
 import secrets
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
+from kymatui.first_use import dataclass
 from kymatui.sandbox.registry.registry_errors import RegistryRefusal
 
 ALL_ACTIONS = frozenset({"pull", "push", "delete"})

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
+
+from kymatui.first_use import dataclass
 
 
 class RegistryFaultKind(StrEnum):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from kymatui.first_use import dataclass
 from kymatui.sandbox.registry.digest_rules import check_name
 from kymatui.sandbox.registry.registry_errors import RegistryRefusal
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from kymatui.first_use import dataclass
 from kymatui.sandbox.registry.digest_rules import check_digest, check_name, check_tag, digest_of, is_digest, verify
 from kymatui.sandbox.registry.registry_errors import RegistryRefusal
 

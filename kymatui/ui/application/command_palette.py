@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
@@ -11,6 +10,7 @@ from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.markup import escape
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.first_use import dataclass
 from kymatui.ui.base.framed_screen import FramedScreen
 from kymatui.ui.base.screen_keys import action_of
 from kymatui.ui.navigation.command_table import help_lines

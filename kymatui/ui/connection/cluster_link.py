@@ -8,12 +8,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from kymatui.actions.session import Session
 from kymatui.domain.snapshot.snapshots import FeedState
 from kymatui.errors import KymatuiError
+from kymatui.first_use import dataclass
 from kymatui.ui.connection.mailbox import Mailbox, MailSlot
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from kymatui.actions.artifacts.resource_content import descriptor_text, resource_text
@@ -23,6 +22,7 @@ from kymatui.domain.modules.module_signature import ModuleSignature, SignatureSt
 from kymatui.domain.snapshot.cluster_index import index_cluster
 from kymatui.domain.snapshot.snapshots import Snapshot
 from kymatui.errors import KymatuiError
+from kymatui.first_use import dataclass
 
 MOST_COMPONENTS: Final = 16
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import on
@@ -14,6 +13,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.first_use import dataclass
 from kymatui.ui.base.first_paint import FirstPaintModal
 from kymatui.ui.viewmodels.columns import Column
 from kymatui.ui.viewmodels.display_text import as_screen_commands

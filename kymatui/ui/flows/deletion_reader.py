@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kymatui.engine.deletion.deletion_state import ModuleCRHandling
 from kymatui.errors import ConfigurationError, KymatuiError
+from kymatui.first_use import dataclass
 
 if TYPE_CHECKING:
     from kymatui.composition.sessions.deletion_port import SessionDeletions

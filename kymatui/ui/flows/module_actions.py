@@ -10,13 +10,13 @@ An action that is added here is in the menu of the catalog and of the module scr
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kymatui.domain.kyma_edit.label_edit import LABELS
 from kymatui.domain.kyma_edit.module_edit import EditVerb
 from kymatui.errors import KymatuiError
+from kymatui.first_use import dataclass
 from kymatui.ui.dialogs.action_menu import MenuItem, MenuScreen
 from kymatui.ui.flows import manifest, object_edit, restore
 from kymatui.ui.flows.deletion import start_deletion, why_not_installed

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.logs.log_query import LogOptions
 from kymatui.domain.logs.log_sources import LogSource, PodContainer, choose_sources
+from kymatui.first_use import dataclass
 from kymatui.ui.viewmodels.questions import ChoiceOption, Question
 
 EVERY: Final = "*"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import takewhile
 
 from kymatui.actions.logs import LogState, LogStatus
@@ -13,6 +12,7 @@ from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.logs.log_query import LogOptions
 from kymatui.domain.logs.log_sources import LogSource
 from kymatui.domain.logs.module_logs import ModuleLogs
+from kymatui.first_use import dataclass
 
 _LONGEST = 30
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from rich.cells import cell_len, chop_cells
 
 from kymatui.domain.logs.log_lines import PodLogLine
 from kymatui.domain.logs.log_ring import LogRing
+from kymatui.first_use import dataclass
 
 _SEARCHED = 4096  # characters of a line: the rest of a longer one is rarely read, and never searched
 

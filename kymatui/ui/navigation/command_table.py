@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from kymatui.errors import did_you_mean, nearest_names
+from kymatui.first_use import dataclass
 
 _MOST_NAMES = 14  # that a message lists
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
+
+from kymatui.first_use import dataclass
 
 if TYPE_CHECKING:
     from kymatui.ui.viewmodels.row_list import Row

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+from kymatui.first_use import dataclass
 
 Predicate = Callable[[str, Mapping[str, str]], bool]
 

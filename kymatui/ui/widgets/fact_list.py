@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from rich.cells import cell_len
 from textual.content import Content
@@ -11,6 +10,7 @@ from textual.geometry import Size
 from textual.style import Style
 from textual.widget import Widget
 
+from kymatui.first_use import dataclass
 from kymatui.ui.viewmodels.display_text import fit_to_width
 from kymatui.ui.widgets.tone_styles import with_tone
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from rich.cells import cell_len
 from textual import events
@@ -13,6 +13,7 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.first_use import dataclass
 
 
 @dataclass(frozen=True, slots=True)

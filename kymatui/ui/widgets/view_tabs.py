@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from rich.cells import cell_len
 from textual import events
@@ -12,6 +11,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.first_use import dataclass
 from kymatui.ui.viewmodels.display_text import clip
 from kymatui.ui.widgets.top_line import spread_parts
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from kymatui.adapters.kube.objects.decoder import read_typed
 from kymatui.adapters.kube.transport.transport import Request, Transport
 from kymatui.errors import ClusterError
+from kymatui.first_use import dataclass
 
 _ROOT = "/apis/authorization.k8s.io/v1"
 _LIFETIME = 300.0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -19,6 +18,7 @@ from kymatui.adapters.kube.transport.transport import Answer, Request, Transport
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.logs.log_query import LogQuery
 from kymatui.errors import ExpiredError, NotFoundError
+from kymatui.first_use import dataclass
 
 FIELD_MANAGER = "kymatui"
 _OF_THE_OBJECT = ("", "status")  # subresources whose answer is the object itself

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Annotated, Any
 
@@ -12,6 +12,7 @@ from kymatui.adapters.kube.objects.api_resource import ApiResource
 from kymatui.adapters.kube.objects.decoder import read_typed
 from kymatui.adapters.kube.transport.transport import Answer
 from kymatui.errors import OversizedAnswerError
+from kymatui.first_use import dataclass
 
 AGGREGATED = ",".join(
     (

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +21,7 @@ from kymatui.adapters.kube.auth.kubeconfig import (
     read_kubeconfig,
 )
 from kymatui.errors import ConfigurationError
+from kymatui.first_use import dataclass
 
 _LARGEST: Final = 1024 * 1024
 """Bytes of a file with a token or certificate that a comparison reads."""

@@ -10,7 +10,7 @@ import base64
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 from urllib.parse import quote
 
@@ -20,6 +20,7 @@ from kymatui.adapters.kube.auth.jwt import jwt_expiry
 from kymatui.adapters.kube.auth.kubeconfig import KubeconfigEntry
 from kymatui.adapters.kube.auth.oidc import provider_token
 from kymatui.errors import ConfigurationError
+from kymatui.first_use import dataclass
 
 Headers = tuple[tuple[str, str], ...]
 _TOKEN_FILE_PERIOD = 60.0  # the kubelet rotates projected tokens on disk; client-go rereads them once a minute

@@ -6,7 +6,7 @@ import base64
 import binascii
 import ipaddress
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from kymatui.adapters.http.safe_urls import parts_of
 from kymatui.adapters.kube.auth.kubeconfig import KubeconfigEntry
 from kymatui.errors import ConfigurationError
+from kymatui.first_use import dataclass
 
 _PROXIES = ("http", "https", "socks5", "socks5h")
 

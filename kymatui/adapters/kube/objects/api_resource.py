@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from urllib.parse import quote
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.first_use import dataclass
 
 
 @dataclass(frozen=True, slots=True)

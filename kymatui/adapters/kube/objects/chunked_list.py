@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from kymatui.adapters.http.size_limits import LIST_SECONDS, MOST_EMPTY_PAGES, MOST_OBJECTS, MOST_PAGES
 from kymatui.adapters.kube.objects.api_resource import ApiResource
@@ -13,6 +12,7 @@ from kymatui.adapters.kube.objects.decoder import Decoder, Object, checked_items
 from kymatui.adapters.kube.objects.envelope import FieldError, field_error
 from kymatui.adapters.kube.transport.transport import Answer, Request, Transport
 from kymatui.errors import OversizedAnswerError, ServerError
+from kymatui.first_use import dataclass
 
 PAGE = 500
 _SMALLER = 10  # divisor of the page size after a page that is too large

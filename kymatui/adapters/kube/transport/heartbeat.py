@@ -11,11 +11,11 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kymatui.adapters.kube.transport.transport import Request
 from kymatui.errors import ClusterError, KymatuiError
+from kymatui.first_use import dataclass
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.transport.transport import Transport

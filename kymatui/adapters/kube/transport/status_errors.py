@@ -11,7 +11,6 @@ import socket
 import ssl
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from kymatui.adapters.http.response_body import BodyError, OversizedError
@@ -29,6 +28,7 @@ from kymatui.errors import (
     UnauthorizedError,
     UnreachableError,
 )
+from kymatui.first_use import dataclass
 
 _BY_STATUS: Mapping[int, type[ClusterError]] = {
     400: InvalidError,

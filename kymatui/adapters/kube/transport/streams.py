@@ -6,7 +6,6 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kymatui.adapters.http.deadlines import Deadline
@@ -21,6 +20,7 @@ from kymatui.adapters.http.response_body import (
 )
 from kymatui.adapters.http.size_limits import EVENT_SECONDS, LARGEST_LINE, MIB, TURN_SECONDS
 from kymatui.adapters.kube.transport import status_errors
+from kymatui.first_use import dataclass
 
 if TYPE_CHECKING:
     from urllib3 import BaseHTTPResponse

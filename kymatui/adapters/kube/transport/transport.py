@@ -13,7 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlencode
@@ -51,6 +51,7 @@ from kymatui.adapters.kube.transport.streams import AnswerStream, ApiReply
 from kymatui.domain.kubernetes.jitter import JITTER_RANDOM
 from kymatui.engine.cluster.request_scope import current_scope
 from kymatui.errors import CancelledError, ClusterError, ReadOnlyError, UnauthorizedError, UnreachableError
+from kymatui.first_use import dataclass
 
 if TYPE_CHECKING:
     from urllib3 import BaseHTTPResponse

@@ -5,12 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 from kymatui.adapters.kube.objects.api_resource import ApiResource
 from kymatui.adapters.kube.transport.heartbeat import HeartbeatTiming
 from kymatui.domain.kubernetes.jitter import JITTER_RANDOM
+from kymatui.first_use import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,11 @@ import hashlib
 import re
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from kymatui.first_use import dataclass
 
 if TYPE_CHECKING:
     from kymatui.domain.snapshot.snapshots import Snapshot

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kymatui.adapters.kube.auth.kubeconfig import NO_OVERRIDES, AccessOverrides
+from kymatui.first_use import dataclass
 
 
 @dataclass(frozen=True, slots=True)

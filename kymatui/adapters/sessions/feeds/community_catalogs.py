@@ -5,12 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.snapshot.snapshots import CATALOG_FEED, Feed, FeedState, Object
 from kymatui.errors import KymatuiError
+from kymatui.first_use import dataclass
 
 if TYPE_CHECKING:
     from kymatui.adapters.content.community_catalog import CommunityCatalog

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.first_use import dataclass
 
 OPERATOR = "operator.kyma-project.io"
 KYMA_NAMESPACE = "kyma-system"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.options.fleet_filters import add_fleet_filters, choose, read_selected_fleet, require_drift
@@ -23,6 +23,7 @@ from kymatui.domain.kyma.states import State, StateSource
 from kymatui.domain.versions.drift import DriftKind
 from kymatui.domain.versions.evidence import VersionSource
 from kymatui.errors import UsageError
+from kymatui.first_use import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -12,6 +11,7 @@ from kymatui.cli.output.audit_formats import stamp
 from kymatui.cli.output.html_page import html_page, html_table
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.objects.redaction import RULES
+from kymatui.first_use import dataclass
 
 if TYPE_CHECKING:
     from kymatui.actions.diagnose import Diagnosis

@@ -6,7 +6,6 @@ The answer (what was planned, or what came of it) goes to standard output, and e
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kymatui.cli.options.editing import add_editing, open_for_edit
@@ -14,6 +13,7 @@ from kymatui.cli.options.uninstalls import add_uninstalling
 from kymatui.cli.options.unknown_names import refuse_versions
 from kymatui.domain.kyma_edit.module_edit import EditVerb
 from kymatui.errors import UsageError
+from kymatui.first_use import dataclass
 
 if TYPE_CHECKING:
     from kymatui.domain.kyma_edit.module_edit import ModuleEdit

@@ -7,7 +7,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, Protocol
 from weakref import WeakKeyDictionary
 
@@ -23,6 +23,7 @@ from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, Object
 from kymatui.engine.controllers.catalog.catalog_cache import RELEASE_META, TEMPLATE
 from kymatui.engine.controllers.runtime.applied_copies import AppliedCopies
 from kymatui.errors import CancelledError, KymatuiError, NotFoundError
+from kymatui.first_use import dataclass
 
 CRD: Final = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 SYNCED_CRDS: Final = tuple(f"{plural}.{OPERATOR}" for plural in ("kymas", "moduletemplates", "modulereleasemetas"))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Self
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.errors import UsageError
+from kymatui.first_use import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, Protocol
 
 from kymatui.domain.kubernetes.object_meta import OPERATOR
@@ -15,6 +15,7 @@ from kymatui.engine.controllers.runtime.dependency_watches import DependencyWatc
 from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
 from kymatui.engine.controllers.runtime.runtime_cache import RuntimeCache
 from kymatui.engine.controllers.runtime.runtime_sync import RuntimeCatalogSync, RuntimeWebhookSync
+from kymatui.first_use import dataclass
 from kymatui.ocm.descriptors import ComponentDescriptor
 
 KYMA: Final = GroupVersionKind(OPERATOR, "v1beta2", "Kyma")

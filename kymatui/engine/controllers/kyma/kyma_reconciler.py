@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, LABEL_SKIP, MalformedObject, read_ref
@@ -26,6 +25,7 @@ from kymatui.engine.controllers.kyma.runtime_kyma import RUNTIME_KYMA, RuntimeKy
 from kymatui.engine.controllers.monitoring.event_correlation import EventType, ObjectEvent
 from kymatui.engine.controllers.runtime.runtime_cache import KymaKey, is_connection_failure
 from kymatui.errors import CancelledError, ConfigurationError, ConflictError, KymatuiError, UnauthorizedError
+from kymatui.first_use import dataclass
 
 _WAITING = "waiting for all modules to become ready"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from kymatui.domain.kyma.kymas import Kyma
@@ -17,6 +16,7 @@ from kymatui.domain.versions.resolution import Resolution, resolve, strict_resol
 from kymatui.engine.controllers.kyma.kyma_context import KymaContext
 from kymatui.engine.sources.component_layers import manifest_layer
 from kymatui.errors import CancelledError, ConfigurationError, KymatuiError
+from kymatui.first_use import dataclass
 from kymatui.ocm import DescriptorError, module_layers, read_descriptor
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
@@ -30,6 +29,7 @@ from kymatui.engine.controllers.monitoring.state_metrics import series_marks
 from kymatui.engine.controllers.runtime.controller import KindWatch, Wake
 from kymatui.engine.controllers.runtime.runtime_cache import is_connection_failure
 from kymatui.errors import CancelledError, ConflictError, KymatuiError, NotFoundError
+from kymatui.first_use import dataclass
 
 PURGE_FINALIZER: Final = f"{OPERATOR}/purge-finalizer"
 """The finalizer that lifecycle-manager before 1.21 gave each Kyma; a purge removes it."""

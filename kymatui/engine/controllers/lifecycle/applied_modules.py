@@ -11,13 +11,13 @@ import hashlib
 import json
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from weakref import ReferenceType, ref
 
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.cluster.ports import Cluster, Object
 from kymatui.engine.controllers.manifest.installation import WORKLOADS
+from kymatui.first_use import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from dataclasses import dataclass
 
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
@@ -13,6 +12,7 @@ from kymatui.domain.kyma.manifests import Manifest, default_resource_body
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster
 from kymatui.engine.controllers.manifest.custom_state_check import resource_ref
 from kymatui.errors import ConflictError, NotFoundError
+from kymatui.first_use import dataclass
 
 
 @dataclass(frozen=True, slots=True)

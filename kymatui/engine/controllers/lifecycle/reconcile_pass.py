@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, NoReturn
 
 from kymatui.domain.kubernetes.object_meta import read_ref
@@ -28,6 +28,7 @@ from kymatui.errors import (
     KymatuiError,
     NotFoundError,
 )
+from kymatui.first_use import dataclass
 
 LABEL_FINALIZER: Final = "label-removal-finalizer"
 RESOURCE_FINALIZER: Final = "resource.kyma-project.io/finalizer"

@@ -7,13 +7,13 @@ of applied objects. v1alpha1 has neither Warning nor Unmanaged; the server prune
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.manifests import Manifest
 from kymatui.domain.kyma.states import State
+from kymatui.first_use import dataclass
 
 Json = dict[str, Any]
 

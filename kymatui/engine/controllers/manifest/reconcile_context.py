@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -18,6 +18,7 @@ from kymatui.engine.controllers.runtime.dependency_watches import DependencyWatc
 from kymatui.engine.jobs.run import Run, RunLimits, begin
 from kymatui.engine.plans.transforms import Transform
 from kymatui.engine.sources.render_target import RenderTarget
+from kymatui.first_use import dataclass
 
 FINALIZER: Final = "declarative.kyma-project.io/finalizer"
 OLD_FINALIZER: Final = f"{OPERATOR}/manifest"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, PatchKind
@@ -18,6 +17,7 @@ from kymatui.engine.inventory.inventory_lookup import read_inventory
 from kymatui.engine.inventory.inventory_store import ApplySetStore
 from kymatui.engine.inventory.ownership_marks import ANNOTATION_MANIFEST, LABEL_PART_OF
 from kymatui.errors import CancelledError, KymatuiError, NotFoundError
+from kymatui.first_use import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from kymatui.domain.kubernetes.jitter import JITTER_RANDOM
 from kymatui.errors import ClusterError
+from kymatui.first_use import dataclass
 
 _JITTER: Final = 0.5
 

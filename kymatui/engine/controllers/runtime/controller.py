@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
 from kymatui.errors import KymatuiError
+from kymatui.first_use import dataclass
 
 Wake = Callable[[ObjectRef], None]
 """A function that queues an object for reconciliation now, from any thread."""

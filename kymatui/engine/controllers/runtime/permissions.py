@@ -6,13 +6,13 @@ On runtimes, the operator has those of the access Secret. On a cluster that is i
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from kymatui.domain.kubernetes.object_meta import OPERATOR
 from kymatui.domain.remote.watcher_agent import CERT_MANAGER
 from kymatui.domain.remote.watcher_routes import ISTIO
+from kymatui.first_use import dataclass
 
 
 class PermissionScope(StrEnum):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import threading
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.controllers.runtime.controller import Told
 from kymatui.errors import KymatuiError
+from kymatui.first_use import dataclass
 
 _LOCAL = threading.local()
 

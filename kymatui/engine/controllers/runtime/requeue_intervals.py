@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kymatui.domain.kyma.states import State
+from kymatui.first_use import dataclass
 
 
 @dataclass(frozen=True, slots=True)

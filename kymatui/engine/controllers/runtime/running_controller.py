@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -26,6 +25,7 @@ from kymatui.engine.controllers.runtime.workers import Workers
 from kymatui.engine.controllers.sharding.lease_term import LeaseTerm
 from kymatui.engine.controllers.sharding.shard_holder import ShardHolder
 from kymatui.errors import CancelledError, KymatuiError, RefusedError
+from kymatui.first_use import dataclass
 
 _WIDEST: Final = 300.0  # seconds over which keys are spread at most
 _LONGEST: Final = 300.0

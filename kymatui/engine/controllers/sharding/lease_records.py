@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -16,6 +15,7 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.cluster.ports import FIELD_MANAGER, Object
 from kymatui.engine.inventory.ownership_marks import LABEL_HELM, inventory_name
 from kymatui.engine.jobs.lease import LEASE
+from kymatui.first_use import dataclass
 
 SELECTOR: Final = f"{LABEL_HELM}={FIELD_MANAGER}"
 

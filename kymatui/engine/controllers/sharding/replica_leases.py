@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from kymatui.engine.cluster.ports import Cluster
@@ -20,6 +19,7 @@ from kymatui.engine.controllers.sharding.lease_records import (
 )
 from kymatui.engine.jobs.lease import LEASE
 from kymatui.errors import CancelledError, ClusterError, ConflictError, NotFoundError
+from kymatui.first_use import dataclass
 
 _REPLICA: Final = "replica-"
 _NONE: Final = LeaseRecord("", "", "", 0.0, 0)

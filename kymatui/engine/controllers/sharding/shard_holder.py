@@ -6,7 +6,6 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -17,6 +16,7 @@ from kymatui.engine.controllers.sharding.lease_term import LeaseTerm
 from kymatui.engine.controllers.sharding.replica_leases import ReplicaLeases
 from kymatui.engine.controllers.sharding.shard_assignment import assign_shards, shard_of
 from kymatui.errors import CancelledError, ClusterError
+from kymatui.first_use import dataclass
 
 SHARD_SECONDS: Final = 10.0
 """Seconds until a shard whose replica died is free: with the pause between two rounds, less than 15."""

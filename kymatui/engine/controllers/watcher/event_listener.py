@@ -7,7 +7,6 @@ import math
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from cryptography import x509
@@ -33,6 +32,7 @@ from kymatui.engine.controllers.watcher.runtime_events import (
     runtime_of,
 )
 from kymatui.errors import ClusterError
+from kymatui.first_use import dataclass
 
 MANAGER: Final = "lifecycle-manager"
 """The manager in Watchers whose events this listener gets, which agents have in their paths."""

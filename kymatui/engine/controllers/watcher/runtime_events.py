@@ -9,7 +9,6 @@ import json
 import re
 import urllib.parse
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
@@ -18,6 +17,7 @@ from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.x509.oid import NameOID
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.first_use import dataclass
 
 FORWARDED: Final = "x-forwarded-client-cert"
 BODY_LIMIT: Final = 16 * 1024

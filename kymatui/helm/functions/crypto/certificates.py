@@ -5,7 +5,6 @@ from __future__ import annotations
 import ipaddress
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar, Final
 
@@ -14,6 +13,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import dsa, ec, ed25519, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from kymatui.first_use import dataclass
 from kymatui.helm.functions.crypto.keys import PemKeyError, PrivateKey, decode_pem, encode_pem, read_key, write_key
 from kymatui.helm.functions.text.encoding import CorruptInputError, decode_base64
 from kymatui.helm.govalues.printing import format_value

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import base64
 import re
-from dataclasses import dataclass
 from typing import Final
 
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import dsa, ec, ed25519, rsa
 
+from kymatui.first_use import dataclass
 from kymatui.helm.govalues.text import to_bytes
 
 PrivateKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey | dsa.DSAPrivateKey

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from dataclasses import dataclass
 from typing import Any, Final
 
+from kymatui.first_use import dataclass
 from kymatui.helm.functions.declaring import declare, table
 from kymatui.helm.govalues.quoting import quote
 from kymatui.helm.govalues.text import from_bytes, to_bytes

@@ -6,11 +6,12 @@ import base64
 import hashlib
 import hmac
 import secrets
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 import msgspec
 
+from kymatui.first_use import dataclass
 from kymatui.sandbox.apimachinery.clock import SandboxClock
 from kymatui.sandbox.apimachinery.exchange import RequestUser
 from kymatui.sandbox.apimachinery.object_store import ObjectStore

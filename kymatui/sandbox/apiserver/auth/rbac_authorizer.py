@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from kymatui.first_use import dataclass
 from kymatui.sandbox.apimachinery.exchange import RequestUser
 from kymatui.sandbox.apimachinery.object_store import ObjectStore
 from kymatui.sandbox.apimachinery.statuses import StatusError, failure, forbidden

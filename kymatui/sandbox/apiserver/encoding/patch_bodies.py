@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, cast
 
 import msgspec
 
 from kymatui.errors import HelmError
+from kymatui.first_use import dataclass
 from kymatui.sandbox.apimachinery.exchange import ServerRequest
 from kymatui.sandbox.apimachinery.statuses import StatusError, bad_request, failure, invalid
 from kymatui.sandbox.apiserver.encoding.body_decoding import (

@@ -6,13 +6,13 @@ import base64
 import os
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from kymatui.errors import ConfigurationError
+from kymatui.first_use import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, Final
 
 import msgspec
 
+from kymatui.first_use import dataclass
 from kymatui.sandbox.apimachinery.exchange import Handler, ServerRequest, ServerResponse
 from kymatui.sandbox.apiserver.http.server_faults import ADMIN_PATH
 

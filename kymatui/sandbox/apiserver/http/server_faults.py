@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, field, fields
 from typing import Any, Literal, get_args
 
 import msgspec
 
 from kymatui.domain.kubernetes.jitter import JITTER_RANDOM
 from kymatui.errors import UsageError
+from kymatui.first_use import dataclass
 from kymatui.sandbox.apimachinery.exchange import ServerRequest, ServerResponse
 from kymatui.sandbox.apimachinery.statuses import StatusError, failure, modified
 from kymatui.sandbox.apiserver.requests.request_info import request_info

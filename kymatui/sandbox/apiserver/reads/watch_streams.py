@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import msgspec
 
 from kymatui.domain.kubernetes.jitter import JITTER_RANDOM
+from kymatui.first_use import dataclass
 from kymatui.sandbox.apimachinery.clock import SandboxClock, Timer
 from kymatui.sandbox.apimachinery.object_store import ObjectStore, StoreChange, Stored, VersionTooOldError
 from kymatui.sandbox.apimachinery.statuses import expired

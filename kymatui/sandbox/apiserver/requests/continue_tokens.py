@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import base64
 import binascii
-from dataclasses import dataclass
 
 import msgspec
 
+from kymatui.first_use import dataclass
 from kymatui.sandbox.apimachinery.object_store import Key
 from kymatui.sandbox.apimachinery.statuses import StatusError, bad_request, expired
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from kymatui.first_use import dataclass
 from kymatui.sandbox.apimachinery.object_store import Stored
 from kymatui.sandbox.apimachinery.statuses import bad_request
 from kymatui.sandbox.apiserver.requests.field_selector_parser import (

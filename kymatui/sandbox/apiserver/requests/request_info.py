@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
 from urllib.parse import unquote
 
+from kymatui.first_use import dataclass
 from kymatui.sandbox.apimachinery.exchange import ServerRequest
 
 _VERBS = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}

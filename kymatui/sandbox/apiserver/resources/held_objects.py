@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from kymatui.first_use import dataclass
 from kymatui.sandbox.apiserver.resources.resource import Object
 
 Held = tuple[str, str, str]

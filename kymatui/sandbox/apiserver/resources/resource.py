@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol
 
+from kymatui.first_use import dataclass
 from kymatui.sandbox.apimachinery.object_store import Stored, type_prefix
 from kymatui.sandbox.schemas.types.schema_node import ANY, Schema
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import msgspec
 
+from kymatui.first_use import dataclass
 from kymatui.sandbox.apimachinery.clock import SandboxClock, timestamp
 from kymatui.sandbox.apimachinery.exchange import RequestUser, ServerRequest, ServerResponse
 from kymatui.sandbox.apimachinery.object_store import ObjectStore, Stored

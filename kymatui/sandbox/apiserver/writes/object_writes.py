@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
+from kymatui.first_use import dataclass
 from kymatui.sandbox.apimachinery.clock import SandboxClock
 from kymatui.sandbox.apimachinery.exchange import RequestUser, ServerRequest, ServerResponse
 from kymatui.sandbox.apimachinery.object_store import ObjectStore, Stored

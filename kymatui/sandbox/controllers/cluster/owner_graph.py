@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import msgspec
 
+from kymatui.first_use import dataclass
 from kymatui.sandbox.apimachinery.object_store import Key, ObjectStore, StoreChange, Stored
 
 FOREGROUND = "foregroundDeletion"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from kymatui.first_use import dataclass
 from kymatui.sandbox.controllers.framework.store_reader import Obj, StoreReader, matches
 
 

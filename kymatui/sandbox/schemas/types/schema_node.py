@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, NamedTuple
+
+from kymatui.first_use import dataclass
 
 Object = dict[str, Any]
 GVK = tuple[str, str, str]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import io
 import tarfile
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import yaml
 
+from kymatui.first_use import dataclass
 from kymatui.sandbox.apimachinery.statuses import StatusError
 from kymatui.sandbox.controllers.framework.controller_context import ControllerContext
 from kymatui.sandbox.controllers.framework.status_conditions import find_condition

@@ -12,11 +12,11 @@ import io
 import json
 import tarfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import yaml
 
+from kymatui.first_use import dataclass
 from kymatui.sandbox.registry.registry_store import OCI_MANIFEST, RegistryStore
 from kymatui.sandbox.world.modules.module_manifest import (
     default_resource,

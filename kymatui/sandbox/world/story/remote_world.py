@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from kymatui.first_use import dataclass
 from kymatui.sandbox.apimachinery.object_store import Key, StoreChange
 from kymatui.sandbox.controllers.controller_manager import ControllerManager
 from kymatui.sandbox.controllers.framework.store_reader import Obj

@@ -10,13 +10,13 @@ import base64
 import hashlib
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 from kymatui.domain.kyma.manifests import manifest_name
 from kymatui.domain.kyma.states import kyma_state
 from kymatui.domain.modules.risks import NO_ACCESS
+from kymatui.first_use import dataclass
 from kymatui.sandbox.apimachinery.clock import timestamp
 from kymatui.sandbox.apimachinery.object_store import ObjectStore
 from kymatui.sandbox.controllers.framework.store_reader import Obj

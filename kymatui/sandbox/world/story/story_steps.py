@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from kymatui.first_use import dataclass
 from kymatui.sandbox.apimachinery.clock import SandboxClock, Timer
 from kymatui.sandbox.apimachinery.statuses import StatusError
 

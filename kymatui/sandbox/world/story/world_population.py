@@ -9,9 +9,9 @@ The simulated operators keep running.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from kymatui.first_use import dataclass
 from kymatui.sandbox.apimachinery.local_client import LocalClient
 from kymatui.sandbox.apimachinery.statuses import StatusError
 from kymatui.sandbox.controllers.controller_manager import ControllerManager

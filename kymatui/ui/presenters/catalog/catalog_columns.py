@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kymatui.domain.catalog.catalog_columns import START_COLUMNS
+from kymatui.first_use import dataclass
 from kymatui.ui.viewmodels.columns import Column
 
 if TYPE_CHECKING:

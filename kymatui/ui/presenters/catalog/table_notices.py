@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
 from kymatui.errors import KymatuiError
+from kymatui.first_use import dataclass
 
 if TYPE_CHECKING:
     from kymatui.domain.catalog.rows import Catalog

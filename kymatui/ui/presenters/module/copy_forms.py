@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from shlex import quote
 
 from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.first_use import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,14 @@ after the part, which is then never created.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import Any, Final
 
 from kymatui.engine.bundles.yaml_objects import SourceError
 from kymatui.engine.sources.kustomize.model.resmap import Gvk
 from kymatui.engine.sources.kustomize.model.strict_fields import StrictFields
+from kymatui.first_use import dataclass
 
 ANY: Final = Gvk()
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import posixpath
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
 from kymatui.engine.bundles.raw_yaml import read_file
 from kymatui.engine.bundles.yaml_objects import SourceError
+from kymatui.first_use import dataclass
 
 NAMES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 DEEPEST: Final = 64

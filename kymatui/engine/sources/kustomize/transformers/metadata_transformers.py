@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from kymatui.engine.bundles.yaml_objects import SourceError
@@ -18,6 +17,7 @@ from kymatui.engine.sources.kustomize.model.field_specs import (
 )
 from kymatui.engine.sources.kustomize.model.resmap import Gvk, KustomizeResource, ResId, ResMap
 from kymatui.engine.sources.kustomize.model.strict_fields import StrictFields
+from kymatui.first_use import dataclass
 from kymatui.helm.functions.text.regexes import compiled
 from kymatui.helm.govalues.types import FunctionError
 
