@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final, Protocol
 
 from kymatui.actions.session import ListedSession
@@ -28,6 +27,7 @@ from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.engine.inventory.inventory import KEY, InventoryState, read_document
 from kymatui.errors import ClusterError, ConfigurationError, KymatuiError, NotFoundError, UnauthorizedError
+from kymatui.first_use import replace
 
 _CONFIG_MAP: Final = GroupVersionKind("", "v1", "ConfigMap")
 _SECRET: Final = GroupVersionKind("", "v1", "Secret")

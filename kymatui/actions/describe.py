@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Final
 
 from kymatui.domain.kubernetes.refs import ObjectRef
@@ -11,6 +10,7 @@ from kymatui.domain.objects.description import Description
 from kymatui.domain.objects.references import SECRET, Reference, ReferenceState, ResolvedReference, find_references
 from kymatui.domain.snapshot.snapshots import Object
 from kymatui.errors import ForbiddenError, KymatuiError, NotFoundError
+from kymatui.first_use import replace
 
 MOST_LOOKED_UP: Final = 50
 """Objects that are read for one description."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Any, Final
 
 from kymatui.actions.logs import read_logs
@@ -24,7 +24,7 @@ from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, FeedState, Snapshot
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.errors import KymatuiError, NotFoundError
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 MOST_OBJECTS: Final = 400
 LOG_LINES: Final = 2000  # of each container

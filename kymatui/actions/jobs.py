@@ -18,7 +18,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from kymatui.domain.kyma.problems import Actor
@@ -36,7 +35,7 @@ from kymatui.domain.plans.jobs import (
     start_job,
 )
 from kymatui.errors import CancelledError, KymatuiError, ReadOnlyError
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 if TYPE_CHECKING:
     from kymatui.engine.jobs.run import Progress

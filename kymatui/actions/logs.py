@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from enum import StrEnum
 from typing import Final, Protocol
 
@@ -22,7 +21,7 @@ from kymatui.errors import (
     NotFoundError,
     UnauthorizedError,
 )
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 MOST_STREAMS: Final = 50
 """Containers that are read at the same time; each takes a connection and a thread."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.deletion.deletion_state import DeletionState, ManagedBy, ModuleCRHandling, NextStep
 from kymatui.engine.deletion.managed_deletion import DeletionConsent, require_consent
 from kymatui.errors import RefusedError
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 _CASCADE = "delete them first, or use --cascade to delete them too"
 _UNKNOWN = "--accept-unknown assumes that no such objects exist"

@@ -7,9 +7,10 @@ import re
 from typing import Final
 
 from kymatui.domain.kubernetes.durations import parse_duration
+from kymatui.first_use import deferred
 
 DURATION_EXAMPLES: Final = "examples: 90s, 5m, 1h30m, or seconds (300)"
-_SECONDS = re.compile(r"\d+(?:\.\d+)?", re.ASCII)
+_SECONDS = deferred(r"\d+(?:\.\d+)?", re.ASCII)
 
 
 def add_duration(parser: argparse.ArgumentParser, option: str, default: str, help: str) -> None:

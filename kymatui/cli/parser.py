@@ -244,13 +244,14 @@ class _Commands(_SubParsers):
         super().__call__(parser, namespace, values, option)  # type: ignore[arg-type]
 
 
-def build_parser(words: Sequence[str]) -> _TopParser:
+def build_parser(words: Sequence[str], *, every_command: bool = False) -> _TopParser:
+    """Return the parser for these words: with the commands that they may name, or with every one."""
     parser = _TopParser(prog=PROGRAM.name, description="Manage Kyma modules on Kubernetes clusters, in a terminal.")
     parser.add_argument("--version", action="version", version=f"kymatui {__version__}")
     add_cluster_options(parser, default=None)
-    commands = _possible(words)
+    commands = COMMANDS if every_command else _possible(words)
     if not words or by_name(words[0]) is None:  # nothing of the screen stands before a command that comes first
-        command = CommandEntry("screen", "open the terminal UI", "kymatui.cli.commands.program.screen", reads)
+        command = CommandEntry("screen", "open the terminal UI", "kymatui.cli.commands.program.screen_options", reads)
         screen = command.load()
         screen.configure(parser)
         parser.set_defaults(command=command, command_module=screen)
@@ -274,10 +275,9 @@ def _possible(words: Sequence[str]) -> Sequence[CommandEntry]:
     first = by_name(words[0]) if words else None
     if first is not None:
         return (first,)
-    asks = any(word in ("-h", "--help") for word in words)
     bare = [word for before, word in zip(("", *words), words, strict=False) if word[:1] != "-" and before[:1] != "-"]
     named = any(by_name(word) for word in words)
-    return COMMANDS if asks or bare or named else ()
+    return COMMANDS if bare or named else ()  # the help lists them without their parsers
 
 
 def add_cluster_options(parser: argparse.ArgumentParser, *, default: str | None) -> None:
@@ -341,3 +341,22 @@ def add_cluster_options(parser: argparse.ArgumentParser, *, default: str | None)
         dest="catalog" if default is None else "more_catalogs",
         help="additional community modules: URL of an all-modules.yaml, file or folder; repeatable",
     )
+
+
+def add_remote_options(parser: argparse.ArgumentParser, *, remote: str = "", default: object = None) -> None:
+    """Add the control plane and a second cluster by hand; with `remote`, its help, also `--remote RUNTIME`."""
+    group = parser.add_argument_group("control plane and runtime")
+    if remote:
+        group.add_argument("--remote", metavar="RUNTIME", default=default, help=remote)
+    runtime = "of the runtime, instead of its access Secret"
+    group.add_argument(
+        "--kcp-kubeconfig",
+        metavar="FILE",
+        default=default,
+        help="kubeconfig of the control plane (default: --kubeconfig)",
+    )
+    group.add_argument(
+        "--kcp-context", metavar="NAME", default=default, help="context of the control plane (default: --context)"
+    )
+    group.add_argument("--skr-kubeconfig", metavar="FILE", default=default, help=f"kubeconfig {runtime}")
+    group.add_argument("--skr-context", metavar="NAME", default=default, help=f"context {runtime}")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kymatui.errors import UsageError
+from kymatui.first_use import deferred, replace
 from kymatui.settings.config_file import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -105,26 +104,7 @@ _VARIABLE = "KYMATUI_READ_ONLY"
 # two clusters
 
 
-def add_remote_options(parser: argparse.ArgumentParser, *, remote: str = "", default: object = None) -> None:
-    """Add the control plane and a second cluster by hand; with `remote`, its help, also `--remote RUNTIME`."""
-    group = parser.add_argument_group("control plane and runtime")
-    if remote:
-        group.add_argument("--remote", metavar="RUNTIME", default=default, help=remote)
-    runtime = "of the runtime, instead of its access Secret"
-    group.add_argument(
-        "--kcp-kubeconfig",
-        metavar="FILE",
-        default=default,
-        help="kubeconfig of the control plane (default: --kubeconfig)",
-    )
-    group.add_argument(
-        "--kcp-context", metavar="NAME", default=default, help="context of the control plane (default: --context)"
-    )
-    group.add_argument("--skr-kubeconfig", metavar="FILE", default=default, help=f"kubeconfig {runtime}")
-    group.add_argument("--skr-context", metavar="NAME", default=default, help=f"context {runtime}")
-
-
-_ABOUT_RUNTIMES = re.compile(
+_ABOUT_RUNTIMES = deferred(
     r"`(kymatui (?:adopt|apply|audit|catalog|channel|check|checks|delete|diagnose|disable|drift|edit|enable|events"
     r"|finalizers|install|label|logs|manage|manifest|module|plan|policy|restore|unmanage|upgrade|versions)(?![\w-])(?![^`]*--remote)[^`]*)`"
 )

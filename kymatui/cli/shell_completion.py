@@ -115,7 +115,7 @@ def _begin(words: Iterable[str], last: str) -> list[str]:
 
 def walk(words: Sequence[str]) -> Typed:
     """Go through the words as argparse would, loading no command but the one that stands there."""
-    typed = Typed(build_parser(["--help"]))
+    typed = Typed(build_parser((), every_command=True))
     for word in words:
         if typed.pending is not None:
             typed.options[typed.pending.dest] = word

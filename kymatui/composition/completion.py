@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from kymatui.adapters.sessions.cluster.completion_cache import CompletionNames, load_names, names_in
+from kymatui.first_use import replace
 
 if TYPE_CHECKING:
     from kymatui.adapters.sessions.cluster.session_options import SessionOptions

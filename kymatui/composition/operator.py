@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from pathlib import Path
 from typing import Final
 
@@ -51,7 +51,7 @@ from kymatui.engine.controllers.watcher.runtime_webhook import RuntimeWebhook
 from kymatui.engine.controllers.watcher.watcher_controller import WatcherController
 from kymatui.engine.jobs.identity import own_identity
 from kymatui.errors import ConfigurationError, UsageError
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 CONTROL_PLANE_NAMESPACE: Final = "kcp-system"
 _BRIEF: Final = 5.0

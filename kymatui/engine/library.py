@@ -19,7 +19,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from pathlib import Path
 
 from kymatui.engine.apply import applier, drift_check, planner
@@ -36,7 +35,7 @@ from kymatui.engine.jobs.run import Progress, Run, RunLimits, SystemClock, begin
 from kymatui.engine.plans.plan import Intent, Plan
 from kymatui.engine.plans.transforms import Transform, apply_transforms
 from kymatui.errors import OutdatedError, PartlyDoneError
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 CheckFunction = Callable[[Cluster, Bundle], bool]
 """A caller's function that returns whether a module works, beyond the readiness of its objects."""

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+from kymatui.first_use import replace
 from kymatui.ocm.canonical_json import canonical_json, go_json
 from kymatui.ocm.descriptors import (
     NONE_ACCESS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from kymatui.domain.catalog.catalog_columns import START_COLUMNS
 from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.errors import ConfigurationError, UnknownNameError, did_you_mean, nearest_names
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 from kymatui.settings.options_schema import OPTIONS, THEME_NAMES, find_faults
 
 _TRUE = frozenset({"1", "true", "yes", "on"})

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 from kymatui.domain.catalog.catalog_columns import CATALOG_COLUMNS, START_COLUMNS
 from kymatui.errors import did_you_mean, nearest_names
+from kymatui.first_use import deferred
 
 OptionKind = Literal["text", "flag", "texts", "keys", "contexts"]
 
@@ -15,7 +15,7 @@ THEME_NAMES = ("dark", "light", "high-contrast", "colour-blind", "mono", "termin
 COLUMN_NAMES = tuple(CATALOG_COLUMNS)
 ACCENTS = ("red", "orange", "yellow", "green", "blue", "purple", "grey")
 
-_KEY = re.compile(r"[a-z0-9_+@]+|[A-Z]")
+_KEY = deferred(r"[a-z0-9_+@]+|[A-Z]")
 
 
 class SettingOption(NamedTuple):

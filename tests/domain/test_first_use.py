@@ -71,7 +71,34 @@ def shapes(dataclass: Make) -> dict[str, type]:
         def __repr__(self) -> str:
             return "own"
 
-    return {one.__name__: one for one in (One, Defaults, Ordered, Typed, Checked, Printed)}
+    @dataclass(frozen=True, slots=True)
+    class Below(Defaults):
+        cls: int = 9
+        below: str = ""
+
+    @dataclass(frozen=True, slots=True)
+    class Same(One):
+        """The fields of its base alone."""
+
+    @dataclass(frozen=True, slots=True)
+    class Empty:
+        """No fields."""
+
+    @dataclass(frozen=True, slots=True)
+    class Itself:
+        self: str
+        _0: int = 0
+        hash: str = ""
+
+    @dataclass(slots=True)
+    class Changing:
+        value: int
+        items: list[int] = field(default_factory=list)
+
+    return {
+        one.__name__: one
+        for one in (One, Defaults, Ordered, Typed, Checked, Printed, Below, Same, Empty, Itself, Changing)
+    }
 
 
 STANDARD, DEFERRED = shapes(dataclasses.dataclass), shapes(first_use.dataclass)
@@ -90,6 +117,14 @@ CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("Typed", ([1],), {"more": "m"}),
     ("Checked", (3,), {}),
     ("Printed", (3,), {}),
+    ("Below", ("a",), {}),
+    ("Below", ("a", 9, ("x",), ["y"], "n", "t", "b"), {}),
+    ("Same", ("a",), {}),
+    ("Empty", (), {}),
+    ("Itself", ("a",), {}),
+    ("Itself", (), {"self": "a", "_0": 1, "hash": "h"}),
+    ("Changing", (1,), {}),
+    ("Changing", (1, [2]), {}),
 ]
 WRONG: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("One", (), {}),
@@ -126,6 +161,7 @@ def test_an_instance_has_the_same_fields_text_and_hash(
     assert outcome(lambda: hash(deferred)) == outcome(lambda: hash(standard))
     assert type(deferred).__match_args__ == type(standard).__match_args__
     assert type(deferred).__slots__ == type(standard).__slots__
+    assert copy.copy(deferred) == deferred
     assert not hasattr(deferred, "__dict__")
 
 
@@ -146,6 +182,24 @@ def test_a_field_cannot_be_changed_deleted_or_added() -> None:
         with pytest.raises(FrozenInstanceError, match="cannot delete field 'cls'"):
             del one.cls
         assert one == found["Defaults"]("a")
+
+
+def test_a_class_that_is_not_frozen_can_change() -> None:
+    changing = DEFERRED["Changing"](1)
+    changing.value = 2
+    changing.items.append(3)
+    assert changing == DEFERRED["Changing"](2, [3])
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(changing)
+    with pytest.raises(AttributeError):
+        changing.unknown = 1
+
+
+def test_frozen_and_changing_classes_do_not_mix() -> None:
+    for make in (dataclasses.dataclass, first_use.dataclass):
+        base: Any = shapes(make)["One"]
+        with pytest.raises(TypeError, match="cannot inherit"):
+            make(slots=True)(type("Mixed", (base,), {"__annotations__": {}}))
 
 
 def test_an_unknown_name_cannot_be_set_either() -> None:
@@ -173,12 +227,21 @@ def test_fields_are_described_the_same(name: str) -> None:
     assert (deferred.frozen, deferred.order, deferred.eq) == (standard.frozen, standard.order, standard.eq)
 
 
-def test_replacing_and_copying_keep_the_other_fields() -> None:
+@pytest.mark.parametrize("replace", [dataclasses.replace, first_use.replace])
+def test_replacing_keeps_the_other_fields(replace: Make) -> None:
+    for found in (STANDARD, DEFERRED):
+        one = found["Defaults"]("a", 2, ("x",), ["y"], "n", "t")
+        changed = replace(one, cls=3)
+        assert (changed.cls, changed.self_, changed.note, changed.secret) == (3, "a", "n", "t")
+        assert replace(found["Below"]("a", below="b"), cls=4) == found["Below"]("a", 4, below="b")
+        with pytest.raises(TypeError, match="unknown"):
+            replace(one, unknown=1)
+        with pytest.raises(ValueError, match="below zero"):
+            replace(found["Checked"](1), value=-1)
+
+
+def test_a_deep_copy_has_lists_of_its_own() -> None:
     one = DEFERRED["Defaults"]("a", 2, ("x",), ["y"], "n", "t")
-    changed = dataclasses.replace(one, cls=3)
-    assert (changed.cls, changed.self_, changed.note, changed.secret) == (3, "a", "n", "t")
-    with pytest.raises(TypeError):
-        dataclasses.replace(one, unknown=1)
     deep = copy.deepcopy(one)
     assert (deep, deep.items is one.items, copy.copy(one).items is one.items) == (one, False, True)
 
@@ -220,6 +283,7 @@ def test_a_subclass_of_either_kind_has_the_fields_of_both() -> None:
 
     assert Most("a", (), "m").most == "m"
     assert [one.name for one in dataclasses.fields(Most)] == ["name", "values", "most"]
+    assert Most("a") != Sent("a")
     with pytest.raises(FrozenInstanceError):
         Most("a").name = "b"  # type: ignore[misc]
 
@@ -256,15 +320,6 @@ def test_what_only_the_standard_library_knows_is_left_to_it() -> None:
 
     with pytest.raises(TypeError):
         Named(1)  # type: ignore[call-arg]
-
-    @first_use.dataclass(slots=True)
-    class Changing:
-        value: int = 0
-
-    changing = Changing()
-    changing.value = 2
-    assert changing == Changing(2)
-    assert outcome(lambda: hash(changing))[0] == "TypeError"
 
     @first_use.dataclass(frozen=True, slots=True)
     class Hashed:

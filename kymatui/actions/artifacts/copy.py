@@ -7,7 +7,6 @@ do not cover places, so a copy stays signed; its digest changes.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Final
 
 from kymatui.actions.artifacts.blob_transfer import (
@@ -29,6 +28,7 @@ from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.actions.bundle.stored_components import StoredComponent, require_component
 from kymatui.engine.authoring.component_artifact import MANIFEST_TYPE, blob_digest, component_artifact
 from kymatui.errors import RegistryError
+from kymatui.first_use import replace
 from kymatui.ocm.component_location import ComponentLocation
 
 MOST_COMPONENTS: Final = 100

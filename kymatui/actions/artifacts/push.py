@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Final
 
 from kymatui.actions.artifacts.blob_transfer import Place, require_manifest
@@ -15,6 +14,7 @@ from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.domain.kubernetes.image_references import parse_image
 from kymatui.engine.authoring.component_artifact import VERSION_ANNOTATION
 from kymatui.errors import RegistryError
+from kymatui.first_use import replace
 from kymatui.ocm.component_location import COMPONENTS, ComponentLocation, NameMapping, parse_location, version_of
 
 _HASHED: Final = re.compile(r"[0-9a-f]{64}")

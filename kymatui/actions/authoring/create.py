@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from kymatui.actions.authoring.module_build import BuildRequest, BuiltModule, build_module
 from kymatui.actions.bundle.ports import ArtifactStore, ModuleSources
 from kymatui.actions.bundle.stored_components import Publication, publish
 from kymatui.engine.authoring.module_template import legacy_template, release_meta, to_yaml
 from kymatui.engine.cluster.ports import Object
 from kymatui.errors import UsageError
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 from kymatui.ocm.component_location import ComponentLocation, NameMapping
 
 

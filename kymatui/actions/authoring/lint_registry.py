@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import Final
 
 from kymatui.actions.bundle.ports import ArtifactStore
@@ -17,7 +16,7 @@ from kymatui.engine.authoring.manifest_images import ManifestImage
 from kymatui.engine.bundles.yaml_objects import document_key
 from kymatui.engine.cluster.ports import Object
 from kymatui.errors import KymatuiError, RegistryNotFoundError
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 from kymatui.ocm.component_location import ComponentLocation
 from kymatui.ocm.module_layers import RAW_MANIFEST
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from dataclasses import field, replace
+from dataclasses import field
 from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -27,7 +27,7 @@ from kymatui.engine.authoring.module_template import module_template, to_yaml
 from kymatui.engine.authoring.source_problems import require_no_errors
 from kymatui.engine.cluster.ports import Object
 from kymatui.errors import ConfigurationError, RegistryError
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 from kymatui.ocm.component_location import ComponentLocation
 
 LARGEST_CONFIG: Final = 1024 * 1024

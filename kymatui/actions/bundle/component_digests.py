@@ -9,14 +9,14 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Final
 
 from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.actions.bundle.stored_components import StoredComponent, require_component
 from kymatui.domain.kubernetes.image_references import parse_image
 from kymatui.errors import RegistryError, RegistryUnreachableError
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 from kymatui.ocm import (
     ComponentDescriptor,
     ComponentReference,

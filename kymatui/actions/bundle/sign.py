@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from kymatui.actions.bundle.component_digests import CheckedContent, ComponentDigests
@@ -11,7 +10,7 @@ from kymatui.actions.bundle.stored_components import StoredComponent, require_co
 from kymatui.engine.authoring.component_artifact import MANIFEST_TYPE, blob_digest, component_artifact
 from kymatui.engine.authoring.signed_document import signed_document
 from kymatui.errors import OutdatedError, RefusedError
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 from kymatui.ocm import ComponentDescriptor, Keys, Signature, SignatureError, verify
 from kymatui.ocm.component_location import ComponentLocation
 from kymatui.ocm.private_keys import PrivateKey

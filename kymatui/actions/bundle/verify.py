@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime
 
 from kymatui.actions.bundle.component_digests import CheckedContent, ComponentDigests, has_all_digests
 from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.actions.bundle.stored_components import StoredComponent, require_component
 from kymatui.errors import UsageError
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 from kymatui.ocm import Keys, Signature, SignatureError, verify
 from kymatui.ocm.component_location import ComponentLocation
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kyma.versions import newest_above
 from kymatui.domain.plans.direct_install import adoptable_row, choose_template
 from kymatui.errors import KymatuiError, RefusedError
+from kymatui.first_use import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,6 @@ The template is the one that `kymatui bundle template` prints; what is installed
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Final
 
 from kymatui.actions.authoring.template import module_template
@@ -27,7 +26,7 @@ from kymatui.engine.inventory.inventory import Inventory
 from kymatui.engine.sources.component_source import ModuleComponent
 from kymatui.engine.sources.render_target import chart_target
 from kymatui.errors import RefusedError, RegistryError, UsageError
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 from kymatui.ocm.component_location import ComponentLocation, parse_location
 from kymatui.ocm.errors import DescriptorError
 from kymatui.ocm.module_layers import repository

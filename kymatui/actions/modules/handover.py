@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma_edit.module_edit import ModuleEdit
 from kymatui.errors import ForbiddenError
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 if TYPE_CHECKING:
     from kymatui.engine.cluster.ports import Cluster

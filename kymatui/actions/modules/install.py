@@ -9,14 +9,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
 
 from kymatui.actions.modules.install_plan import InstallPort, InstallRequest, plan_install, require_unmanaged
 from kymatui.engine.apply import applier
 from kymatui.engine.jobs.run import Progress, Run, RunLimits, begin
 from kymatui.engine.plans.plan import Plan
 from kymatui.errors import CancelledError, KymatuiError, OutdatedError
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 _ATTEMPTS = 5
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from threading import Event
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,7 +19,7 @@ from kymatui.domain.plans.cluster_management import detect_management
 from kymatui.domain.plans.direct_install import adoptable_row, install_refusals, is_lower_version
 from kymatui.domain.snapshot.cluster_index import index_cluster
 from kymatui.errors import KymatuiError, RefusedError
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 if TYPE_CHECKING:
     from kymatui.engine.bundles.bundle import Bundle

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import field, replace
+from dataclasses import field
 from enum import Enum
 from threading import Event
 from typing import Any, Protocol
@@ -45,7 +45,7 @@ from kymatui.engine.jobs.run import Progress, Run, RunLimits, SystemClock
 from kymatui.engine.plans.plan import Intent, Plan
 from kymatui.engine.sources.chart_source import LoadedChart
 from kymatui.errors import ConfigurationError, RefusedError, UnknownNameError, UsageError
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 from kymatui.ocm import SignatureError
 
 

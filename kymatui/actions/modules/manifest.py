@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from functools import cached_property
 from typing import Any
 
@@ -30,7 +30,7 @@ from kymatui.domain.plans.manifest_body import (
 from kymatui.domain.snapshot.cluster_index import index_cluster
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.errors import CancelledError, ConflictError, KymatuiError, OutdatedError, PartlyDoneError, RefusedError
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 _LOOK = 1.0
 

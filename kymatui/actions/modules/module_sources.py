@@ -146,10 +146,9 @@ def release_values(cluster: Cluster, known: Inventory | None) -> dict[str, Any]:
 
 def catalog_bundle(choice: InstallChoice, blobs: Blobs) -> Bundle:
     """Return what a template of the catalog consists of: its raw manifest, and its default resource."""
-    from dataclasses import replace
-
     from kymatui.domain.kyma.manifests import default_resource, default_resource_body
     from kymatui.engine.bundles import raw_yaml
+    from kymatui.first_use import replace
 
     template = choice.template
     made = raw_yaml.from_url(choice.address, blobs, name=template.module, namespace=choice.namespace)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,7 @@ from kymatui.actions.bundle.template_component import embedded_descriptor
 from kymatui.domain.kyma.versions import same_version
 from kymatui.engine.sources.component_source import ModuleComponent, Trust
 from kymatui.errors import ConfigurationError, UsageError
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 from kymatui.ocm import Keys, SignatureError
 from kymatui.ocm.module_layers import repository
 

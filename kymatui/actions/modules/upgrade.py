@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kymatui.actions.modules.adopt import adoptable
@@ -20,7 +19,7 @@ from kymatui.engine.bundles.chart_location import chart_location
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.inventory.inventory import KEY, InventoryState, read_document
 from kymatui.errors import ForbiddenError, KymatuiError, RefusedError
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Final
 
 from kymatui.actions.operator.deployment import NAME
@@ -22,6 +21,7 @@ from kymatui.engine.deletion.uninstall_plan import UninstallPlan
 from kymatui.engine.inventory.managed_resources import ManagedObject, ManagedObjects, list_instances
 from kymatui.engine.jobs.wait import CLUSTER_FINALIZERS
 from kymatui.engine.plans.plan import Action, Step
+from kymatui.first_use import replace
 
 _PLURALS: Final = {
     "Kyma": "kymas",

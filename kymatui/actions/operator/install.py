@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Final
 
 from kymatui.actions.modules.install import InstallLeg
@@ -23,6 +22,7 @@ from kymatui.engine.inventory.ownership_marks import bundle_owner, read_owner
 from kymatui.engine.jobs.run import SystemClock
 from kymatui.engine.plans.plan import Action, BundlePart, Intent, Plan
 from kymatui.errors import CancelledError, KymatuiError, RefusedError
+from kymatui.first_use import replace
 
 CRDS_NAME: Final = f"{NAME}-crds"
 CRD_NOTE: Final = "the operator's CRDs stay when the operator is deleted; a CRD that another tool owns is not changed"

@@ -10,15 +10,15 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.errors import ConfigurationError, RegistryError
+from kymatui.first_use import deferred
 
-_DIGEST = re.compile(r"(sha256|sha512):([0-9a-f]{64}|[0-9a-f]{128})")
+_DIGEST = deferred(r"(sha256|sha512):([0-9a-f]{64}|[0-9a-f]{128})")
 
 
 class BlobCache:

@@ -12,7 +12,6 @@ import hashlib
 import json
 import threading
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,6 +25,7 @@ from kymatui.adapters.oci.image_reference import parse_reference
 from kymatui.adapters.oci.registry import Registry
 from kymatui.adapters.oci.registry_auth import FindCredentials
 from kymatui.errors import RegistryError
+from kymatui.first_use import replace
 
 _HERE: Final = ("127.0.0.1", "localhost", "::1")
 

@@ -9,12 +9,11 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from kymatui.adapters.files.user_files import write_private_file
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 _LARGEST: Final = 64 * 1024
 """Bytes of a file that are read."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from pathlib import Path
 from typing import Final
 
 from kymatui.adapters.files.job_journal import InterruptedJob, interrupted_jobs
 from kymatui.adapters.files.journal_path import journal_path
 from kymatui.errors import ConfigurationError
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 _OF_RUNS: Final = ("install", "upgrade", "adopt", "delete")
 _OF_DELETION: Final = frozenset({"forget", "let go", "drop finalizers"})

@@ -9,14 +9,13 @@ import json
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kymatui.adapters.files.journal_path import journal_path
 from kymatui.domain.plans.jobs import Job, JobPurpose, JobState
 from kymatui.errors import ConfigurationError
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 if TYPE_CHECKING:
     from kymatui.engine.jobs.journal import Journal, JournalEntry, JournalMark

@@ -9,7 +9,6 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from kymatui.actions.unknown_names import unknown_module
@@ -19,9 +18,10 @@ from kymatui.cli.options.confirmation import no_changes_on_interrupt
 from kymatui.cli.options.fetching import add_component_registry, add_fetching, fetch_options
 from kymatui.cli.options.unknown_names import require_namespace
 from kymatui.cli.output.printing import print_text
-from kymatui.cli.parser import add_cluster_options
+from kymatui.cli.parser import add_cluster_options, add_remote_options
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.errors import CancelledError
+from kymatui.first_use import replace
 
 if TYPE_CHECKING:
     from kymatui.actions.modules.install_plan import Adoption, InstallRequest
@@ -149,8 +149,6 @@ def add_running(parser: argparse.ArgumentParser, *, remote: bool = True) -> None
 
 def add_clusters(parser: argparse.ArgumentParser) -> None:
     """Add the options for the cluster: one, or a runtime of a control plane."""
-    from kymatui.cli.session_arguments import add_remote_options
-
     add_cluster_options(parser, default=argparse.SUPPRESS)
     add_remote_options(parser, remote="runtime of the control plane to work on: Kyma name, shoot or runtime ID")
 

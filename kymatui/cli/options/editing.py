@@ -14,7 +14,7 @@ from kymatui.cli.options.confirmation import no_changes_on_interrupt
 from kymatui.cli.options.direct_install import FORMATS, LISTED, waiting_note
 from kymatui.cli.options.unknown_names import require_known, require_namespace
 from kymatui.cli.output.printing import print_text
-from kymatui.cli.parser import add_cluster_options
+from kymatui.cli.parser import add_cluster_options, add_remote_options
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma_edit.module_edit import EditVerb
 from kymatui.errors import ForbiddenError, UnreachableError
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 def add_editing(parser: argparse.ArgumentParser, *, remote: str) -> None:
     """Asking, waiting, printing, and which Kyma; `remote` is the help of `--remote`."""
-    from kymatui.cli.session_arguments import add_remote_options
-
     parser.add_argument("--dry-run", action="store_true", help="print the plan, change nothing")
     parser.add_argument("--yes", "-y", action="store_true", help="skip the confirmation")
     wait = parser.add_mutually_exclusive_group()

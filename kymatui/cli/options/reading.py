@@ -15,7 +15,7 @@ from kymatui.cli.options.listing import add_list_output, add_list_timeout
 from kymatui.cli.options.unknown_names import require_namespace
 from kymatui.cli.output.listing import ListPrinter
 from kymatui.cli.output.printing import print_text
-from kymatui.cli.parser import add_cluster_options
+from kymatui.cli.parser import add_cluster_options, add_remote_options
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.snapshot.snapshots import FeedState
 from kymatui.errors import KymatuiError, ServerError, UnreachableError
@@ -37,8 +37,6 @@ def configure_reading(parser: argparse.ArgumentParser) -> None:
 
 def configure_listing(parser: argparse.ArgumentParser) -> None:
     """Add `--timeout`, the cluster options and those of two clusters."""
-    from kymatui.cli.session_arguments import add_remote_options
-
     add_list_timeout(parser)
     add_cluster_options(parser, default=argparse.SUPPRESS)
     add_remote_options(parser, remote="runtime of the control plane to read: Kyma name, shoot or runtime ID")

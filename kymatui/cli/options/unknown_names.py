@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import re
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from kymatui.actions.unknown_names import unknown_module
 from kymatui.errors import UnknownNameError, UsageError
+from kymatui.first_use import deferred
 
-_VERSION: Final = re.compile(r"v?\d+\.\d+(\.\d+)?([-+].*)?")
+_VERSION: Final = deferred(r"v?\d+\.\d+(\.\d+)?([-+].*)?")
 
 if TYPE_CHECKING:
     from kymatui.actions.session import ListedSession

@@ -7,10 +7,11 @@ enums takes a third of the start of a command.
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Mapping
 from typing import Final, TextIO
+
+from kymatui.first_use import deferred
 
 RED, GREEN, YELLOW, BLUE, MAGENTA, CYAN, DIM = "31", "32", "33", "34", "35", "36", "2"
 STATE_COLOURS: Final[Mapping[str, str]] = {
@@ -32,7 +33,7 @@ COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
     "STATUS": {"missing": RED, "left over": YELLOW, "unknown": BLUE},
 }
 """By column the words that have a colour; others, and other columns, have none."""
-_SEQUENCE = re.compile(r"\x1b\[[0-9;]*m")
+_SEQUENCE = deferred(r"\x1b\[[0-9;]*m")
 
 
 class _Choice:

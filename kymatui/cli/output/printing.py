@@ -31,10 +31,8 @@ def table(
     On a terminal that is too narrow the widest cells go on in the next line, between two words, unless `folds` is
     False; where that is not enough, the columns in `spare` are left out, one after the other.
     """
-    from rich.cells import cell_len
-
     cells = [[sanitize(cell) or "-" for cell in row] for row in rows]
-    widths = [max(map(cell_len, column)) for column in zip(header, *cells, strict=True)]
+    widths = [max(map(_cell_width, column)) for column in zip(header, *cells, strict=True)]
     gap = "   "
     if folds and sys.stdout.isatty():
         room = shutil.get_terminal_size().columns - len(gap) * (len(header) - 1)
@@ -45,12 +43,21 @@ def table(
         cells, widths = _folded(header, cells, widths, room)
     lines, has_colours = [], colours.has_colours()
     for line in (header, *cells) if headers else cells:
-        padded = [cell + " " * (width - cell_len(cell)) for cell, width in zip(line, widths, strict=True)]
+        padded = [cell + " " * (width - _cell_width(cell)) for cell, width in zip(line, widths, strict=True)]
         padded[-1] = line[-1]
         if has_colours and line is not header:
             padded = [colours.coloured(*one) for one in zip(header, line, padded, strict=True)]
         lines.append(gap.join(padded).rstrip())
     return "\n".join(lines)
+
+
+def _cell_width(text: str) -> int:
+    """Return how many cells of a terminal a text without control characters takes."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
 
 
 def _folded(

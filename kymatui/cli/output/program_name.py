@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
+from kymatui.first_use import deferred
+
 PLUGIN: Final = "kubectl kymatui"
-_IN_TEXT = re.compile(r"`kymatui (?=[a-z-])")
-_IN_EXAMPLE = re.compile(r"(?<![\w./-])kymatui(?=\s)")
+_IN_TEXT = deferred(r"`kymatui (?=[a-z-])")
+_IN_EXAMPLE = deferred(r"(?<![\w./-])kymatui(?=\s)")
 
 
 class _Program:

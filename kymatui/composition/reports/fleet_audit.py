@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from kymatui.actions.audit import inspect_modules, is_access_error
@@ -27,7 +26,7 @@ from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.remote.runtime_pair import RuntimePair, join_snapshots
 from kymatui.domain.remote.watcher_chains import build_chains
 from kymatui.errors import CancelledError, KymatuiError
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from kymatui.actions.plans import Uninstall
@@ -31,7 +30,7 @@ from kymatui.errors import (
     PartlyDoneError,
     UnreachableError,
 )
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 if TYPE_CHECKING:
     from kymatui.adapters.sessions.cluster.session_options import RemoteOptions

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kymatui.adapters.files.context_memory import ContextMemory
 from kymatui.errors import ConfigurationError, KymatuiError
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.auth.context_list import ConnectionFacts

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +30,7 @@ from kymatui.domain.snapshot.missing_lists import gap_of
 from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.engine.deletion.deletion_state import DeletionState, ManagedBy, ModuleCRHandling, requested
 from kymatui.errors import UnreachableError
+from kymatui.first_use import replace
 
 if TYPE_CHECKING:
     from kymatui.actions.session import Session

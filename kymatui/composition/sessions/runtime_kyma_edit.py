@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kymatui.composition.sessions.kyma_edit import ClusterKymaEdits
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.remote.kyma_sync import owner_kyma
+from kymatui.first_use import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from kymatui.domain.audit import (
     field_rules,
@@ -30,7 +29,7 @@ from kymatui.domain.remote.watcher_chains import WatcherChain
 from kymatui.domain.snapshot.missing_lists import UnknownFact
 from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.domain.snapshot.snapshots import FeedState, Snapshot
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 CHECKS: tuple[Check, ...] = (
     state_rules.check,

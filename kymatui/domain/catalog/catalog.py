@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from kymatui.domain.catalog.assessment import (
     START_GRACE,
@@ -44,6 +43,7 @@ from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.domain.snapshot.snapshots import Snapshot
 from kymatui.domain.versions.drift import Drift, DriftKind, compute_drift
 from kymatui.domain.versions.resolution import upcoming_window
+from kymatui.first_use import replace
 
 _REMEMBERED = "row "
 _FRESH = 10.0  # seconds until an unchanged row is rebuilt, because grace periods and windows end

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Any
 
 from kymatui.domain.catalog.rows import CatalogOrigin, Offer
@@ -39,7 +39,7 @@ from kymatui.domain.versions.evidence import (
     manager_images,
 )
 from kymatui.domain.versions.resolution import ChannelSource, Resolution, resolve
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 _MISSING = (
     refusals.NoReleaseMeta,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from enum import StrEnum
 
 from kymatui.domain.catalog.rows import ModuleRow
@@ -17,7 +16,7 @@ from kymatui.domain.snapshot.cluster_index import WORKLOAD_FEEDS
 from kymatui.domain.snapshot.missing_lists import RowFact, explain_gaps, explain_missing
 from kymatui.domain.snapshot.object_index import ObjectIndex
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Object, Snapshot, is_namespaced_feed
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 _OWNED = ("replicasets ", "pods ", "jobs ")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from sys import intern
 
 from kymatui.domain.kubernetes.object_meta import MalformedObject
@@ -24,7 +24,7 @@ from kymatui.domain.snapshot.missing_lists import UnknownFact
 from kymatui.domain.snapshot.snapshots import Object
 from kymatui.domain.versions.drift import Drift, DriftKind, compute_drift
 from kymatui.domain.versions.resolution import desired_channel, guard, offered_version
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 _LABELS = "kyma-project.io"
 UNKNOWN = "unknown"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 
+from kymatui.first_use import deferred
+
 _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
-_PART = re.compile(r"(\d+(?:\.\d+)?)(h|ms|us|µs|ns|m|s)", re.ASCII)
+_PART = deferred(r"(\d+(?:\.\d+)?)(h|ms|us|µs|ns|m|s)", re.ASCII)
 _LONGEST = 2**63 / 1e9  # Go counts nanoseconds in 64 bits
 
 

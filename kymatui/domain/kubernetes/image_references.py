@@ -5,18 +5,17 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, deferred
 
 _COMPONENT = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
-_REPOSITORY = re.compile(rf"{_COMPONENT}(?:/{_COMPONENT})*")
+_REPOSITORY = deferred(rf"{_COMPONENT}(?:/{_COMPONENT})*")
 _HOST_PART = r"(?:[A-Za-z0-9]|[A-Za-z0-9][A-Za-z0-9-]*[A-Za-z0-9])"
 _HOST = rf"{_HOST_PART}(?:\.{_HOST_PART})*"
-_REGISTRY = re.compile(rf"(?:{_HOST}|\[[0-9a-fA-F:]+\])(?::[0-9]+)?")
-_TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
-_DIGEST = re.compile(r"sha256:[0-9a-f]{64}|sha384:[0-9a-f]{96}|sha512:[0-9a-f]{128}")
+_REGISTRY = deferred(rf"(?:{_HOST}|\[[0-9a-fA-F:]+\])(?::[0-9]+)?")
+_TAG = deferred(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
+_DIGEST = deferred(r"sha256:[0-9a-f]{64}|sha384:[0-9a-f]{96}|sha512:[0-9a-f]{128}")
 _HUB = ("docker.io", "index.docker.io")
 _LONGEST = 4096
 _LONGEST_NAME = 255  # the limit of the distribution project, without tag and digest

@@ -8,12 +8,14 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from kymatui.first_use import deferred
+
 JsonPathStep = Callable[[list[Any]], list[Any]]
-_TOKEN = re.compile(
+_TOKEN = deferred(
     r"""(?P<deep>\.\.)?\.?(?:(?P<name>(?:\\.|[A-Za-z0-9_\-/$:])+)|(?P<star>\*)|\[(?P<index>(?:'[^']*'|"[^"]*"|[^\]'"])+)\])""",
     re.VERBOSE,
 )
-_FILTER = re.compile(r"^\?\(\s*@\.(?P<path>[^=!<>\s]+)\s*(?:(?P<operator>==|!=|<=|>=|<|>)\s*(?P<value>.+?)\s*)?\)$")
+_FILTER = deferred(r"^\?\(\s*@\.(?P<path>[^=!<>\s]+)\s*(?:(?P<operator>==|!=|<=|>=|<|>)\s*(?P<value>.+?)\s*)?\)$")
 
 
 class JsonPathError(ValueError):
@@ -63,7 +65,7 @@ def render_template(template: str, obj: Any) -> str:
     return written
 
 
-_PIECE = re.compile(r"""\{((?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[^{}"'])*)\}|([^{}]+)""", re.DOTALL)
+_PIECE = deferred(r"""\{((?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[^{}"'])*)\}|([^{}]+)""", re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 
 

@@ -5,10 +5,10 @@ Names, messages and labels come from servers and other users; a terminal would a
 
 from __future__ import annotations
 
-import re
+from kymatui.first_use import deferred
 
 # C0 and C1 controls, and Unicode marks that change the text direction
-_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+_UNSAFE = deferred("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 def sanitize(text: str) -> str:
@@ -16,7 +16,7 @@ def sanitize(text: str) -> str:
     return _UNSAFE.sub(" ", text) if _UNSAFE.search(text) else text
 
 
-_ERRNO = re.compile(r"\[Errno -?\d+\] ")
+_ERRNO = deferred(r"\[Errno -?\d+\] ")
 
 
 def error_reason(error: BaseException) -> str:

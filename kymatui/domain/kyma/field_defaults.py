@@ -7,21 +7,20 @@ defaults; without it, every default counts as the zero value of its type.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, Final
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, deferred
 
 _EXACT: Final = frozenset({"spec.data", "spec.descriptor", "spec.kymaSelector.matchLabels"})
 """Free-form values and maps with the user's keys: {} and "" in them differ from absence."""
 _POINTERS: Final = frozenset({"spec.kymaSelector"})
 """Structs whose {} differs from absence: an empty selector matches every Kyma, an absent one none."""
-_ITEM: Final = re.compile(r"\[[^\]]*\]\Z")
+_ITEM: Final = deferred(r"\[[^\]]*\]\Z")
 
 
-_STEP: Final = re.compile(r"\[[^\]]*\]|[^.\[\]]+")
+_STEP: Final = deferred(r"\[[^\]]*\]|[^.\[\]]+")
 _FREE: Final[Mapping[str, Any]] = {"x-kubernetes-preserve-unknown-fields": True}
 
 

@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 from kymatui.domain.kyma.field_defaults import FieldSchema
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, deferred
 
 MIN_DURATION = 20 * 60.0
 _LOOK_AHEAD_DAYS = 8  # as in lifecycle-manager: today and the week after
@@ -30,8 +30,8 @@ _LABELS = {
 }
 _TIME_YEAR = 2
 _ZERO = datetime(1, 1, 1, tzinfo=UTC)
-_TIME = re.compile(r"(\d\d):(\d\d):(\d\d)(?:[.,]\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII)
-_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:\d\d)", re.ASCII)
+_TIME = deferred(r"(\d\d):(\d\d):(\d\d)(?:[.,]\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII)
+_MOMENT = deferred(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:\d\d)", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)

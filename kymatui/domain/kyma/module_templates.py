@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
@@ -24,7 +23,7 @@ from kymatui.domain.kubernetes.object_meta import (
     read_ref,
 )
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, deferred
 
 
 class TemplateGeneration(StrEnum):
@@ -236,9 +235,9 @@ def read_template(raw: object, *, outside: bool = False) -> ModuleTemplate | Mal
     )
 
 
-_CHANNEL = re.compile(r"[a-z]{3,32}")
-_MODULE = re.compile(r"[a-z]{3,}(?:-[a-z]{3,})*")
-_VERSION = re.compile(r"(?:0|[1-9][0-9]*)\.(?:0|[1-9][0-9]*)\.(?:0|[1-9][0-9]*)(?:-[a-zA-Z-][0-9a-zA-Z-]*)?")
+_CHANNEL = deferred(r"[a-z]{3,32}")
+_MODULE = deferred(r"[a-z]{3,}(?:-[a-z]{3,})*")
+_VERSION = deferred(r"(?:0|[1-9][0-9]*)\.(?:0|[1-9][0-9]*)\.(?:0|[1-9][0-9]*)(?:-[a-zA-Z-][0-9a-zA-Z-]*)?")
 _MAPPED = frozenset({"", "Processing", "Deleting", "Ready", "Error", "Warning", "Unmanaged"})
 
 

@@ -13,12 +13,12 @@ from dataclasses import field
 from functools import lru_cache, total_ordering
 
 from kymatui.domain.kubernetes.terminal_text import format_count
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, deferred
 
 _PRE = r"(?:0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)"  # a number has no leading zero
 _SUFFIX = rf"(?:-({_PRE}(?:\.{_PRE})*))?(?:\+([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?"
-_LENIENT = re.compile(rf"v?([0-9]{{1,19}})(?:\.([0-9]{{1,19}}))?(?:\.([0-9]{{1,19}}))?{_SUFFIX}")
-_THREE = re.compile(rf"v?([0-9]{{1,19}})\.([0-9]{{1,19}})\.([0-9]{{1,19}}){_SUFFIX}")
+_LENIENT = deferred(rf"v?([0-9]{{1,19}})(?:\.([0-9]{{1,19}}))?(?:\.([0-9]{{1,19}}))?{_SUFFIX}")
+_THREE = deferred(rf"v?([0-9]{{1,19}})\.([0-9]{{1,19}})\.([0-9]{{1,19}}){_SUFFIX}")
 _LONGEST = 256
 
 # Semver 2.0: numbers sort before words, by value; words by ASCII. Compared as tuples.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from enum import StrEnum
 from typing import Any
 
@@ -20,7 +19,7 @@ from kymatui.domain.snapshot.snapshots import Snapshot
 from kymatui.domain.versions.drift import DriftKind
 from kymatui.domain.versions.messages import held_back_words
 from kymatui.domain.versions.refusals import HeldBack
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 _SETTLED = (DriftKind.IN_SYNC, DriftKind.NONE, DriftKind.AHEAD, DriftKind.CHANNEL_SKEW, DriftKind.PENDING_MAINTENANCE)
 

@@ -6,7 +6,6 @@ Removing such a label uninstalls every module that requires it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 from kymatui.domain.catalog.catalog import build_catalog
@@ -21,7 +20,7 @@ from kymatui.domain.snapshot.cluster_index import CATALOG_FEEDS
 from kymatui.domain.snapshot.missing_lists import explain_missing
 from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.domain.snapshot.snapshots import Snapshot
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 LABELS: Final[Mapping[str, str]] = {"beta": LABEL_BETA, "internal": LABEL_INTERNAL}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.effects import Effect, compare_catalogs
@@ -18,7 +17,7 @@ from kymatui.domain.snapshot.cluster_index import CATALOG_FEEDS
 from kymatui.domain.snapshot.missing_lists import explain_missing
 from kymatui.domain.snapshot.snapshots import Object
 from kymatui.errors import RefusedError
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 Labels = Mapping[str, str | None]
 """Labels to set; None removes one."""

@@ -6,7 +6,6 @@ Nothing is written here. The effects come from a second catalog, built with the 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from enum import StrEnum
 
 from kymatui.domain.catalog.catalog import build_catalog
@@ -29,7 +28,7 @@ from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.domain.snapshot.snapshots import Snapshot
 from kymatui.domain.versions.messages import refusal_words
 from kymatui.domain.versions.refusals import HeldBack
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 _WARNED = (RiskKind.CR_STAYS, RiskKind.FINALIZER_STAYS, RiskKind.POLICY_PENDING, RiskKind.MAY_NOT_WAIT)
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime
 
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 _SECOND = 1_000_000_000
 

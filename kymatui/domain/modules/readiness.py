@@ -7,7 +7,6 @@ starting for `ROLLOUT_GRACE` seconds, and as broken after that.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from kymatui.domain.kubernetes.conditions import Condition, find_condition, read_conditions
@@ -16,7 +15,7 @@ from kymatui.domain.kubernetes.object_meta import ObjectMeta, read_meta, read_re
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma.states import State
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 ROLLOUT_GRACE = 300.0
 

@@ -13,7 +13,7 @@ from enum import StrEnum
 from functools import lru_cache
 
 from kymatui.domain.kubernetes.json_reader import json_type
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, deferred
 
 
 class PathResultKind(StrEnum):
@@ -54,7 +54,7 @@ class PathEvaluation:
 PathStep = str | int
 
 _MISSING = object()
-_TOKEN = re.compile(
+_TOKEN = deferred(
     r"\.?\[\s*(?:'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"|(-?[0-9]{1,9}))\s*\]|(?:^|\.)([^.\[\]'\"]+)", re.DOTALL
 )
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from enum import StrEnum
 
 from kymatui.domain.kyma.problems import Actor
 from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, ReadOnlyError, RefusedError
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 MAX_LOG_LINES = 2_000
 

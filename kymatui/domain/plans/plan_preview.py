@@ -6,11 +6,10 @@ A preview is plain text, for any plan: a Kyma edit, an installation, a deletion.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from enum import StrEnum
 
 from kymatui.domain.plans.plan_summary import NO_CHANGES, summary_parts
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 
 class PlannedChange(StrEnum):

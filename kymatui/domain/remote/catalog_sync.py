@@ -9,7 +9,6 @@ Old-style templates, which have a channel of their own, were synced by older ver
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from enum import StrEnum
 
 from kymatui.domain.kubernetes.object_meta import LABEL_BETA, LABEL_INTERNAL, LABEL_SYNC, MalformedObject, read_ref
@@ -23,7 +22,7 @@ from kymatui.domain.snapshot.missing_lists import UnknownFact, explain_missing
 from kymatui.domain.snapshot.snapshots import Object, Snapshot
 from kymatui.domain.versions.messages import refusal_words
 from kymatui.domain.versions.resolution import check_restriction
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 _TEMPLATES, _METAS = (f"{plural}.operator.kyma-project.io" for plural in ("moduletemplates", "modulereleasemetas"))
 

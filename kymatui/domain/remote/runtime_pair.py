@@ -7,7 +7,6 @@ status with its references, the Manifests) is in the control plane.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from functools import cached_property
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
@@ -19,7 +18,7 @@ from kymatui.domain.kyma.states import State
 from kymatui.domain.snapshot.cluster_index import KYMA_FEED, choose_kyma
 from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact, explain_missing, gap_of
 from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, Feed, FeedState, Object, Snapshot
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 _OF_CONTROL = tuple(
     f"{plural}.operator.kyma-project.io" for plural in ("moduletemplates", "modulereleasemetas", "manifests")

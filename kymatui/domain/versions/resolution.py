@@ -8,7 +8,7 @@ broken convention. Old style, without a ModuleReleaseMeta: one template of the m
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from enum import StrEnum
 
 from kymatui.domain.kubernetes.label_selectors import InvalidSelector, read_selector
@@ -26,7 +26,7 @@ from kymatui.domain.kyma.template_index import TemplateIndex
 from kymatui.domain.kyma.versions import is_downgrade, parse_version, same_version
 from kymatui.domain.versions import refusals
 from kymatui.domain.versions.refusals import Refusal
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 
 class ChannelSource(StrEnum):

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from enum import StrEnum
 from typing import Any, Final
 
 from kymatui.domain.kyma.field_defaults import FieldSchema, is_default
 from kymatui.domain.kyma.module_templates import ModuleTemplate
 from kymatui.domain.kyma.versions import Distance, parse_version, version_distance
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 LONGEST_VALUE: Final = 120
 """Characters of a value in a line for people."""

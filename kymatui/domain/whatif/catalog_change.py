@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 
 from kymatui.domain.fleet.fleet_tracker import RuntimeKey
 from kymatui.domain.kubernetes.object_meta import read_ref
@@ -11,7 +11,7 @@ from kymatui.domain.kyma.maintenance_windows import ControllerSettings, WindowPo
 from kymatui.domain.kyma_edit.label_effects import Labels, with_labels
 from kymatui.domain.snapshot.snapshots import Object
 from kymatui.domain.whatif.fleet_objects import KYMA, CatalogKey, FleetObjects, catalog_key
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

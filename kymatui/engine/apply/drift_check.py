@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from enum import StrEnum
 from typing import Any, Final
 
@@ -20,7 +19,7 @@ from kymatui.engine.inventory.release_store import ReleaseStore
 from kymatui.engine.jobs.wait import has_readiness
 from kymatui.engine.plans.diff import FieldDiff
 from kymatui.engine.plans.plan import Action, FieldConflict, Intent, Plan, Step
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 _KEYED: Final = re.compile(r'\[(?:[A-Za-z]+="([^"]*)"(?:,[^\]]*)?)\]')
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Final
 
 from kymatui.domain.kubernetes.object_meta import read_ref
@@ -33,7 +32,7 @@ from kymatui.engine.plans.grants import list_grants
 from kymatui.engine.plans.plan import Action, BundlePart, Intent, ObservedVersion, Plan, RequiredPermission, Step
 from kymatui.engine.plans.plan_json import bundle_digest
 from kymatui.errors import ForbiddenError
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 _NAMELESS = "before-first-apply"
 """The server's name for the field manager of an object that was never applied."""

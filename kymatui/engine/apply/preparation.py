@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Final
 
 from kymatui.domain.kubernetes.object_meta import read_ref
@@ -15,6 +14,7 @@ from kymatui.engine.cluster.kind_order import clean, defined_kinds, is_definitio
 from kymatui.engine.cluster.ports import Cluster, Object
 from kymatui.engine.inventory.ownership_marks import with_ownership_marks
 from kymatui.errors import ConfigurationError
+from kymatui.first_use import replace
 
 _LONGEST_NAME: Final = 200  # leaves room for prefixes and suffixes within Kubernetes' 253 characters
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Final
 
 from kymatui.domain.kubernetes.refs import ObjectRef
@@ -33,7 +32,7 @@ from kymatui.engine.jobs.object_deletion import delete_object, uid_of
 from kymatui.engine.jobs.run import Progress, Run
 from kymatui.engine.plans.plan import Action, BundlePart, Step
 from kymatui.errors import CancelledError, KymatuiError, OutdatedError, PartlyDoneError
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 _UNSEEN: Final = "it was created after the plan was displayed"
 _NOTHING: Final[Mapping[ObjectRef, Object]] = {}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 from kymatui.domain.kubernetes.managed_fields import Path
@@ -28,7 +27,7 @@ from kymatui.engine.inventory.ownership_transfer import is_lifecycle_manager_mar
 from kymatui.engine.plans.diff import FieldDiff, diff_objects, state_digest
 from kymatui.engine.plans.plan import Action, FieldConflict, ObservedVersion
 from kymatui.errors import ClusterError, ConflictError, ForbiddenError, InvalidError, NotFoundError, ServerError
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 _MANAGER: Final = re.compile(r'conflict with "((?:[^"\\]|\\.)*)"')
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from enum import StrEnum
 from typing import Any, Final
 
@@ -13,7 +12,7 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import Policy
 from kymatui.engine.bundles.bundle import COMPONENT, Origin
 from kymatui.errors import ConfigurationError
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 SCHEMA: Final = "kymatui.io/inventory/v1"
 KEY: Final = "inventory"

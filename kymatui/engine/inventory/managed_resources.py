@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
 from typing import Final
 
 from kymatui.domain.kubernetes.managed_fields import created_by, manager_name
@@ -17,7 +16,7 @@ from kymatui.engine.cluster.kind_order import defined_kinds, is_definition
 from kymatui.engine.cluster.ports import Cluster, Object
 from kymatui.engine.inventory.inventory import Inventory
 from kymatui.errors import ForbiddenError
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 GroupKind = tuple[str, str]
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -30,7 +29,7 @@ from kymatui.engine.inventory.inventory import (
 )
 from kymatui.engine.inventory.inventory_store import secret_text
 from kymatui.errors import ConfigurationError, NotFoundError, RefusedError
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 from kymatui.helm.rendering.manifests import split_manifests
 from kymatui.helm.rendering.releases import (
     HookRun,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Final
 
 from kymatui.domain.kubernetes.object_meta import read_ref
@@ -17,6 +16,7 @@ from kymatui.engine.inventory.inventory_store import InventoryStore
 from kymatui.engine.jobs.run import Progress, Run
 from kymatui.engine.jobs.wait import NotReadyError, is_deleted_when_done, wait_ready, wait_until_deleted
 from kymatui.errors import ConflictError, KymatuiError, NotFoundError, PartlyDoneError
+from kymatui.first_use import replace
 
 ANNOTATION_RUN: Final = "kymatui.io/run"
 _HOOK: Final = "helm.sh/hook"

@@ -6,7 +6,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import field, replace
+from dataclasses import field
 from pathlib import Path
 from typing import Final
 
@@ -18,7 +18,7 @@ from kymatui.engine.cluster.retries import DEFAULT_RETRY, RetryingCluster, Retry
 from kymatui.engine.jobs.identity import own_identity
 from kymatui.engine.jobs.journal import RUN_STEP, Journal, JournalMark
 from kymatui.engine.jobs.lease import Lease, LeaseTerms
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ sources keep what they read. Callers can add their own:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 from kymatui.domain.kubernetes.image_references import Image, parse_image
@@ -18,6 +17,7 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.bundles.bundle import Bundle, BundleHook
 from kymatui.engine.cluster.ports import Object
 from kymatui.errors import ConfigurationError
+from kymatui.first_use import replace
 
 Transform = Callable[[Object], Object]
 Container = dict[str, Any]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,7 +14,7 @@ from kymatui.engine.bundles.yaml_objects import document_key, read_objects, uniq
 from kymatui.engine.cluster.ports import Blobs, Object
 from kymatui.engine.sources.render_target import RenderTarget
 from kymatui.errors import HelmError
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 from kymatui.helm.charts.chart import Chart, load_archive, load_chart
 from kymatui.helm.charts.dependencies import check_dependencies
 from kymatui.helm.charts.values import merge_values

@@ -6,7 +6,6 @@ digest.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime
 
 from kymatui.domain.kubernetes.terminal_text import format_count
@@ -18,7 +17,7 @@ from kymatui.engine.sources.chart_source import LoadedChart, ValuesOptions
 from kymatui.engine.sources.install_config import InstallConfig, read_configs
 from kymatui.engine.sources.oci_layers import LayerRef, Shape
 from kymatui.engine.sources.render_target import RenderTarget
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 from kymatui.helm.charts.chart import Chart
 from kymatui.ocm import (
     ComponentDescriptor,

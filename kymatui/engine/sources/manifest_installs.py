@@ -7,7 +7,6 @@ v1alpha1 has several installs, with a config layer for charts and a layer of CRD
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,7 +29,7 @@ from kymatui.engine.sources.kustomize.transformers import build
 from kymatui.engine.sources.oci_layers import LayerRef, Shape
 from kymatui.engine.sources.render_target import RenderTarget
 from kymatui.errors import KymatuiError
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 from kymatui.helm.charts.chart import Chart
 from kymatui.ocm.component_location import COMPONENTS
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Any
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import Cluster
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 from kymatui.helm.rendering.capabilities import KUBE_VERSION
 
 Lookup = Callable[[str, str, str, str], dict[str, Any]]

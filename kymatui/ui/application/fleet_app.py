@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.snapshot.cluster_index import KYMA_FEED
 from kymatui.domain.snapshot.snapshots import FeedState
+from kymatui.first_use import replace
 from kymatui.ui.application.kymatui_app import KymatuiApp
 from kymatui.ui.connection.cluster_view import ClusterView
 from kymatui.ui.connection.connection_status import connection_banner

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kymatui.domain.snapshot.snapshots import Feed, FeedState
 from kymatui.errors import KymatuiError
+from kymatui.first_use import replace
 from kymatui.ui.connection.cluster_link import (
     CATALOG,
     CLUSTER,

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Protocol
 
 from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, Feed, FeedState, Object
 from kymatui.errors import KymatuiError
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 from kymatui.ui.connection.cluster_link import (
     ClusterConnection,
     ClusterSession,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +17,7 @@ from kymatui.domain.whatif.fleet_objects import FleetObjects, FleetObjectsBuilde
 from kymatui.domain.whatif.forecast import Forecast, ForecastMemory, foresee
 from kymatui.domain.whatif.summary import change_notes, forecast_notes
 from kymatui.errors import ConfigurationError, KymatuiError
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 from kymatui.ui.connection.cluster_link import as_defect_error
 from kymatui.ui.connection.fleet_view import FleetObjectSource, FleetSource
 from kymatui.ui.connection.mailbox import Mailbox

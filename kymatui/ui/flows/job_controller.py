@@ -18,11 +18,11 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.errors import KymatuiError, ReadOnlyError
+from kymatui.first_use import replace
 from kymatui.ui.viewmodels.display_text import as_screen_commands
 
 if TYPE_CHECKING:

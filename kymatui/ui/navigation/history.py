@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 _KEPT = 100
 _OBJECT = "object"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from textual import work
@@ -21,6 +20,7 @@ from kymatui.domain.objects.description_text import describe_lines
 from kymatui.domain.snapshot.missing_lists import explain_missing
 from kymatui.domain.snapshot.snapshots import Snapshot, namespaced_feed
 from kymatui.errors import KymatuiError, UnreachableError
+from kymatui.first_use import replace
 from kymatui.ui.connection.cluster_link import FollowedObjects, as_defect_error
 from kymatui.ui.presenters.module.yaml_documents import DocumentReading, reading_line, reading_of
 from kymatui.ui.widgets.document import Document

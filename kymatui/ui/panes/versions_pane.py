@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -19,6 +18,7 @@ from kymatui.domain.catalog.rows import ModuleRow
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.module_templates import ModuleTemplate, read_template
 from kymatui.domain.snapshot.snapshots import Snapshot
+from kymatui.first_use import replace
 from kymatui.ui.connection.cluster_link import as_defect_error
 from kymatui.ui.connection.remote_reading import read_remote
 from kymatui.ui.navigation.history import template_component_step

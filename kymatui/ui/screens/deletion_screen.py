@@ -7,7 +7,6 @@ it again, here or on another machine. The next steps are displayed as a plan and
 from __future__ import annotations
 
 from collections.abc import Coroutine
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
@@ -18,6 +17,7 @@ from textual.widgets import Static
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.engine.deletion.deletion_state import NextStep
+from kymatui.first_use import replace
 from kymatui.ui.base.framed_screen import FramedScreen
 from kymatui.ui.flows.deletion_reader import PAUSE, DeletionChoices, DeletionReader
 from kymatui.ui.flows.flow_app import flow_app

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import ClassVar
 
 from textual import on
@@ -13,6 +12,7 @@ from textual.containers import Container
 
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.first_use import replace
 from kymatui.ui.base.framed_screen import FramedScreen
 from kymatui.ui.navigation.history import DESCRIBE, YAML, ScreenStep, object_step
 from kymatui.ui.panes.description_view import DescriptionView

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 if TYPE_CHECKING:
     from kymatui.ui.viewmodels.row_list import Row

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import replace
 from functools import lru_cache
 
 from kymatui.domain.kubernetes.durations import format_duration
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 from kymatui.ui.viewmodels.row_filter import RowFilter
 from kymatui.ui.viewmodels.row_list import EMPTY, Cell, Row
 

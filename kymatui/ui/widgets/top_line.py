@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from rich.cells import cell_len
 from textual import events
@@ -13,7 +12,7 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

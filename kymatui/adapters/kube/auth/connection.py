@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from kymatui.adapters.http.requests_import import load_requests
@@ -25,7 +24,7 @@ from kymatui.adapters.kube.auth.kubeconfig import (
     read_kubeconfig,
 )
 from kymatui.errors import ConfigurationError
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 ClusterKey = tuple[tuple[Path, ...], str]
 _IN_CLUSTER = "in-cluster"

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from kymatui.errors import ConfigurationError, UnknownNameError
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 _SECTIONS = (("clusters", "cluster"), ("users", "user"), ("contexts", "context"))
 _PATHS = {

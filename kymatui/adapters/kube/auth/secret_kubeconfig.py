@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -20,6 +19,7 @@ from kymatui.adapters.kube.auth.credentials import (
 from kymatui.adapters.kube.auth.endpoint import read_endpoint
 from kymatui.adapters.kube.auth.kubeconfig import Kubeconfig, KubeconfigEntry, KubeContext, merge
 from kymatui.errors import ConfigurationError
+from kymatui.first_use import replace
 
 LARGEST: Final = 1 << 20
 _FORBIDDEN_OF_USERS: Final = ("exec", "auth-provider", "tokenFile", "client-certificate", "client-key")

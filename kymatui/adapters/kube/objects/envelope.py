@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from kymatui.adapters.http.response_body import is_too_deep
 from kymatui.adapters.http.size_limits import DEEPEST
 from kymatui.errors import OversizedAnswerError, ServerError
+from kymatui.first_use import deferred
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.objects.api_resource import ApiResource
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 Object = dict[str, Any]
 PARTIAL = "PartialObjectMetadata"
 
-_SAID = re.compile(r"(?P<said>.*?)(?: - at `(?P<key>key in )?\$(?P<path>.*)`)?", re.DOTALL)
+_SAID = deferred(r"(?P<said>.*?)(?: - at `(?P<key>key in )?\$(?P<path>.*)`)?", re.DOTALL)
 _WORDS = {
     "`str`": "a string",
     "`int`": "a whole number",

@@ -12,15 +12,17 @@ import re
 from collections.abc import Sequence
 from urllib.parse import unquote
 
+from kymatui.first_use import deferred
+
 _READS = ("GET", "HEAD")
 _DATA = frozenset({"status", "scale", "log", "ephemeralcontainers", "resize", "approval"})
-_REVIEW = re.compile(
+_REVIEW = deferred(
     r"/apis/authorization\.k8s\.io/v1(?:beta1)?/selfsubject(?:access|rules)reviews"
     r"|/apis/authentication\.k8s\.io/v1(?:alpha1|beta1)?/selfsubjectreviews"
 )
 # Paths that a server or a proxy could normalise to another path than the one that was checked.
-_AMBIGUOUS = re.compile(r"//|/\.{1,2}(?:/|$)|[?#\\%\x00-\x20\x7f]")
-_ENCODED_SLASH = re.compile(r"%2f", re.IGNORECASE)
+_AMBIGUOUS = deferred(r"//|/\.{1,2}(?:/|$)|[?#\\%\x00-\x20\x7f]")
+_ENCODED_SLASH = deferred(r"%2f", re.IGNORECASE)
 
 
 def is_read_only_request(method: str, path: str) -> bool:

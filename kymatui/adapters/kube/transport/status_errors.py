@@ -28,7 +28,7 @@ from kymatui.errors import (
     UnauthorizedError,
     UnreachableError,
 )
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, deferred
 
 _BY_STATUS: Mapping[int, type[ClusterError]] = {
     400: InvalidError,
@@ -154,7 +154,7 @@ def _hint(kind: type[ClusterError], asked: SentRequest, said: str, reason: str) 
 
 
 _ANONYMOUS = 'User "system:anonymous"'
-_FORBIDDEN = re.compile(r'cannot (\w+) resource "([^"]+)" in API group "([^"]*)"(?:.* in the namespace "([^"]+)")?')
+_FORBIDDEN = deferred(r'cannot (\w+) resource "([^"]+)" in API group "([^"]*)"(?:.* in the namespace "([^"]+)")?')
 
 
 def _rights_hint(asked: SentRequest, said: str) -> str:

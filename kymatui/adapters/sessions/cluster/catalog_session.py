@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kymatui.adapters.sessions.cluster.catalog_feeds import CatalogFeeds
@@ -26,6 +25,7 @@ from kymatui.adapters.sessions.feeds.watched_kinds import (
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Object, Snapshot
 from kymatui.errors import ForbiddenError, KymatuiError, NotFoundError, ServerError
+from kymatui.first_use import replace
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.api.client import Client

@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import re
 import time
 from collections.abc import Iterable
 from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, deferred
 
 if TYPE_CHECKING:
     from kymatui.domain.snapshot.snapshots import Snapshot
 
 LIFETIME: Final = 86400.0
 """Seconds for which names are offered without asking the cluster for newer ones."""
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+/-]{0,127}")
+_NAME: Final = deferred(r"[A-Za-z0-9][A-Za-z0-9._+/-]{0,127}")
 _MOST: Final = 10_000
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from kymatui.adapters.sessions.cluster.cluster_target import read_cluster_target
@@ -20,6 +19,7 @@ from kymatui.domain.fleet.runtimes import metas_by_module, read_runtime
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
 from kymatui.domain.snapshot.snapshots import Feed, FeedState
 from kymatui.errors import ForbiddenError, KymatuiError, NotFoundError, ServerError
+from kymatui.first_use import replace
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster

@@ -6,7 +6,6 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from kymatui.adapters.sessions.feeds.watched_kinds import KYMA_KINDS, KYMA_NAMESPACE
@@ -21,6 +20,7 @@ from kymatui.domain.snapshot.runtime_access import (
     find_runtime_access,
 )
 from kymatui.errors import ConfigurationError, ForbiddenError
+from kymatui.first_use import replace
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.api.client import Client

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from kymatui.adapters.sessions.control_plane.runtime_clients import owner_kyma, read_access_secret
@@ -13,6 +12,7 @@ from kymatui.adapters.sessions.feeds.watched_kinds import KYMA_KINDS
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.errors import CancelledError, ConfigurationError, ForbiddenError, UnreachableError
+from kymatui.first_use import replace
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.api.client import Client

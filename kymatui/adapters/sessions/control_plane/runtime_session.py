@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kymatui.adapters.sessions.cluster.cluster_target import read_runtime_target
@@ -22,6 +21,7 @@ from kymatui.domain.fleet.fleet_tracker import RuntimeKey
 from kymatui.domain.remote.runtime_pair import RuntimePair, join_snapshots
 from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, Feed, FeedState, Object, Snapshot
 from kymatui.errors import KymatuiError, UnreachableError
+from kymatui.first_use import replace
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.api.client import Client

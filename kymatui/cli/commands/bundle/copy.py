@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from contextlib import ExitStack
-from dataclasses import replace
 
 from kymatui.actions.artifacts.blob_transfer import Place
 from kymatui.actions.artifacts.copy import copy_component
@@ -18,6 +17,7 @@ from kymatui.cli.output.transfers import transfer_bars, transfer_line
 from kymatui.composition.bundles import open_archive_layout, open_layout, open_registries
 from kymatui.composition.manifest_controller import FetchOptions
 from kymatui.errors import UsageError
+from kymatui.first_use import replace
 from kymatui.ocm.component_location import NameMapping
 
 

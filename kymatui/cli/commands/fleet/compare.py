@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from kymatui.cli.options.listing import add_list_output, add_list_timeout
 from kymatui.cli.options.reading import wait_for_change
 from kymatui.cli.output.listing import Listing, ListPrinter, is_table
-from kymatui.cli.parser import add_cluster_options
+from kymatui.cli.parser import add_cluster_options, add_remote_options
 from kymatui.errors import RefusedError
 
 if TYPE_CHECKING:
@@ -33,8 +33,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def configure_runtime(parser: argparse.ArgumentParser, *, runtime: str | None = None) -> None:
     """Add the runtime, `-o`, `--timeout`, and the cluster options."""
-    from kymatui.cli.session_arguments import add_remote_options
-
     parser.add_argument("runtime", metavar="RUNTIME", nargs=runtime, help="name, shoot or runtime ID")
     add_list_output(parser)
     add_list_timeout(parser)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.options.fleet_filters import add_fleet_filters, choose, read_selected_fleet, require_drift
@@ -15,7 +14,7 @@ from kymatui.cli.options.listing import add_list_output, add_list_timeout, read_
 from kymatui.cli.options.unknown_names import require_in_fleet
 from kymatui.cli.output.listing import Listing, ListPrinter
 from kymatui.cli.output.printing import print_text
-from kymatui.cli.parser import add_cluster_options
+from kymatui.cli.parser import add_cluster_options, add_remote_options
 from kymatui.domain.fleet.pending_actions import RuntimeReason, runtime_reason
 from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import format_count
@@ -23,7 +22,7 @@ from kymatui.domain.kyma.states import State, StateSource
 from kymatui.domain.versions.drift import DriftKind
 from kymatui.domain.versions.evidence import VersionSource
 from kymatui.errors import UsageError
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -44,8 +43,6 @@ class FleetCommand:
     matrix: bool = False
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        from kymatui.cli.session_arguments import add_remote_options
-
         add_list_output(parser)
         add_list_timeout(parser)
         add_fleet_filters(parser)

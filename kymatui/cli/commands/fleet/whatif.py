@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from kymatui.actions.modules.version_content import VersionReader
@@ -15,8 +14,8 @@ from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.fleet_filters import add_fleet_filters, choose_listed, require_drift
 from kymatui.cli.options.listing import add_list_output, add_list_timeout, read_again
 from kymatui.cli.output.listing import ListPrinter
-from kymatui.cli.parser import add_cluster_options
-from kymatui.cli.session_arguments import add_remote_options, remote_options_of
+from kymatui.cli.parser import add_cluster_options, add_remote_options
+from kymatui.cli.session_arguments import remote_options_of
 from kymatui.composition.manifest_controller import LazyFetcher
 from kymatui.domain.fleet.runtimes import build_fleet
 from kymatui.domain.kyma.versions import same_version
@@ -27,6 +26,7 @@ from kymatui.domain.whatif.groups import GROUPS
 from kymatui.domain.whatif.summary import change_notes, forecast_notes
 from kymatui.domain.whatif.version_moves import version_moves
 from kymatui.errors import PartlyDoneError, RefusedError, UnknownNameError, UsageError
+from kymatui.first_use import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from kymatui.cli.commands.fleet.whatif_page import Table, forecast_page
@@ -21,7 +20,7 @@ from kymatui.domain.whatif.groups import ForecastGroup, count_kinds, group_forec
 from kymatui.domain.whatif.messages import kind_label, reason_words
 from kymatui.domain.whatif.module_results import ModuleResult, ResultKind, state_after
 from kymatui.domain.whatif.summary import forecast_summary
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 if TYPE_CHECKING:
     from kymatui.actions.modules.version_report import VersionReport

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.options.listing import add_list_output, add_list_timeout, read_again
 from kymatui.cli.output.listing import Listing, ListPrinter
-from kymatui.cli.parser import add_cluster_options
+from kymatui.cli.parser import add_cluster_options, add_remote_options
 from kymatui.domain.catalog.catalog_json import unknown_json
 from kymatui.domain.kubernetes.terminal_text import format_count
 
@@ -23,8 +23,6 @@ _HEADER = ("RUNTIME", "NEXT WINDOW", "MODULE", "INSTALLED", "OFFERED", "STATUS")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    from kymatui.cli.session_arguments import add_remote_options
-
     parser.add_argument("runtime", metavar="RUNTIME", nargs="?", help="name, shoot or ID of one runtime (default: all)")
     add_list_output(parser)
     add_list_timeout(parser)

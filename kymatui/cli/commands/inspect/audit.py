@@ -7,7 +7,6 @@ import json
 import sys
 import threading
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +14,10 @@ from kymatui.cli.options.listing import add_list_output, add_list_timeout, read_
 from kymatui.cli.options.unknown_names import require_in_fleet, require_known, require_namespace
 from kymatui.cli.output.listing import Listing, ListPrinter, is_table, render, render_document
 from kymatui.cli.output.printing import document, markdown, print_text, table
-from kymatui.cli.parser import add_cluster_options
+from kymatui.cli.parser import add_cluster_options, add_remote_options
 from kymatui.domain.kubernetes.terminal_text import error_reason, format_count
 from kymatui.errors import ConfigurationError, KymatuiError, RefusedError, UnknownNameError, UsageError
+from kymatui.first_use import replace
 
 if TYPE_CHECKING:
     from kymatui.actions.audit import AuditedSession
@@ -35,8 +35,6 @@ _SEVERITIES = ("error", "warning", "info")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    from kymatui.cli.session_arguments import add_remote_options
-
     parser.add_argument(
         "what",
         nargs="?",

@@ -6,7 +6,6 @@ import argparse
 import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.options.fetching import add_component_registry, add_fetching
@@ -18,6 +17,7 @@ from kymatui.cli.session_arguments import is_remote
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.snapshot.missing_lists import RowFact
 from kymatui.errors import UsageError
+from kymatui.first_use import replace
 
 if TYPE_CHECKING:
     from kymatui.domain.catalog.rows import Catalog, ModuleRow

@@ -6,7 +6,6 @@ import argparse
 import sys
 import time
 from contextlib import closing
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.options.reading import watch_sessions
@@ -16,6 +15,7 @@ from kymatui.cli.output.printing import print_text
 from kymatui.domain.catalog.catalog_json import catalog_to_json, reports_json, row_json
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.snapshot.missing_lists import RowFact
+from kymatui.first_use import replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -6,7 +6,6 @@ import argparse
 import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kymatui.actions.modules.handover import complete_handover, planned_handover
@@ -26,7 +25,7 @@ from kymatui.cli.output.printing import markdown, print_text, table
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma_edit.module_edit import EditVerb
 from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, RefusedError
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 if TYPE_CHECKING:
     from kymatui.actions.plans import Uninstall

@@ -6,7 +6,6 @@ import argparse
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.commands.fleet.sync import read_labels
@@ -26,7 +25,7 @@ from kymatui.cli.output.plan_summaries import label_summary
 from kymatui.cli.output.printing import markdown, print_text, table
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.errors import KymatuiError, RefusedError, UnknownNameError, UsageError
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 if TYPE_CHECKING:
     from kymatui.actions.plans import Uninstall

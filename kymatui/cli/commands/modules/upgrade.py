@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kymatui.cli.options.direct_install import CommandContext, install_request
 from kymatui.cli.output.printing import print_text
 from kymatui.errors import ForbiddenError, RefusedError
+from kymatui.first_use import replace
 
 if TYPE_CHECKING:
     from kymatui.actions.modules.module_sources import ModuleSource

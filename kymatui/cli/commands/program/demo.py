@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kymatui.cli.session_arguments import open_configured_session, session_options_of
 from kymatui.composition.sessions.contexts import KubeContexts
 from kymatui.errors import ConfigurationError, UsageError
+from kymatui.first_use import replace
 
 if TYPE_CHECKING:
     from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import replace
 
 from kymatui.actions.modules.module_sources import find_installed
 from kymatui.actions.operator.deployed_options import deployed_options
@@ -20,6 +19,7 @@ from kymatui.cli.output.printing import print_text
 from kymatui.composition.operator_crds import operator_legs
 from kymatui.engine.inventory.inventory import Inventory
 from kymatui.errors import RefusedError
+from kymatui.first_use import replace
 
 _INSTALL_HINT = "run `kymatui operator install --image REFERENCE`"
 

@@ -6,22 +6,20 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.commands.program.splash import splash_screen
 from kymatui.cli.commands.program.terminal_abilities import require_screen, settings_for_locale, theme_for_colours
 from kymatui.cli.options.unknown_names import require_namespace
 from kymatui.cli.session_arguments import (
-    add_remote_options,
     is_remote,
     open_configured_session,
     remote_options_of,
     session_options_of,
 )
 from kymatui.errors import KymatuiError, UsageError
+from kymatui.first_use import replace
 from kymatui.settings.config_file import Settings
-from kymatui.settings.options_schema import THEME_NAMES
 
 if TYPE_CHECKING:
     from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
@@ -29,32 +27,6 @@ if TYPE_CHECKING:
     from kymatui.adapters.sessions.control_plane.remote_session import RemoteSession
     from kymatui.composition.sessions.contexts import KubeContexts
     from kymatui.ui.application.kymatui_app import KymatuiApp
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("screen")
-    group.add_argument(
-        "--theme", choices=THEME_NAMES, default=None, help="theme (default: the configured theme, else dark)"
-    )
-    group.add_argument("--ascii", action="store_true", default=None, help="use only ASCII characters and borders")
-    group.add_argument(
-        "--audit", action="store_true", help="read-only, with all screens and plans; counts the requests sent"
-    )
-    group.add_argument("--no-mouse", action="store_true", help="do not use the mouse")
-    group.add_argument(
-        "--remote",
-        metavar="RUNTIME",
-        nargs="?",
-        const="",
-        default=None,
-        help="open the fleet of a control plane, or one runtime: Kyma name, shoot or runtime ID",
-    )
-    group.add_argument(
-        "--allow-fleet-writes",
-        action="store_true",
-        help="with --remote: allow edits of several marked runtimes at the same time",
-    )
-    add_remote_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Final
 
 from kymatui.errors import UsageError
+from kymatui.first_use import replace
 from kymatui.settings.config_file import Settings
 
 _WITHOUT_SCREEN: Final = ("dumb", "unknown")

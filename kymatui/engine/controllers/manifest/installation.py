@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Final
 
 from kymatui.domain.kubernetes.label_selectors import InvalidSelector, read_selector
@@ -45,7 +44,7 @@ from kymatui.engine.plans.plan import Action, FieldConflict, Intent, Plan
 from kymatui.engine.plans.transforms import apply_transforms, with_annotations, with_labels
 from kymatui.engine.sources.manifest_installs import InstallFailure, InstallReader
 from kymatui.errors import CancelledError, KymatuiError
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 _LONGEST_LABEL = 63  # Kubernetes' limit for a label's value
 WORKLOADS: Final = tuple(GroupVersionKind("apps", "v1", kind) for kind in ("Deployment", "StatefulSet", "DaemonSet"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, OPERATOR, MalformedObject, read_ref
@@ -36,6 +35,7 @@ from kymatui.engine.controllers.manifest.uninstallation import ManifestUninstall
 from kymatui.engine.controllers.monitoring.event_correlation import state_event
 from kymatui.engine.sources.manifest_installs import InstallFailure
 from kymatui.errors import ConfigurationError, KymatuiError, NotFoundError, RefusedError
+from kymatui.first_use import replace
 
 SOON: Final = 5.0
 """Seconds until the next reconciliation of a pending Manifest without a watch."""

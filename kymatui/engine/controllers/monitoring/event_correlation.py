@@ -7,13 +7,13 @@ those of every other controller.
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import field, replace
+from dataclasses import field
 from enum import StrEnum
 from typing import Final, Generic, TypeVar
 
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.states import State
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 K = TypeVar("K")
 V = TypeVar("V")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from kymatui.domain.kyma.states import State
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ no object is left that users created with the module.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
+from kymatui.first_use import replace
 from kymatui.sandbox.apimachinery.object_store import Key, StoreChange
 from kymatui.sandbox.apimachinery.statuses import StatusError
 from kymatui.sandbox.controllers.framework.controller_context import ControllerContext

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kymatui.domain.catalog.catalog_columns import START_COLUMNS
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 from kymatui.ui.viewmodels.columns import Column
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Container, Mapping
-from dataclasses import replace
 
 from kymatui.domain.catalog.rows import Catalog, CatalogOrigin
 from kymatui.domain.catalog.rows import ModuleRow as Module
@@ -17,7 +16,7 @@ from kymatui.domain.modules.module_signature import ModuleSignature, SignatureSt
 from kymatui.domain.modules.presence import Presence
 from kymatui.domain.snapshot.missing_lists import ListGap, RowFact
 from kymatui.domain.versions.drift import DriftKind
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 from kymatui.ui.presenters.catalog.catalog_columns import CatalogView
 from kymatui.ui.terminal.glyphs import SIGNS
 from kymatui.ui.viewmodels.row_list import Cell, Row

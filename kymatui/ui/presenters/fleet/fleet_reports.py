@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from kymatui.domain.fleet.fleet_tracker import MANIFEST, FleetChange
 from kymatui.domain.fleet.pending_actions import PendingAction
@@ -13,7 +12,7 @@ from kymatui.domain.fleet.short_names import short_names
 from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.states import parse_state, state_rank
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 from kymatui.ui.presenters.catalog.catalog_rows import ABSENT, TONES
 from kymatui.ui.presenters.fleet.runtime_rows import RuntimeFilter, key_text, next_actor_of
 from kymatui.ui.terminal.glyphs import SIGNS

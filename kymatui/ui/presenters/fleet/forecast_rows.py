@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Final
 
 from kymatui.domain.fleet.runtimes import Runtime
@@ -15,7 +14,7 @@ from kymatui.domain.whatif.groups import count_kinds
 from kymatui.domain.whatif.messages import kind_label, reason_words, result_words
 from kymatui.domain.whatif.module_results import ResultKind
 from kymatui.domain.whatif.version_lines import CellKind, VersionLine, version_lines
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 from kymatui.ui.presenters.catalog.catalog_rows import ABSENT
 from kymatui.ui.presenters.fleet.runtime_rows import key_text
 from kymatui.ui.viewmodels.columns import Column
