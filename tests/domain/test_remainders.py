@@ -45,6 +45,11 @@ def test_who_sets_status_or_finalizers_only_has_not_created_the_object() -> None
     assert created_by({"metadata": {"managedFields": [status, finalizers, later, first]}}) == "kubectl-create"
     assert created_by({"metadata": {"managedFields": [status, finalizers]}}) == "controller"
     assert created_by({"metadata": {"managedFields": [status]}}) == ""
+    bare = [
+        {"manager": name, "time": "2026-01-01T00:00:01Z", **more}
+        for name, more in (("controller", {}), ("controller", {"subresource": "status"}), ("kubectl-create", {}))
+    ]
+    assert created_by({"metadata": {"managedFields": bare}}) == "kubectl-create"
     old = {**finalizers, "fieldsV1": {"f:status": {"f:b": {}}, "f:metadata": {"f:c": {}}}}
     assert created_by({"metadata": {"managedFields": [old, first]}}) == "kubectl-create"
     assert manager_name("resource.kyma-project.io/finalizer") == "lifecycle-manager"

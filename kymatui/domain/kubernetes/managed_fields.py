@@ -62,11 +62,15 @@ def find_manual_changes(raw: Mapping[str, Any]) -> FieldWriter | None:
 def created_by(raw: Mapping[str, Any]) -> str:
     """Return the manager that wrote the object's content first, "" if the entries have no time.
 
-    A controller that only sets status, finalizers, labels or owners of another client's object did not create it.
+    A controller that only sets status, finalizers, labels or owners of another client's object did not create it. Lists
+    have no fields: there, of those that wrote in the same second, one that writes no status did.
     """
-    entries = [one for one in field_writers(raw) if not one.subresource and one.at is not None]
+    writers = field_writers(raw)
+    controllers = {one.manager for one in writers if one.subresource == "status"}
+    entries = [one for one in writers if not one.subresource and one.at is not None]
     content = [one for one in entries if any(path[0] not in _NO_CONTENT for path in one.fields)]
-    return min(content or entries, key=lambda one: one.at or 0.0).manager if entries else ""
+    first = min(content or entries, key=lambda one: (one.at or 0.0, one.manager in controllers), default=None)
+    return first.manager if first is not None else ""
 
 
 def manager_name(manager: str) -> str:
