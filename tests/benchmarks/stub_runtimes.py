@@ -24,8 +24,10 @@ KINDS: Final = (
     ("", "v1", "namespaces", "Namespace", False),
     ("", "v1", "configmaps", "ConfigMap", True),
     ("", "v1", "serviceaccounts", "ServiceAccount", True),
+    ("", "v1", "secrets", "Secret", True),
     ("apps", "v1", "deployments", "Deployment", True),
     ("apps", "v1", "statefulsets", "StatefulSet", True),
+    ("admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations", "ValidatingWebhookConfiguration", False),
     ("apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", False),
     ("operator.kyma-project.io", "v1beta2", "kymas", "Kyma", True),
     ("operator.kyma-project.io", "v1beta2", "moduletemplates", "ModuleTemplate", True),
@@ -81,6 +83,19 @@ def discovery(core: bool) -> bytes:
     )
 
 
+def resource_list(group: str, version: str) -> bytes:
+    """Return the resources of one version, as clients without aggregated discovery read them."""
+    resources: list[Json] = []
+    for of, at, plural, kind, namespaced in KINDS:
+        if (of, at) == (group, version):
+            entry = {"name": plural, "singularName": kind.lower(), "namespaced": namespaced, "kind": kind}
+            resources += [{**entry, "verbs": _VERBS}, {**entry, "name": f"{plural}/status", "verbs": ["get", "patch"]}]
+    name = f"{group}/{version}".lstrip("/")
+    return msgspec.json.encode(
+        {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": name, "resources": resources}
+    )
+
+
 class Place:
     """A request's path: its resource, namespace, name and whether it is about the status."""
 
@@ -116,6 +131,8 @@ class Handler(BaseHTTPRequestHandler):
             return self._send(200, b'{"gitVersion":"v1.34.0"}')
         if len(parts) == 3:
             return self._send(200, discovery(parts[2] == "api"), "application/json;g=apidiscovery.k8s.io;v=v2")
+        if len(parts) == (4 if parts[2] == "api" else 5):
+            return self._send(200, resource_list(*(["", parts[3]] if parts[2] == "api" else parts[3:])))
         place, runtime = Place(parts[2:]), self._runtime(parts)
         WORLD.counts["WATCH" if "watch" in query else "GET"] += 1
         if "watch" in query:

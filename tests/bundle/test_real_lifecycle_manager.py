@@ -1,18 +1,15 @@
 """What `bundle` makes is installed by the real lifecycle-manager, and what modulectl and ocm make by the operator.
 
-Both on the sandbox's clusters, if the programs are on the PATH. lifecycle-manager needs a gateway, certificates and the
-agent's Deployment even where nothing listens: the tests play istio and cert-manager, and give it an agent of their own.
-They play the module's manager as well, which sets the state of the default CR.
+Both on the sandbox's clusters, if the programs are on the PATH. The tests play the module's manager, which sets the
+state of the default CR.
 """
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -27,14 +24,12 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import PatchKind
 from tests.bundle.sources import crd, workload, write_sources
 from tests.bundle.test_image_signatures import push
-from tests.engine.controllers.certificates import issue
 from tests.engine.places import eventually
 from tests.integration.operators import HOME, ControlPlane
+from tests.integration.real_lifecycle_manager import RealManager, made
 from tests.sandboxes.starting import ReadySandbox, ready_sandbox
 
-PROGRAM = shutil.which("lifecycle-manager")
 PATIENCE = 60.0
-ISTIO = "istio-system"
 MODULE, RUNTIME = "sample", "runtime-a"
 IMAGE = "registry.example.com/prod/sample-manager"
 NAME = f"kyma-project.io/module/{MODULE}"
@@ -47,7 +42,9 @@ CR = {
 Json = dict[str, Any]
 
 pytestmark = pytest.mark.xdist_group("real-lifecycle-manager")
-needs_manager = pytest.mark.skipif(PROGRAM is None, reason="lifecycle-manager is not on the PATH")
+needs_manager = pytest.mark.skipif(
+    shutil.which("lifecycle-manager") is None, reason="lifecycle-manager is not on the PATH"
+)
 needs_authors = pytest.mark.skipif(
     not all(map(shutil.which, ("modulectl", "ocm"))), reason="modulectl and ocm are not on the PATH"
 )
@@ -61,19 +58,6 @@ def ref(api_version: str, kind: str, namespace: str, name: str) -> ObjectRef:
 KYMA = ref("operator.kyma-project.io/v1beta2", "Kyma", HOME, RUNTIME)
 MANAGER = ref("apps/v1", "Deployment", "sample-system", "sample-manager")
 THING = ref("things.example.com/v1alpha1", "Thing", "kyma-system", "default")
-
-
-def made(api_version: str, kind: str, name: str, namespace: str = "", **content: Any) -> Json:
-    metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
-    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **content}
-
-
-def loose_definition(group: str, version: str, plural: str, kind: str) -> Json:
-    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
-    served = {"name": version, "served": True, "storage": True, "subresources": {"status": {}}, "schema": schema}
-    names = {"kind": kind, "listKind": f"{kind}List", "plural": plural, "singular": kind.lower()}
-    spec = {"group": group, "scope": "Namespaced", "names": names, "versions": [served]}
-    return made("apiextensions.k8s.io/v1", "CustomResourceDefinition", f"{plural}.{group}", spec=spec)
 
 
 class Pair:
@@ -138,61 +122,6 @@ def expected_objects(version: str, image: str) -> Json:
     return {"settings": version, "images": [f"{image}:{version}"], "spec": CR["spec"]}
 
 
-class RealManager:
-    """The real program, and what its own installation brings."""
-
-    def __init__(self, pair: Pair) -> None:
-        assert PROGRAM is not None
-        self._pair = pair
-        for body in self._surroundings():
-            pair.plane.kcp.forget_kinds()
-            pair.plane.kcp.apply(body, force=True)
-        for name in ("bin", "skr-webhook"):  # the program looks for ../skr-webhook
-            (pair.folder / name).mkdir()
-        self._program = shutil.copy(PROGRAM, pair.folder / "bin" / "lifecycle-manager")
-        agent = workload("agent:1.0.0", name="skr-webhook")
-        agent["metadata"]["namespace"] = "kyma-system"
-        (pair.folder / "skr-webhook" / "resources.yaml").write_text(yaml.safe_dump(agent))
-
-    def _surroundings(self) -> Iterator[Json]:
-        yield loose_definition("networking.istio.io", "v1beta1", "gateways", "Gateway")
-        yield loose_definition("networking.istio.io", "v1beta1", "virtualservices", "VirtualService")
-        yield loose_definition("cert-manager.io", "v1", "certificates", "Certificate")
-        for name in (ISTIO, "kyma-system"):
-            yield made("v1", "Namespace", name)
-        server = {"hosts": ["listener.example.org"], "port": {"name": "https", "number": 443, "protocol": "HTTPS"}}
-        gateway = made("networking.istio.io/v1beta1", "Gateway", "klm-watcher", HOME)
-        yield {**gateway, "spec": {"selector": {"istio": "ingressgateway"}, "servers": [server]}}
-        certificate, key = issue("authority").write(self._pair.folder, "authority")
-        data = {"tls.crt": certificate, "tls.key": key, "ca.crt": certificate}
-        encoded = {name: base64.b64encode(path.read_bytes()).decode() for name, path in data.items()}
-        for name in ("klm-istio-gateway", f"{RUNTIME}-webhook-tls"):
-            yield made("v1", "Secret", name, ISTIO, data=encoded)
-
-    def words(self, path: str = "") -> list[str]:
-        """Return the command line for components below a path of the registry."""
-        return [
-            str(self._program),
-            "--leader-elect=false",
-            f"--modules-repository-subpath={path}",
-            f"--oci-registry-host=http://{self._pair.registry}",
-            "--skr-watcher-image-tag=1.0.0",
-            *(f"--{name}-bind-address=127.0.0.1:{free_port()}" for name in ("metrics", "health-probe")),
-            f"--kyma-skr-listener-bind-address=127.0.0.1:{free_port()}",
-            *(f"--kyma-requeue-{name}-interval=1s" for name in ("success", "error", "warning", "busy")),
-            *(f"--manifest-requeue-{name}-interval=1s" for name in ("success", "error", "warning", "busy")),
-            "--failure-base-delay=100ms",
-            "--failure-max-delay=1s",
-            "--module-upgrade-rollout-max-delay=1s",
-        ]
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
-
-
 @pytest.fixture
 def pair(tmp_path: Path) -> Iterator[Pair]:
     with ready_sandbox("kcp", "skr") as sandbox:
@@ -234,10 +163,10 @@ def create(pair: Pair, version: str, image: str = IMAGE) -> Path:
 
 @needs_manager
 def test_lifecycle_manager_installs_and_upgrades_what_create_made(pair: Pair) -> None:
-    manager = RealManager(pair)
+    manager = RealManager(pair.plane.kcp, pair.registry, pair.folder, [RUNTIME])
     release(pair, create(pair, "1.0.0"))
     pair.request_module()
-    with pair.running(manager.words()) as process:
+    with pair.running(manager.command(requeue="1s")) as process:
         pair.wait_ready(process, "1.0.0")
         release(pair, create(pair, "1.1.0"))
         pair.wait_ready(process, "1.1.0")
@@ -245,13 +174,13 @@ def test_lifecycle_manager_installs_and_upgrades_what_create_made(pair: Pair) ->
 
 @needs_manager
 def test_lifecycle_manager_takes_the_images_of_a_recursive_copy_from_the_mirror(pair: Pair) -> None:
-    manager, host = RealManager(pair), pair.registry
+    manager, host = RealManager(pair.plane.kcp, pair.registry, pair.folder, [RUNTIME]), pair.registry
     push(host, repository="prod/sample-manager", tag="1.0.0")
     release(pair, create(pair, "1.0.0", f"{host}/prod/sample-manager"))
     words = ["copy", f"{host}//{NAME}:1.0.0", f"{host}/mirror", "--recursive", "--insecure-registry", host]
     assert main(["bundle", *words]) == 0
     pair.request_module()
-    with pair.running(manager.words("mirror")) as process:
+    with pair.running(manager.command("mirror", "1s")) as process:
         pair.wait_ready(process, "1.0.0", f"{host}/mirror/prod/sample-manager")
 
 
