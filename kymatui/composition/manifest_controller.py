@@ -81,8 +81,8 @@ def manifest_controller_context(
 
     `locked` is for one of several replicas that share the control plane.
     """
-    from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
     from kymatui.adapters.kube.watch.locked_cluster import LockedCluster
+    from kymatui.adapters.kube.watch.remembering_cluster import RememberingCluster
     from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
     from kymatui.adapters.sessions.control_plane.runtime_clients import SecretRuntimes
     from kymatui.engine.controllers.manifest.reconcile_context import ReconcileContext
@@ -90,7 +90,7 @@ def manifest_controller_context(
     from kymatui.engine.sources.render_target import chart_targets
 
     home = open_cluster(options)
-    home = (LockedCluster if locked else KubeCluster)(home.client, unattended=True)
+    home = (LockedCluster if locked else RememberingCluster)(home.client, unattended=True)
     blobs = open_fetcher(fetch)
     runtimes = SecretRuntimes(home, guards=guards)
     site = ReconcileContext(

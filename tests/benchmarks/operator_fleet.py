@@ -105,7 +105,7 @@ def put(cluster: KubeCluster, name: str, server: str, modules: list[str]) -> Non
     data = {"config": base64.b64encode(yaml.safe_dump(config).encode()).decode()}
     metadata: Json = {"name": f"kubeconfig-{name}", "namespace": HOME, "labels": {LABEL_KYMA_NAME: name}}
     cluster.create({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data})
-    metadata = {"name": name, "namespace": HOME}
+    metadata = {"name": name, "namespace": HOME, "annotations": {"skr-domain": "skr.example.org"}}
     spec = {"channel": "regular", "modules": [{"name": one, "managed": True} for one in modules]}
     cluster.create({"apiVersion": KYMA.api_version, "kind": "Kyma", "metadata": metadata, "spec": spec})
 

@@ -3,7 +3,7 @@
     python -m tests.benchmarks.stub_runtimes        # prints its address; ends with its standard input
 
 It has discovery, get, list, watch, create, update, patch (apply and merge alike) and delete, without schemas, conflicts
-or controllers. GET /requests answers with the number of requests by method and of watches.
+or controllers; Deployments run at once. GET /requests answers with the number of requests by method and of watches.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ KINDS: Final = (
     ("", "v1", "namespaces", "Namespace", False),
     ("", "v1", "configmaps", "ConfigMap", True),
     ("", "v1", "serviceaccounts", "ServiceAccount", True),
+    ("", "v1", "pods", "Pod", True),
     ("", "v1", "secrets", "Secret", True),
     ("apps", "v1", "deployments", "Deployment", True),
     ("apps", "v1", "statefulsets", "StatefulSet", True),
@@ -118,6 +119,14 @@ def merged(old: Any, new: Any) -> Any:
     return {key: value for key, value in found.items() if value is not None}
 
 
+def _running(generation: int) -> Json:
+    """Return the status of a Deployment whose Pods run."""
+    counts = dict.fromkeys(("replicas", "updatedReplicas", "readyReplicas", "availableReplicas"), 1)
+    reasons = {"Available": "MinimumReplicasAvailable", "Progressing": "NewReplicaSetAvailable"}
+    conditions = [{"type": kind, "status": "True", "reason": reason} for kind, reason in reasons.items()]
+    return {**counts, "observedGeneration": generation, "conditions": conditions}
+
+
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
@@ -130,7 +139,11 @@ class Handler(BaseHTTPRequestHandler):
         if parts[2] == "version":
             return self._send(200, b'{"gitVersion":"v1.34.0"}')
         if len(parts) == 3:
-            return self._send(200, discovery(parts[2] == "api"), "application/json;g=apidiscovery.k8s.io;v=v2")
+            return self._send(
+                200,
+                discovery(parts[2] == "api"),
+                "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
+            )
         if len(parts) == (4 if parts[2] == "api" else 5):
             return self._send(200, resource_list(*(["", parts[3]] if parts[2] == "api" else parts[3:])))
         place, runtime = Place(parts[2:]), self._runtime(parts)
@@ -142,9 +155,9 @@ class Handler(BaseHTTPRequestHandler):
             return self._send(200, found) if found is not None else self._missing(place)
         items = b",".join(self._listed(runtime, place))
         version = str(next(WORLD.versions)).encode()
-        kind = next(kind for _, _, plural, kind, _ in KINDS if plural == place.plural).encode()
-        head = b'{"kind":"' + kind + b'List","apiVersion":"v1","metadata":{"resourceVersion":"' + version
-        self._send(200, head + b'"},"items":[' + items + b"]}")
+        group, at, kind = next((one[0], one[1], one[3]) for one in KINDS if one[2] == place.plural)
+        head = f'{{"kind":"{kind}List","apiVersion":"{f"{group}/{at}".lstrip("/")}","metadata":'
+        self._send(200, head.encode() + b'{"resourceVersion":"' + version + b'"},"items":[' + items + b"]}")
         return None
 
     def do_POST(self) -> None:
@@ -180,6 +193,8 @@ class Handler(BaseHTTPRequestHandler):
             metadata = {"uid": version, "creationTimestamp": "2026-01-01T00:00:00Z", **made.get("metadata", {})}
             generation = old.get("metadata", {}).get("generation", 0) + (made.get("spec") != old.get("spec"))
             made["metadata"] = {**metadata, "resourceVersion": version, "generation": generation or 1}
+            if place.plural == "deployments":
+                made["status"] = _running(made["metadata"]["generation"])
             found = runtime.objects[key] = msgspec.json.encode(made)
             for resource, events in runtime.watches:
                 if resource == place.resource:

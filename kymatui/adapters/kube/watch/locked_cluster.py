@@ -6,7 +6,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+from kymatui.adapters.kube.watch.remembering_cluster import RememberingCluster
 from kymatui.domain.kubernetes.object_meta import OPERATOR, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import FIELD_MANAGER, Object, PatchKind
@@ -15,7 +15,7 @@ from kymatui.engine.cluster.request_scope import current_scope
 _LOCKED: Final = frozenset({"Kyma", "Manifest"})
 
 
-class LockedCluster(KubeCluster):
+class LockedCluster(RememberingCluster):
     """A cluster in which writes under a term have the resource version that was read under it.
 
     A write that another replica's has overtaken, however late it arrives, fails with ConflictError.

@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import Final, Self
 
@@ -65,6 +65,12 @@ class _Touched(Store):
             found = self._objects.get(key)
             return str(found["label"]) if found is not None else self._deleted.get(key)
 
+    def version_of(self, key: Key) -> str | None:
+        """Return the version of an object, None if it is not there or the watch does not run."""
+        with self._lock:
+            found = self._objects.get(key) if self._feed.state is FeedState.LIVE else None
+            return str(found["version"]) if found is not None else None
+
     def _remember(self, keys: Iterable[Key]) -> None:
         with self._lock:
             for key in keys:
@@ -91,11 +97,13 @@ class WatchedChanges:
         self._touched: set[ObjectRef] = set()
         self._closed = False
         self._stores: dict[GroupVersionKind, list[_Touched]] = {}
+        self._namespaces: dict[_Touched, str] = {}
         self._watches: list[Watch] = []
         for resource, namespace in subjects:
             store = _Touched(resource.gvk, self, label)
             subject = WatchSubject(resource, only=namespace, metadata_only=True)
             self._stores.setdefault(resource.gvk, []).append(store)
+            self._namespaces[store] = namespace
             self._watches.append(Watch(client, subject, store, timing=timing))
         for watch in self._watches:
             watch.start()
@@ -133,6 +141,12 @@ class WatchedChanges:
         key = (ref.namespace, ref.name)
         values = (store.label_of(key) for store in self._stores.get(ref.kind, []))
         return next((value for value in values if value is not None), None)
+
+    def versions_of(self, ref: ObjectRef) -> Sequence[str | None]:
+        """Return an object's version for each watch that would report it, None where it does not know it."""
+        stores = self._stores.get(ref.kind, []) if not self._closed else ()
+        seeing = (store for store in stores if self._namespaces[store] in ("", ref.namespace))
+        return [store.version_of((ref.namespace, ref.name)) for store in seeing]
 
     def close(self) -> None:
         """End the watches and wake the waiting threads."""

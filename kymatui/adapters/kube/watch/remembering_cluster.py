@@ -1,0 +1,197 @@
+"""A control plane whose Kymas and Manifests are read again only after a watch has reported a change."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+from kymatui.adapters.kube.watch.object_changes import WatchedChanges
+from kymatui.domain.kubernetes.object_meta import OPERATOR, read_ref
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.cluster.ports import FIELD_MANAGER, Object, PatchKind
+
+_REMEMBERED: Final = frozenset({"Kyma", "Manifest"})
+_MOST: Final = 2048
+"""Answers that are kept, of some kilobytes each; the oldest go first."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """The last answer about an object, as JSON; `older` are versions that it is known to have replaced."""
+
+    body: bytes
+    version: str
+    older: frozenset[str]
+
+
+class AnswerMemory:
+    """The last answers about objects; threads may share it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._answers: OrderedDict[ObjectRef, _Answer] = OrderedDict()
+
+    def find(self, ref: ObjectRef) -> _Answer | None:
+        with self._lock:
+            return self._answers.get(ref)
+
+    def put(self, ref: ObjectRef, answer: _Answer, before: _Answer | None) -> None:
+        """Keep an answer, unless another thread has got one since `before` was found: which is newer is unknown."""
+        with self._lock:
+            if self._answers.pop(ref, None) is before:
+                self._answers[ref] = answer
+            while len(self._answers) > _MOST:
+                self._answers.popitem(last=False)
+
+    def forget(self, ref: ObjectRef) -> None:
+        with self._lock:
+            self._answers.pop(ref, None)
+
+
+class RememberingCluster(KubeCluster):
+    """A cluster that answers `get` from memory while all watches of the kind are live and know no newer version.
+
+    What it wrote itself counts as read. An answer is as old as a watch at most, which is as much as a watch that has
+    died silently can be behind (see `UNATTENDED`): writes that must not undo another client's carry a resourceVersion.
+    """
+
+    def __init__(self, *given: Any, **more: Any) -> None:
+        super().__init__(*given, **more)
+        self._memory = AnswerMemory()
+        self._streams: weakref.WeakSet[WatchedChanges] = weakref.WeakSet()
+
+    def follow(self, kinds: Iterable[tuple[GroupVersionKind, str]], label: str = "") -> WatchedChanges:
+        found = super().follow(kinds, label)
+        self._streams.add(found)
+        return found
+
+    def get(self, ref: ObjectRef, *, cancel: threading.Event | None = None) -> Object | None:
+        import msgspec
+
+        if not _is_remembered(ref):
+            return super().get(ref, cancel=cancel)
+        known, watched = self._memory.find(ref), self._watched(ref)
+        if known is not None and watched and watched <= {known.version, *known.older}:
+            found: Object = msgspec.json.decode(known.body)
+            return found
+        return self._remember(ref, lambda: super(RememberingCluster, self).get(ref, cancel=cancel))
+
+    def apply(
+        self,
+        body: Mapping[str, Any],
+        *,
+        manager: str = FIELD_MANAGER,
+        force: bool = False,
+        dry_run: bool = False,
+        cancel: threading.Event | None = None,
+    ) -> Object:
+        def send() -> Object:
+            return super(RememberingCluster, self).apply(
+                body, manager=manager, force=force, dry_run=dry_run, cancel=cancel
+            )
+
+        return send() if dry_run else self._written(read_ref(body), send)
+
+    def create(
+        self,
+        body: Mapping[str, Any],
+        *,
+        manager: str = FIELD_MANAGER,
+        dry_run: bool = False,
+        cancel: threading.Event | None = None,
+    ) -> Object:
+        def send() -> Object:
+            return super(RememberingCluster, self).create(body, manager=manager, dry_run=dry_run, cancel=cancel)
+
+        return send() if dry_run else self._written(read_ref(body), send)
+
+    def update(
+        self,
+        body: Mapping[str, Any],
+        *,
+        manager: str = FIELD_MANAGER,
+        subresource: str = "",
+        cancel: threading.Event | None = None,
+    ) -> Object:
+        return self._written(
+            read_ref(body),
+            lambda: super(RememberingCluster, self).update(
+                body, manager=manager, subresource=subresource, cancel=cancel
+            ),
+        )
+
+    def patch(
+        self,
+        ref: ObjectRef,
+        patch: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        kind: PatchKind,
+        *,
+        manager: str = FIELD_MANAGER,
+        subresource: str = "",
+        dry_run: bool = False,
+        cancel: threading.Event | None = None,
+    ) -> Object:
+        def send() -> Object:
+            return super(RememberingCluster, self).patch(
+                ref, patch, kind, manager=manager, subresource=subresource, dry_run=dry_run, cancel=cancel
+            )
+
+        return send() if dry_run else self._written(ref, send)
+
+    def delete(
+        self,
+        ref: ObjectRef,
+        *,
+        uid: str = "",
+        resource_version: str = "",
+        propagation: str = "Background",
+        dry_run: bool = False,
+        cancel: threading.Event | None = None,
+    ) -> None:
+        self._memory.forget(ref)
+        super().delete(
+            ref,
+            uid=uid,
+            resource_version=resource_version,
+            propagation=propagation,
+            dry_run=dry_run,
+            cancel=cancel,
+        )
+
+    def _watched(self, ref: ObjectRef) -> frozenset[str]:
+        """Return the versions that the watches know, empty if one of them does not see the object."""
+        versions = [version for one in list(self._streams) for version in one.versions_of(ref)]
+        return frozenset(filter(None, versions)) if all(versions) else frozenset()
+
+    def _written(self, ref: ObjectRef, send: Callable[[], Object]) -> Object:
+        if not _is_remembered(ref):
+            return send()
+        made = self._remember(ref, send)
+        assert made is not None
+        return made
+
+    def _remember(self, ref: ObjectRef, send: Callable[[], Object | None]) -> Object | None:
+        """Ask the server and keep its answer; after an error, nothing is known any more."""
+        import msgspec
+
+        before, watched = self._memory.find(ref), self._watched(ref)
+        found = None
+        try:
+            found = send()
+        finally:
+            if found is None:
+                self._memory.forget(ref)
+        if found is not None:
+            version = str((found.get("metadata") or {}).get("resourceVersion") or "")
+            older = watched if before is None else watched | before.older | {before.version}
+            self._memory.put(ref, _Answer(msgspec.json.encode(found), version, older - {version}), before)
+        return found
+
+
+def _is_remembered(ref: ObjectRef) -> bool:
+    return ref.kind.group == OPERATOR and ref.kind.kind in _REMEMBERED
