@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import given, settings
@@ -42,6 +43,11 @@ def snapshots() -> list[Snapshot]:
         {"manifests": []},
         {"kymas": [kyma([{"name": "mod", "managed": False}])]},
         {"kymas": []},
+        {"kymas": [kyma([{"name": "mod"}, {"name": "other"}], status=[report("mod", "1.0.0")])]},
+        {"kymas": [kyma([{"name": "mod"}], status=[report("mod", "1.0.0"), report("other", "1.0.0", "Error")])]},
+        {"kymas": [kyma([{"name": "mod", "channel": "fast"}], status=[report("mod", "1.0.0")])]},
+        {"kymas": [kyma([{"name": "mod"}], channel="fast", status=[report("mod", "1.0.0")])]},
+        {"kymas": [kyma([{"name": "mod"}], labelled={"operator.kyma-project.io/beta": "true"})]},
         {"release_metas": [meta("mod", {"regular": "1.0.0"})]},
         {"templates": base["templates"][:1]},
         {"feeds": {"deployments.apps": Feed(FeedState.FORBIDDEN)}, "workloads": []},
@@ -51,7 +57,7 @@ def snapshots() -> list[Snapshot]:
 
 
 @settings(deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 12), st.sampled_from([0.0, 60.0, 600.0])), max_size=6))
+@given(st.lists(st.tuples(st.integers(0, len(snapshots()) - 1), st.sampled_from([0.0, 60.0, 600.0])), max_size=6))
 def test_in_whatever_order_things_change_a_memory_changes_no_row(order: list[tuple[int, float]]) -> None:
     memory, seen = ReadCache(), snapshots()
     for index, later in order:
@@ -64,6 +70,16 @@ def test_a_row_is_kept_while_nothing_that_it_is_made_from_changes() -> None:
     assert first.row("mod") is second.row("mod"), "a workload of nobody's changed"
     assert build_catalog(seen[1], NOW + 1, None, memory).row("mod") is not first.row("mod")
     assert build_catalog(seen[1], NOW + 60, None, memory).row("mod") is not first.row("mod"), "time passes"
+
+
+def test_a_row_is_kept_while_only_other_modules_change_in_the_kyma() -> None:
+    """Each reason of a menu builds the catalog with another edit of the Kyma."""
+    memory, seen = ReadCache(), snapshots()
+    first = build_catalog(seen[0], NOW, None, memory)
+    asked = kyma([{"name": "mod"}, {"name": "other"}], status=[report("mod", "1.0.0")])
+    other = build_catalog(replace(seen[0], kymas=(asked,)), NOW, None, memory)
+    assert other.row("mod") is first.row("mod")
+    assert other.row("other") is not first.row("other")
 
 
 def test_only_what_changed_is_made_again() -> None:

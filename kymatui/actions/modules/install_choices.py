@@ -88,13 +88,14 @@ class InstallAction:
     def standing(self, module: str, namespace: str = "") -> InstallStatus:
         """Ask the server only for what is installed."""
         snapshot = self._port.snapshot()
-        seen = build_catalog(snapshot, time.time())
+        seen = build_catalog(snapshot, time.time(), memory=self._port.memory)
         row = seen.row(module)
         never = tuple(install_refusals(seen, module, row, snapshot.feeds, direct=True))
         keeper = detect_management(snapshot).keeper
         careful = tuple(install_refusals(seen, module, row, snapshot.feeds, direct=False, keeper=keeper))
         known = find_installed(self._port.cluster, module, namespace)
-        offers = [template.version for template in index_cluster(snapshot).shelf.offers(module) if template.version]
+        shelf = index_cluster(snapshot, memory=self._port.memory).shelf
+        offers = [template.version for template in shelf.offers(module) if template.version]
         versions = tuple(sorted(dict.fromkeys(offers), key=version_order, reverse=True))
         return InstallStatus(module, never, "; ".join(careful) if not never else "", known, versions)
 
@@ -141,10 +142,10 @@ class InstallAction:
     def _adopting_upgrade(self, module: str, standing: InstallStatus) -> InstallRequest:
         """Return the newest version of a module of others. Raise RefusedError if it cannot be adopted."""
         snapshot = self._port.snapshot()
-        row = adoptable_row(build_catalog(snapshot, time.time()).row(module), module)
+        row = adoptable_row(build_catalog(snapshot, time.time(), memory=self._port.memory).row(module), module)
         if standing.advanced:
             raise RefusedError(standing.advanced)
-        version = newer_version(row, index_cluster(snapshot).shelf)
+        version = newer_version(row, index_cluster(snapshot, memory=self._port.memory).shelf)
         if not version:
             raise RefusedError("up to date" if row.installed else "its version is unknown")
         return InstallRequest(module, ModuleSource(version=version), adoption=Adoption.UPGRADE)
@@ -192,7 +193,8 @@ class InstallAction:
 
     def adoption(self, module: str) -> InstallRequest:
         """Return the installation of the very version that is there. Raises RefusedError where it is not to be had."""
-        row = adoptable_row(build_catalog(self._port.snapshot(), time.time()).row(module), module)
+        seen = build_catalog(self._port.snapshot(), time.time(), memory=self._port.memory)
+        row = adoptable_row(seen.row(module), module)
         known = find_installed(self._port.cluster, module)
         if known is not None and known.finished:
             raise RefusedError(f"kymatui already owns {module}", hint="nothing to adopt")

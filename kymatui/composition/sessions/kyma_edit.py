@@ -33,11 +33,17 @@ _LOOK = 1.0  # seconds between two stages where nothing changes, so that a deadl
 
 
 class ClusterKymaEdits:
-    """One session's edits. `follow` needs a session that was started, and one thread at a time."""
+    """One session's edits. `follow` needs a session that was started, and one thread at a time.
 
-    def __init__(self, session: Session, deletions: Callable[[Session], DeletionPort]) -> None:
+    `memory` is what proposals read of the snapshot, for the next proposal.
+    """
+
+    def __init__(
+        self, session: Session, deletions: Callable[[Session], DeletionPort], memory: ReadCache | None = None
+    ) -> None:
         self._session = session
         self._deletions = deletions
+        self._memory = memory
 
     @property
     def cluster(self) -> Cluster:
@@ -49,7 +55,7 @@ class ClusterKymaEdits:
         """Return the effects of an edit according to the session's snapshot."""
         from kymatui.domain.kyma_edit.module_edit import propose_edit
 
-        return propose_edit(self._session.snapshot(), toggle, time.time())
+        return propose_edit(self._session.snapshot(), toggle, time.time(), memory=self._memory)
 
     def propose_labels(self, labels: Labels) -> LabelProposal:
         """Return the effects of other labels on the Kyma."""

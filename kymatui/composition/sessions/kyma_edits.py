@@ -10,13 +10,14 @@ from kymatui.composition.sessions.runtime_kyma_edit import RuntimeKymaEdits
 
 if TYPE_CHECKING:
     from kymatui.actions.session import Session
+    from kymatui.domain.snapshot.read_cache import ReadCache
     from kymatui.engine.cluster.ports import Cluster
 
 
-def edits_of(session: Session) -> ClusterKymaEdits:
+def edits_of(session: Session, memory: ReadCache | None = None) -> ClusterKymaEdits:
     """Return the edits of a cluster, or of a runtime with its control plane."""
     kind = ClusterKymaEdits if session.kyma is None else RuntimeKymaEdits
-    return kind(session, deletions_of)
+    return kind(session, deletions_of, memory)
 
 
 def deletions_of(session: Session, cluster: Cluster | None = None) -> SessionDeletions:

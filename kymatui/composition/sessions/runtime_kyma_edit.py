@@ -31,8 +31,10 @@ class RuntimeKymaEdits(ClusterKymaEdits):
     plane's, which lifecycle-manager reads.
     """
 
-    def __init__(self, session: Session, deletions: Callable[[Session], DeletionPort]) -> None:
-        super().__init__(session, deletions)
+    def __init__(
+        self, session: Session, deletions: Callable[[Session], DeletionPort], memory: ReadCache | None = None
+    ) -> None:
+        super().__init__(session, deletions, memory)
         self._pair, self._kyma = session, session.kyma or ()
 
     @property

@@ -22,6 +22,7 @@ from kymatui.domain.catalog.module_inputs import (
     ModuleInputs,
     channels_of,
     gather_inputs,
+    kyma_inputs,
     presence_evidence,
     row_inputs,
     unreadable_kinds,
@@ -96,7 +97,8 @@ def _rows(
             return _row(gather_inputs(name, world, now, settings), world, now, settings)
 
         inputs = (row_inputs(name, world, settings),)
-        return memory.recall(_REMEMBERED + name, inputs, make, settings, feeds, now // _FRESH)
+        kyma = kyma_inputs(name, world.kyma)
+        return memory.recall(_REMEMBERED + name, inputs, make, settings, feeds, now // _FRESH, kyma)
 
     return tuple(map(row, names))
 

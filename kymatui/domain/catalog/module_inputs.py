@@ -154,19 +154,27 @@ def gather_inputs(name: str, world: ClusterIndex, now: float, settings: CatalogO
 
 
 def row_inputs(name: str, world: ClusterIndex, settings: CatalogOptions) -> tuple[object, ...]:
-    """Return every object that the row depends on; lists, options and time are separate inputs."""
+    """Return every object that the row depends on; Kyma, lists, options and time are separate inputs."""
     templates, manifest = world.shelf.offers(name), world.manifests.get(name)
     raw_manifests = _raw_manifests(name, settings)
     kinds = dict.fromkeys(template.resource_kind for template in templates)
     resources = (world.resources.get((kind.group, kind.kind), ()) for kind in kinds if kind is not None)
     return (
-        world.kyma.raw if world.kyma is not None else None,
         world.shelf,
         world.definitions,
         manifest.raw if manifest is not None else None,
         *manager_candidates(world, name, templates, manifest, raw_manifests),
         *(raw for group in resources for raw in group),
     )
+
+
+def kyma_inputs(name: str, kyma: Kyma | None) -> object:
+    """Return what the row depends on in the Kyma, to compare: all but the requests and reports of other modules."""
+    if kyma is None:
+        return None
+    requests = tuple(one for one in kyma.modules if one.name == name)
+    reports = tuple(one for one in kyma.reports if one.name == name)
+    return kyma.ref, replace(kyma, modules=requests, reports=reports, raw={})
 
 
 def _raw_manifests(name: str, settings: CatalogOptions) -> dict[str, Sequence[Mapping[str, Any]]]:

@@ -87,10 +87,17 @@ class EditProposal:
 
 
 def propose_edit(
-    snapshot: Snapshot, toggle: ModuleEdit, now: float, settings: CatalogOptions | None = None
+    snapshot: Snapshot,
+    toggle: ModuleEdit,
+    now: float,
+    settings: CatalogOptions | None = None,
+    memory: ReadCache | None = None,
 ) -> EditProposal:
-    """Return the proposal for an edit in a snapshot; `now` is in seconds of the Unix clock."""
-    memory = ReadCache()  # both catalogs share most objects
+    """Return the proposal for an edit in a snapshot; `now` is in seconds of the Unix clock.
+
+    A caller that proposes several edits passes the same `memory`: a catalog with and one without the edit are built.
+    """
+    memory = memory or ReadCache()  # both catalogs share most objects
     before = build_catalog(snapshot, now, settings, memory)
     kyma = _the_kyma(snapshot, before)
     if kyma is None:

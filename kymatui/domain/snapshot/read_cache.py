@@ -32,8 +32,9 @@ class ReadCache:
     def forget_others(self, prefix: str, names: Iterable[str]) -> None:
         """Delete the results under names with this prefix, except for `names`."""
         wanted = {prefix + name for name in names}
-        for name in [name for name in self._kept if name.startswith(prefix) and name not in wanted]:
-            del self._kept[name]
+        for name in list(self._kept):  # copied in one step: another thread may add names meanwhile
+            if name.startswith(prefix) and name not in wanted:
+                self._kept.pop(name, None)
 
 
 def _same(one: Sequence[object], other: Sequence[object]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.domain.snapshot.snapshots import Feed, FeedState
 from kymatui.errors import KymatuiError
 from kymatui.first_use import replace
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from kymatui.domain.plans.cluster_management import ClusterManagement, Operator
     from kymatui.domain.plans.cluster_target import ClusterTarget
     from kymatui.domain.snapshot.object_index import ObjectIndex
-    from kymatui.domain.snapshot.read_cache import ReadCache
     from kymatui.domain.snapshot.snapshots import Object, Snapshot
     from kymatui.settings.config_file import Settings
     from kymatui.ui.connection.component_reader import ComponentReader
@@ -58,7 +58,9 @@ class ClusterView:
         self.signatures: SignatureWatch | None = None  # made when the catalog first shows them
         self.components: ComponentReader | None = None
         self._clock = clock
-        self._memory: ReadCache | None = None
+        self._memory = ReadCache()
+        self.flow_memory = ReadCache()
+        """What flows and the reasons in menus read of the last snapshot; the link's thread has a memory of its own."""
         self._operators: OperatorWatch | None = None
         self._followed: dict[object, FollowedObjects] = {}
         self._hole = MailSlot(mailbox, name)
@@ -108,9 +110,7 @@ class ClusterView:
         from kymatui.domain.catalog.change_history import ChangeHistory
         from kymatui.domain.plans.cluster_management import detect_management
         from kymatui.domain.snapshot.object_index import index_objects
-        from kymatui.domain.snapshot.read_cache import ReadCache
 
-        self._memory = self._memory or ReadCache()
         self.history = self.history or ChangeHistory()
         found = build_catalog(snapshot, self._clock(), memory=self._memory)
         self.locations = index_objects(snapshot, self._memory)

@@ -39,7 +39,7 @@ def install_action(app: FlowApp) -> InstallAction:
     session = app.view.writing
     if session is None:
         raise ConfigurationError("not connected to the cluster yet")
-    return InstallAction(SessionInstallPort(session))
+    return InstallAction(SessionInstallPort(session, memory=app.view.flow_memory))
 
 
 def why_not_installable(app: FlowApp, names: Sequence[str], *, upgrade: bool) -> str:

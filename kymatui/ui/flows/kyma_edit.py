@@ -54,7 +54,7 @@ def kyma_edit_action(app: FlowApp) -> ClusterKymaEdits:
     session = app.view.writing
     if session is None:
         raise ConfigurationError("not connected to the cluster yet")
-    return edits_of(session)
+    return edits_of(session, app.view.flow_memory)
 
 
 async def edit_modules(
