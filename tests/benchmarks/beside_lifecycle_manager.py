@@ -40,7 +40,7 @@ from tests.integration.real_lifecycle_manager import RealManager
 MANAGERS: Final[tuple[str, ...]] = ("operator", "lifecycle-manager")
 MODULES: Final = tuple(f"module-{letter * 3}" for letter in "abcdefghijklmnopqrst")
 SIZES: Final = (1, 5, 20)
-_PATIENCE: Final = 90.0
+_PATIENCE: Final = 600.0
 _QUIET: Final = 5.0
 """Seconds of quiet after the last Kyma is ready, whose requests and processor time count as well."""
 _LOG: Final = 4000
