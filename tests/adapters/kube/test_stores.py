@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import msgspec
+
+from kymatui.adapters.kube.watch.projections import FleetKyma
 from kymatui.adapters.kube.watch.watch_cache import RowStore
+from kymatui.domain.fleet.runtimes import read_runtime
+from kymatui.domain.kyma.kymas import Kyma, read_kyma
 
 A, B, C = ("ns", "a"), ("ns", "b"), ("ns", "c")
 
@@ -42,3 +47,47 @@ def test_a_list_that_comes_anew_takes_away_nothing_before_it_is_whole() -> None:
     assert rows.changes() == {}
     rows.replace({A: "A1", C: "C1"})  # type: ignore[dict-item]
     assert rows.changes() == {B: None, C: "C1"}
+
+
+def everything_of_a_kyma() -> Kyma:
+    """A Kyma in which each field that a row of the fleet reads has a value of its own."""
+    tracked = {
+        "apiVersion": "operator.kyma-project.io/v1beta2",
+        "kind": "ModuleTemplate",
+        "metadata": {"name": "keda-1.2.0", "namespace": "kcp-system", "generation": 4},
+    }
+    entry = {
+        "name": "keda",
+        "channel": "fast",
+        "version": "1.2.0",
+        "message": "text",
+        "state": "Ready",
+        "maintenance": True,
+        "template": tracked,
+    }
+    raw = {
+        "apiVersion": "operator.kyma-project.io/v1beta2",
+        "kind": "Kyma",
+        "metadata": {"name": "a", "namespace": "kcp-system", "uid": "1", "resourceVersion": "7", "labels": {"a": "b"}},
+        "spec": {"channel": "regular", "skipMaintenanceWindows": True, "modules": [{"name": "keda", "managed": False}]},
+        "status": {
+            "state": "Ready",
+            "activeChannel": "fast",
+            "lastOperation": {"operation": "done", "lastUpdateTime": "2026-01-01T00:00:00Z"},
+            "modules": [entry],
+            "conditions": [{"type": "Modules", "status": "True", "reason": "Ready", "message": "x"}],
+        },
+    }
+    found = read_kyma(raw)
+    assert isinstance(found, Kyma)
+    return found
+
+
+def test_a_row_of_the_fleet_is_the_same_from_what_is_kept_of_a_kyma() -> None:
+    whole = everything_of_a_kyma()
+    kept = read_kyma(msgspec.json.decode(msgspec.json.encode(whole.raw), type=FleetKyma))
+    assert isinstance(kept, Kyma)
+    assert read_runtime(kept, {}) == read_runtime(whole, {})
+    assert kept.skip_maintenance_windows is whole.skip_maintenance_windows is True
+    assert kept.modules == whole.modules
+    assert kept.conditions == whole.conditions

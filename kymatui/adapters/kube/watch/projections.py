@@ -144,7 +144,12 @@ class BriefMetadata(TypedDict, total=False):
 
 class KymaSpec(TypedDict, total=False):
     channel: str | None
+    skipMaintenanceWindows: bool | None
     modules: list[dict[str, Any]] | None
+
+
+class TemplateReference(TypedDict, total=False):
+    """That there is a template decides on the guard against downgrades; which one does not."""
 
 
 class KymaModule(TypedDict, total=False):
@@ -154,6 +159,7 @@ class KymaModule(TypedDict, total=False):
     message: str | None
     state: str | None
     maintenance: bool | None
+    template: TemplateReference | None
 
 
 class FleetCondition(TypedDict, total=False):
