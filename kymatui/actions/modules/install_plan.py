@@ -136,7 +136,7 @@ def plan_install(port: InstallPort, request: InstallRequest) -> Plan:
             f"{request.module} {there} is installed; {intent.bundle.version} would be a downgrade",
             hint="use --allow-downgrade to install it anyway",
         )
-    return planner.plan(intent, port.cluster, SystemClock())
+    return planner.plan(intent, port.cluster, SystemClock(), read_previous=lambda: known)
 
 
 def _adopting(port: InstallPort, request: InstallRequest, intent: Intent) -> Intent:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Final
 
 from kymatui.domain.kubernetes.object_meta import read_ref
@@ -62,14 +63,16 @@ def plan(
     cancel: threading.Event | None = None,
     width: int = WIDTH,
     patience: RetryPolicy = DEFAULT_RETRY,
+    read_previous: Callable[[], Inventory | None] | None = None,
 ) -> Plan:
-    """Return the plan for an intent.
+    """Return the plan for an intent; `read_previous` returns its inventory where the caller has read it.
 
     What this cluster rejects is in the plan as blocked steps, with the server's reason. Raises ConfigurationError
     for a bundle that no cluster accepts, and ClusterError.
     """
     stop = cancel or threading.Event()
-    return Planner(intent, RetryingCluster(cluster, clock, stop, patience), clock, manager, stop, width).plan()
+    planner = Planner(intent, RetryingCluster(cluster, clock, stop, patience), clock, manager, stop, width)
+    return planner.plan(read_previous)
 
 
 def read_previous_inventory(cluster: Cluster, clock: Clock, bundle: Bundle) -> Inventory | None:
@@ -121,10 +124,11 @@ class Planner:
         self._marks: dict[str, str] = {}
         self._seen: dict[tuple[str, str, str, str], Object] = {}
 
-    def plan(self) -> Plan:
+    def plan(self, read_previous: Callable[[], Inventory | None] | None) -> Plan:
         module = self._intent.module
         note = refuse_kyma_managed(self._cluster, module) if module else ""
-        previous = self._previous = reset_if_deleting(read_previous_inventory(self._cluster, self._clock, self._bundle))
+        read = read_previous or partial(read_previous_inventory, self._cluster, self._clock, self._bundle)
+        self._previous = previous = reset_if_deleting(read())
         refuse_other_kind(previous, chart=self._bundle.release is not None)
         entries = self._entries()
         namespaces = self._namespaces(entries)
@@ -301,9 +305,7 @@ class Planner:
                 return ApplyPreview(Action.SAME, live, reason="already exists; never changed")
         if is_deleted_when_done(entry.body) and self._has_run() and self._cluster.get(entry.ref) is None:
             return ApplyPreview(Action.SAME, None, reason="has run, and was deleted afterwards")
-        seen = self._seen.get(entry.ref.key)
-        new = self._previous is None
-        adopt = self._intent.adopt
+        seen, new, adopt = self._seen.get(entry.ref.key), self._previous is None, self._intent.adopt
         return preview_apply(
             self._cluster, entry.body, self._mine, seen=seen, new=new, adopt=adopt, manager=self._manager
         )

@@ -83,14 +83,18 @@ def preview_apply(
 
     `mine` are acceptable marks; with `adopt`, marks of a lifecycle-manager that released the module are accepted
     too. `seen` is the object if it was already read. The dry run is skipped if `no_op_check` suffices. With `new`,
-    on a first installation, the dry run comes first, since most objects do not exist.
+    on a first installation, the dry run comes first, since most objects do not exist; of an object that exists it is
+    used again if it was made on the version that is read then.
     """
-    if new and seen is None and not cluster.read_only and (made := _created(cluster, body, manager)) is not None:
-        return ApplyPreview(Action.CREATE, None, made, diff_objects(None, body))
+    tried = _tried(cluster, body, manager) if new and seen is None and not cluster.read_only else None
+    if tried is not None and not _version(tried):
+        return ApplyPreview(Action.CREATE, None, tried, diff_objects(None, body))
     try:
         live = seen if seen is not None else cluster.get(read_ref(body))
     except ForbiddenError as error:
         return ApplyPreview(Action.BLOCKED, None, reason=str(error), forbidden=True)
+    if tried is not None and (live is None or _version(live) != _version(tried)):
+        tried = None
     if live is not None:
         if (live["metadata"] or {}).get("deletionTimestamp"):
             return ApplyPreview(Action.BLOCKED, live, reason=_being_deleted(live))
@@ -103,22 +107,29 @@ def preview_apply(
                     else ""
                 )
                 return ApplyPreview(Action.BLOCKED, live, reason=f"owned by the {other}{way}")
-            return _taken_over(cluster, body, live, mine, manager)
+            return _taken_over(cluster, body, live, mine, manager, tried)
         if adopt and other is None:
-            return _adopted(cluster, body, live, mine, manager)
+            return _adopted(cluster, body, live, mine, manager, tried)
         gone = leftover_fields(live, body, manager) if other == mine and mine.kind is OwnerKind.HELM else ()
         if gone:
-            return _inherited(cluster, body, live, mine, manager, gone)
+            return _inherited(cluster, body, live, mine, manager, gone, tried)
         if is_no_op(live, body, manager):
             return ApplyPreview(Action.SAME, live, live)
     if cluster.read_only:
         return _guessed(live, body, COMPARED_LOCALLY)
-    return dry_run(cluster, body, live, mine, manager=manager)
+    return dry_run(cluster, body, live, mine, manager=manager, tried=tried)
 
 
-def _taken_over(cluster: Cluster, body: Object, live: Object, mine: Owner, manager: str) -> ApplyPreview:
+def _version(body: Object) -> str:
+    """Return the resource version, "" of an object that does not exist."""
+    return str((body["metadata"] or {}).get("resourceVersion") or "")
+
+
+def _taken_over(
+    cluster: Cluster, body: Object, live: Object, mine: Owner, manager: str, tried: Object | None
+) -> ApplyPreview:
     """Return a preview that changes at least the owner."""
-    sight = _adopted(cluster, body, live, mine, manager)
+    sight = _adopted(cluster, body, live, mine, manager, tried)
     action = Action.CHANGE if sight.action is Action.SAME else sight.action
     applied = LIFECYCLE_APPLIER in field_managers(live)  # manifests that kubectl applies may have its labels too
     return replace(
@@ -126,16 +137,18 @@ def _taken_over(cluster: Cluster, body: Object, live: Object, mine: Owner, manag
     )
 
 
-def _adopted(cluster: Cluster, body: Object, live: Object, mine: Owner, manager: str) -> ApplyPreview:
+def _adopted(
+    cluster: Cluster, body: Object, live: Object, mine: Owner, manager: str, tried: Object | None
+) -> ApplyPreview:
     """Return the preview of an object whose installer's fields are transferred, and so those `body` lacks."""
     if not field_managers(live) & ADOPTED_MANAGERS:
         return (
             _guessed(live, body, COMPARED_LOCALLY)
             if cluster.read_only
-            else dry_run(cluster, body, live, mine, manager=manager)
+            else dry_run(cluster, body, live, mine, manager=manager, tried=tried)
         )
     gone = leftover_fields(live, body, manager, ADOPTED_MANAGERS)
-    sight = _inherited(cluster, body, live, mine, manager, gone, reason="")
+    sight = _inherited(cluster, body, live, mine, manager, gone, tried, reason="")
     conflicts = tuple(one for one in sight.conflicts if one.manager not in ADOPTED_MANAGERS)
     action = Action.CHANGE if sight.action is Action.CONFLICT and not conflicts else sight.action
     reason = "" if sight.action is Action.CONFLICT and not conflicts else sight.reason
@@ -149,6 +162,7 @@ def _inherited(
     mine: Owner,
     manager: str,
     gone: tuple[Path, ...],
+    tried: Object | None,
     *,
     reason: str = "owner of helm's fields: helm → kymatui",
 ) -> ApplyPreview:
@@ -159,7 +173,7 @@ def _inherited(
     wanted = object_after_takeover(live, body, gone)
     if cluster.read_only:
         return replace(_guessed(live, wanted, COMPARED_LOCALLY), inherits=True)
-    first = dry_run(cluster, body, live, mine, manager=manager)
+    first = dry_run(cluster, body, live, mine, manager=manager, tried=tried)
     if first.forbidden or first.unchecked:
         return first
     try:
@@ -174,13 +188,19 @@ def _inherited(
 
 
 def dry_run(
-    cluster: Cluster, body: Object, live: Object | None, mine: Owner, *, manager: str = FIELD_MANAGER
+    cluster: Cluster,
+    body: Object,
+    live: Object | None,
+    mine: Owner,
+    *,
+    manager: str = FIELD_MANAGER,
+    tried: Object | None = None,
 ) -> ApplyPreview:
-    """Return the server's dry-run result."""
+    """Return the server's dry-run result; `tried` is its answer if it was already asked."""
     conflicts: tuple[FieldConflict, ...] = ()
     try:
         try:
-            after = cluster.apply(body, manager=manager, dry_run=True)
+            after = tried if tried is not None else cluster.apply(body, manager=manager, dry_run=True)
         except ConflictError as error:
             conflicts = conflicts_of(error)
             if not conflicts:
@@ -225,17 +245,16 @@ def _guessed(live: Object | None, body: Object, reason: str) -> ApplyPreview:
     return ApplyPreview(action, live, after, changes, reason=reason, unchecked=True)
 
 
-def _created(cluster: Cluster, body: Object, manager: str) -> Object | None:
-    """Return the object that would be created; None if it exists (it then has a version) or is rejected."""
+def _tried(cluster: Cluster, body: Object, manager: str) -> Object | None:
+    """Return what the server makes of the object, with a version if it exists; None if it is rejected."""
     try:
-        after = cluster.apply(body, manager=manager, dry_run=True)
+        return cluster.apply(body, manager=manager, dry_run=True)
     except (ConflictError, ForbiddenError, InvalidError, NotFoundError):
         return None
     except ServerError as error:
         if WEBHOOK not in str(error):
             raise
         return None
-    return after if not after["metadata"].get("resourceVersion") else None
 
 
 def conflicts_of(error: ConflictError) -> tuple[FieldConflict, ...]:

@@ -48,6 +48,22 @@ def _has(rule: Mapping[str, Any], key: str, wanted: str) -> bool:
     return wanted in values or "*" in values
 
 
+class _Pending:
+    """A rules review that was sent and not answered."""
+
+    def __init__(self) -> None:
+        self.done = threading.Event()
+        self.rights: Rights | None = None
+        self.error: ClusterError | None = None
+
+    def wait(self) -> Rights:
+        """Return the answer, or raise the error of the thread that asked."""
+        self.done.wait()
+        if self.rights is None:
+            raise self.error or ClusterError("the review of the permissions was cancelled")
+        return self.rights
+
+
 class Reviews:
     """Checks permissions and caches the answers; threads may share it."""
 
@@ -56,22 +72,42 @@ class Reviews:
         self._clock = clock
         self._lock = threading.Lock()
         self._rights: dict[str, tuple[float, Rights]] = {}
+        self._pending: dict[str, _Pending] = {}
         self._answers: dict[tuple[str, ...], tuple[float, bool]] = {}
 
     def rights(self, namespace: str) -> Rights:
-        """Return the user's rules in a namespace (SelfSubjectRulesReview)."""
-        import msgspec
+        """Return the user's rules in a namespace (SelfSubjectRulesReview).
 
+        Threads that ask at the same time get the answer, or the error, of one request.
+        """
         with self._lock:
             known = self._rights.get(namespace)
             if known is not None and self._clock() - known[0] < _LIFETIME:
                 return known[1]
+            pending, is_first = self._pending.get(namespace), namespace not in self._pending
+            if pending is None:
+                pending = self._pending[namespace] = _Pending()
+        if not is_first:
+            return pending.wait()
+        try:
+            pending.rights = found = self._review_rules(namespace)
+        except ClusterError as error:
+            pending.error = error
+            raise
+        finally:
+            with self._lock:
+                if pending.rights is not None:
+                    self._rights[namespace] = (self._clock(), pending.rights)
+                self._pending.pop(namespace, None)
+            pending.done.set()
+        return found
+
+    def _review_rules(self, namespace: str) -> Rights:
+        import msgspec
+
         status = self._ask("selfsubjectrulesreviews", "SelfSubjectRulesReview", {"namespace": namespace or "default"})
         rules = tuple(msgspec.structs.asdict(rule) for rule in status.resourceRules or ())
-        found = Rights(rules, status.incomplete)
-        with self._lock:
-            self._rights[namespace] = (self._clock(), found)
-        return found
+        return Rights(rules, status.incomplete)
 
     def allowed(self, verb: str, resource: str, group: str = "", *, namespace: str = "", name: str = "") -> bool:
         """Return whether the user is allowed; an empty namespace means all namespaces.

@@ -6,6 +6,7 @@ import time
 from collections import deque
 from dataclasses import asdict
 from typing import Any, Final
+from urllib.parse import urlencode
 
 import msgspec
 
@@ -23,6 +24,7 @@ class LoggedRequest:
 
     agent  the client's User-Agent
     at     when it was answered, in Unix seconds
+    query  the parameters as in a URL, sorted by their names
     name   of an object that was created, which the path does not have
     """
 
@@ -34,6 +36,7 @@ class LoggedRequest:
     agent: str
     at: float
     name: str = ""
+    query: str = ""
 
 
 class _Named(msgspec.Struct):
@@ -67,7 +70,10 @@ class RequestLog:
         self.count += 1
         dry_run, watch = bool(request.first("dryRun")), request.first("watch") in ("true", "1")
         agent, name = request.header("user-agent"), _created(request) if status == _CREATED else ""
-        self._last.append(LoggedRequest(request.method, request.path, dry_run, watch, status, agent, time.time(), name))
+        query = urlencode(sorted(request.query.items()), doseq=True)
+        self._last.append(
+            LoggedRequest(request.method, request.path, dry_run, watch, status, agent, time.time(), name, query)
+        )
 
     def has_news(self) -> bool:
         """Return whether there were requests since the last call."""

@@ -1,0 +1,122 @@
+"""What each command asks of a server: how many requests of each verb, and nothing twice."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import urllib3.connection
+
+from kymatui.cli.main import main
+from kymatui.sandbox.fault_client import FaultClient
+from tests.sandboxes.starting import ready_sandbox, told_sandbox
+
+pytestmark = pytest.mark.xdist_group("command_requests")
+
+CONNECTIONS = 6
+"""Of a command that lists: as many lists are read at a time."""
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[Path]:
+    """The sample world at rest."""
+    with told_sandbox() as running:
+        yield running.kubeconfig
+
+
+@pytest.fixture(scope="module")
+def control_plane() -> Iterator[Path]:
+    with ready_sandbox("kcp", empty=False, settled=True, fleet=13) as running:
+        yield running.kubeconfig
+
+
+def requests_of(kubeconfig: Path, words: str) -> list[dict[str, Any]]:
+    """Return the requests of a command whose discovery is cached."""
+    log, chosen = FaultClient.for_kubeconfig(kubeconfig), ("--kubeconfig", str(kubeconfig))
+    main(["catalog", *chosen])
+    log.requests(forget=True)
+    assert main([*words.split(), *chosen]) in (0, 2)
+    return [one for one in log.requests()["requests"] if one["agent"].startswith("kymatui")]
+
+
+def asked_twice(requests: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str, str], int]:
+    """Return what was asked more than once, by verb, path and query; a review's question is in its body."""
+    counts = Counter((one["method"], one["path"], one["query"]) for one in requests if one["method"] != "POST")
+    return {asked: count for asked, count in counts.items() if count > 1}
+
+
+LISTS = 24
+"""The kinds of the sample world, each once, and the groups that it serves, for a kind that is not served."""
+READING = {
+    "catalog": LISTS,
+    "module keda": LISTS,
+    "checks keda": LISTS,
+    "versions keda": LISTS,
+    "drift": LISTS,
+    "events keda": LISTS + 4,  # events, Pods and what owns them, in the module's namespace
+    "logs keda": LISTS + 4,
+    "check keda": LISTS,
+    "enable compass-manager --dry-run": LISTS,
+    "disable keda --dry-run": LISTS + 4,  # the objects that would block it
+}
+
+
+@pytest.mark.parametrize("words", READING)
+def test_a_command_that_reads_asks_each_thing_once(world: Path, words: str) -> None:
+    requests = requests_of(world, words)
+    assert {one["method"] for one in requests} == {"GET"}
+    assert asked_twice(requests) == {}
+    assert len(requests) <= READING[words], [one["path"] for one in requests]
+
+
+PLANNING = {  # reads; server-side dry runs: one an object, and another where fields conflict or are taken over
+    "install cap-operator --dry-run": (32, 9),
+    "upgrade docker-registry --dry-run": (40, 19),
+    "delete docker-registry --dry-run": (27, 0),
+    "check docker-registry": (46, 8),
+}
+
+
+@pytest.mark.parametrize("words", PLANNING)
+def test_a_plan_reads_its_inventory_once_and_tries_each_object_once(world: Path, words: str) -> None:
+    requests = requests_of(world, words)
+    reads, tries = ([one for one in requests if one["method"] == method] for method in ("GET", "PATCH"))
+    found, most = (len(reads), len(tries)), PLANNING[words]
+    assert (found[0] <= most[0], found[1] <= most[1]) == (True, True), found
+    assert all(one["dry_run"] for one in tries)
+    reviews = [one for one in requests if one["path"].endswith("selfsubjectrulesreviews")]
+    assert len(reviews) <= 2, "one a namespace"
+    if words.startswith("install"):
+        assert [asked for asked in asked_twice(requests) if asked[0] == "PATCH" or "configmaps" in asked[1]] == []
+
+
+@pytest.mark.parametrize(("words", "most"), [("fleet", 2), ("matrix", 2), ("windows", 6), ("audit --remote", 25)])
+def test_a_fleet_costs_a_few_lists_whatever_its_size(control_plane: Path, words: str, most: int) -> None:
+    requests = requests_of(control_plane, words)
+    assert {one["method"] for one in requests} == {"GET"}
+    assert asked_twice(requests) == {}
+    assert len(requests) <= most, [one["path"] for one in requests]
+
+
+def test_a_catalog_opens_a_few_connections_and_no_request_has_its_own(
+    world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened, connect = [], urllib3.connection.HTTPSConnection.connect
+
+    def counting(self: urllib3.connection.HTTPSConnection) -> None:
+        opened.append(self.host)
+        connect(self)
+
+    main(["catalog", "--kubeconfig", str(world)])
+    monkeypatch.setattr(urllib3.connection.HTTPSConnection, "connect", counting)
+    assert main(["catalog", "--kubeconfig", str(world)]) == 0
+    assert 1 <= len(opened) <= CONNECTIONS
+
+
+def test_discovery_comes_from_the_cache(world: Path) -> None:
+    """Only the list of groups is read again: a template names a kind that the cluster does not serve."""
+    paths = [one["path"] for one in requests_of(world, "catalog")]
+    assert [path for path in paths if path in ("/api", "/apis", "/api/v1") or path.count("/") == 3] in ([], ["/apis"])
