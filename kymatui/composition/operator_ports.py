@@ -15,6 +15,7 @@ from kymatui.domain.remote.watcher_agent import AgentOptions
 from kymatui.engine.controllers.monitoring.health import Monitoring
 from kymatui.engine.controllers.monitoring.metric_registry import MetricRegistry
 from kymatui.engine.controllers.watcher.event_listener import EventListener, EventRequest, ListenerTrust, Network
+from kymatui.engine.controllers.watcher.event_relay import EventRelay
 from kymatui.engine.controllers.watcher.event_targets import EventTargets
 from kymatui.engine.controllers.watcher.runtime_events import BODY_LIMIT, FORWARDED
 from kymatui.errors import ConfigurationError, UsageError
@@ -58,7 +59,7 @@ class ListenerOptions:
 
 
 class ListenerPort:
-    """Implements `GroupService`: the port is open only while this replica holds the Lease."""
+    """Implements `GroupService`: the port is open only while this replica holds the Lease; with shards, always."""
 
     def __init__(self, options: ListenerOptions, context: OperatorContext, registry: MetricRegistry) -> None:
         """Raise UsageError, ConfigurationError for options that leave senders unproved or cannot be used."""
@@ -84,7 +85,8 @@ class ListenerPort:
     def begin(self, wake: Callable[[ObjectRef], bool]) -> None:
         site = self._context.site
         targets = EventTargets(site.home, self._context.options.kyma_namespace)
-        listener = EventListener(self._trust, targets, wake, self._registry, site.clock)
+        relay = EventRelay(site.home, site.clock) if self._context.options.shards > 1 else None
+        listener = EventListener(self._trust, targets, wake, self._registry, site.clock, relay)
 
         def answer(request: ServedRequest) -> ServedReply:
             body = None if isinstance(request.body, OversizedBody) else request.body

@@ -18,8 +18,11 @@ from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.composition.manifest_controller import FetchOptions
 from kymatui.composition.operator import OperatorOptions, operator_context, operator_group
+from kymatui.composition.operator_ports import ListenerOptions, ListenerPort
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.controllers.monitoring.metric_registry import MetricRegistry
+from kymatui.engine.controllers.monitoring.operator_metrics import METRICS
 from kymatui.engine.controllers.runtime.circuit_breaker import CircuitState
 from kymatui.engine.controllers.runtime.reconcile_reports import GroupReports, Reconciliation
 from kymatui.errors import KymatuiError
@@ -79,6 +82,7 @@ class RunningOperator:
 
     plane: ControlPlane
     options: OperatorOptions
+    events: ListenerOptions | None = None
     finished: list[Reconciliation] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
     circuits: dict[str, list[CircuitState]] = field(default_factory=dict)
@@ -90,7 +94,9 @@ class RunningOperator:
         session = SessionOptions(str(self.plane.kubeconfig), "kcp")
         self.context = operator_context(self.options, reports, session, FetchOptions())
         self.context.guards.changed = lambda kyma, state: self.circuits.setdefault(kyma, []).append(state)
-        self.group = operator_group(self.context)
+        registry = MetricRegistry(METRICS)
+        self.listener = ListenerPort(self.events, self.context, registry) if self.events is not None else None
+        self.group = operator_group(self.context, services=[self.listener] if self.listener is not None else [])
         self.thread = threading.Thread(target=self._run, daemon=True)
         self.thread.start()
 
@@ -114,8 +120,10 @@ class RunningOperator:
 
 
 @contextlib.contextmanager
-def running_operator(plane: ControlPlane, options: OperatorOptions) -> Iterator[RunningOperator]:
-    found = RunningOperator(plane, options)
+def running_operator(
+    plane: ControlPlane, options: OperatorOptions, events: ListenerOptions | None = None
+) -> Iterator[RunningOperator]:
+    found = RunningOperator(plane, options, events)
     try:
         yield found
         assert found.raised == []

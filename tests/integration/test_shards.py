@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
+import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
 
 from kymatui.composition.operator import OperatorOptions
+from kymatui.composition.operator_ports import ListenerOptions
 from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.remote.watcher_routes import event_path
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.cluster.request_scope import RequestScope, request_scope
 from kymatui.engine.controllers.sharding.lease_term import LeaseTerm
+from kymatui.engine.controllers.watcher.event_listener import MANAGER
+from kymatui.engine.controllers.watcher.event_targets import RUNTIME_ID
+from kymatui.engine.controllers.watcher.runtime_events import FORWARDED
 from kymatui.engine.jobs.lease import LEASE
 from kymatui.errors import CancelledError, ClusterError, ConflictError, UnreachableError
+from tests.engine.controllers.certificates import issue
 from tests.engine.places import eventually
 from tests.integration.operators import HOME, KYMA, ControlPlane, RunningOperator, running_operator
 from tests.sandboxes.starting import ready_sandbox
@@ -97,6 +105,40 @@ def test_two_replicas_share_the_shards_and_a_graceful_end_releases_them(plane: C
         for name in KYMAS:
             touch(plane, name, "2")
         eventually(lambda: touched(two, mark) == set(KYMAS), "it reconciles all")
+
+
+def post_event(operator: RunningOperator, kyma: str) -> int:
+    """Send the event of a changed Kyma of a runtime, as its agent's gateway does; return the status."""
+    assert operator.listener is not None
+    kind = {"group": KYMA.group, "version": KYMA.version, "kind": KYMA.kind}
+    body = json.dumps({"watched": {"Namespace": "kyma-system", "Name": "default"}, "watchedGvk": kind}).encode()
+    asked = urllib.request.Request(
+        f"http://127.0.0.1:{operator.listener.port}{event_path(MANAGER)}",
+        body,
+        {FORWARDED: issue(kyma).forwarded(), "Content-Type": "application/json"},
+    )
+    with urllib.request.urlopen(asked, timeout=10) as answer:
+        return int(answer.status)
+
+
+def test_an_event_reaches_the_replica_that_has_the_kyma_wherever_it_arrives(plane: ControlPlane) -> None:
+    for name in KYMAS:
+        plane.put(name, **{RUNTIME_ID: name})
+    events = ListenerOptions("127.0.0.1:0", gateways="127.0.0.1")
+    with ExitStack() as stack:
+        replicas = [stack.enter_context(running_operator(plane, OPTIONS, events)) for _ in range(2)]
+        eventually(lambda: all(len(held(one)) == SHARDS // 2 for one in replicas), "each has its share")
+        eventually(lambda: all_ready(plane), "all are ready")
+        for receiver in replicas:
+            marks = [len(one.finished) for one in replicas]
+
+            def reconciled(marks: list[int] = marks) -> list[set[str]]:
+                return [touched(one, mark) for one, mark in zip(replicas, marks, strict=True)]
+
+            assert [post_event(receiver, name) for name in KYMAS] == [200] * len(KYMAS)
+            eventually(lambda: set[str]().union(*reconciled()) == set(KYMAS), f"all are reconciled: {reconciled()}")
+            assert all(reconciled()), "both have some"
+            assert set[str]().intersection(*reconciled()) == set()
 
 
 def test_a_replica_that_is_cut_off_stops_before_another_one_begins(plane: ControlPlane) -> None:

@@ -21,12 +21,7 @@ def add_shards(parser: argparse.ArgumentParser, default: Any) -> None:
     )
 
 
-def require_shards(shards: int, *, listener: bool) -> None:
-    """Raise UsageError for a number that cannot be, and for shards with a listener."""
+def require_shards(shards: int) -> None:
+    """Raise UsageError for a number that cannot be."""
     if not 1 <= shards <= MOST_SHARDS:
         raise UsageError(f"--shards must be from 1 to {MOST_SHARDS}")
-    if shards > 1 and listener:
-        raise UsageError(
-            "events of runtimes need --shards 1: an event reaches one replica, which may not have the Kyma",
-            hint="leave out the listener; changes of runtimes are then found by watches and intervals",
-        )

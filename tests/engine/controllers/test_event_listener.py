@@ -18,10 +18,11 @@ from kymatui.engine.controllers.monitoring.metric_registry import MetricRegistry
 from kymatui.engine.controllers.monitoring.operator_metrics import METRICS
 from kymatui.engine.controllers.watcher.event_limits import EventLimits
 from kymatui.engine.controllers.watcher.event_listener import EventListener, EventRequest, ListenerTrust
+from kymatui.engine.controllers.watcher.event_relay import ANNOTATION_EVENT, EventRelay
 from kymatui.engine.controllers.watcher.event_targets import KYMA, MANIFEST, EventTargets
 from kymatui.engine.controllers.watcher.runtime_events import EventRefusal, RuntimeEvent, read_event
 from kymatui.engine.jobs.run import SystemClock
-from kymatui.errors import UnreachableError
+from kymatui.errors import NotFoundError, UnreachableError
 from tests.engine.controllers.certificates import Issued, issue
 from tests.engine.places import Json
 
@@ -40,6 +41,7 @@ class Home:
 
     def __init__(self) -> None:
         self.unreachable = False
+        self.marked: list[ObjectRef] = []
         self.kymas = [self._kyma("a"), self._kyma("b")]
         resource = {"apiVersion": "x.io/v1", "kind": "Nats", "metadata": {"name": "main", "namespace": "kyma-system"}}
         synced = [{"group": "apps", "version": "v1", "kind": "Deployment", "name": "m", "namespace": "kyma-system"}]
@@ -70,12 +72,23 @@ class Home:
         found = self.kymas if kind == KYMA else self.manifests
         return [one for one in found if one["metadata"]["labels"].get(key) == value and namespace == "kcp-system"]
 
+    def patch(self, ref: ObjectRef, patch: Json, *given: Any, **more: Any) -> Json:
+        if self.unreachable:
+            raise UnreachableError("no answer")
+        if ref.name.endswith("keda"):
+            raise NotFoundError("gone")
+        assert patch["metadata"]["annotations"][ANNOTATION_EVENT].startswith("20")
+        self.marked.append(ref)
+        return {}
+
 
 class Bench:
     """A listener that believes the gateway 10.0.0.7, and what it has woken."""
 
-    def __init__(self, **trust: Any) -> None:
+    def __init__(self, *, others: bool = False, **trust: Any) -> None:
+        """Make a listener; with `others`, all objects are those of another replica."""
         self.home = Home()
+        self._others = others
         self.woken: list[ObjectRef] = []
         self.registry = MetricRegistry(METRICS)
         found = {"gateways": [ipaddress.ip_network("10.0.0.7")], "authorities": [AUTHORITY.certificate], **trust}
@@ -85,11 +98,13 @@ class Bench:
             self._wake,
             self.registry,
             SystemClock(),
+            EventRelay(self.home, SystemClock()) if others else None,  # type: ignore[arg-type]
         )
 
     def _wake(self, ref: ObjectRef) -> bool:
-        self.woken.append(ref)
-        return True
+        if not self._others:
+            self.woken.append(ref)
+        return not self._others
 
     def ask(self, body: object = KYMA_EVENT, **request: Any) -> int:
         content = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
@@ -126,6 +141,25 @@ def test_an_event_of_another_object_wakes_the_manifests_that_have_it(
     watched = {"Namespace": namespace, "Name": name}
     assert bench.ask({"watched": watched, "watchedGvk": {"group": group, "version": "v1", "kind": kind}}) == 200
     assert bench.woken == [ObjectRef(MANIFEST, "kcp-system", one) for one in woken]
+
+
+def test_an_event_for_another_replica_marks_the_object() -> None:
+    bench = Bench(others=True)
+    assert bench.ask() == 200
+    gvk = {"group": "x.io", "version": "v1", "kind": "Nats"}
+    assert bench.ask({"watched": {"Namespace": "kyma-system", "Name": "main"}, "watchedGvk": gvk}) == 200
+    assert bench.home.marked == [kyma(), ObjectRef(MANIFEST, "kcp-system", "a-nats")]
+    assert bench.woken == []
+    bench.home.unreachable = True
+    assert bench.ask() == 503
+
+
+def test_a_gone_object_is_not_marked() -> None:
+    bench = Bench(others=True)
+    bench.home.manifests[0]["metadata"]["name"] = "a-nats-keda"
+    gvk = {"group": "x.io", "version": "v1", "kind": "Nats"}
+    assert bench.ask({"watched": {"Namespace": "kyma-system", "Name": "main"}, "watchedGvk": gvk}) == 200
+    assert bench.home.marked == []
 
 
 def header(issued: Issued) -> dict[str, Any]:

@@ -148,7 +148,7 @@ def deployment_options(args: argparse.Namespace) -> DeploymentOptions:
     require_image(args.image)
     if args.replicas < 1:
         raise UsageError("--replicas must be at least 1")
-    require_shards(args.shards or 1, listener=bool(args.listener_gateways))
+    require_shards(args.shards or 1)
     if args.registry and not args.registry.startswith(("http://", "https://")):
         raise UsageError("--registry must begin with http:// or https://", hint=f"try https://{args.registry}")
     names = tuple(filter(None, (name.strip() for name in args.controllers.split(","))))

@@ -88,12 +88,13 @@ class RunningController:
         self._workers.start()
 
     def wake(self, ref: ObjectRef) -> bool:
-        """Queue an object if it is of the controller's own kind."""
+        """Queue an object of the controller's own kind, unless its shard is another replica's; return whether."""
         own = [one for one in self._controller.watches() if one.kind == ref.kind and one.owner is None]
         keys = {key for one in own for key in one.keys(ref) or ()}
-        if ref in keys:
+        takes = ref in keys and not self._is_of_others(ref)
+        if takes:
             self._queue.add(ref)
-        return ref in keys
+        return takes
 
     def shards_changed(self, shards: Collection[int]) -> None:
         """Queue the objects of shards that were gained or lost; those of a lost one are left."""

@@ -24,6 +24,7 @@ from kymatui.engine.controllers.monitoring.operator_metrics import (
     LISTENER_UNVERIFIED,
 )
 from kymatui.engine.controllers.watcher.event_limits import EventLimits
+from kymatui.engine.controllers.watcher.event_relay import EventRelay
 from kymatui.engine.controllers.watcher.event_targets import EventTargets
 from kymatui.engine.controllers.watcher.runtime_events import (
     EventRefusal,
@@ -75,7 +76,10 @@ class ListenerTrust:
 
 
 class EventListener:
-    """Answers requests; `wake` queues an object of the control plane and returns whether a controller takes it."""
+    """Answers requests; `wake` queues an object of the control plane and returns whether a controller takes it.
+
+    What no controller takes goes to the `relay`, if there are other replicas.
+    """
 
     def __init__(
         self,
@@ -84,12 +88,14 @@ class EventListener:
         wake: Callable[[ObjectRef], bool],
         registry: MetricRegistry,
         clock: Clock,
+        relay: EventRelay | None = None,
     ) -> None:
         self._trust = trust
         self._targets = targets
         self._wake = wake
         self._registry = registry
         self._clock = clock
+        self._relay = relay
         self._limits = EventLimits(time.monotonic)
         self._cancel = threading.Event()
 
@@ -138,9 +144,10 @@ class EventListener:
             if kyma is None:
                 return EventRefusal(403, "no Kyma has this runtime")
             for ref in self._targets.of(kyma, event, self._cancel):
-                self._wake(ref)
+                if not self._wake(ref) and self._relay is not None:
+                    self._relay.relay(ref, self._cancel)
         except ClusterError:
-            return EventRefusal(503, "the control plane cannot be read")
+            return EventRefusal(503, "the control plane does not answer")
         return EventRefusal(200, "")
 
     def _runtime(self, request: EventRequest) -> str | EventRefusal:
