@@ -134,7 +134,7 @@ def _deferred_class(cls: Any, fields: _Fields, options: _Options) -> type:
 def _deferred_method(home: list[Any], name: str) -> Callable[..., Any]:
     """Return a method that compiles itself, and takes its own place, when it is called the first time."""
 
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def method(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         (cls,) = home
         compiled = _compile_init(cls) if name == "__init__" else _compile_comparison(cls, name)
         setattr(cls, name, compiled)

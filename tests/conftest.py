@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import gc
 import inspect
+import signal
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,9 @@ def shared() -> Path:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """All workers of a run copy their sandboxes from one process."""
+    """All workers of a run copy their sandboxes from one process; none ignores SIGINT."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a script: what starts inherits it
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if CAN_COPY and not hasattr(config, "workerinput") and not config.option.collectonly:
         if config.args_source is not pytest.Config.ArgsSource.ARGS:
             look_first(copies=2)

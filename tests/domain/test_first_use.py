@@ -369,3 +369,8 @@ def test_a_deferred_pattern_is_compiled_when_it_is_used() -> None:
     assert (found["b"], pattern.sub("x", "abab"), pattern.groups) == ("B", "xx", 2)
     with pytest.raises(re.error):
         wrong.match("a")
+
+
+@pytest.mark.parametrize(("name", "args", "options"), CALLS)
+def test_the_first_call_of_a_class_is_like_any_other(name: str, args: tuple[Any, ...], options: dict[str, Any]) -> None:
+    assert repr(shapes(first_use.dataclass)[name](*args, **options)) == repr(STANDARD[name](*args, **options))

@@ -127,9 +127,9 @@ def test_a_workload_from_its_first_to_its_last_pod(kubectl: Kubectl) -> None:
     table = kubectl("get", "deployment", "web", "-o", "wide").splitlines()
     assert table[0].split()[:5] == ["NAME", "READY", "UP-TO-DATE", "AVAILABLE", "AGE"]
     assert table[1].split()[:4] == ["web", "2/2", "2", "2"]
+    assert kubectl("logs", "deployment/web").startswith("level=info")  # before one of its Pods goes
     kubectl("scale", "deployment", "web", "--replicas=1")
     kubectl("rollout", "status", "deployment/web", "--timeout=30s")
-    assert kubectl("logs", "deployment/web").startswith("level=info")
     assert "Replicas:               1 desired" in kubectl("describe", "deployment", "web")
     kubectl("delete", "deployment", "web", "--cascade=foreground", "--timeout=30s")
     assert kubectl("get", "replicasets,pods", "-l", "app=web") == ""
