@@ -292,7 +292,7 @@ LATE_IMPORTS_BELOW = {
     "composition/sessions": (38, "reading commands need no engine, which writes"),
     "actions/modules": (31, "a plan of a module of the catalog needs no Helm, and the reverse"),
     "adapters/files": (31, "names of backups and journals are completed without what reads them"),
-    "cli/options": (24, "options are added to every parser, and what they choose is used by one command"),
+    "cli/options": (25, "options are added to every parser, and what they choose is used by one command"),
     "ui/flows": (18, "a flow loads the engine when a key starts it, and not with the screen"),
     "ui/screens": (18, "a screen opens others, which are loaded when they open"),
     "composition/manifest_controller.py": (

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
-from kymatui.composition.manifest_controller import FetchOptions
+if TYPE_CHECKING:
+    from kymatui.composition.manifest_controller import FetchOptions
 
 
 def add_fetching(parser: argparse._ActionsContainer) -> None:
@@ -29,4 +31,6 @@ def add_component_registry(parser: argparse._ActionsContainer, used: str) -> Non
 
 
 def fetch_options(args: argparse.Namespace) -> FetchOptions:
+    from kymatui.composition.manifest_controller import FetchOptions
+
     return FetchOptions(tuple(getattr(args, "insecure_registry", ())), getattr(args, "registry_ca", None))
