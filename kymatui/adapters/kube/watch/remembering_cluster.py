@@ -6,7 +6,6 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
@@ -14,6 +13,7 @@ from kymatui.adapters.kube.watch.object_changes import WatchedChanges
 from kymatui.domain.kubernetes.object_meta import OPERATOR, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import FIELD_MANAGER, Object, PatchKind
+from kymatui.first_use import dataclass
 
 _REMEMBERED: Final = frozenset({"Kyma", "Manifest"})
 _MOST: Final = 2048
