@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from kymatui.composition.operator import OperatorOptions
 from kymatui.composition.operator_ports import ListenerOptions, ListenerPort, monitoring_port
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.controllers.monitoring.health import Monitoring
@@ -25,7 +26,7 @@ from tests.engine.controllers.test_event_listener import KYMA_EVENT, PATH, Home
 
 AUTHORITY, OTHER = issue("authority"), issue("other")
 CONTEXT: Any = SimpleNamespace(
-    site=SimpleNamespace(home=Home(), clock=SystemClock()), options=SimpleNamespace(kyma_namespace="kcp-system")
+    site=SimpleNamespace(home=Home(), clock=SystemClock()), options=OperatorOptions(namespace="kcp-system")
 )
 
 
