@@ -14,6 +14,7 @@ from kymatui.adapters.kube.watch.object_changes import WatchedChanges
 from kymatui.adapters.kube.watch.object_recording import WatchedObjects
 from kymatui.adapters.kube.watch.projections import MetadataOnly
 from kymatui.adapters.kube.watch.watch_subject import UNATTENDED, WatchTiming
+from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.logs.log_query import LogQuery
 from kymatui.engine.cluster.ports import FIELD_MANAGER, Object, PatchKind, ServedKind
@@ -147,7 +148,11 @@ class KubeCluster:
         cancel: threading.Event | None = None,
     ) -> Object:
         how = Write(dry_run=dry_run, force=force, manager=manager)
-        return self._of_kind(_kind_of(body), lambda resource: self.client.apply(resource, body, how=how, cancel=cancel))
+
+        def write(resource: ApiResource) -> Object:
+            return self.client.apply(resource, body, how=how, cancel=cancel)
+
+        return self._write(read_ref(body), write, dry_run=dry_run)
 
     def create(
         self,
@@ -157,11 +162,12 @@ class KubeCluster:
         dry_run: bool = False,
         cancel: threading.Event | None = None,
     ) -> Object:
-        how = Write(dry_run=dry_run, manager=manager)
-        namespace = str((body.get("metadata") or {}).get("namespace") or "")
-        return self._of_kind(
-            _kind_of(body), lambda resource: self.client.create(resource, body, namespace, how=how, cancel=cancel)
-        )
+        how, ref = Write(dry_run=dry_run, manager=manager), read_ref(body)
+
+        def write(resource: ApiResource) -> Object:
+            return self.client.create(resource, body, ref.namespace, how=how, cancel=cancel)
+
+        return self._write(ref, write, dry_run=dry_run)
 
     def update(
         self,
@@ -172,10 +178,11 @@ class KubeCluster:
         cancel: threading.Event | None = None,
     ) -> Object:
         how = Write(manager=manager)
-        return self._of_kind(
-            _kind_of(body),
-            lambda resource: self.client.update(resource, body, subresource=subresource, how=how, cancel=cancel),
-        )
+
+        def write(resource: ApiResource) -> Object:
+            return self.client.update(resource, body, subresource=subresource, how=how, cancel=cancel)
+
+        return self._write(read_ref(body), write)
 
     def patch(
         self,
@@ -204,7 +211,7 @@ class KubeCluster:
                 cancel=cancel,
             )
 
-        return self._of_kind(ref.kind, write)
+        return self._write(ref, write, dry_run=dry_run)
 
     def delete(
         self,
@@ -236,6 +243,10 @@ class KubeCluster:
         resource = self.client.resource(gvk)
         return self._reviews.allowed(verb, resource.plural, resource.group, namespace=namespace, name=name)
 
+    def _write(self, ref: ObjectRef, write: Callable[[ApiResource], Object], *, dry_run: bool = False) -> Object:
+        """Write one object and return the server's answer; all writes but deletions come through here."""
+        return self._of_kind(ref.kind, write)
+
     def _of_kind(self, gvk: GroupVersionKind, call: Callable[[ApiResource], T]) -> T:
         """Call with the kind's resource. On a 404 about the kind, read discovery again and call once more."""
         resource = self.client.resource(gvk)
@@ -255,10 +266,6 @@ def is_kind_missing(error: NotFoundError) -> bool:
     """Return whether a 404 is about the kind: its details name no object and no namespace."""
     details = error.body.get("details")
     return not (isinstance(details, Mapping) and details.get("name"))
-
-
-def _kind_of(body: Mapping[str, Any]) -> GroupVersionKind:
-    return GroupVersionKind.of(str(body.get("apiVersion") or ""), str(body.get("kind") or ""))
 
 
 def _served(resource: ApiResource) -> ServedKind:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from kymatui.adapters.kube.objects.api_resource import ApiResource
 from kymatui.adapters.kube.watch.remembering_cluster import RememberingCluster
 from kymatui.domain.kubernetes.object_meta import OPERATOR, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.cluster.ports import FIELD_MANAGER, Object, PatchKind
+from kymatui.engine.cluster.ports import Object, PatchKind
 from kymatui.engine.cluster.request_scope import current_scope
 
 _LOCKED: Final = frozenset({"Kyma", "Manifest"})
@@ -36,67 +37,23 @@ class LockedCluster(RememberingCluster):
     ) -> list[Object]:
         return [_seen(one) for one in super().list(gvk, namespace, labels=labels, whole=whole, cancel=cancel)]
 
-    def apply(
-        self,
-        body: Mapping[str, Any],
-        *,
-        manager: str = FIELD_MANAGER,
-        force: bool = False,
-        dry_run: bool = False,
-        cancel: threading.Event | None = None,
-    ) -> Object:
-        locked = {**body, "metadata": _locked(read_ref(body), body["metadata"])}
-        return _seen(super().apply(locked, manager=manager, force=force, dry_run=dry_run, cancel=cancel))
-
-    def create(
-        self,
-        body: Mapping[str, Any],
-        *,
-        manager: str = FIELD_MANAGER,
-        dry_run: bool = False,
-        cancel: threading.Event | None = None,
-    ) -> Object:
-        return _seen(super().create(body, manager=manager, dry_run=dry_run, cancel=cancel))
-
-    def update(
-        self,
-        body: Mapping[str, Any],
-        *,
-        manager: str = FIELD_MANAGER,
-        subresource: str = "",
-        cancel: threading.Event | None = None,
-    ) -> Object:
-        return _seen(super().update(body, manager=manager, subresource=subresource, cancel=cancel))
+    def apply(self, body: Mapping[str, Any], **how: Any) -> Object:
+        return super().apply({**body, "metadata": _locked(read_ref(body), body["metadata"])}, **how)
 
     def patch(
-        self,
-        ref: ObjectRef,
-        patch: Mapping[str, Any] | Sequence[Mapping[str, Any]],
-        kind: PatchKind,
-        *,
-        manager: str = FIELD_MANAGER,
-        subresource: str = "",
-        dry_run: bool = False,
-        cancel: threading.Event | None = None,
+        self, ref: ObjectRef, patch: Mapping[str, Any] | Sequence[Mapping[str, Any]], kind: PatchKind, **how: Any
     ) -> Object:
         if isinstance(patch, Mapping):
             metadata = _locked(ref, patch.get("metadata") or {})
             patch = {**patch, "metadata": metadata} if metadata else patch
-        made = super().patch(ref, patch, kind, manager=manager, subresource=subresource, dry_run=dry_run, cancel=cancel)
-        return _seen(made)
+        return super().patch(ref, patch, kind, **how)
 
-    def delete(
-        self,
-        ref: ObjectRef,
-        *,
-        uid: str = "",
-        resource_version: str = "",
-        propagation: str = "Background",
-        dry_run: bool = False,
-        cancel: threading.Event | None = None,
-    ) -> None:
+    def delete(self, ref: ObjectRef, *, resource_version: str = "", **how: Any) -> None:
         version = resource_version or _locked(ref, {}).get("resourceVersion", "")
-        super().delete(ref, uid=uid, resource_version=version, propagation=propagation, dry_run=dry_run, cancel=cancel)
+        super().delete(ref, resource_version=version, **how)
+
+    def _write(self, ref: ObjectRef, write: Callable[[ApiResource], Object], *, dry_run: bool = False) -> Object:
+        return _seen(super()._write(ref, write, dry_run=dry_run))
 
 
 def _seen(found: Object) -> Object:

@@ -27,10 +27,11 @@ _MOST_DELETED: Final = 4096
 
 
 class _Touched(Store):
-    """A store that keeps a version and a label of each object."""
+    """A store that keeps a version and a label of each object; `namespace` is "" for all."""
 
-    def __init__(self, gvk: GroupVersionKind, told: WatchedChanges, label: str) -> None:
+    def __init__(self, gvk: GroupVersionKind, namespace: str, told: WatchedChanges, label: str) -> None:
         super().__init__(lambda: None)
+        self.namespace = namespace
         self._gvk = gvk
         self._told = told
         self._label = label
@@ -97,13 +98,11 @@ class WatchedChanges:
         self._touched: set[ObjectRef] = set()
         self._closed = False
         self._stores: dict[GroupVersionKind, list[_Touched]] = {}
-        self._namespaces: dict[_Touched, str] = {}
         self._watches: list[Watch] = []
         for resource, namespace in subjects:
-            store = _Touched(resource.gvk, self, label)
+            store = _Touched(resource.gvk, namespace, self, label)
             subject = WatchSubject(resource, only=namespace, metadata_only=True)
             self._stores.setdefault(resource.gvk, []).append(store)
-            self._namespaces[store] = namespace
             self._watches.append(Watch(client, subject, store, timing=timing))
         for watch in self._watches:
             watch.start()
@@ -145,7 +144,7 @@ class WatchedChanges:
     def versions_of(self, ref: ObjectRef) -> Sequence[str | None]:
         """Return an object's version for each watch that would report it, None where it does not know it."""
         stores = self._stores.get(ref.kind, []) if not self._closed else ()
-        seeing = (store for store in stores if self._namespaces[store] in ("", ref.namespace))
+        seeing = (store for store in stores if store.namespace in ("", ref.namespace))
         return [store.version_of((ref.namespace, ref.name)) for store in seeing]
 
     def close(self) -> None:

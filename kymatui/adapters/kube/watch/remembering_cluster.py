@@ -5,17 +5,20 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, Final, TypeVar
 
+from kymatui.adapters.kube.objects.api_resource import ApiResource
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.adapters.kube.watch.object_changes import WatchedChanges
-from kymatui.domain.kubernetes.object_meta import OPERATOR, read_ref
+from kymatui.domain.kubernetes.object_meta import OPERATOR
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.cluster.ports import FIELD_MANAGER, Object, PatchKind
+from kymatui.engine.cluster.ports import Object
 from kymatui.first_use import dataclass
 
 _REMEMBERED: Final = frozenset({"Kyma", "Manifest"})
+Answered = TypeVar("Answered", Object, Object | None)
 _MOST: Final = 2048
 """Answers that are kept, of some kilobytes each; the oldest go first."""
 
@@ -79,103 +82,22 @@ class RememberingCluster(KubeCluster):
         if known is not None and watched and watched <= {known.version, *known.older}:
             found: Object = msgspec.json.decode(known.body)
             return found
-        return self._remember(ref, lambda: super(RememberingCluster, self).get(ref, cancel=cancel))
+        return self._remember(ref, partial(super().get, ref, cancel=cancel))
 
-    def apply(
-        self,
-        body: Mapping[str, Any],
-        *,
-        manager: str = FIELD_MANAGER,
-        force: bool = False,
-        dry_run: bool = False,
-        cancel: threading.Event | None = None,
-    ) -> Object:
-        def send() -> Object:
-            return super(RememberingCluster, self).apply(
-                body, manager=manager, force=force, dry_run=dry_run, cancel=cancel
-            )
-
-        return send() if dry_run else self._written(read_ref(body), send)
-
-    def create(
-        self,
-        body: Mapping[str, Any],
-        *,
-        manager: str = FIELD_MANAGER,
-        dry_run: bool = False,
-        cancel: threading.Event | None = None,
-    ) -> Object:
-        def send() -> Object:
-            return super(RememberingCluster, self).create(body, manager=manager, dry_run=dry_run, cancel=cancel)
-
-        return send() if dry_run else self._written(read_ref(body), send)
-
-    def update(
-        self,
-        body: Mapping[str, Any],
-        *,
-        manager: str = FIELD_MANAGER,
-        subresource: str = "",
-        cancel: threading.Event | None = None,
-    ) -> Object:
-        return self._written(
-            read_ref(body),
-            lambda: super(RememberingCluster, self).update(
-                body, manager=manager, subresource=subresource, cancel=cancel
-            ),
-        )
-
-    def patch(
-        self,
-        ref: ObjectRef,
-        patch: Mapping[str, Any] | Sequence[Mapping[str, Any]],
-        kind: PatchKind,
-        *,
-        manager: str = FIELD_MANAGER,
-        subresource: str = "",
-        dry_run: bool = False,
-        cancel: threading.Event | None = None,
-    ) -> Object:
-        def send() -> Object:
-            return super(RememberingCluster, self).patch(
-                ref, patch, kind, manager=manager, subresource=subresource, dry_run=dry_run, cancel=cancel
-            )
-
-        return send() if dry_run else self._written(ref, send)
-
-    def delete(
-        self,
-        ref: ObjectRef,
-        *,
-        uid: str = "",
-        resource_version: str = "",
-        propagation: str = "Background",
-        dry_run: bool = False,
-        cancel: threading.Event | None = None,
-    ) -> None:
+    def delete(self, ref: ObjectRef, **how: Any) -> None:
         self._memory.forget(ref)
-        super().delete(
-            ref,
-            uid=uid,
-            resource_version=resource_version,
-            propagation=propagation,
-            dry_run=dry_run,
-            cancel=cancel,
-        )
+        super().delete(ref, **how)
 
     def _watched(self, ref: ObjectRef) -> frozenset[str]:
         """Return the versions that the watches know, empty if one of them does not see the object."""
         versions = [version for one in list(self._streams) for version in one.versions_of(ref)]
         return frozenset(filter(None, versions)) if all(versions) else frozenset()
 
-    def _written(self, ref: ObjectRef, send: Callable[[], Object]) -> Object:
-        if not _is_remembered(ref):
-            return send()
-        made = self._remember(ref, send)
-        assert made is not None
-        return made
+    def _write(self, ref: ObjectRef, write: Callable[[ApiResource], Object], *, dry_run: bool = False) -> Object:
+        send = partial(super()._write, ref, write, dry_run=dry_run)
+        return send() if dry_run or not _is_remembered(ref) else self._remember(ref, send)
 
-    def _remember(self, ref: ObjectRef, send: Callable[[], Object | None]) -> Object | None:
+    def _remember(self, ref: ObjectRef, send: Callable[[], Answered]) -> Answered:
         """Ask the server and keep its answer; after an error, nothing is known any more."""
         import msgspec
 
