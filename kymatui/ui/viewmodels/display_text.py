@@ -1,13 +1,14 @@
-"""Cluster text made safe (see `terminal_text`) and clipped to fit; never parsed as markup."""
+"""Cluster text made safe (see `terminal_text`) and clipped to fit, never parsed as markup; times of day."""
 
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 
 from rich.cells import cell_len, set_cell_size
 
-__all__ = ["as_screen_commands", "clip", "fit_to_width", "shorten_path"]
+__all__ = ["as_screen_commands", "clip", "clock_time", "fit_to_width", "shorten_path"]
 
 _SAME_ON_SCREEN = "adopt|disable|enable|install|logs|manage|manifest|restore|unmanage"
 _COMMAND = re.compile(rf"`kymatui (({_SAME_ON_SCREEN})( [^`\s-][^`\s]*)*)`")
@@ -36,3 +37,8 @@ def shorten_path(path: str | Path) -> str:
     """Return the path with `~` for the user's home folder."""
     given, home = Path(path), Path.home()
     return f"~/{given.relative_to(home)}" if given.is_relative_to(home) else str(given)
+
+
+def clock_time(at: float) -> str:
+    """Return the time of day in UTC of a Unix time: `14:03:22`."""
+    return time.strftime("%H:%M:%S", time.gmtime(at))

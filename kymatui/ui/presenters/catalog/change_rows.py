@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 
 from kymatui.domain.catalog.change_history import ModuleChange
@@ -13,6 +12,7 @@ from kymatui.domain.kyma.states import parse_state
 from kymatui.ui.presenters.catalog.catalog_rows import ABSENT, TONES
 from kymatui.ui.terminal.glyphs import SIGNS
 from kymatui.ui.viewmodels.columns import Column
+from kymatui.ui.viewmodels.display_text import clock_time
 from kymatui.ui.viewmodels.row_list import Cell, Row
 
 _TIME = Column("time", "UTC", 8, falls=True)
@@ -54,7 +54,7 @@ def format_change(row: Row | None) -> str:
 
 def _row(one: ModuleChange, now: float) -> Row:
     cells = {
-        "time": Cell(time.strftime("%H:%M:%S", time.gmtime(one.at)), "muted", order=one.at),
+        "time": Cell(clock_time(one.at), "muted", order=one.at),
         "module": Cell(sanitize(one.module), "strong"),
         "what": Cell(sanitize(one.what)),
         "before": Cell(sanitize(one.before) or ABSENT, "muted"),

@@ -17,6 +17,7 @@ from kymatui.first_use import dataclass
 from kymatui.ui.presenters.catalog.catalog_rows import ABSENT, version_cell
 from kymatui.ui.presenters.fleet.runtime_rows import key_text
 from kymatui.ui.viewmodels.columns import Column
+from kymatui.ui.viewmodels.display_text import clock_time
 from kymatui.ui.viewmodels.row_list import Cell, Row
 
 _SEPARATOR: Final = "\0"
@@ -218,7 +219,7 @@ def watchers_report(chains: Sequence[WatcherChain], asked_at: float, *, in_runti
             sentences[row.key] = _chain_sentence(chain, link)
     whole = sum(chain.health is LinkHealth.WHOLE for chain in chains)
     end = "" if in_runtime else " in the control plane (open a runtime to check the rest)"
-    asked = time.strftime("%H:%M:%S", time.gmtime(asked_at))
+    asked = clock_time(asked_at)
     counts = f"{whole} of {format_count(len(chains), 'chain')} healthy{end}   read {asked} UTC, ctrl-r refreshes"
     return ReportTable(tuple(rows), counts if chains else "", sentences)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Sequence
 
 from kymatui.domain.fleet.fleet_tracker import MANIFEST, FleetChange
@@ -17,6 +16,7 @@ from kymatui.ui.presenters.catalog.catalog_rows import ABSENT, TONES
 from kymatui.ui.presenters.fleet.runtime_rows import RuntimeFilter, key_text, next_actor_of
 from kymatui.ui.terminal.glyphs import SIGNS
 from kymatui.ui.viewmodels.columns import Column
+from kymatui.ui.viewmodels.display_text import clock_time
 from kymatui.ui.viewmodels.row_list import Cell, Row
 
 _SEPARATOR = "\0"
@@ -123,7 +123,7 @@ def change_rows(changes: Iterable[FleetChange]) -> list[Row]:
 
 def _change_row(change: FleetChange, short: str) -> Row:
     cells = {
-        "time": Cell(time.strftime("%H:%M:%S", time.gmtime(change.at)), "muted", order=change.at),
+        "time": Cell(clock_time(change.at), "muted", order=change.at),
         "runtime": Cell(sanitize(change.runtime[1]), "strong", short=sanitize(short)),
         "module": Cell(sanitize(change.module) or "(the runtime)"),
         "what": Cell(sanitize(change.what)),

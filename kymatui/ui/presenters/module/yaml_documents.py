@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from enum import Enum
 from typing import Any
 
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.errors import ForbiddenError, KymatuiError, NotFoundError
+from kymatui.ui.viewmodels.display_text import clock_time
 
 _APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _FIRST = ("apiVersion", "kind", "metadata", "spec", "data", "status")
@@ -71,21 +71,17 @@ def reading_line(
 ) -> tuple[str, str]:
     """Return the line above an object with its tone: its source, and what to do if it is unknown."""
     hidden = "; kymatui does not read a Secret's data" if is_secret else ""
-    last = f"; last read at {_moment(at)}" if has_body else ""
+    last = f"; last read at {clock_time(at)} UTC" if has_body else ""
     match reading:
         case DocumentReading.WATCHED:
             return f"watched{hidden}", "muted"
         case DocumentReading.LOADING:
             return f"loading{last}", "processing"
         case DocumentReading.READ:
-            return f"read at {_moment(at)}{hidden}; ctrl-r reads it again", "muted"
+            return f"read at {clock_time(at)} UTC{hidden}; ctrl-r reads it again", "muted"
         case DocumentReading.GONE:
             return f"not found: {sanitize(error)}{last}", "warning"
         case DocumentReading.FORBIDDEN:
             return f"forbidden: {sanitize(error)}{last}", "warning"
         case DocumentReading.FAILED:
             return f"cannot be read: {sanitize(error)}{last}; ctrl-r retries", "error"
-
-
-def _moment(at: float) -> str:
-    return time.strftime("%H:%M:%S UTC", time.gmtime(at))

@@ -12,6 +12,7 @@ from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.plans.jobs import Job, JobState, JobStep, StepState
 from kymatui.ui.terminal.glyphs import SIGNS
 from kymatui.ui.viewmodels.columns import Column
+from kymatui.ui.viewmodels.display_text import clock_time
 from kymatui.ui.viewmodels.row_list import Cell, Row
 
 QUIET = 300.0
@@ -138,7 +139,7 @@ def log_rows(job: Job) -> list[Row]:
     """Return the log in its order."""
     rows = []
     for number, line in enumerate(job.log, job.dropped):
-        moment = time.strftime("%H:%M:%S", time.gmtime(line.time))
+        moment = clock_time(line.time)
         cells = {
             "time": Cell(moment, "muted"),
             "what": Cell(sanitize(line.message)),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import on
@@ -20,6 +19,7 @@ from kymatui.ui.navigation.history import WHATIF, ScreenStep
 from kymatui.ui.presenters.fleet import forecast_rows
 from kymatui.ui.presenters.fleet.forecast_rows import CELLS, OpenedNumber
 from kymatui.ui.presenters.fleet.runtime_rows import key_of
+from kymatui.ui.viewmodels.display_text import clock_time
 from kymatui.ui.viewmodels.row_list import Row
 from kymatui.ui.viewmodels.sorting import SortOrder
 from kymatui.ui.widgets.live_table import LiveTable
@@ -174,7 +174,7 @@ def _counts(reading: ForecastReading, path: str, opened: OpenedNumber | None) ->
     """Return what is listed, the summary, and where the change comes from or why it is not the newest."""
     if reading.forecast is None:
         return ""
-    read = f"{path}, {'changed, read again' if reading.reread else 'read'} {_clock(reading.read_at)} UTC"
+    read = f"{path}, {'changed, read again' if reading.reread else 'read'} {clock_time(reading.read_at)} UTC"
     found = [str(opened)] if opened is not None else []
     if reading.problem is not None:
         found += [f"▲ {_problem(reading)}; displayed: {read}", forecast_summary(reading.forecast)]
@@ -194,7 +194,3 @@ def _why_empty(reading: ForecastReading, opened: OpenedNumber | None) -> str:
 def _problem(reading: ForecastReading) -> str:
     problem = reading.problem
     return ". ".join(filter(None, (str(problem), problem.hint))) if problem is not None else ""
-
-
-def _clock(at: float) -> str:
-    return time.strftime("%H:%M:%S", time.gmtime(at))
