@@ -59,8 +59,8 @@ class _Field(NamedTuple):
 
     @property
     def standard(self) -> Any:
-        """Return the standard library's Field, None if there is none; nobody made one before its module was loaded."""
-        loaded = sys.modules.get("dataclasses")
+        """Return the standard library's Field, None for a plain default."""
+        loaded = sys.modules.get("dataclasses")  # no Field exists before its module is loaded
         return self.default if loaded is not None and isinstance(self.default, loaded.Field) else None
 
 

@@ -1,4 +1,4 @@
-"""Addresses as Go's net/url parses them, which modulectl checks them with: what it refuses nobody can open."""
+"""Web addresses by the rules of Go's net/url, with which modulectl checks them."""
 
 from __future__ import annotations
 
