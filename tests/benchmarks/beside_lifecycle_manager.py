@@ -10,35 +10,32 @@ Modules have 8 objects and no default CR.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
-import urllib.request
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Final
 
-import msgspec
-
-from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
-from kymatui.sandbox.fault_client import FaultClient
-from kymatui.sandbox.sandbox_process import start_sandbox
-from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
 from tests.benchmarks.idle_manifests import memory
-from tests.benchmarks.operator_fleet import HOME, KYMA, MANIFEST, environment, publish, put
+from tests.benchmarks.operator_fleet import (
+    HOME,
+    KYMA,
+    FleetWorld,
+    environment,
+    fleet_world,
+    module_names,
+    put,
+    stub_requests,
+)
 from tests.integration.real_lifecycle_manager import RealManager
 
 MANAGERS: Final[tuple[str, ...]] = ("operator", "lifecycle-manager")
-MODULES: Final = tuple(f"module-{letter * 3}" for letter in "abcdefghijklmnopqrst")
+MODULES: Final = tuple(module_names(20))
 SIZES: Final = (1, 5, 20)
 _PATIENCE: Final = 600.0
 _QUIET: Final = 5.0
@@ -58,23 +55,22 @@ class Figures:
     processor: float
 
 
-class World:
-    """A control plane with all modules, and the stubs' address."""
+class CountedWorld:
+    """A control plane whose requests by others than this benchmark are counted."""
 
-    def __init__(self, cluster: KubeCluster, faults: FaultClient, registry: str, server: str, folder: Path) -> None:
-        self.cluster, self.registry, self.folder = cluster, registry, folder
-        self._faults, self._server = faults, server
+    def __init__(self, world: FleetWorld) -> None:
+        self._world = world
         self._own = 0
 
     def create(self, names: Sequence[str], modules: Sequence[str]) -> None:
         with ThreadPoolExecutor(8) as pool:
-            list(pool.map(lambda name: put(self.cluster, name, self._server, list(modules)), names))
+            list(pool.map(lambda name: put(self._world.cluster, name, self._world.server, list(modules)), names))
         self._own += 2 * len(names)  # a Secret and a Kyma
 
     def ready(self, names: Sequence[str], modules: int) -> bool:
         """Return whether all Kymas are ready, with as many modules."""
         self._own += 1
-        kymas = self.cluster.client.list(self.cluster.client.resource(KYMA), HOME).items
+        kymas = self._world.cluster.client.list(self._world.cluster.client.resource(KYMA), HOME).items
         found = {one["metadata"]["name"]: one.get("status") or {} for one in kymas}
         return all(
             found.get(name, {}).get("state") == "Ready"
@@ -84,42 +80,18 @@ class World:
 
     def home_requests(self) -> int:
         """Return how many requests but watches and Leases others have made since the last call."""
-        found = self._faults.requests(forget=True)["requests"]
+        found = self._world.faults.requests(forget=True)["requests"]
         asked = sum(not one["watch"] and "/leases" not in one["path"] for one in found) - self._own
         self._own = 0
         return asked
 
     def runtime_requests(self) -> int:
         """Return how many requests but watches the runtimes have answered."""
-        with urllib.request.urlopen(f"{self._server}/requests") as answer:
-            counts: Counter[str] = Counter(msgspec.json.decode(answer.read()))
+        counts = stub_requests(self._world.server)
         return counts.total() - counts["WATCH"]
 
 
-@contextlib.contextmanager
-def new_world() -> Iterator[World]:
-    command = [sys.executable, "-m", "tests.benchmarks.stub_runtimes"]
-    with (
-        tempfile.TemporaryDirectory() as place,
-        start_sandbox(clusters=("kcp",), empty=True) as sandbox,
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as stub,
-    ):
-        assert stub.stdout is not None
-        cluster = open_cluster(SessionOptions(str(sandbox.kubeconfig)))
-        for body in ({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": HOME}}, *kyma_definitions()):
-            cluster.apply(body)
-        while cluster.kind(KYMA) is None or cluster.kind(MANIFEST) is None:
-            cluster.forget_kinds()
-        publish(Path(place), sandbox.registry, cluster, list(MODULES))
-        (Path(place) / "kubeconfig").write_bytes(sandbox.kubeconfig.read_bytes())
-        faults = FaultClient.for_kubeconfig(sandbox.kubeconfig)
-        try:
-            yield World(cluster, faults, sandbox.registry, stub.stdout.readline().strip(), Path(place))
-        finally:
-            stub.terminate()
-
-
-def command_line(manager: str, world: World, runtimes: Sequence[str]) -> list[str]:
+def command_line(manager: str, world: FleetWorld, runtimes: Sequence[str]) -> list[str]:
     if manager == "lifecycle-manager":
         return RealManager(world.cluster, world.registry, world.folder, runtimes).command()
     return [sys.executable, "-m", "kymatui", "operator", "run", "--registry", f"http://{world.registry}"]
@@ -131,7 +103,7 @@ def processor(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / _TICKS
 
 
-def step(world: World, pid: int, names: Sequence[str], modules: int) -> Figures:
+def step(world: CountedWorld, pid: int, names: Sequence[str], modules: int) -> Figures:
     """Create Kymas, wait until they are ready and a little longer; return what that took."""
     world.home_requests()
     far, used, began = world.runtime_requests(), processor(pid), time.monotonic()
@@ -149,20 +121,21 @@ def measure(manager: str, kymas: int, rest: float) -> Iterator[tuple[str, Figure
     """Yield the figures of one manager by step; the last one is at rest."""
     many = [f"many-{number:04}" for number in range(kymas)]
     single = {f"single-{size}": size for size in SIZES}
-    with new_world() as world, (world.folder / "log").open("wb") as log:
-        home = {**environment(world.folder), "KUBECONFIG": str(world.folder / "kubeconfig")}
+    with fleet_world(MODULES) as world, (world.folder / "log").open("wb") as log:
+        counted = CountedWorld(world)
+        home = {**environment(world.folder), "KUBECONFIG": str(world.kubeconfig)}
         command = command_line(manager, world, [*single, *many])
         with subprocess.Popen(command, stdout=log, stderr=log, env=home, cwd=world.folder) as process:
             try:
                 time.sleep(_QUIET)
                 for name, size in single.items():
-                    yield f"1 Kyma, {size} modules", step(world, process.pid, [name], size)
-                yield f"{kymas} Kymas, 1 module", step(world, process.pid, many, 1)
-                world.home_requests()
-                far, used = world.runtime_requests(), processor(process.pid)
+                    yield f"1 Kyma, {size} modules", step(counted, process.pid, [name], size)
+                yield f"{kymas} Kymas, 1 module", step(counted, process.pid, many, 1)
+                counted.home_requests()
+                far, used = counted.runtime_requests(), processor(process.pid)
                 time.sleep(rest)
-                more = world.runtime_requests() - far, processor(process.pid) - used
-                yield f"{rest:.0f} s at rest", Figures(rest, world.home_requests(), *more)
+                more = counted.runtime_requests() - far, processor(process.pid) - used
+                yield f"{rest:.0f} s at rest", Figures(rest, counted.home_requests(), *more)
                 print(f"{manager}: {memory(process.pid, 'VmRSS')} MiB at rest, {memory(process.pid, 'VmHWM')} at most")
             finally:
                 process.terminate()

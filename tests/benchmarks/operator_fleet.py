@@ -11,6 +11,7 @@ them, but does not work on them, which would take half an hour for 5,000.
 from __future__ import annotations
 
 import base64
+import contextlib
 import os
 import random
 import statistics
@@ -21,7 +22,10 @@ import tempfile
 import time
 import urllib.request
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +51,54 @@ HOME = "kcp-system"
 Json = dict[str, Any]
 
 
-def publish(folder: Path, registry: str, cluster: KubeCluster, modules: list[str]) -> None:
+@dataclass(frozen=True)
+class FleetWorld:
+    """A control plane with modules in its registry, and the address of the stub of all runtimes."""
+
+    cluster: KubeCluster
+    kubeconfig: Path
+    registry: str
+    server: str
+    folder: Path
+
+    @cached_property
+    def faults(self) -> FaultClient:
+        return FaultClient.for_kubeconfig(self.kubeconfig)
+
+
+@contextlib.contextmanager
+def fleet_world(modules: Sequence[str]) -> Iterator[FleetWorld]:
+    command = [sys.executable, "-m", "tests.benchmarks.stub_runtimes"]
+    with (
+        tempfile.TemporaryDirectory() as place,
+        start_sandbox(clusters=("kcp",), empty=True) as sandbox,
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as stub,
+    ):
+        assert stub.stdout is not None
+        server, folder = stub.stdout.readline().strip(), Path(place)
+        try:
+            cluster = open_cluster(SessionOptions(str(sandbox.kubeconfig)))
+            for body in ({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": HOME}}, *kyma_definitions()):
+                cluster.apply(body)
+            while cluster.kind(KYMA) is None or cluster.kind(MANIFEST) is None:
+                cluster.forget_kinds()
+            publish(folder, sandbox.registry, cluster, modules)
+            yield FleetWorld(cluster, sandbox.kubeconfig, sandbox.registry, server, folder)
+        finally:
+            stub.terminate()
+
+
+def stub_requests(server: str) -> Counter[str]:
+    """Return how many requests the runtimes have answered, by method; watches are WATCH."""
+    with urllib.request.urlopen(f"{server}/requests") as answer:
+        return Counter(msgspec.json.decode(answer.read()))
+
+
+def module_names(count: int) -> list[str]:
+    return [f"module-{letter * 3}" for letter in string.ascii_lowercase[:count]]
+
+
+def publish(folder: Path, registry: str, cluster: KubeCluster, modules: Sequence[str]) -> None:
     """Push each module, and write its template and release meta."""
     for name in modules:
         place = folder / name
@@ -126,8 +177,7 @@ class Fleet:
         return found
 
     def runtimes(self) -> Counter[str]:
-        with urllib.request.urlopen(f"{self._server}/requests") as answer:
-            return Counter(msgspec.json.decode(answer.read()))
+        return stub_requests(self._server)
 
     def ready(self) -> int:
         resource = self.cluster.client.resource(KYMA)
@@ -170,29 +220,12 @@ class Fleet:
 def main(words: list[str]) -> int:
     given = dict(word.split(":") for word in words if ":" in word)
     count = next((int(word) for word in words if ":" not in word), 500)
-    modules = [f"module-{letter * 3}" for letter in string.ascii_lowercase[: int(given.get("modules", 5))]]
+    modules = module_names(int(given.get("modules", 5)))
     rest, probes = float(given.get("rest", 60)), int(given.get("probes", 40))
     active = min(count, int(given.get("active", count)))
     names = [f"kyma-{number:05}" for number in range(active)]
-    with (
-        tempfile.TemporaryDirectory() as place,
-        start_sandbox(clusters=("kcp",), empty=True) as sandbox,
-        subprocess.Popen(
-            [sys.executable, "-m", "tests.benchmarks.stub_runtimes"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        ) as stub,
-    ):
-        assert stub.stdout is not None
-        server, folder = stub.stdout.readline().strip(), Path(place)
-        cluster = open_cluster(SessionOptions(str(sandbox.kubeconfig)))
-        cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": HOME}})
-        for body in kyma_definitions():
-            cluster.apply(body)
-        while cluster.kind(KYMA) is None or cluster.kind(MANIFEST) is None:
-            cluster.forget_kinds()
-        publish(folder, sandbox.registry, cluster, modules)
+    with fleet_world(modules) as world:
+        cluster, server, faults = world.cluster, world.server, world.faults
         began = time.monotonic()
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(lambda name: put(cluster, name, server, modules), names))
@@ -202,14 +235,13 @@ def main(words: list[str]) -> int:
         print(
             f"{active} Kymas with {len(modules)} modules, {skipped} skipped ones: created in {spent:.0f} s", flush=True
         )
-        faults = FaultClient.for_kubeconfig(sandbox.kubeconfig)
         faults.requests(forget=True)
-        command = [sys.executable, "-m", "kymatui", "operator", "run", "--registry", f"http://{sandbox.registry}"]
-        command += ["--kubeconfig", str(sandbox.kubeconfig), "--shards", given.get("shards", "1")]
+        command = [sys.executable, "-m", "kymatui", "operator", "run", "--registry", f"http://{world.registry}"]
+        command += ["--kubeconfig", str(world.kubeconfig), "--shards", given.get("shards", "1")]
         command += ["--kyma-requeue-success-interval", "1h", "--manifest-requeue-success-interval", "1h"]
         command += ["--mandatory-module-requeue-success-interval", given.get("mandatory", "1h")]
-        with (folder / "log").open("wb") as log:
-            operator = subprocess.Popen(command, env=environment(folder), stderr=log, stdout=log)
+        with (world.folder / "log").open("wb") as log:
+            operator = subprocess.Popen(command, env=environment(world.folder), stderr=log, stdout=log)
         try:
             fleet = Fleet(cluster, faults, server, operator.pid, count)
             seconds = fleet.settle()
@@ -232,9 +264,8 @@ def main(words: list[str]) -> int:
         finally:
             operator.terminate()
             operator.wait(60)
-            text = (folder / "log").read_text()
+            text = (world.folder / "log").read_text()
             print(f"log: {text.count(' failed: ')} failures; last lines:", *text.splitlines()[-3:], sep="\n  ")
-            stub.terminate()
     return 0
 
 
