@@ -70,6 +70,10 @@ class ConfigurationError(KymatuiError):
     """A kubeconfig, a settings file or another file of the user is unusable."""
 
 
+class SourceError(ConfigurationError):
+    """A source cannot be read; the message names file, document and line."""
+
+
 class UnknownNameError(UsageError, ConfigurationError):
     """No module, context, channel, namespace, runtime or backup has the given name."""
 

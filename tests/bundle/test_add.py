@@ -18,8 +18,7 @@ from kymatui.adapters.oci.image_manifest import IMAGE_INDEX, IMAGE_MANIFEST, dig
 from kymatui.adapters.oci.registry_artifacts import RegistryArtifacts
 from kymatui.cli.main import main
 from kymatui.engine.authoring.image_layers import ImageMetadata, extended_image, new_layer
-from kymatui.engine.bundles.yaml_objects import SourceError
-from kymatui.errors import ConfigurationError
+from kymatui.errors import ConfigurationError, SourceError
 from tests.engine.sources.packing import tar
 from tests.sandbox.registry.conftest import Serve, Served, serve  # noqa: F401 (a fixture)
 

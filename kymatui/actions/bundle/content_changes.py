@@ -10,10 +10,10 @@ from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.versions.manifest_diff import object_changes
 from kymatui.domain.versions.version_diff import ValueChange
-from kymatui.engine.bundles.yaml_objects import SourceError, document_key, each_object
+from kymatui.engine.bundles.yaml_objects import document_key, each_object
 from kymatui.engine.cluster.ports import Object
 from kymatui.engine.sources.oci_layers import raw_manifest
-from kymatui.errors import KymatuiError
+from kymatui.errors import KymatuiError, SourceError
 from kymatui.ocm.component_location import ComponentLocation
 
 LARGEST_CONTENT: Final = 32 * 1024 * 1024

@@ -8,8 +8,9 @@ from typing import Any
 from kymatui.domain.kubernetes.image_references import parse_image
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.engine.authoring.module_config import ConfigManager
-from kymatui.engine.bundles.yaml_objects import SourceError, each_object, read_objects
+from kymatui.engine.bundles.yaml_objects import each_object, read_objects
 from kymatui.engine.cluster.ports import Object
+from kymatui.errors import SourceError
 
 
 def read_manifest(content: bytes, file: str) -> list[Object]:

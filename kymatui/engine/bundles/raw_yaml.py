@@ -9,8 +9,9 @@ from typing import Final
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.engine.bundles.addresses import content_digest, digest_of_files, redact_address
 from kymatui.engine.bundles.bundle import Bundle, Origin
-from kymatui.engine.bundles.yaml_objects import LARGEST_TEXT, SourceError, read_objects, unique_documents
+from kymatui.engine.bundles.yaml_objects import LARGEST_TEXT, read_objects, unique_documents
 from kymatui.engine.cluster.ports import Blobs
+from kymatui.errors import SourceError
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 MOST_FILES: Final = 5_000

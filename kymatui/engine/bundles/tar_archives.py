@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from kymatui.engine.bundles.yaml_objects import SourceError
+from kymatui.errors import SourceError
 
 MIB: Final = 1 << 20
 LARGEST: Final = 128 * MIB

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.engine.cluster.ports import Object
-from kymatui.errors import ConfigurationError
+from kymatui.errors import SourceError
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.reading import documents
 
@@ -24,10 +24,6 @@ _LARGEST_INT: Final = 2**63 - 1
 _SMALLEST_INT: Final = -(2**63)
 
 DocumentKey = tuple[str, str, str, str, str]
-
-
-class SourceError(ConfigurationError):
-    """A source cannot be read; the message names file, document and line."""
 
 
 def read_objects(text: str | bytes, source: str, *, only: Container[str] | None = None) -> list[Object]:

@@ -10,13 +10,14 @@ from datetime import datetime
 
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.engine.bundles.bundle import Bundle
-from kymatui.engine.bundles.yaml_objects import SourceError, read_objects
+from kymatui.engine.bundles.yaml_objects import read_objects
 from kymatui.engine.cluster.ports import Blobs, Object
 from kymatui.engine.sources import chart_source, oci_layers
 from kymatui.engine.sources.chart_source import LoadedChart, ValuesOptions
 from kymatui.engine.sources.install_config import InstallConfig, read_configs
 from kymatui.engine.sources.oci_layers import LayerRef, Shape
 from kymatui.engine.sources.render_target import RenderTarget
+from kymatui.errors import SourceError
 from kymatui.first_use import dataclass, replace
 from kymatui.helm.charts.chart import Chart
 from kymatui.ocm import (

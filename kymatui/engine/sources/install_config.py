@@ -7,8 +7,7 @@ from dataclasses import field
 from typing import Any, Final
 
 from kymatui.engine.bundles.tar_archives import unpack
-from kymatui.engine.bundles.yaml_objects import SourceError
-from kymatui.errors import HelmError
+from kymatui.errors import HelmError, SourceError
 from kymatui.first_use import dataclass
 from kymatui.helm.charts.strvals import set_values
 from kymatui.helm.yaml.errors import YamlError

@@ -19,7 +19,7 @@ from kymatui.domain.kyma.manifests import (
     UnknownSource,
 )
 from kymatui.engine.bundles.bundle import Bundle
-from kymatui.engine.bundles.yaml_objects import SourceError, read_objects
+from kymatui.engine.bundles.yaml_objects import read_objects
 from kymatui.engine.cluster.ports import Blobs, Object
 from kymatui.engine.plans.transforms import apply_transforms, with_images
 from kymatui.engine.sources import chart_source, oci_layers
@@ -28,7 +28,7 @@ from kymatui.engine.sources.install_config import InstallConfig, read_configs
 from kymatui.engine.sources.kustomize.transformers import build
 from kymatui.engine.sources.oci_layers import LayerRef, Shape
 from kymatui.engine.sources.render_target import RenderTarget
-from kymatui.errors import KymatuiError
+from kymatui.errors import KymatuiError, SourceError
 from kymatui.first_use import dataclass, replace
 from kymatui.helm.charts.chart import Chart
 from kymatui.ocm.component_location import COMPONENTS

@@ -14,9 +14,9 @@ from typing import Final
 
 from kymatui.engine.bundles.bundle import Origin
 from kymatui.engine.bundles.tar_archives import is_gzip, is_tar, read_tar, unpack, without_root
-from kymatui.engine.bundles.yaml_objects import SourceError, read_objects, unique_documents
+from kymatui.engine.bundles.yaml_objects import read_objects, unique_documents
 from kymatui.engine.cluster.ports import Blobs, Object
-from kymatui.errors import RegistryError
+from kymatui.errors import RegistryError, SourceError
 from kymatui.first_use import dataclass
 
 KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")

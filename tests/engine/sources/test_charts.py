@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from kymatui.engine.bundles.bundle import Bundle, Origin
-from kymatui.engine.bundles.yaml_objects import SourceError
 from kymatui.engine.sources import chart_source
 from kymatui.engine.sources.chart_source import ValuesOptions
 from kymatui.engine.sources.render_target import RenderTarget
-from kymatui.errors import HelmError, RegistryError
+from kymatui.errors import HelmError, RegistryError, SourceError
 from kymatui.helm.charts.chart import Chart
 from kymatui.helm.rendering.releases import Release, Status, from_secret, to_secret
 from tests.engine.sources.fetching import StoredBlobs

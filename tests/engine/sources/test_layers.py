@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 from kymatui.engine.bundles.tar_archives import read_tar
-from kymatui.engine.bundles.yaml_objects import SourceError
 from kymatui.engine.sources import oci_layers
 from kymatui.engine.sources.install_config import InstallConfig, read_configs
 from kymatui.engine.sources.oci_layers import LayerRef, Shape
-from kymatui.errors import RegistryError
+from kymatui.errors import RegistryError, SourceError
 from tests.engine.sources.fetching import StoredBlobs
 from tests.engine.sources.packing import folder, link, tar
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from kymatui.engine.bundles.addresses import content_digest
-from kymatui.engine.bundles.yaml_objects import SourceError
 from kymatui.engine.sources.component_source import ModuleComponent, Trust
+from kymatui.errors import SourceError
 from kymatui.ocm import Keys, SignatureError, read_descriptor
 from tests.engine.sources.fetching import StoredBlobs
 from tests.engine.sources.packing import tar

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kymatui.engine.bundles import raw_yaml
-from kymatui.engine.bundles.yaml_objects import SourceError
+from kymatui.errors import SourceError
 from tests.engine.sources.fetching import StoredBlobs
 
 ONE = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\n"

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kymatui.engine.bundles.yaml_objects import DEEPEST, SourceError, document_key, read_objects
+from kymatui.engine.bundles.yaml_objects import DEEPEST, document_key, read_objects
+from kymatui.errors import SourceError
 from kymatui.helm import dump_yaml
 
 

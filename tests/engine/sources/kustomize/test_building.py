@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kymatui.engine.bundles.yaml_objects import SourceError
 from kymatui.engine.sources.kustomize.model.resmap import parse_requirements
 from kymatui.engine.sources.kustomize.transformers import build
+from kymatui.errors import SourceError
 from tests.engine.sources.fetching import StoredBlobs
 from tests.engine.sources.packing import link, tar
 

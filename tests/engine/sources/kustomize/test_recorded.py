@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from kymatui.engine.bundles.yaml_objects import SourceError
 from kymatui.engine.sources.kustomize.model.file_tree import ArchiveTree, FolderTree, KustomizationFolder
 from kymatui.engine.sources.kustomize.transformers.build import build
+from kymatui.errors import SourceError
 
 RECORDED = Path(__file__).with_name("recorded.json.gz")
 

@@ -11,9 +11,9 @@ from dataclasses import field
 from functools import cache
 from typing import Any, Final
 
-from kymatui.engine.bundles.yaml_objects import SourceError
 from kymatui.engine.sources.kustomize.model.resmap import Gvk
 from kymatui.engine.sources.kustomize.model.strict_fields import StrictFields
+from kymatui.errors import SourceError
 from kymatui.first_use import dataclass
 
 ANY: Final = Gvk()

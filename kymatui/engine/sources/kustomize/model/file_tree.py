@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from kymatui.engine.bundles.raw_yaml import read_file
-from kymatui.engine.bundles.yaml_objects import SourceError
+from kymatui.errors import SourceError
 from kymatui.first_use import dataclass
 
 NAMES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from kymatui.engine.bundles.yaml_objects import SourceError
 from kymatui.engine.sources.kustomize.model.sort_options import SortOptions
 from kymatui.engine.sources.kustomize.model.strict_fields import StrictFields
+from kymatui.errors import SourceError
 from kymatui.first_use import dataclass
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.reading import load_exactly

@@ -7,8 +7,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
-from kymatui.engine.bundles.yaml_objects import MOST_OBJECTS, SourceError
+from kymatui.engine.bundles.yaml_objects import MOST_OBJECTS
 from kymatui.engine.cluster.ports import Object
+from kymatui.errors import SourceError
 from kymatui.helm.functions.text.regexes import compiled
 from kymatui.helm.govalues.types import FunctionError
 

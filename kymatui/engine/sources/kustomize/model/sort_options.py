@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from kymatui.engine.bundles.yaml_objects import SourceError
 from kymatui.engine.sources.kustomize.model.resmap import KustomizeResource, ResId
 from kymatui.engine.sources.kustomize.model.strict_fields import StrictFields
+from kymatui.errors import SourceError
 from kymatui.first_use import dataclass
 
 _FIRST: Final = """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kymatui.engine.bundles.yaml_objects import SourceError
+from kymatui.errors import SourceError
 
 
 class StrictFields:

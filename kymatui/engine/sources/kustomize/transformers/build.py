@@ -9,7 +9,7 @@ from typing import Final
 from kymatui.engine.bundles.addresses import digest_of_files, redact_address
 from kymatui.engine.bundles.bundle import Bundle, Origin
 from kymatui.engine.bundles.tar_archives import read_tar, without_root
-from kymatui.engine.bundles.yaml_objects import SourceError, each_object
+from kymatui.engine.bundles.yaml_objects import each_object
 from kymatui.engine.cluster.ports import Blobs, Object
 from kymatui.engine.sources.kustomize.model.field_specs import TransformerConfig, default_config, read_config
 from kymatui.engine.sources.kustomize.model.file_tree import NAMES, ArchiveTree, FolderTree, KustomizationFolder
@@ -20,6 +20,7 @@ from kymatui.engine.sources.kustomize.transformers import generators, metadata_t
 from kymatui.engine.sources.kustomize.transformers.builtin_transformers import apply_transformers
 from kymatui.engine.sources.kustomize.transformers.name_references import fix_references
 from kymatui.engine.sources.kustomize.transformers.replacements import apply_replacements
+from kymatui.errors import SourceError
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.reading import load_exactly
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from kymatui.engine.bundles.yaml_objects import SourceError, each_object
+from kymatui.engine.bundles.yaml_objects import each_object
 from kymatui.engine.sources.kustomize.model.field_specs import FieldSpecs, read_spec
 from kymatui.engine.sources.kustomize.model.file_tree import KustomizationFolder
 from kymatui.engine.sources.kustomize.model.resmap import ResMap
 from kymatui.engine.sources.kustomize.model.strict_fields import StrictFields
 from kymatui.engine.sources.kustomize.transformers import metadata_transformers, patches
 from kymatui.engine.sources.kustomize.transformers.replacements import apply_replacements
+from kymatui.errors import SourceError
 
 BUILTIN: Final = "builtin"
 

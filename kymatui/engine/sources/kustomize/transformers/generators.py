@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from kymatui.engine.bundles.yaml_objects import SourceError
 from kymatui.engine.sources.kustomize.model.file_tree import KustomizationFolder
 from kymatui.engine.sources.kustomize.model.resmap import KustomizeResource, ResMap
 from kymatui.engine.sources.kustomize.model.strict_fields import StrictFields
+from kymatui.errors import SourceError
 from kymatui.first_use import dataclass
 
 _KEY: Final = re.compile(r"[-._a-zA-Z0-9]+")

@@ -6,7 +6,7 @@ import copy
 from typing import Any, Final
 
 from kymatui.domain.kubernetes.terminal_text import format_count
-from kymatui.engine.bundles.yaml_objects import SourceError
+from kymatui.errors import SourceError
 
 _OPERATIONS: Final = frozenset(["add", "remove", "replace", "move", "copy", "test"])
 _MISSING: Final = object()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kymatui.engine.bundles.yaml_objects import SourceError
+from kymatui.errors import SourceError
 from kymatui.helm.yaml.reading import load_exactly
 
 Element = dict[str, Any]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from kymatui.engine.bundles.yaml_objects import SourceError
 from kymatui.engine.sources.kustomize.model.field_specs import (
     Change,
     FieldSpec,
@@ -17,6 +16,7 @@ from kymatui.engine.sources.kustomize.model.field_specs import (
 )
 from kymatui.engine.sources.kustomize.model.resmap import Gvk, KustomizeResource, ResId, ResMap
 from kymatui.engine.sources.kustomize.model.strict_fields import StrictFields
+from kymatui.errors import SourceError
 from kymatui.first_use import dataclass
 from kymatui.helm.functions.text.regexes import compiled
 from kymatui.helm.govalues.types import FunctionError

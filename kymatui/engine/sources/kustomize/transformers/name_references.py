@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from kymatui.engine.bundles.yaml_objects import SourceError
 from kymatui.engine.sources.kustomize.model.field_specs import FieldSpec, TransformerConfig, change
 from kymatui.engine.sources.kustomize.model.resmap import NOWHERE, Gvk, KustomizeResource, ResMap
+from kymatui.errors import SourceError
 
 Sieve = Callable[[KustomizeResource], bool]
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from kymatui.engine.bundles.yaml_objects import SourceError, each_object
+from kymatui.engine.bundles.yaml_objects import each_object
 from kymatui.engine.cluster.ports import Object
 from kymatui.engine.sources.kustomize.model.file_tree import KustomizationFolder
 from kymatui.engine.sources.kustomize.model.resmap import Gvk, KustomizeResource, PatchSelector, ResId, ResMap
 from kymatui.engine.sources.kustomize.model.strict_fields import StrictFields
 from kymatui.engine.sources.kustomize.transformers import json6902_patch, strategic_merge
+from kymatui.errors import SourceError
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.reading import load_exactly
 

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from kymatui.domain.kubernetes.terminal_text import format_count
-from kymatui.engine.bundles.yaml_objects import SourceError
 from kymatui.engine.sources.kustomize.model.field_specs import split_path
 from kymatui.engine.sources.kustomize.model.file_tree import KustomizationFolder
 from kymatui.engine.sources.kustomize.model.resmap import Gvk, KustomizeResource, PatchSelector, ResId, ResMap
 from kymatui.engine.sources.kustomize.model.strict_fields import StrictFields
 from kymatui.engine.sources.kustomize.transformers.json6902_patch import LARGEST_COPY, is_larger
 from kymatui.engine.sources.kustomize.transformers.patches import read_selector
+from kymatui.errors import SourceError
 from kymatui.helm.functions.text.regexes import compiled
 from kymatui.helm.govalues.types import FunctionError
 from kymatui.helm.yaml.errors import YamlError

@@ -10,8 +10,8 @@ from __future__ import annotations
 import copy
 from typing import Any, Final
 
-from kymatui.engine.bundles.yaml_objects import SourceError
 from kymatui.engine.sources.kustomize.transformers.list_merge import merge_elements
+from kymatui.errors import SourceError
 
 DIRECTIVE: Final = "$patch"
 _GONE: Final = object()
