@@ -16,6 +16,7 @@ pytestmark = pytest.mark.xdist_group("architecture")  # parsing the package cost
 
 ALLOWED: dict[str, set[str]] = {
     "first_use": set(),  # what data classes and patterns are made of: all layers may import it
+    "moments": set(),  # the reading of times: all layers may import it
     "errors": set(),
     "domain": {"errors"},
     "helm": {"errors"},
@@ -40,7 +41,7 @@ EXCEPTIONS = {
 OPENED = ("kymatui.adapters.sessions.", "kymatui.adapters.files.")
 
 # Above these layers nothing outside the standard library may be imported (yaml, jsonschema and so on are helm's tools).
-PURE = ("domain", "errors", "first_use")
+PURE = ("domain", "errors", "first_use", "moments")
 
 
 def layer_of(module: structure.Module) -> str:
@@ -65,7 +66,7 @@ def test_a_layer_imports_only_what_stands_below_it(layer: str, files: list[struc
 
 def may_import(layer: str, place: str, name: str) -> bool:
     parts = name.split(".")
-    if parts[0] != "kymatui" or len(parts) == 1 or parts[1] in ("__version__", "first_use", layer):
+    if parts[0] != "kymatui" or len(parts) == 1 or parts[1] in ("__version__", "first_use", "moments", layer):
         return True
     if layer in ("cli", "ui") and f"{name}.".startswith(OPENED):
         return True

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, timedelta
 from typing import Any, Final
 
 from kymatui.first_use import replace
+from kymatui.moments import parse_moment
 from kymatui.ocm.canonical_json import canonical_json, go_json
 from kymatui.ocm.descriptors import (
     NONE_ACCESS,
@@ -230,7 +231,7 @@ def _time(text: str) -> str:
     if not text:
         return ""
     try:
-        moment = datetime.fromisoformat(text)
+        moment = parse_moment(text)
     except ValueError as error:
         raise DescriptorError(f"creationTime {text!r} is not a time") from error
     if moment.tzinfo is None or "T" not in text:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
 from kymatui.domain.catalog.rows import ModuleRow
-from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.object_meta import parse_time, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.snapshot.missing_lists import ListGap, RowFact, UnknownFact, explain_gaps
 from kymatui.domain.snapshot.object_index import ObjectIndex
@@ -148,8 +147,7 @@ def _seen(raw: Mapping[str, Any], series: Mapping[str, Any]) -> float:
     )
     for text in texts:
         if isinstance(text, str) and text:
-            try:
-                return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
-            except (ValueError, OverflowError):
-                continue
+            found = parse_time(text)
+            if found is not None:
+                return found
     return 0.0

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import Any
 
 from kymatui.domain.kubernetes.json_reader import Flaw, JsonReader
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.first_use import dataclass
+from kymatui.moments import parse_moment
 
 GARBAGE_COLLECTION = frozenset({"foregroundDeletion", "orphan"})
 """Finalizers of Kubernetes' garbage collector, which it removes once the dependent objects are handled."""
@@ -64,7 +65,7 @@ class MalformedObject:
 def parse_time(text: str) -> float | None:
     """Return an RFC 3339 time in seconds of the Unix clock, None if invalid."""
     try:
-        parsed = datetime.fromisoformat(text)
+        parsed = parse_moment(text)
     except ValueError:
         return None
     return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp()

@@ -17,6 +17,7 @@ from typing import Any
 
 from kymatui.domain.kyma.field_defaults import FieldSchema
 from kymatui.first_use import dataclass, deferred
+from kymatui.moments import parse_moment
 
 MIN_DURATION = 20 * 60.0
 _LOOK_AHEAD_DAYS = 8  # as in lifecycle-manager: today and the week after
@@ -177,7 +178,7 @@ def _time(value: object) -> datetime:
         return _ZERO
     text = value if isinstance(value, str) else ""
     if _MOMENT.fullmatch(text):
-        return datetime.fromisoformat(text)
+        return parse_moment(text)
     match = _TIME.fullmatch(text)
     if not match:
         raise ValueError(f"{text or value!r} is neither a time of day with a zone nor an RFC 3339 time")

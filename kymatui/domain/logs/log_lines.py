@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from datetime import datetime
 from functools import lru_cache
 from typing import Final, NamedTuple
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.logs.log_sources import LogSource
+from kymatui.moments import parse_moment
 
 LONGEST_LINE: Final = 64 * 1024
 """Bytes of a line that are read; the rest is cut. Container runtimes join longer lines from parts of 16 KiB."""
@@ -121,7 +121,7 @@ def _time_of(raw: bytes) -> tuple[int | None, str, int]:
 def _second(text: bytes) -> int | None:
     """Return a time without a fraction in nanoseconds; None for the 31st of February."""
     try:
-        return int(datetime.fromisoformat(text.decode().replace("Z", "+00:00")).timestamp()) * 1_000_000_000
+        return int(parse_moment(text.decode().replace("Z", "+00:00")).timestamp()) * 1_000_000_000
     except (ValueError, OverflowError):
         return None
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from copy import copy
-from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from kymatui.errors import HelmError
@@ -14,6 +13,7 @@ from kymatui.helm.charts.structs import DECODING, anything, boolean, decode_yaml
 from kymatui.helm.govalues.quoting import is_print, quote
 from kymatui.helm.semver.versions import SemverError, parse_version
 from kymatui.helm.yaml.errors import YamlError
+from kymatui.moments import parse_moment
 
 V1: Final = "v1"
 _ALIAS: Final = deferred(r"[a-zA-Z0-9_-]+\Z")
@@ -165,7 +165,7 @@ def _generated(value: Any, _field: str) -> str:
     if not isinstance(value, str):
         raise YamlError(f"{DECODING}Time.UnmarshalJSON: input is not a JSON string")
     try:
-        if _MOMENT.fullmatch(value) and datetime.fromisoformat(value):
+        if _MOMENT.fullmatch(value) and parse_moment(value):
             return value
     except ValueError:
         pass

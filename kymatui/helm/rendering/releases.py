@@ -26,6 +26,7 @@ from kymatui.helm.charts.metadata import Dependency, Lock, Metadata
 from kymatui.helm.charts.trees import ChartNode
 from kymatui.helm.govalues.text import runes
 from kymatui.helm.rendering.manifests import Hook, RenderedManifest
+from kymatui.moments import parse_moment
 
 RELEASE_TYPE: Final = "helm.sh/release.v1"
 NAME_PREFIX: Final = "sh.helm.release.v1"
@@ -356,7 +357,7 @@ def _time_text(moment: datetime | None) -> str:
 
 
 def _time(text: str | None) -> datetime | None:
-    return datetime.fromisoformat(text) if text and text != _NO_TIME else None
+    return parse_moment(text) if text and text != _NO_TIME else None
 
 
 def _unpack(packed: bytes) -> bytes:

@@ -12,11 +12,11 @@ import json
 import os
 import subprocess
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 from kymatui.adapters.kube.auth.endpoint import Endpoint, entry_error
 from kymatui.adapters.kube.auth.kubeconfig import KubeconfigEntry
+from kymatui.domain.kubernetes.object_meta import parse_time
 from kymatui.errors import ConfigurationError
 from kymatui.first_use import dataclass
 
@@ -138,11 +138,10 @@ def _read(command: str, version: str, output: bytes) -> ExecCredential:
 def _expiry(command: str, text: object) -> float | None:
     if not text:
         return None
-    try:
-        parsed = datetime.fromisoformat(str(text))
-    except ValueError as error:
-        raise _failed(command, f"gave {text!r} as expirationTimestamp, which is not a time") from error
-    return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp()
+    found = parse_time(str(text))
+    if found is None:
+        raise _failed(command, f"gave {text!r} as expirationTimestamp, which is not a time")
+    return found
 
 
 def _failed(command: str, reason: str) -> ConfigurationError:
