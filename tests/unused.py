@@ -39,8 +39,8 @@ print_completion, get_theme_variable_defaults
 allow_reuse_address, daemon_threads, server_version, sys_version
 _.address_family, _.close_connection, _.process_request, _.handle_error, _.log_message
 
-# Called by argparse.
-_._check_value
+# Called and read by argparse, the last two from Python 3.14 on.
+_._check_value, _._set_color, _._decolor
 
 # The library, for those who install modules with private registries.
 with_pull_secret, PULL_SECRET_VARIABLE

@@ -21,8 +21,23 @@ _IN_KUBECONFIG = frozenset(
 """Options of kubectl that name another cluster: plans, backups and read-only settings go by the context's name."""
 
 
+class _NoColors:
+    """The theme of plain help, with an empty text for each part."""
+
+    def __getattr__(self, part: str) -> str:
+        return ""
+
+
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """Names the value of an option once, as Python 3.13 does and older ones do not: `-o, --output FORMAT`."""
+    """Prints the same help on each Python: plain, and with the value of an option once (`-o, --output FORMAT`).
+
+    argparse of 3.14 colours its help by itself; even to find out that it shall not, it loads `dataclasses` in each
+    command (13 of the 71 ms of `--version`).
+    """
+
+    def _set_color(self, color: bool, **options: Any) -> None:
+        self._theme = _NoColors()
+        self._decolor = str
 
     def _format_action_invocation(self, action: argparse.Action) -> str:
         if not action.option_strings or action.nargs == 0:
