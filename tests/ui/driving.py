@@ -56,6 +56,7 @@ async def typing(pilot: Pilot[Any]) -> None:
     if isinstance(field, Input | TextArea):
         await until(pilot, lambda: bool(field.region), lambda: f"{field} is not on the screen")
         field.cursor_blink = False
+        field.notify_style_update()  # a text area keeps lines from when its cursor was not visible
 
 
 async def drawn(pilot: Pilot[Any]) -> str:

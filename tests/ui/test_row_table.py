@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
 from textual.app import App, ComposeResult
+from textual.geometry import Region
 from textual.strip import Strip
 
 from kymatui.ui.viewmodels.columns import Column
@@ -145,6 +147,19 @@ async def test_what_is_drawn_is_kept_until_it_changes() -> None:
         changed = drawn(app)
         assert [one is other for one, other in zip(again[1:4], changed[1:4], strict=True)] == [True, False, True]
         assert "Error" in changed[2].text
+
+
+async def test_a_change_of_the_columns_widths_draws_every_line_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One row with a longer text moves the cells of all others, and of the titles."""
+    app = TableApp(rows("a", "b", "c"))
+    async with app.run_test(size=(40, 10)) as pilot:
+        await pilot.pause()
+        before = app.table.grid.fitted
+        asked: list[tuple[Region, ...]] = []
+        monkeypatch.setattr(app.table, "refresh", lambda *regions, **_: asked.append(regions))
+        app.table.set_rows([*rows("a"), *rows("b", state="is being installed for a long time"), *rows("c")])
+        assert app.table.grid.fitted != before
+        assert () in asked, "the whole table"
 
 
 async def test_another_theme_draws_every_line_anew() -> None:

@@ -104,31 +104,39 @@ def fit_columns(
     spare = max(width - _needed(shown), 0)
     shares = sum(column.flex for column in shown)
     sized = [(column, column.width + (spare * column.flex // shares if shares else 0)) for column in shown]
-    return _shrunk(_with_room(sized, widest), width)
+    return _with_room(_shrunk(sized, width), widest)
 
 
-def _with_room(sized: list[tuple[Column, int]], widest: Mapping[str, int]) -> list[tuple[Column, int]]:
-    """Give the cells that no text of a column needs to those that are cut, the most important first."""
+def _with_room(sized: Sequence[tuple[Column, int]], widest: Mapping[str, int]) -> tuple[tuple[Column, int], ...]:
+    """Give the cells that no text of a column needs to those that are cut, the most important first.
+
+    Of equally important ones, those that become whole by it come first.
+    """
     sizes = [size for _, size in sized]
     spare = [
         max(size - max(widest[column.id], cell_len(column.title) + _ARROW), 0) if column.id in widest else 0
         for column, size in sized
     ]
-    cut = [place for place, (column, size) in enumerate(sized) if widest.get(column.id, 0) > size]
-    for place in sorted(cut, key=lambda place: sized[place][0].priority):
+    missing = [widest.get(column.id, 0) - size for column, size in sized]
+    cut = [place for place, cells in enumerate(missing) if cells > 0]
+    while cut:
+        left = sum(spare)
+        place = min(cut, key=lambda place: (sized[place][0].priority, missing[place] > left, place))
+        cut.remove(place)
         for giver in sorted(range(len(sized)), key=lambda one: -spare[one]):
-            moved = min(spare[giver], widest[sized[place][0].id] - sizes[place])
+            moved = min(spare[giver], missing[place])
             sizes[place] += moved
+            missing[place] -= moved
             sizes[giver] -= moved
             spare[giver] -= moved
-    return [(column, size) for (column, _), size in zip(sized, sizes, strict=True)]
+    return tuple((column, size) for (column, _), size in zip(sized, sizes, strict=True))
 
 
 def _needed(columns: Sequence[Column]) -> int:
     return sum(column.width for column in columns) + GAP * (len(columns) - 1)
 
 
-def _shrunk(sized: list[tuple[Column, int]], width: int) -> tuple[tuple[Column, int], ...]:
+def _shrunk(sized: list[tuple[Column, int]], width: int) -> list[tuple[Column, int]]:
     """Shrink the widest columns, down to 4 cells, if the permanent columns do not fit."""
     excess = sum(size for _, size in sized) + GAP * (len(sized) - 1) - width
     while excess > 0:
@@ -138,4 +146,4 @@ def _shrunk(sized: list[tuple[Column, int]], width: int) -> tuple[tuple[Column, 
             break
         sized[index] = (column, size - 1)
         excess -= 1
-    return tuple(sized)
+    return sized

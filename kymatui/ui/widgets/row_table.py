@@ -138,12 +138,12 @@ class RowTable(ScrollView, can_focus=True):
         self.refresh()
 
     def set_rows(self, rows: Iterable[Row]) -> None:
-        """Replace the rows; draw only changed lines and keep the cursor on its row."""
-        key = self.cursor_key
+        """Replace the rows; draw only changed lines, or all if a width changes, and keep the cursor on its row."""
+        key, fitted = self.cursor_key, self.grid.fitted
         changed = self._list.replace(rows)
         self.grid.measure(self._list.rows)
         self._resize()
-        if changed is None:
+        if changed is None or self.grid.fitted is not fitted:
             self.refresh()
         for index in changed or ():
             self._refresh_row(index)
