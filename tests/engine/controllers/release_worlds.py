@@ -235,11 +235,11 @@ def _content(context: KymaContext, template: Any, component: str, version: str) 
 
 
 def _without_channel(fleet: FleetObjects) -> Iterator[tuple[RuntimeKey, str]]:
-    """Yield the modules whose channel only the runtime's Kyma names: the control plane's was never usable."""
+    """Yield the modules whose channel only the runtime's Kyma names: none of theirs was usable up to now."""
     for key, raw in fleet.kymas.items():
         kyma = read_kyma(raw)
-        if isinstance(kyma, Kyma) and not kyma.active_channel:
-            yield from ((key, report.name) for report in kyma.reports if not report.channel)
+        if isinstance(kyma, Kyma):
+            yield from ((key, one.name) for one in kyma.reports if not one.channel and not one.version)
 
 
 def _difference(entry: ModuleForecast, version: str, kymas: Mapping[RuntimeKey, object]) -> str:

@@ -101,3 +101,13 @@ def test_a_module_that_cannot_be_resolved_when_it_is_no_longer_requested_stays()
     differences, (entry,) = world.differences(change)
     assert differences == []
     assert (entry.kind, entry.then.reason) == (ResultKind.ERROR, ResultReason.NOT_UNINSTALLED)
+
+
+def test_a_module_that_was_never_resolved_follows_the_channel_of_its_kyma_in_a_forecast() -> None:
+    """Its report names no channel, so that the control plane does not know that the runtime requests another one."""
+    runtimes = [kyma([{"name": "keda", "channel": "fast"}], name="a", namespace=SPACE)]
+    world = ReleaseWorld(DrawnFleet([a_template("keda", "2.0.0")], runtimes))
+    meta = a_meta("keda", {"regular": "1.0.0", "fast": "2.0.0"})
+    differences, (entry,) = world.differences(CatalogChange((meta, a_template("keda", "1.0.0"))))
+    assert differences == []
+    assert (entry.kind, entry.then.channel, entry.then.version) == (ResultKind.INSTALL, "regular", "1.0.0")
