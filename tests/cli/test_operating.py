@@ -155,15 +155,15 @@ def test_the_operator_follows_manifests_takes_over_from_a_killed_one_and_is_stop
     command = [sys.executable, "-m", "kymatui", "operator", "--insecure-registry", sandbox.registry]
     with subprocess.Popen(command, stderr=subprocess.DEVNULL, env=dict(os.environ)) as first:
         try:
-            eventually(lambda: state(cluster, ref) == "Ready", "it is installed", 30)
+            eventually(lambda: state(cluster, ref) == "Ready", "it is installed")
         finally:
             first.kill()
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=dict(os.environ)) as process:
         try:
             put(cluster, sandbox.registry, "kept", config_map("kept", SPACE, a="2"))
-            eventually(lambda: data(cluster, "kept") == {"a": "2"}, "it is upgraded", 30)
+            eventually(lambda: data(cluster, "kept") == {"a": "2"}, "it is upgraded")
             cluster.delete(ref)
-            eventually(lambda: cluster.get(ref) is None and data(cluster, "kept") is None, "it is gone", 30)
+            eventually(lambda: cluster.get(ref) is None and data(cluster, "kept") is None, "it is gone")
         finally:
             process.send_signal(signal.SIGTERM)
         assert process.wait(15) == 0

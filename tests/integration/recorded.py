@@ -27,6 +27,7 @@ from tests.sandboxes.starting import ready_sandbox
 ROOT = Path(__file__).resolve().parents[2]
 KLM = next((one / "shared" / "klm" for one in ROOT.parents if (one / "shared" / "klm" / "replay.py").is_file()), None)
 PATIENCE = 40.0
+_LOG_LINES = 60
 ACCESS = {
     "ServiceAccount": "/api/v1/namespaces/{0}/serviceaccounts",
     "ClusterRole": "/apis/rbac.authorization.k8s.io/v1/clusterroles",
@@ -84,6 +85,12 @@ class RecordedPair:
         found: list[dict[str, Any]] = answer["items"]
         return [one for one in found if one["involvedObject"]["kind"] in ("Kyma", "Manifest")]
 
+    def _operator_report(self) -> str:
+        """Return whether the operator still runs, and the end of its log."""
+        status = self.operator.p.poll()
+        lines = self.log.read_text(errors="replace").splitlines()[-_LOG_LINES:]
+        return "\n".join([f"the operator {'runs' if status is None else f'ended with {status}'}; its log:", *lines])
+
     def _play(self, step: dict[str, Any]) -> None:
         """Do a step's actions; wait until both clusters are in the recorded state, in the recorded order."""
         events = self.replay.Events([self.player.kcp, self.player.skr]) if step.get("before") else None
@@ -92,7 +99,7 @@ class RecordedPair:
                 self.player.act(action)
             end = time.monotonic() + PATIENCE
             while wrong := self.replay.compare(step["state"], self.player.state(), step.get("loose", []))[0]:
-                assert time.monotonic() < end, f"{step['name']}: {wrong[:5]}"
+                assert time.monotonic() < end, f"{step['name']}: {wrong[:5]}\n{self._operator_report()}"
                 time.sleep(0.15)
             if events is not None:
                 late = [why for rule in step["before"] if (why := events.check(rule))]

@@ -34,6 +34,8 @@ SCENARIOS = (
 pytestmark = [
     pytest.mark.skipif(KLM is None, reason="the recordings of lifecycle-manager are not here"),
     pytest.mark.xdist_group("recorded"),  # one pair of clusters for all scenarios
+    # the program that plays recordings leaves the connections of its watches to the garbage collector
+    pytest.mark.filterwarnings("ignore:unclosed <ssl.SSLSocket:ResourceWarning"),
 ]
 
 
