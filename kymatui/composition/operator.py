@@ -33,6 +33,7 @@ from kymatui.engine.controllers.kyma.purge_controller import PurgeController, Pu
 from kymatui.engine.controllers.lifecycle.all_manifests import AllManifestsController
 from kymatui.engine.controllers.lifecycle.module_reconciler import ModuleReconciler
 from kymatui.engine.controllers.lifecycle.reconcile_pass import ModuleContext
+from kymatui.engine.controllers.lifecycle.registry_layers import RegistryLayers
 from kymatui.engine.controllers.lifecycle.resource_rendering import ModuleRenderer
 from kymatui.engine.controllers.manifest.controller import RESYNC, ManifestController
 from kymatui.engine.controllers.manifest.reconcile_context import ReconcileContext
@@ -170,7 +171,9 @@ def _manifest(context: OperatorContext) -> list[OperatorController]:
     intervals = options.intervals_of("manifest")
     own = ManifestController(site, context.reports.told, workers=options.workers, resync=options.resync)
     runtimes = context.runtimes(site.watches)
-    modules = ModuleReconciler(ModuleContext(site, runtimes, ModuleRenderer(site), intervals))
+    renderer = ModuleRenderer(RegistryLayers(site), site.transforms)
+    module = ModuleContext(site.home, site.clock, runtimes, renderer, intervals, site.watches, site.events)
+    modules = ModuleReconciler(module)
     return [AllManifestsController(site.home, own, modules, intervals)]
 
 

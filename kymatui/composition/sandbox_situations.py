@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from kymatui.domain.kubernetes.object_meta import LABEL_SKIP
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.remote.kyma_sync import ANNOTATION_OWNED_BY
 from kymatui.errors import ConflictError, RefusedError
 from kymatui.first_use import dataclass
 
@@ -22,6 +24,7 @@ _PERSON: Final = "kubectl-edit"
 _TRIES: Final = 20
 _HELD: Final = "sandbox.local/held"
 _IGNORE: Final = {"customResourcePolicy": "Ignore"}
+_PAUSED: Final = {"metadata": {"labels": {LABEL_SKIP: "true"}}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,22 +88,25 @@ def _may_not_wait(sandbox: _Sandbox) -> str:
 
 
 def _still_releasing(sandbox: _Sandbox) -> str:
-    """Unmanaged is reported, and a finalizer holds the Manifest."""
-    finalizers = [*(sandbox.manifest("btp-operator")["metadata"].get("finalizers") or []), _HELD]
-    _edit_manifest(sandbox, "btp-operator", {"metadata": {"finalizers": finalizers}})
+    """Unmanaged is reported, and the Manifest is not released, because its reconciliation is paused."""
+    _edit_manifest(sandbox, "btp-operator", _PAUSED)
     _edit_entry(sandbox, "btp-operator", {"managed": False})
-    return f"btp-operator: the Kyma reports Unmanaged, and the finalizer {_HELD} blocks the deletion of its Manifest"
+    return "btp-operator: the Kyma reports Unmanaged, and its Manifest is not released: its reconciliation is paused"
 
 
 def _not_applied(sandbox: _Sandbox) -> str:
-    """Give the status a version that the workload does not have."""
+    """Give the status a version that the workload does not have, until lifecycle-manager's next reconciliation.
+
+    Without the annotation, the change does not wake it.
+    """
     ref = ObjectRef(_DEPLOYMENT, "kyma-system", "btp-manager-controller-manager")
     body = sandbox.runtime.get(ref)
     if body is None:
         raise RefusedError("the sandbox has no btp-operator yet", hint="wait until the sandbox has its sample objects")
     containers = [dict(one) for one in body["spec"]["template"]["spec"]["containers"]]
     containers[0]["image"] = f"{containers[0]['image'].rpartition(':')[0]}:1.1.0"
-    _merge(sandbox.runtime, ref, {"spec": {"template": {"spec": {"containers": containers}}}})
+    annotations = {"metadata": {"annotations": {ANNOTATION_OWNED_BY: None}}}
+    _merge(sandbox.runtime, ref, {**annotations, "spec": {"template": {"spec": {"containers": containers}}}})
     return "btp-operator: 1.1.0 is running, but lifecycle-manager reports another version as Ready"
 
 

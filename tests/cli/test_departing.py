@@ -17,6 +17,7 @@ from kymatui.cli.main import main
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.inventory.ownership_marks import LIFECYCLE_APPLIER, field_managers
+from tests.sandboxes.resuming import resume_reconciliation
 from tests.sandboxes.starting import told_sandbox
 
 pytestmark = pytest.mark.xdist_group("departing")  # one sandbox for all of them
@@ -200,6 +201,7 @@ def test_what_lifecycle_manager_applied_from_the_manifest_goes_with_the_module(r
 def test_50_with_a_dead_manager_one_finalizer_of_one_object_is_let_go_by_typing_its_name(
     run: Any, cluster: KubeCluster
 ) -> None:
+    resume_reconciliation(cluster, "application-connector")
     name = "applications.applicationconnector.kyma-project.io"
     body = {
         "apiVersion": APPLICATION.api_version,

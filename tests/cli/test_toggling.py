@@ -20,6 +20,7 @@ from kymatui.cli.main import main
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.problems import Actor
 from kymatui.engine.cluster.ports import PatchKind
+from tests.sandboxes.resuming import resume_reconciliation
 from tests.sandboxes.starting import told_sandbox
 
 FUNCTION = GroupVersionKind("serverless.kyma-project.io", "v1alpha2", "Function")
@@ -99,11 +100,14 @@ def test_a_module_is_moved_to_another_channel_and_followed_until_it_is_ready(
     assert (again[0], json.loads(again[1])["outcome"]) == (0, "unchanged")
 
 
-def test_a_module_is_disabled_and_followed_until_it_is_gone(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_module_is_disabled_and_followed_until_it_is_gone(
+    capsys: pytest.CaptureFixture[str], kubeconfig: Path
+) -> None:
+    resume_reconciliation(open_cluster(SessionOptions(str(kubeconfig))), "application-connector")
     status, out, err = run(capsys, "disable", "application-connector", "--yes", "-o", "json")
     found = json.loads(out)
     assert (status, found["outcome"]) == (0, "done")
-    words = "is uninstalled (1.1.7)"
+    words = "is uninstalled (1.1.5)"
     assert found["effects"] == [{"module": "application-connector", "kind": "uninstall", "words": words}]
     assert "the default CR is deleted with the module" in err
     assert module(capsys, "application-connector")["state"] == "NotInstalled"

@@ -27,8 +27,7 @@ from kymatui.sandbox.apiserver.http.serving_certificate import make_serving_cert
 from kymatui.sandbox.apiserver.server.server_semantics import standard_semantics
 from kymatui.sandbox.cluster import SandboxCluster
 from kymatui.sandbox.fault_client import FaultClient
-from kymatui.sandbox.world.lifecycle.manifest_controller import RESOURCE as MANIFESTS
-from kymatui.sandbox.world.modules.module_announcement import KYMAS
+from kymatui.sandbox.world.modules.module_announcement import KYMAS, MANIFESTS
 from kymatui.sandbox.world.story import sample_fleet, world_population
 from kymatui.ui.presenters.fleet.fleet_reports import matrix_rows
 from kymatui.ui.presenters.fleet.runtime_rows import FleetRows, RuntimeFilter, group_rows, key_text

@@ -46,7 +46,11 @@ SITUATIONS = {
     "keda": Told(
         "1.4.0", "behind", reason="Action needed: running 1.4.0, expected 1.5.0. Manifest kyma-system/default-keda"
     ),
-    "application-connector": Told("1.1.7", "ahead", reason="Running 1.1.7, expected 1.1.5 (2 patches ahead)"),
+    "application-connector": Told(
+        "1.1.7",
+        "ahead",
+        reason="Action needed: running 1.1.7, expected 1.1.5. Manifest kyma-system/default-application-connector",
+    ),
     "telemetry": Told(
         "1.24.0",
         "channel-skew",

@@ -29,6 +29,7 @@ from kymatui.ui.dialogs.form_dialog import FormScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
 from kymatui.ui.screens.deletion_screen import DeletionScreen
 from tests.integration.embedded import eventually
+from tests.sandboxes.resuming import resume_reconciliation
 from tests.sandboxes.starting import told_sandbox
 from tests.ui.driving import SIZE, text
 from tests.ui.test_flows import drawn, enter, stepper
@@ -88,6 +89,7 @@ async def test_a_deletion_goes_on_wherever_it_was_left_and_one_finalizer_is_let_
 ) -> None:
     """Begun by a command that is killed, gone on with on a screen that is quit, looked at on another one, and brought
     to its end by a command: nothing is handed over but the cluster."""
+    await asyncio.to_thread(resume_reconciliation, cluster, "application-connector")
     body = {"apiVersion": APPLICATION.api_version, "kind": "Application"}
     cluster.apply(
         {**body, "metadata": {"name": HELD.name, "namespace": HELD.namespace, "finalizers": ["example.org/held"]}},

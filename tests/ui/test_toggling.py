@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import shlex
 import sys
@@ -35,6 +36,7 @@ from kymatui.ui.screens.catalog_screen import CatalogScreen
 from kymatui.ui.widgets.plan_widgets import DiffView, PlanTable, Tick
 from kymatui.ui.widgets.top_line import TopLine
 from tests.domain import builders as b
+from tests.sandboxes.resuming import resume_reconciliation
 from tests.sandboxes.starting import told_sandbox
 from tests.ui.driving import SIZE, table, text, until
 from tests.ui.worlds import LIVE, StillSession, app_on, installed, uninstall, world
@@ -179,6 +181,7 @@ async def test_several_modules_are_one_plan_and_what_is_uninstalled_is_agreed_to
     cluster: Cluster, pilot: Pilot[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     person = Person(pilot)
+    await asyncio.to_thread(resume_reconciliation, cluster, "application-connector")
     with monkeypatch.context() as meanwhile:
         meanwhile.setattr(ClusterKymaEdits, "carry_out", but_for("nats", ClusterKymaEdits.carry_out))
         await person.at("nats")

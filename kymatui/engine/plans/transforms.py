@@ -9,15 +9,17 @@ sources keep what they read. Callers can add their own:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from kymatui.domain.kubernetes.image_references import Image, parse_image
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
-from kymatui.engine.bundles.bundle import Bundle, BundleHook
 from kymatui.engine.cluster.ports import Object
 from kymatui.errors import ConfigurationError
 from kymatui.first_use import replace
+
+if TYPE_CHECKING:
+    from kymatui.engine.bundles.bundle import Bundle
 
 Transform = Callable[[Object], Object]
 Container = dict[str, Any]
@@ -40,7 +42,7 @@ def apply_transforms(bundle: Bundle, transforms: Iterable[Transform]) -> Bundle:
         bundle,
         objects=tuple(map(run, bundle.objects)),
         crds=tuple(map(run, bundle.crds)),
-        hooks=tuple(BundleHook(one.hook, run(one.body)) for one in bundle.hooks),
+        hooks=tuple(replace(one, body=run(one.body)) for one in bundle.hooks),
     )
 
 

@@ -9,7 +9,7 @@ import yaml
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import PatchKind
-from kymatui.engine.controllers.manifest.reconcile_context import FINALIZER
+from kymatui.engine.controllers.manifest.manifest_marks import FINALIZER
 from kymatui.errors import ConfigurationError, RefusedError
 from tests.engine.controllers.desks import Desk
 from tests.engine.objects import config_map, definition, deployment, job

@@ -8,8 +8,7 @@ from collections import Counter
 import pytest
 import yaml
 
-from kymatui.sandbox.world.lifecycle.manifest_controller import RESOURCE as MANIFESTS
-from kymatui.sandbox.world.modules.module_announcement import API_VERSION, KYMAS
+from kymatui.sandbox.world.modules.module_announcement import API_VERSION, KYMAS, MANIFESTS
 from kymatui.sandbox.world.story import sample_fleet
 from kymatui.sandbox.world.story.world_population import prepare
 from tests.sandbox.living import Living, Obj

@@ -152,7 +152,7 @@ class Counting:
         return None
 
 
-def hosted(living: Living, concerns: Callable[[str], bool] = lambda _: True) -> Counting:
+def hosted(living: Living, concerns: Callable[[tuple[str, str]], bool] = lambda _: True) -> Counting:
     controller = Counting()
     cluster = LocalCluster("here", living.client)
     living.controllers.add(HostedController(controller, cluster, living.controllers.context.observer, concerns))
@@ -164,7 +164,7 @@ def test_existing_objects_and_changes_are_reconciled_but_not_for_a_status(living
     living.create("deployments.apps", workload("other"))
     living.create("namespaces", {"metadata": {"name": "elsewhere"}}, "")
     living.advance(3)
-    controller = hosted(living, lambda name: name != "other")
+    controller = hosted(living, lambda key: key[1] != "other")
     living.advance()
     assert controller.reconciled == ["one"]
     living.client.patch_status("deployments.apps", "one", {"status": {"observedGeneration": 1}}, namespace="default")

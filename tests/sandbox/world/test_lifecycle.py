@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kymatui.sandbox.world.lifecycle.manifest_controller import RESOURCE as MANIFESTS
-from kymatui.sandbox.world.modules.module_announcement import KYMAS, RELEASES
+from kymatui.sandbox.world.modules.module_announcement import KYMAS, MANIFESTS, RELEASES
 from kymatui.sandbox.world.modules.sample_modules import module_named
 from tests.sandbox.living import Obj
 from tests.sandbox.world.conftest import SYSTEM, Sample
@@ -189,10 +188,11 @@ def test_a_channel_that_goes_on_takes_its_modules_along(sample: Sample) -> None:
 def test_deleting_the_kyma_waits_for_its_modules(sample: Sample) -> None:
     for name, place in (("orders", "shop"), ("invoices", "billing")):
         sample.living.client.delete("apirules.gateway.kyma-project.io", name, namespace=place)
-    keda = manifest(sample, "keda")
-    assert keda is not None
     unskip = {"metadata": {"labels": {f"{LABEL}/skip-reconciliation": None}}}
-    sample.living.client.patch(MANIFESTS, keda["metadata"]["name"], unskip, namespace=SYSTEM)
+    for name in ("keda", "application-connector"):
+        skipped = manifest(sample, name)
+        assert skipped is not None
+        sample.living.client.patch(MANIFESTS, skipped["metadata"]["name"], unskip, namespace=SYSTEM)
     sample.living.client.delete(KYMAS, "default", namespace=SYSTEM)
     sample.living.advance(6)
     assert sample.kyma()["status"]["state"] == "Deleting"

@@ -11,8 +11,7 @@ from kymatui.domain.modules.risks import NO_ACCESS
 from kymatui.domain.remote.watcher_chains import ControlPlaneObjects, LinkHealth, RuntimeObjects, build_chains
 from kymatui.sandbox.apimachinery.clock import ManualClock
 from kymatui.sandbox.registry.registry_server import SandboxRegistry
-from kymatui.sandbox.world.lifecycle.manifest_controller import RESOURCE as MANIFESTS
-from kymatui.sandbox.world.modules.module_announcement import KYMAS, RELEASES, TEMPLATES
+from kymatui.sandbox.world.modules.module_announcement import KYMAS, MANIFESTS, RELEASES, TEMPLATES
 from kymatui.sandbox.world.story import control_plane_objects, sample_fleet
 from kymatui.sandbox.world.story.remote_world import RuntimeCluster, populate_remote
 from tests.sandbox.living import Living

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kymatui.sandbox.world.lifecycle.manifest_controller import RESOURCE as MANIFESTS
-from kymatui.sandbox.world.modules.module_announcement import RELEASES, TEMPLATES
+from kymatui.sandbox.world.modules.module_announcement import MANIFESTS, RELEASES, TEMPLATES
 from kymatui.sandbox.world.modules.sample_module import ModuleStyle, Packing
 from kymatui.sandbox.world.modules.sample_modules import COMMUNITY, MANAGED, MODULES, module_named
 from tests.sandbox.living import Obj, reasons

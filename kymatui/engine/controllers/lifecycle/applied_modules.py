@@ -16,7 +16,7 @@ from weakref import ReferenceType, ref
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.cluster.ports import Cluster, Object
-from kymatui.engine.controllers.manifest.installation import WORKLOADS
+from kymatui.engine.controllers.manifest.manifest_marks import WORKLOADS
 from kymatui.first_use import dataclass
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kymatui.domain.kyma.states import State
-from kymatui.engine.bundles.yaml_objects import SourceError
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, Object
 from kymatui.engine.controllers.lifecycle.default_resource import DefaultResource
 from kymatui.engine.controllers.lifecycle.module_status import CHANGED, READY, WAITING_FOR_CRS, differs
@@ -18,7 +17,7 @@ from kymatui.engine.controllers.lifecycle.reconcile_pass import (
 from kymatui.engine.controllers.lifecycle.resource_pruning import obsolete, prune
 from kymatui.engine.controllers.lifecycle.resource_rendering import layer_of, refs_of
 from kymatui.engine.controllers.manifest.manifest_status import INSTALLATION, RESOURCES
-from kymatui.errors import KymatuiError, RegistryError
+from kymatui.errors import KymatuiError, RegistryError, SourceError
 
 
 class ModuleDeletion:
@@ -133,6 +132,6 @@ class ModuleDeletion:
         return turn.finish()
 
     def _release_all(self) -> float:
-        self._pass.context.site.watches.unwatch(self._pass.manifest.ref)
+        self._pass.context.watches.unwatch(self._pass.manifest.ref)
         self._pass.keep_finalizers([])
         return self._pass.soon

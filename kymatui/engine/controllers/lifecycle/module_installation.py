@@ -31,7 +31,7 @@ from kymatui.engine.controllers.manifest.custom_state_check import (
     has_rules,
     resource_ref,
 )
-from kymatui.engine.controllers.manifest.installation import POD, STATEFUL_SET, WORKLOADS
+from kymatui.engine.controllers.manifest.manifest_marks import POD, STATEFUL_SET, WORKLOADS
 from kymatui.engine.controllers.manifest.manifest_status import INSTALLATION, MODULE_CR, RESOURCES
 from kymatui.errors import ConfigurationError, ConflictError, KymatuiError, NotFoundError
 
@@ -41,7 +41,7 @@ class ModuleInstallation:
 
     def __init__(self, turn: ReconcilePass) -> None:
         self._pass = turn
-        self._site = turn.context.site
+        self._context = turn.context
         self._cancel: threading.Event = turn.cancel
 
     def run(self) -> float:
@@ -52,7 +52,7 @@ class ModuleInstallation:
         runtime = self._runtime()
         if turn.manifest.unmanaged:
             return self._release(runtime)
-        if reason := orphan_reason(self._site, turn.manifest):
+        if reason := orphan_reason(turn.context.home, turn.context.clock, turn.manifest):
             turn.fail(ConfigurationError(reason))
         missing = [name for name in REQUIRED_FINALIZERS if name not in turn.manifest.meta.finalizers]
         if missing:
@@ -125,7 +125,7 @@ class ModuleInstallation:
         What was applied less than an interval ago is not applied again: then return the workloads as they are now.
         """
         turn, status = self._pass, self._pass.status
-        ref, now = turn.manifest.ref, self._site.clock.now()
+        ref, now = turn.manifest.ref, self._context.clock.now()
         age = turn.context.applied.age(ref, runtime, target, now)
         left = turn.context.intervals.of(turn.manifest.state) - age if age is not None else 0.0
         if left > 0:
@@ -145,7 +145,7 @@ class ModuleInstallation:
         turn.context.applied.record(ref, runtime, target, live, now)
         applied = refs_of(target)
         workloads = [ref for ref in applied if ref.kind in WORKLOADS]
-        self._site.watches.watch(turn.manifest.ref, runtime, workloads)
+        self._context.watches.watch(turn.manifest.ref, runtime, workloads)
         if differs(turn.manifest.synced, applied):
             status.set_state(State.PROCESSING, CHANGED)
         status.synced = applied
@@ -188,8 +188,8 @@ class ModuleInstallation:
             return state, READY
         ref = resource_ref(manifest, runtime)
         if ref is not None:
-            self._site.watches.watch(manifest.ref, runtime, [ref], more=True)
-        evaluation = evaluate_state(manifest, runtime, ref, self._site.clock.now())
+            self._context.watches.watch(manifest.ref, runtime, [ref], more=True)
+        evaluation = evaluate_state(manifest, runtime, ref, self._context.clock.now())
         if evaluation.state is State.READY:
             return State.READY, READY
         return evaluation.state, describe_evaluation(evaluation, ref)

@@ -11,13 +11,14 @@ from typing import Any, Final, NoReturn
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.domain.kyma.states import State
-from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, PatchKind
+from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Clock, Cluster, PatchKind
 from kymatui.engine.controllers.lifecycle.applied_modules import AppliedModules
 from kymatui.engine.controllers.lifecycle.module_status import ModuleStatus
 from kymatui.engine.controllers.lifecycle.resource_rendering import ModuleRenderer
-from kymatui.engine.controllers.manifest.reconcile_context import FINALIZER, ReconcileContext
+from kymatui.engine.controllers.manifest.manifest_marks import FINALIZER
 from kymatui.engine.controllers.monitoring.event_correlation import EventType, ObjectEvent, state_event
-from kymatui.engine.controllers.monitoring.event_writer import PATCH_OBJECT, PATCH_STATUS
+from kymatui.engine.controllers.monitoring.event_writer import PATCH_OBJECT, PATCH_STATUS, Record, no_events
+from kymatui.engine.controllers.runtime.dependency_watches import DependencyWatches
 from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
 from kymatui.engine.controllers.runtime.runtime_cache import KymaKey, RuntimeCache, is_connection_failure
 from kymatui.errors import (
@@ -44,12 +45,19 @@ class ManifestChangedError(KymatuiError):
 
 @dataclass(frozen=True, slots=True)
 class ModuleContext:
-    """The dependencies of the reconciliation of modules' Manifests."""
+    """The dependencies of the reconciliation of modules' Manifests.
 
-    site: ReconcileContext
+    home    the control plane
+    events  records Events about Manifests
+    """
+
+    home: Cluster
+    clock: Clock
     runtimes: RuntimeCache
     renderer: ModuleRenderer
     intervals: RequeueIntervals
+    watches: DependencyWatches = field(default_factory=DependencyWatches)
+    events: Record = no_events
     applied: AppliedModules = field(default_factory=AppliedModules)
 
 
@@ -60,7 +68,7 @@ class ReconcilePass:
         self.context = context
         self.manifest = manifest
         self.cancel = cancel
-        self.status = ModuleStatus(manifest, context.site.clock.now())
+        self.status = ModuleStatus(manifest, context.clock.now())
         self.due = math.inf
         """Seconds until all objects have to be applied again."""
 
@@ -96,7 +104,7 @@ class ReconcilePass:
         event = state_event(self.manifest.state, self.status.state, self.status.operation)
         self.patch(self.status.patch(), "status")
         if event is not None and not failed:
-            self.context.site.events(self.manifest.raw, event)
+            self.context.events(self.manifest.raw, event)
 
     def finish(self) -> float:
         """Write the status; return the seconds until the next reconciliation."""
@@ -120,7 +128,7 @@ class ReconcilePass:
         self.patch({"metadata": {"annotations": {SYNCED_LAYER: ref}}})
 
     def delete_manifest(self) -> None:
-        self.context.site.home.delete(read_ref(self.manifest.raw), uid=self.manifest.meta.uid, cancel=self.cancel)
+        self.context.home.delete(read_ref(self.manifest.raw), uid=self.manifest.meta.uid, cancel=self.cancel)
 
     def _version(self) -> Mapping[str, Any]:
         """Return the resourceVersion, which makes a patch of a whole list fail after another client's change."""
@@ -130,7 +138,7 @@ class ReconcilePass:
     def patch(self, patch: Mapping[str, Any], subresource: str = "") -> None:
         """Patch the Manifest; a deleted one is ignored."""
         try:
-            made = self.context.site.home.patch(
+            made = self.context.home.patch(
                 read_ref(self.manifest.raw),
                 patch,
                 PatchKind.MERGE,
@@ -144,7 +152,7 @@ class ReconcilePass:
             raise ManifestChangedError(f"{self.manifest.ref} changed meanwhile") from error
         except ClusterError as error:
             event = ObjectEvent(EventType.WARNING, PATCH_STATUS if subresource else PATCH_OBJECT, str(error))
-            self.context.site.events(self.manifest.raw, event)
+            self.context.events(self.manifest.raw, event)
             raise
         fresh = read_manifest(made)
         if isinstance(fresh, Manifest):

@@ -6,19 +6,16 @@ import copy
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, Protocol
 
 from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, OPERATOR, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.manifests import ImageSpec, Manifest
 from kymatui.domain.remote.kyma_sync import ANNOTATION_OWNED_BY
-from kymatui.engine.bundles.bundle import Bundle
-from kymatui.engine.bundles.yaml_objects import SourceError, unique_documents
 from kymatui.engine.cluster.ports import Cluster, Object
-from kymatui.engine.controllers.manifest.pull_secrets import authenticated
-from kymatui.engine.controllers.manifest.reconcile_context import COMPONENT, PART_OF, ReconcileContext
+from kymatui.engine.controllers.manifest.manifest_marks import COMPONENT, PART_OF
 from kymatui.engine.plans.transforms import Transform, with_annotations, with_labels
-from kymatui.engine.sources.manifest_installs import InstallReader
+from kymatui.errors import SourceError
 
 DISCLAIMER: Final = f"{OPERATOR}/managed-by-reconciler-disclaimer"
 DISCLAIMER_TEXT: Final = (
@@ -28,11 +25,23 @@ DISCLAIMER_TEXT: Final = (
 _MOST_LAYERS: Final = 64
 
 
+class LayerReader(Protocol):
+    """The layers of Manifests."""
+
+    def objects(self, manifest: Manifest) -> Sequence[Object]:
+        """Return a layer's objects, each once, with localized images.
+
+        Raises SourceError, RegistryError, ConfigurationError.
+        """
+        ...
+
+
 class ModuleRenderer:
     """The renderer of Manifests with one layer; thread-safe."""
 
-    def __init__(self, site: ReconcileContext) -> None:
-        self._site = site
+    def __init__(self, layers: LayerReader, transforms: Sequence[Transform] = ()) -> None:
+        self._layers = layers
+        self._transforms = tuple(transforms)
         self._lock = threading.Lock()
         self._parsed: OrderedDict[tuple[str, ...], Sequence[Object]] = OrderedDict()
 
@@ -45,7 +54,7 @@ class ModuleRenderer:
         found = []
         for body in self._objects(manifest):
             made = copy.deepcopy(body)
-            for mark in (*marks, *self._site.transforms):
+            for mark in (*marks, *self._transforms):
                 made = mark(made)
             found.append(_normalised(made, cluster))
         return found
@@ -59,9 +68,7 @@ class ModuleRenderer:
             if (known := self._parsed.get(key)) is not None:
                 self._parsed.move_to_end(key)
                 return known
-        reader = InstallReader(manifest, self._site.blobs, authenticated=authenticated(self._site, manifest))
-        bundle: Bundle = reader.bundle(manifest.installs[0])
-        found = unique_documents(bundle.objects)
+        found = self._layers.objects(manifest)
         with self._lock:
             self._parsed[key] = found
             while len(self._parsed) > _MOST_LAYERS:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from typing import Final
 
 from kymatui.domain.kubernetes.label_selectors import InvalidSelector, read_selector
 from kymatui.domain.kubernetes.object_meta import read_ref
-from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import Policy
 from kymatui.domain.kyma.manifests import Manifest, default_resource_body
 from kymatui.domain.kyma.states import State, worst_state
@@ -24,6 +23,7 @@ from kymatui.engine.controllers.manifest.custom_state_check import (
     resource_ref,
 )
 from kymatui.engine.controllers.manifest.install_record import InstallRecord, unique_name
+from kymatui.engine.controllers.manifest.manifest_marks import COMPONENT, PART_OF, POD, STATEFUL_SET, WORKLOADS
 from kymatui.engine.controllers.manifest.manifest_status import (
     INSTALLATION,
     MODULE_CR,
@@ -33,7 +33,7 @@ from kymatui.engine.controllers.manifest.manifest_status import (
     ReconcileResult,
 )
 from kymatui.engine.controllers.manifest.pull_secrets import authenticated
-from kymatui.engine.controllers.manifest.reconcile_context import COMPONENT, PART_OF, ReconcileContext
+from kymatui.engine.controllers.manifest.reconcile_context import ReconcileContext
 from kymatui.engine.inventory.inventory import Inventory
 from kymatui.engine.inventory.inventory_lookup import read_inventory
 from kymatui.engine.inventory.ownership_marks import ANNOTATION_MANIFEST
@@ -47,9 +47,6 @@ from kymatui.errors import CancelledError, KymatuiError
 from kymatui.first_use import dataclass, replace
 
 _LONGEST_LABEL = 63  # Kubernetes' limit for a label's value
-WORKLOADS: Final = tuple(GroupVersionKind("apps", "v1", kind) for kind in ("Deployment", "StatefulSet", "DaemonSet"))
-STATEFUL_SET: Final = GroupVersionKind("apps", "v1", "StatefulSet")
-POD: Final = GroupVersionKind("", "v1", "Pod")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import field
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
-from kymatui.domain.kubernetes.object_meta import OPERATOR
 from kymatui.domain.kyma.manifests import Manifest
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Blobs, Clock, Cluster, Object
 from kymatui.engine.controllers.monitoring.event_writer import Record, no_events
@@ -19,15 +18,6 @@ from kymatui.engine.jobs.run import Run, RunLimits, begin
 from kymatui.engine.plans.transforms import Transform
 from kymatui.engine.sources.render_target import RenderTarget
 from kymatui.first_use import dataclass
-
-FINALIZER: Final = "declarative.kyma-project.io/finalizer"
-OLD_FINALIZER: Final = f"{OPERATOR}/manifest"
-OWN_FINALIZERS: Final = (FINALIZER, OLD_FINALIZER)
-COMPONENT: Final = "app.kubernetes.io/component"
-PART_OF: Final = "app.kubernetes.io/part-of"
-
-ORPHAN_SECONDS: Final = 300.0
-"""Seconds until a Manifest that its Kyma does not report counts as orphaned, as in lifecycle-manager."""
 
 _OTHERS = ("lifecycle-manager", "module-manager")
 _OTHERS_PREFIX = "declarative.kyma-project.io/"

@@ -22,15 +22,14 @@ from kymatui.engine.controllers.manifest.install_record import (
     record_text,
 )
 from kymatui.engine.controllers.manifest.installation import ManifestInstallation, install_records, read_bundles
-from kymatui.engine.controllers.manifest.manifest_status import ReconcileResult, is_v1alpha1, new_status
-from kymatui.engine.controllers.manifest.reconcile_context import (
+from kymatui.engine.controllers.manifest.manifest_marks import (
     FINALIZER,
     OLD_FINALIZER,
     ORPHAN_SECONDS,
     OWN_FINALIZERS,
-    ReconcileContext,
-    foreign_controller,
 )
+from kymatui.engine.controllers.manifest.manifest_status import ReconcileResult, is_v1alpha1, new_status
+from kymatui.engine.controllers.manifest.reconcile_context import ReconcileContext, foreign_controller
 from kymatui.engine.controllers.manifest.uninstallation import ManifestUninstallation
 from kymatui.engine.controllers.monitoring.event_correlation import state_event
 from kymatui.engine.sources.manifest_installs import InstallFailure

@@ -1,1 +1,1 @@
-"""lifecycle-manager of the sample world, for Kymas the operator's controllers, and simulated module operators."""
+"""lifecycle-manager of the sample world, which runs the operator's controllers, and simulated module operators."""

@@ -22,7 +22,7 @@ _WRITTEN_ALWAYS = ("resourceVersion", "managedFields")
 
 
 class HostedController:
-    """Runs an `OperatorController` without threads; `concerns` tells whether it has to do with an object of a name.
+    """Runs an `OperatorController` without threads; `concerns` tells whether it has to do with an object.
 
     The controller's own `begin` is not called: it would open streams to runtimes. `wake` queues an object after a
     change on a runtime.
@@ -33,7 +33,7 @@ class HostedController:
         controller: OperatorController,
         cluster: LocalCluster,
         observer: StoreReader,
-        concerns: Callable[[str], bool] = lambda _: True,
+        concerns: Callable[[Key], bool] = lambda _: True,
     ) -> None:
         self.name = f"lifecycle-manager/{controller.name}"
         self._controller = controller
@@ -79,7 +79,7 @@ class HostedController:
 
     def wake(self, key: Key, after: float = 0.0) -> None:
         """Queue an object after some seconds, if the controller has to do with it."""
-        if self._queue is not None and self._concerns(key[1]):
+        if self._queue is not None and self._concerns(key):
             self._queue.add(key, after)
 
     def reconcile(self, key: Key) -> float | None:

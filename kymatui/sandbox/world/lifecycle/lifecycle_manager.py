@@ -1,4 +1,4 @@
-"""lifecycle-manager of the sample world: the operator's controllers of Kymas and of mandatory modules.
+"""lifecycle-manager of the sample world: the operator's controllers of Kymas, mandatory modules and Manifests.
 
 It works under lifecycle-manager's name, and without a pause between two steps of one reconciliation.
 """
@@ -10,8 +10,10 @@ import time
 from collections.abc import Mapping
 from typing import Any, Final
 
+from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, LABEL_MODULE_NAME
 from kymatui.domain.kyma.kymas import Kyma
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings, WindowPolicy, read_policy_document
+from kymatui.domain.remote.kyma_sync import ANNOTATION_OWNED_BY
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.engine.controllers.catalog.catalog_cache import CatalogCache
 from kymatui.engine.controllers.catalog.runtime_catalog import RuntimeCatalog
@@ -19,15 +21,26 @@ from kymatui.engine.controllers.kyma.kyma_context import KymaContext
 from kymatui.engine.controllers.kyma.kyma_controller import KymaController
 from kymatui.engine.controllers.kyma.mandatory_installation import MandatoryInstallation
 from kymatui.engine.controllers.kyma.mandatory_removal import MandatoryRemoval
+from kymatui.engine.controllers.lifecycle.module_controller import ModuleController
+from kymatui.engine.controllers.lifecycle.reconcile_pass import ModuleContext
+from kymatui.engine.controllers.lifecycle.resource_rendering import ModuleRenderer
 from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
-from kymatui.engine.controllers.runtime.runtime_cache import RuntimeCache, SingleCluster
+from kymatui.engine.controllers.runtime.runtime_cache import RuntimeCache, RuntimeClusters, SingleCluster
 from kymatui.sandbox.apimachinery.clock import SandboxClock
+from kymatui.sandbox.apimachinery.object_store import Key, StoreChange
 from kymatui.sandbox.controllers.controller_manager import ControllerManager
 from kymatui.sandbox.registry.registry_store import RegistryStore
-from kymatui.sandbox.world.lifecycle.hosted_controller import HostedController
-from kymatui.sandbox.world.lifecycle.local_cluster import LocalCluster
+from kymatui.sandbox.world.lifecycle.hosted_controller import DELAY, HostedController
+from kymatui.sandbox.world.lifecycle.local_cluster import MANAGER, LocalCluster
 from kymatui.sandbox.world.lifecycle.registry_components import RegistryComponents
+from kymatui.sandbox.world.lifecycle.runtime_changes import RuntimeChanges
+from kymatui.sandbox.world.lifecycle.stored_layers import StoredLayers
+from kymatui.sandbox.world.modules.module_announcement import MANIFESTS
 
+APPLIER: Final = "declarative.kyma-project.io/applier"
+"""The field manager of a module's objects."""
+CREATOR: Final = "resource.kyma-project.io/finalizer"
+"""The field manager of default CRs."""
 MAINTENANCE_POLICY: Final[dict[str, Any]] = {
     "rules": [
         {
@@ -47,34 +60,79 @@ _INTERVALS: Final = RequeueIntervals(busy=300.0, warning=300.0, error=300.0, soo
 """Whatever changes wakes the controllers, so that nothing has to be polled."""
 
 
-def start_lifecycle_manager(
+class LifecycleManager:
+    """The running controllers on a control plane.
+
+    `runtimes` are the existing runtimes by the names of their Kymas; other Kymas are left alone. None: the control
+    plane is its own runtime.
+    """
+
+    def __init__(
+        self,
+        controllers: ControllerManager,
+        store: RegistryStore,
+        namespace: str,
+        runtimes: Mapping[str, ControllerManager] | None = None,
+    ) -> None:
+        home = LocalCluster("kcp", controllers.context.client)
+        context = _kyma_context(home, controllers, store, namespace, runtimes)
+        modules = _module_context(context, controllers, store, runtimes)
+        observer = self._observer = controllers.context.observer
+        self._runtimes = runtimes
+        self._namespace = namespace
+        self._kymas = HostedController(KymaController(context, workers=1), home, observer, self._is_kyma_concerned)
+        self._manifests = HostedController(ModuleController(modules), home, observer, self._is_manifest_concerned)
+        mandatory = MandatoryInstallation(context, workers=1)
+        controllers.add(self._kymas)
+        controllers.add(HostedController(mandatory, home, observer, self._is_kyma_concerned))
+        controllers.add(HostedController(MandatoryRemoval(context), home, observer))
+        controllers.add(self._manifests)
+        for kyma, runtime in ({"": controllers} if runtimes is None else runtimes).items():
+            runtime.add(RuntimeChanges(self, kyma))
+
+    def kyma_changed(self, kyma: str) -> None:
+        """Reconcile a Kyma after a change of the one in its runtime."""
+        if self._runtimes is not None:
+            self._kymas.wake((self._namespace, kyma))
+
+    def object_changed(self, change: StoreChange) -> None:
+        """Reconcile the Manifest that applied an object."""
+        if ANNOTATION_OWNED_BY.encode() not in change.current.data:
+            return
+        owner = (change.current.body()["metadata"].get("annotations") or {}).get(ANNOTATION_OWNED_BY, "")
+        namespace, _, name = owner.partition("/")
+        if name:
+            self._manifests.wake((namespace, name), DELAY)
+
+    def resource_changed(self, kyma: str, module: str) -> None:
+        """Reconcile a module's Manifest after a change of its CRs in a runtime ("" for the only one)."""
+        for found in self._observer.store.walk(MANIFESTS, self._namespace):
+            if found.labels.get(LABEL_MODULE_NAME) == module and kyma in ("", found.labels.get(LABEL_KYMA_NAME)):
+                self._manifests.wake(found.key, DELAY)
+
+    def _is_kyma_concerned(self, key: Key) -> bool:
+        return self._runtimes is None or key[1] in self._runtimes
+
+    def _is_manifest_concerned(self, key: Key) -> bool:
+        found = self._observer.store.get(MANIFESTS, *key) if self._runtimes is not None else None
+        return found is None or found.labels.get(LABEL_KYMA_NAME, "") in (self._runtimes or {})
+
+
+def _module_context(
+    context: KymaContext,
     controllers: ControllerManager,
     store: RegistryStore,
-    namespace: str,
-    runtimes: Mapping[str, ControllerManager] | None = None,
-) -> HostedController:
-    """Start the controllers on a control plane; return that of Kymas.
-
-    `runtimes` are the existing runtimes by the names of their Kymas; other Kymas are left alone. Without it, the
-    control plane is its own runtime.
-    """
-    home = LocalCluster("kcp", controllers.context.client)
-    context = _context(home, controllers.context.client.clock, store, namespace, runtimes)
-    observer = controllers.context.observer
-
-    def concerns(kyma: str) -> bool:
-        return runtimes is None or kyma in runtimes
-
-    kymas = HostedController(KymaController(context, workers=1), home, observer, concerns)
-    controllers.add(kymas)
-    controllers.add(HostedController(MandatoryInstallation(context, workers=1), home, observer, concerns))
-    controllers.add(HostedController(MandatoryRemoval(context), home, observer))
-    return kymas
+    runtimes: Mapping[str, ControllerManager] | None,
+) -> ModuleContext:
+    """Return the context of Manifests, whose controller has field managers of its own in runtimes."""
+    clusters = _clusters(controllers, runtimes, applier=APPLIER, creator=CREATOR)
+    renderer = ModuleRenderer(StoredLayers(store))
+    return ModuleContext(context.home, context.clock, RuntimeCache(clusters), renderer, context.intervals)
 
 
-def _context(
+def _kyma_context(
     home: LocalCluster,
-    clock: SandboxClock,
+    controllers: ControllerManager,
     store: RegistryStore,
     namespace: str,
     runtimes: Mapping[str, ControllerManager] | None,
@@ -82,12 +140,11 @@ def _context(
     templates = CatalogCache(home, namespace)
     policy = read_policy_document(MAINTENANCE_POLICY)
     assert isinstance(policy, WindowPolicy)
-    clusters = SingleCluster(home) if runtimes is None else LocalRuntimes(runtimes)
     return KymaContext(
         home=home,
-        clock=LocalClock(clock),
+        clock=LocalClock(controllers.context.client.clock),
         namespace=namespace,
-        runtimes=RuntimeCache(clusters),
+        runtimes=RuntimeCache(_clusters(controllers, runtimes)),
         templates=templates,
         components=RegistryComponents(store),
         settings=ControllerSettings(windows=policy, least=_LONGEST_WINDOW),
@@ -98,11 +155,28 @@ def _context(
     )
 
 
+def _clusters(
+    controllers: ControllerManager,
+    runtimes: Mapping[str, ControllerManager] | None,
+    *,
+    applier: str = MANAGER,
+    creator: str = MANAGER,
+) -> RuntimeClusters:
+    """Return the runtimes with these field managers; without any, the control plane is the only one."""
+
+    def cluster(name: str, found: ControllerManager) -> LocalCluster:
+        return LocalCluster(name, found.context.client, applier=applier, creator=creator)
+
+    if runtimes is None:
+        return SingleCluster(cluster("kcp", controllers))
+    return LocalRuntimes({name: cluster(name, found) for name, found in runtimes.items()})
+
+
 class LocalRuntimes:
     """Implements `RuntimeClusters` for the clusters of this process."""
 
-    def __init__(self, runtimes: Mapping[str, ControllerManager]) -> None:
-        self._clusters = {name: LocalCluster(name, found.context.client) for name, found in runtimes.items()}
+    def __init__(self, clusters: Mapping[str, Cluster]) -> None:
+        self._clusters = clusters
 
     def runtime(self, kyma: str, namespace: str, cancel: threading.Event | None = None) -> Cluster | None:
         return self._clusters.get(kyma)

@@ -52,13 +52,18 @@ _ERRORS: Final[Mapping[int, type[ClusterError]]] = {
 
 
 class LocalCluster:
-    """Implements `kymatui.engine.cluster.ports.Cluster`; it is not thread-safe."""
+    """Implements `kymatui.engine.cluster.ports.Cluster`; it is not thread-safe.
+
+    `applier` and `creator` are the field managers of what the operator applies and creates.
+    """
 
     read_only = False
 
-    def __init__(self, name: str, client: LocalClient) -> None:
+    def __init__(self, name: str, client: LocalClient, *, applier: str = MANAGER, creator: str = MANAGER) -> None:
         self._name = name
         self._client = client
+        self._applier = applier
+        self._creator = creator
         self._writers: dict[str, LocalClient] = {}
 
     @property
@@ -150,7 +155,7 @@ class LocalCluster:
         ref = self._writable(body, dry_run)
 
         def write(resource: str) -> Object:
-            return self._as(manager).patch(
+            return self._as(manager, self._applier).patch(
                 resource,
                 ref.name,
                 body,
@@ -173,7 +178,7 @@ class LocalCluster:
         ref = self._writable(body, dry_run)
         return self._call(
             ref.kind,
-            lambda resource: self._as(manager).create(
+            lambda resource: self._as(manager, self._creator).create(
                 resource, body, namespace=ref.namespace, version=ref.kind.version
             ),
             cancel,
@@ -252,8 +257,8 @@ class LocalCluster:
 
     # -- requests
 
-    def _as(self, manager: str) -> LocalClient:
-        name = MANAGER if manager == OPERATOR_FIELD_MANAGER else manager
+    def _as(self, manager: str, operator: str = MANAGER) -> LocalClient:
+        name = operator if manager == OPERATOR_FIELD_MANAGER else manager
         return self._writers.setdefault(name, self._client.named(name))
 
     def _writable(self, body: Mapping[str, Any], dry_run: bool = False) -> ObjectRef:

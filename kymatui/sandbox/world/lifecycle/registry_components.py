@@ -13,7 +13,7 @@ from kymatui.errors import RegistryError
 from kymatui.ocm import ComponentDescriptor, read_descriptor
 from kymatui.sandbox.registry.registry_errors import RegistryRefusal
 from kymatui.sandbox.registry.registry_store import RegistryStore
-from kymatui.sandbox.world.lifecycle.manifest_installer import YAML_LOADER
+from kymatui.sandbox.world.lifecycle.stored_layers import YAML_LOADER
 from kymatui.sandbox.world.modules.module_packages import BASE
 
 

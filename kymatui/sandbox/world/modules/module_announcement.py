@@ -11,6 +11,7 @@ from kymatui.sandbox.world.modules.sample_module import ModuleStyle, Packing, Sa
 
 API_VERSION = "operator.kyma-project.io/v1beta2"
 PREFIX = "operator.kyma-project.io"
+MANIFESTS = "manifests.operator.kyma-project.io"
 KYMAS = "kymas.operator.kyma-project.io"
 TEMPLATES = "moduletemplates.operator.kyma-project.io"
 RELEASES = "modulereleasemetas.operator.kyma-project.io"

@@ -5,16 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kymatui.first_use import dataclass
-from kymatui.sandbox.apimachinery.object_store import Key, StoreChange
 from kymatui.sandbox.controllers.controller_manager import ControllerManager
 from kymatui.sandbox.controllers.framework.store_reader import Obj
-from kymatui.sandbox.controllers.framework.work_queue import ControllerQueue
 from kymatui.sandbox.registry.registry_server import SandboxRegistry
-from kymatui.sandbox.world.lifecycle.hosted_controller import HostedController, changes_status_only
-from kymatui.sandbox.world.lifecycle.kind_index import KindIndex
-from kymatui.sandbox.world.lifecycle.lifecycle_manager import start_lifecycle_manager
-from kymatui.sandbox.world.lifecycle.manifest_controller import SimulatedManifestController
-from kymatui.sandbox.world.lifecycle.manifest_installer import Installer
+from kymatui.sandbox.world.lifecycle.lifecycle_manager import LifecycleManager
 from kymatui.sandbox.world.modules.module_announcement import KYMAS, PREFIX
 from kymatui.sandbox.world.story import sample_fleet, world_population
 from kymatui.sandbox.world.story.control_plane_objects import add_control_plane_objects, is_routed, route
@@ -31,28 +25,6 @@ class RuntimeCluster:
 
     controllers: ControllerManager
     kubeconfig: str
-
-
-class _Echo:
-    """Forwards changes of a runtime's Kyma and workloads to the control plane's controllers."""
-
-    def __init__(self, name: str, kymas: HostedController, manifests: SimulatedManifestController) -> None:
-        self.name = f"echo/{name}"
-        self._kyma = (CONTROL, name)
-        self._kymas = kymas
-        self._manifests = manifests
-
-    def watch(self, queue: ControllerQueue) -> None:
-        queue.on_change(KYMAS, self._kyma_changed)
-        for resource in ("deployments.apps", "statefulsets.apps"):
-            queue.on_change(resource, self._manifests.workload_changed)
-
-    def _kyma_changed(self, change: StoreChange) -> None:
-        if not changes_status_only(change):
-            self._kymas.wake(self._kyma)
-
-    def reconcile(self, key: Key) -> float | None:
-        return None
 
 
 def populate_remote(
@@ -74,18 +46,17 @@ def populate_remote(
     for found in runtimes.values():
         world_population.prepare(found.controllers.context.client)
     story = Story(client.clock)
-    installers = {name: _installer(found) for name, found in runtimes.items()}
 
     def fill() -> None:
         world_population.announce(client, registry, packed, CONTROL)
         _fill_fleet(control, runtimes, others, registry)
-        kymas, manifests = _lifecycle(control, runtimes, installers, registry)
+        clusters = {name: found.controllers for name, found in runtimes.items()}
+        LifecycleManager(control, registry.store, CONTROL, clusters)
         for name, found in runtimes.items():
             _prepare_runtime(found, name)
-            found.controllers.add(_Echo(name, kymas, manifests))
             world_population.create(client, KYMAS, _control_kyma(name), CONTROL)
             world_population.create(client, "secrets", sample_fleet.access_secret(name, found.kubeconfig), CONTROL)
-            tell_situations(story, found.controllers.context, installers[name], (control.context, (CONTROL, name)))
+            tell_situations(story, found.controllers.context, (control.context, (CONTROL, name)))
         if overseen:
             add_control_plane_objects(
                 client, CONTROL, [found.controllers.context.client for found in runtimes.values()]
@@ -103,29 +74,6 @@ def populate_remote(
     story.add(ready)
     story.begin()
     return world_population.SampleWorld(story, packed)
-
-
-def _installer(found: RuntimeCluster) -> Installer:
-    return Installer(found.controllers.context, KindIndex(found.controllers.context.observer.store))
-
-
-def _lifecycle(
-    control: ControllerManager,
-    runtimes: Mapping[str, RuntimeCluster],
-    installers: Mapping[str, Installer],
-    registry: SandboxRegistry,
-) -> tuple[HostedController, SimulatedManifestController]:
-    def target(manifest: Obj) -> Installer | None:
-        return installers.get((manifest["metadata"].get("labels") or {}).get(f"{PREFIX}/kyma-name", ""))
-
-    def concerns(kyma: str) -> bool:
-        return kyma in runtimes
-
-    clusters = {name: found.controllers for name, found in runtimes.items()}
-    kymas = start_lifecycle_manager(control, registry.store, CONTROL, clusters)
-    manifests = SimulatedManifestController(control.context, registry.store, target, concerns)
-    control.add(manifests)
-    return kymas, manifests
 
 
 def _control_kyma(name: str) -> Obj:

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable
 from kymatui.sandbox.controllers.framework.status_conditions import find_condition
 from kymatui.sandbox.controllers.framework.store_reader import Obj, StoreReader
 from kymatui.sandbox.controllers.workloads.rollout_math import replicas_of
-from kymatui.sandbox.world.lifecycle.manifest_controller import RESOURCE as MANIFESTS
-from kymatui.sandbox.world.modules.module_announcement import KYMAS
+from kymatui.sandbox.world.modules.module_announcement import KYMAS, MANIFESTS
 from kymatui.sandbox.world.modules.sample_module import SampleModule
 
 WORKLOADS = ("deployments.apps", "statefulsets.apps")

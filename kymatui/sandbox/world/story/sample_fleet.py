@@ -20,8 +20,7 @@ from kymatui.first_use import dataclass
 from kymatui.sandbox.apimachinery.clock import timestamp
 from kymatui.sandbox.apimachinery.object_store import ObjectStore
 from kymatui.sandbox.controllers.framework.store_reader import Obj
-from kymatui.sandbox.world.lifecycle.manifest_controller import RESOURCE as MANIFESTS
-from kymatui.sandbox.world.modules.module_announcement import API_VERSION, KYMAS, PREFIX
+from kymatui.sandbox.world.modules.module_announcement import API_VERSION, KYMAS, MANIFESTS, PREFIX
 from kymatui.sandbox.world.modules.module_manifest import default_resource
 from kymatui.sandbox.world.modules.module_packages import BASE
 from kymatui.sandbox.world.modules.sample_module import SampleModule

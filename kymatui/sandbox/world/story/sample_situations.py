@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from kymatui.domain.kubernetes.object_meta import LABEL_SKIP
 from kymatui.sandbox.apimachinery.statuses import StatusError
 from kymatui.sandbox.controllers.framework.controller_context import ControllerContext
 from kymatui.sandbox.controllers.framework.store_reader import Obj
 from kymatui.sandbox.world.lifecycle.kind_index import DEFINITIONS
-from kymatui.sandbox.world.lifecycle.manifest_controller import RESOURCE as MANIFESTS
-from kymatui.sandbox.world.lifecycle.manifest_controller import SKIP
-from kymatui.sandbox.world.lifecycle.manifest_installer import Installer
-from kymatui.sandbox.world.modules.module_announcement import KYMAS, RELEASES
+from kymatui.sandbox.world.lifecycle.local_cluster import LocalCluster
+from kymatui.sandbox.world.modules.module_announcement import KYMAS, MANIFESTS, RELEASES
 from kymatui.sandbox.world.modules.module_manifest import default_resource, definitions_of, manifest_objects
 from kymatui.sandbox.world.modules.sample_module import SampleModule
 from kymatui.sandbox.world.modules.sample_modules import MODULES, module_named
@@ -26,11 +25,10 @@ DEFAULT: Kyma = (SYSTEM, "default")
 def tell_situations(
     story: Story,
     context: ControllerContext,
-    installer: Installer,
     control: tuple[ControllerContext, Kyma] | None = None,
 ) -> None:
     """Add all chapters. `control` is the control plane and its Kyma, if that is another cluster."""
-    teller = _Teller(context, installer, *(control or (context, DEFAULT)))
+    teller = _Teller(context, *(control or (context, DEFAULT)))
     story.add(*teller.behind("keda", "1.4.0"))
     story.add(*teller.ahead("application-connector", "1.1.7"))
     story.add(*teller.held_back("telemetry"))
@@ -46,12 +44,10 @@ def tell_situations(
 class _Teller:
     """Acts as the users of the story, mostly with the field manager of `kubectl`."""
 
-    def __init__(
-        self, context: ControllerContext, installer: Installer, control: ControllerContext, kyma: Kyma
-    ) -> None:
+    def __init__(self, context: ControllerContext, control: ControllerContext, kyma: Kyma) -> None:
         self._observer = context.observer
         self._client = context.client.named("kubectl-edit")
-        self._installer = installer
+        self._cluster = LocalCluster(kyma[1], context.client)
         self._control = control.client.named("kubectl-edit")
         self._control_observer = control.observer
         self._kyma = kyma
@@ -130,24 +126,25 @@ class _Teller:
 
     def behind(self, name: str, version: str) -> list[StoryStep]:
         """Disable the reconciliation and set an older manager."""
-        module = module_named(name)
-
-        def pause() -> None:
-            manifest = self._status(name)["manifest"]["metadata"]
-            labels = {"metadata": {"labels": {SKIP: "true"}}}
-            self._control.patch(MANIFESTS, manifest["name"], labels, namespace=manifest["namespace"])
-            self._set_image(module, version)
-
-        return [StoryStep(f"{name} is outdated", lambda: self._is(name, "Ready") and self._is_working(module), pause)]
+        return [self._paused(name, version, f"{name} is outdated")]
 
     def ahead(self, name: str, version: str) -> list[StoryStep]:
-        """Set the next version's manager manually."""
+        """Disable the reconciliation, which would undo it, and set the next version's manager."""
+        return [self._paused(name, version, f"{name} is ahead")]
+
+    def _paused(self, name: str, version: str, title: str) -> StoryStep:
         module = module_named(name)
 
         def ready() -> bool:
             return self._is(name, "Ready") and self._is_working(module)
 
-        return [StoryStep(f"{name} is ahead", ready, lambda: self._set_image(module, version))]
+        def pause() -> None:
+            manifest = self._status(name)["manifest"]["metadata"]
+            labels = {"metadata": {"labels": {LABEL_SKIP: "true"}}}
+            self._control.patch(MANIFESTS, manifest["name"], labels, namespace=manifest["namespace"])
+            self._set_image(module, version)
+
+        return StoryStep(title, ready, pause)
 
     def held_back(self, name: str) -> list[StoryStep]:
         """Move from the fast channel back to regular, which has a lower version."""
@@ -219,8 +216,8 @@ class _Teller:
         module = module_named(name)
 
         def install() -> None:
-            if not self._installer.apply(manifest_objects(module, module.versions[0])):
-                raise LookupError(name)
+            for body in manifest_objects(module, module.versions[0]):
+                self._cluster.apply(body, manager="kubectl", force=True)
             self._create(module.resource.resource, default_resource(module))
 
         return [StoryStep(f"{name} is installed directly", lambda: True, install)]

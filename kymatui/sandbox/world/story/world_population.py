@@ -18,10 +18,8 @@ from kymatui.sandbox.controllers.controller_manager import ControllerManager
 from kymatui.sandbox.controllers.framework.status_conditions import find_condition
 from kymatui.sandbox.controllers.framework.store_reader import Obj, StoreReader
 from kymatui.sandbox.registry.registry_server import SandboxRegistry
-from kymatui.sandbox.world.lifecycle.kind_index import DEFINITIONS, KindIndex
-from kymatui.sandbox.world.lifecycle.lifecycle_manager import start_lifecycle_manager
-from kymatui.sandbox.world.lifecycle.manifest_controller import SimulatedManifestController
-from kymatui.sandbox.world.lifecycle.manifest_installer import Installer
+from kymatui.sandbox.world.lifecycle.kind_index import DEFINITIONS
+from kymatui.sandbox.world.lifecycle.lifecycle_manager import LifecycleManager
 from kymatui.sandbox.world.lifecycle.module_operator import ModuleOperator
 from kymatui.sandbox.world.modules.module_announcement import (
     API_VERSION,
@@ -104,16 +102,14 @@ def populate(controllers: ControllerManager, registry: SandboxRegistry) -> Sampl
     packed = pack_all(registry)
     prepare(client)
     story = Story(client.clock)
-    installer = Installer(controllers.context, KindIndex(observer.store))
 
     def fill() -> None:
         announce(client, registry, packed)
         start_operators(controllers)
-        start_lifecycle_manager(controllers, registry.store, SYSTEM)
-        controllers.add(SimulatedManifestController(controllers.context, registry.store, lambda _: installer))
+        LifecycleManager(controllers, registry.store, SYSTEM)
         create(client, KYMAS, kyma(), SYSTEM)
         create(client, "watchers.operator.kyma-project.io", watcher(), SYSTEM)
-        tell_situations(story, controllers.context, installer)
+        tell_situations(story, controllers.context)
 
     story.add(StoryStep("CRDs established", lambda: are_established(observer), fill))
     story.begin()

@@ -1,0 +1,44 @@
+"""The controller of Kymas' Manifests alone."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kyma.manifests import Manifest, read_manifest
+from kymatui.engine.controllers.kyma.kyma_context import MANIFEST
+from kymatui.engine.controllers.lifecycle.module_reconciler import ModuleReconciler, is_of_kyma
+from kymatui.engine.controllers.lifecycle.reconcile_pass import ModuleContext
+from kymatui.engine.controllers.runtime.controller import KindWatch, Wake
+
+
+class ModuleController:
+    """Implements `OperatorController`."""
+
+    name = "manifest"
+
+    def __init__(self, context: ModuleContext, *, workers: int = 1) -> None:
+        self.workers = workers
+        self.intervals = context.intervals
+        self.resync = context.intervals.success
+        self._context = context
+        self._modules = ModuleReconciler(context)
+
+    def watches(self) -> Sequence[KindWatch]:
+        return (KindWatch(MANIFEST, listed=True, label=LABEL_KYMA_NAME),)
+
+    def begin(self, wake: Wake) -> None:
+        self._context.watches.begin(wake)
+
+    def end(self) -> None:
+        self._context.watches.end()
+
+    def leave(self, ref: ObjectRef) -> None:
+        self._context.watches.unwatch(ref)
+
+    def reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None:
+        raw = self._context.home.get(ref, cancel=cancel)
+        manifest = read_manifest(raw) if raw is not None and is_of_kyma(raw) else None
+        return self._modules.reconcile(manifest, cancel) if isinstance(manifest, Manifest) else None

@@ -1,0 +1,63 @@
+"""The layers of modules from the sandbox's own registry, read without a socket."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from collections.abc import Sequence
+from typing import Any
+
+import yaml
+
+from kymatui.domain.kyma.manifests import ImageSpec, Manifest
+from kymatui.errors import RegistryError, SourceError
+from kymatui.sandbox.controllers.framework.store_reader import Obj
+from kymatui.sandbox.registry.registry_errors import RegistryRefusal
+from kymatui.sandbox.registry.registry_store import RegistryStore
+
+YAML_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class StoredLayers:
+    """Implements `LayerReader` of the controller of Manifests."""
+
+    def __init__(self, store: RegistryStore) -> None:
+        self._store = store
+
+    def objects(self, manifest: Manifest) -> Sequence[Obj]:
+        source = manifest.installs[0].source
+        assert isinstance(source, ImageSpec)
+        base = source.repo.rpartition("://")[2]
+        repository = f"{base.partition('/')[2]}/component-descriptors/{source.name}".lstrip("/")
+        try:
+            return parse(unpack(self._store.blob(repository, source.ref), source.type))
+        except RegistryRefusal as refusal:
+            raise RegistryError(f"layer {source.ref} of {repository} cannot be read: {refusal.message}") from refusal
+        except (ValueError, tarfile.TarError, yaml.YAMLError) as error:
+            raise SourceError(f"layer {source.ref} of {repository} is invalid: {error}") from error
+
+
+def unpack(content: bytes, source_type: str) -> bytes:
+    """Return the manifest's text: the blob itself, or the first file of a tar archive."""
+    if source_type != "oci-dir":
+        return content
+    with tarfile.open(fileobj=io.BytesIO(content)) as archive:
+        for member in archive:
+            if member.isfile() and not member.name.rpartition("/")[2].startswith("._"):
+                found = archive.extractfile(member)
+                if found is not None:
+                    return found.read()
+    raise ValueError("the layer holds no file")
+
+
+def parse(text: bytes) -> list[Obj]:
+    """Return the objects of a multi-document YAML; lists are flattened, duplicates dropped."""
+    found: dict[tuple[str, ...], Obj] = {}
+    for document in yaml.load_all(text, Loader=YAML_LOADER):
+        is_list = isinstance(document, dict) and document.get("kind") == "List"
+        for obj in document.get("items", []) if is_list else [document]:
+            if isinstance(obj, dict) and "kind" in obj:
+                metadata = obj.get("metadata") or {}
+                identity = (obj["apiVersion"], obj["kind"], metadata.get("namespace", ""), metadata.get("name", ""))
+                found.setdefault(identity, obj)
+    return list(found.values())
