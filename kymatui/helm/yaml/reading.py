@@ -61,6 +61,10 @@ except ImportError:  # PyYAML without libyaml: the same events, ten times slower
 MAX_DEPTH: Final = 500
 """Collections within collections; Go allows 10,000, Python's stack does not."""
 
+_TOO_DEEP: Final = f"{CONVERTING}yaml: exceeded max depth of {MAX_DEPTH}"
+_TOO_DEEP_FOR_LIBYAML: Final = "exceeded maximum nesting depth"
+"""The problem of libyaml from 0.2.6 on, which reads ahead and stops at 1,000."""
+
 _NO_KEY: Final = object()
 _MERGE_KEY: Final = object()
 _END: Final = object()
@@ -181,6 +185,8 @@ class _Reader:
         except _EarlyEndError as end:
             return end.value
         except pyyaml.YAMLError as error:
+            if getattr(error, "problem", None) == _TOO_DEEP_FOR_LIBYAML:
+                raise YamlError(_TOO_DEEP) from error
             repair_syntax(error, self.data)
             if (problem := bracket_problem(error, self.data, _Parser)) is not None:
                 raise YamlError(f"{CONVERTING}yaml: {problem}") from error
@@ -292,7 +298,7 @@ class _Reader:
 
     def _open(self, event: Any, depth: int) -> None:
         if depth >= MAX_DEPTH:
-            raise YamlError(f"{CONVERTING}yaml: exceeded max depth of {MAX_DEPTH}")
+            raise YamlError(_TOO_DEEP)
         if depth == 0:
             self.root_at, self.key_at = event.start_mark.index, -1
         elif depth == 1 and self.key_at == -1:

@@ -15,7 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kymatui.helm.yaml.errors import YamlError
-from kymatui.helm.yaml.reading import documents, load_as_json, load_yaml
+from kymatui.helm.yaml.reading import MAX_DEPTH, documents, load_as_json, load_yaml
 
 SCALARS: list[tuple[str, Any]] = [
     # booleans of YAML 1.1, and words that only look like them
@@ -115,9 +115,10 @@ def test_a_bomb_of_aliases_is_refused() -> None:
         load_yaml("\n".join(lines))
 
 
-@pytest.mark.parametrize("text", ["[" * 5000, "{a: " * 5000, "- " * 5000 + "a"])
-def test_depth_has_a_limit(text: str) -> None:
-    with pytest.raises(YamlError):
+@pytest.mark.parametrize("text", ["[" * 5000, "{a: " * 5000, "- " * 5000 + "a", "[" * 600, "- " * 600 + "a"])
+def test_depth_has_a_limit_whichever_reader_finds_it(text: str) -> None:
+    """libyaml from 0.2.6 on has a limit of its own, and reads ahead of what is taken from it."""
+    with pytest.raises(YamlError, match=f"yaml: exceeded max depth of {MAX_DEPTH}$"):
         load_yaml(text)
 
 
