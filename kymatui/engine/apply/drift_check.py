@@ -11,10 +11,11 @@ from typing import Any, Final
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.modules.readiness import Readiness, check_readiness
-from kymatui.engine.apply.planner import plan
+from kymatui.engine.apply.planner import Planner
 from kymatui.engine.cluster.concurrency import WIDTH, run_for_each
 from kymatui.engine.cluster.ports import FIELD_MANAGER, Clock, Cluster, Object
-from kymatui.engine.cluster.retries import DEFAULT_RETRY, RetryingCluster, RetryPolicy
+from kymatui.engine.cluster.read_once import ReadOnceCluster
+from kymatui.engine.cluster.retries import DEFAULT_RETRY, RetryPolicy
 from kymatui.engine.inventory.release_store import ReleaseStore
 from kymatui.engine.jobs.wait import has_readiness
 from kymatui.engine.plans.diff import FieldDiff
@@ -97,10 +98,9 @@ def check(
 ) -> DriftReport:
     """Compare with the cluster, without writes; with `ready`, also check the readiness."""
     stop = cancel or threading.Event()
-    intent = as_installed(intent, cluster, clock)
-    made = plan(intent, cluster, clock, manager=manager, cancel=stop, width=width, patience=patience)
+    patient = ReadOnceCluster(cluster, clock, stop, patience)
+    made = Planner(as_installed(intent, patient, clock), patient, clock, manager, stop, width).plan()
     drifted = [step for step in made.steps if step.action is not Action.SAME]
-    patient = RetryingCluster(cluster, clock, stop, patience)
     touched = [step for step in drifted if step.action in (Action.CHANGE, Action.CONFLICT) and step.changes]
     live = dict(
         zip(

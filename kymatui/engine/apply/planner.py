@@ -19,7 +19,8 @@ from kymatui.engine.cluster.concurrency import WIDTH, run_for_each
 from kymatui.engine.cluster.kind_order import install_waves
 from kymatui.engine.cluster.kyma_guard import refuse_kyma_managed
 from kymatui.engine.cluster.ports import FIELD_MANAGER, NAMESPACE, Clock, Cluster, Object
-from kymatui.engine.cluster.retries import DEFAULT_RETRY, RetryingCluster, RetryPolicy
+from kymatui.engine.cluster.read_once import ReadOnceCluster
+from kymatui.engine.cluster.retries import DEFAULT_RETRY, RetryPolicy
 from kymatui.engine.dryrun.hook_dry_run import PlannedContext, dry_run_hooks
 from kymatui.engine.dryrun.preview import ApplyPreview, existed_before, observe, preview_apply
 from kymatui.engine.inventory.inventory import Inventory, InventoryItem, reset_if_deleting
@@ -71,7 +72,7 @@ def plan(
     for a bundle that no cluster accepts, and ClusterError.
     """
     stop = cancel or threading.Event()
-    planner = Planner(intent, RetryingCluster(cluster, clock, stop, patience), clock, manager, stop, width)
+    planner = Planner(intent, ReadOnceCluster(cluster, clock, stop, patience), clock, manager, stop, width)
     return planner.plan(read_previous)
 
 
@@ -124,7 +125,7 @@ class Planner:
         self._marks: dict[str, str] = {}
         self._seen: dict[tuple[str, str, str, str], Object] = {}
 
-    def plan(self, read_previous: Callable[[], Inventory | None] | None) -> Plan:
+    def plan(self, read_previous: Callable[[], Inventory | None] | None = None) -> Plan:
         module = self._intent.module
         note = refuse_kyma_managed(self._cluster, module) if module else ""
         read = read_previous or partial(read_previous_inventory, self._cluster, self._clock, self._bundle)

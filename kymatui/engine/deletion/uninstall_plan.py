@@ -18,7 +18,8 @@ from kymatui.engine.cluster.kind_order import (
     is_system_namespace,
 )
 from kymatui.engine.cluster.ports import NAMESPACE, Clock, Cluster, Object
-from kymatui.engine.cluster.retries import DEFAULT_RETRY, RetryingCluster, RetryPolicy
+from kymatui.engine.cluster.read_once import ReadOnceCluster
+from kymatui.engine.cluster.retries import DEFAULT_RETRY, RetryPolicy
 from kymatui.engine.inventory.inventory import Inventory, InventoryItem, InventoryState
 from kymatui.engine.inventory.inventory_lookup import read_inventory
 from kymatui.engine.inventory.managed_resources import ManagedObjects, list_managed_resources, managed_kinds
@@ -76,7 +77,7 @@ def plan_uninstall(
 ) -> UninstallPlan | None:
     """Return what would be deleted, None if nothing is installed under the name; nothing is written."""
     stop = cancel or threading.Event()
-    patient = RetryingCluster(cluster, clock, stop, patience)
+    patient = ReadOnceCluster(cluster, clock, stop, patience)
     inventory = read_inventory(patient, clock, name, namespace)
     if inventory is None:
         return None
