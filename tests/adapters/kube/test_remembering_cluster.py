@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import sys
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -192,3 +194,42 @@ def test_whoever_writes_the_answer_is_never_older_than_the_watch(place: Place, s
         if chance.random() < 0.7:
             place.wait_seen()
             assert place.cluster.get(REF) == place.live()
+
+
+def test_controllers_read_while_others_open_watches(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An operator opens its watches one after another, while the first controllers reconcile already."""
+
+    class Blind:
+        def versions_of(self, ref: ObjectRef) -> tuple[str | None, ...]:
+            return (None,)
+
+    monkeypatch.setattr(KubeCluster, "follow", lambda *_: Blind())
+    opened: list[object] = []
+
+    def open_watches() -> None:
+        for _ in range(3_000):
+            opened.append(place.cluster.follow([]))
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        opening = threading.Thread(target=open_watches)
+        opening.start()
+        while opening.is_alive():
+            place.cluster._watched(REF)
+        opening.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert place.cluster._watched(REF) == frozenset()
+
+
+def test_versions_that_no_watch_reports_any_more_are_not_kept(place: Place) -> None:
+    """An operator writes a Kyma for years without reading it again."""
+    for number in range(20):
+        place.cluster.patch(REF, labels(str(number)), PatchKind.MERGE)
+        if number % 5 == 4:
+            place.wait_seen()
+    place.cluster.patch(REF, labels("last"), PatchKind.MERGE)
+    known = place.cluster._memory.find(REF)
+    assert known is not None
+    assert len(known.older) == 1

@@ -67,10 +67,12 @@ class RememberingCluster(KubeCluster):
         super().__init__(*given, **more)
         self._memory = AnswerMemory()
         self._streams: weakref.WeakSet[WatchedChanges] = weakref.WeakSet()
+        self._opening = threading.Lock()  # controllers read while others still open their watches
 
     def follow(self, kinds: Iterable[tuple[GroupVersionKind, str]], label: str = "") -> WatchedChanges:
         found = super().follow(kinds, label)
-        self._streams.add(found)
+        with self._opening:
+            self._streams.add(found)
         return found
 
     def get(self, ref: ObjectRef, *, cancel: threading.Event | None = None) -> Object | None:
@@ -90,7 +92,9 @@ class RememberingCluster(KubeCluster):
 
     def _watched(self, ref: ObjectRef) -> frozenset[str]:
         """Return the versions that the watches know, empty if one of them does not see the object."""
-        versions = [version for one in list(self._streams) for version in one.versions_of(ref)]
+        with self._opening:
+            streams = list(self._streams)
+        versions = [version for one in streams for version in one.versions_of(ref)]
         return frozenset(filter(None, versions)) if all(versions) else frozenset()
 
     def _write(self, ref: ObjectRef, write: Callable[[ApiResource], Object], *, dry_run: bool = False) -> Object:
@@ -110,7 +114,9 @@ class RememberingCluster(KubeCluster):
                 self._memory.forget(ref)
         if found is not None:
             version = str((found.get("metadata") or {}).get("resourceVersion") or "")
-            older = watched if before is None else watched | before.older | {before.version}
+            older = watched
+            if before is not None and watched != {before.version}:  # else no watch reports an older one any more
+                older |= before.older | {before.version}
             self._memory.put(ref, _Answer(msgspec.json.encode(found), version, older - {version}), before)
         return found
 

@@ -114,8 +114,9 @@ class SecretRuntimes:
 
     def _require_own(self, cluster: KubeCluster, name: str, kyma: str, cancel: threading.Event | None) -> None:
         """Asked of each client until it has said so; one that has no Kyma yet, or hides it, is taken at its word."""
-        if self._proven.get(name) == (cluster, kyma):
-            return
+        with self._lock:
+            if self._proven.get(name) == (cluster, kyma):
+                return
         try:
             owner = owner_kyma(cluster.client, cancel)
         except ForbiddenError:
@@ -123,7 +124,8 @@ class SecretRuntimes:
         if owner not in ("", kyma):
             raise ConfigurationError(f"{name} leads to the runtime of {owner}, not of {kyma}", hint=_RENEW)
         if owner:
-            self._proven[name] = (cluster, kyma)
+            with self._lock:
+                self._proven[name] = (cluster, kyma)
 
     def _let_go(self, cluster: KubeCluster) -> None:
         self._proven = {name: known for name, known in self._proven.items() if known[0] is not cluster}

@@ -52,12 +52,12 @@ class LeaseObserver:
 
     def observe(self, records: Iterable[LeaseRecord], now: float) -> None:
         """Take a complete list whose answer arrived at this time."""
-        before = self._seen
-        self._seen, self._at = {}, now
+        seen = {}
         for one in records:
-            known = before.get(one.name)
+            known = self._seen.get(one.name)
             same = known is not None and known[0].version == one.version
-            self._seen[one.name] = known if known is not None and same else (one, now)
+            seen[one.name] = known if known is not None and same else (one, now)
+        self._seen, self._at = seen, now
 
     def get(self, name: str) -> LeaseRecord | None:
         known = self._seen.get(name)
