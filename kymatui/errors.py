@@ -4,6 +4,7 @@
     ├── UsageError               exit 64  usage error
     │   └── UnknownNameError              no module, context, channel, runtime … has this name
     ├── ConfigurationError       exit 1   a kubeconfig, settings or user file is unusable
+    │   └── SourceError                   a manifest, archive or kustomization cannot be read
     ├── RefusedError             exit 2   a guard refused, or a check has findings
     │   └── OutdatedError                 the cluster changed since the plan was made
     ├── PartlyDoneError          exit 3   part of the work is done
@@ -23,7 +24,8 @@
     ├── RegistryError            exit 1   an OCI registry or a chart repository
     │   ├── RegistryNotFoundError         404
     │   └── RegistryUnreachableError      no connection, no TLS, a timeout
-    └── HelmError                exit 1   a chart, its values or its templates
+    ├── HelmError                exit 1   a chart, its values or its templates
+    └── DefectError              exit 1   a bug of kymatui in one reconciliation of the operator
 
 `str(error)` says what failed and where, `error.hint` what to do. The cause is chained. Front ends print both and exit
 with `error.exit_code`; a traceback on a terminal is a bug. A dry run exits as the
@@ -192,3 +194,11 @@ class RegistryUnreachableError(RegistryError):
 
 class HelmError(KymatuiError):
     """A chart, its values or its templates are invalid; the message is Helm's if Helm has one."""
+
+
+class DefectError(KymatuiError):
+    """A bug of kymatui, which its cause shows, in work of which other parts can go on."""
+
+    def __init__(self, error: Exception) -> None:
+        kind = type(error).__name__
+        super().__init__(f"bug of kymatui: {kind}: {error}", hint="report it with the traceback in the operator's log")

@@ -170,7 +170,7 @@ def test_alerts_name_metrics_that_the_operator_has() -> None:
     rules = [rule for group in spec["groups"] for rule in group["rules"]]
     named = {name for rule in rules for name in re.findall(r"([a-z_]+)\{", rule["expr"])}
     assert named - {"up"} <= {metric.name for metric in METRICS}
-    assert len(named) == 5
+    assert len(named) == 6
     assert {rule["labels"]["severity"] for rule in rules} == {"critical", "warning"}
     (monitor,) = [one for one in objects(monitor=True).values() if one["kind"] == "ServiceMonitor"]
     (service,) = [one for one in objects().values() if one["kind"] == "Service"]

@@ -44,7 +44,11 @@ def app(source: StillFleet) -> FleetApp:
 async def there(pilot: Pilot[Any]) -> FleetApp:
     app = pilot.app
     assert isinstance(app, FleetApp)
-    await until(pilot, lambda: app.fleet is not None and bool(app.fleet.rows) and bool(table(app).rows))
+
+    def known() -> str:
+        return f"fleet {app.fleet}, view {app.view}, screen {app.screen}"[:4000]
+
+    await until(pilot, lambda: app.fleet is not None and bool(app.fleet.rows) and bool(table(app).rows), about=known)
     await pilot.pause()
     return app
 

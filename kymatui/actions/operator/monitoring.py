@@ -7,6 +7,7 @@ from typing import Any, Final
 from kymatui.engine.controllers.monitoring.operator_metrics import (
     KYMA_STATE,
     RECONCILE_ERRORS,
+    RECONCILE_PANICS,
     RECONCILE_TOTAL,
     WORKQUEUE_DEPTH,
 )
@@ -48,6 +49,13 @@ def prometheus_rule_spec(name: str, namespace: str) -> dict[str, Any]:
             "15m",
             "warning",
             "Most reconciliations of controller {{ $labels.controller }} fail.",
+        ),
+        _rule(
+            "KymatuiOperatorBug",
+            f"sum by (controller) (increase({RECONCILE_PANICS.name}{{{job}}}[1h])) > 0",
+            "1m",
+            "warning",
+            "A bug ended reconciliations of controller {{ $labels.controller }}; the log has its traceback.",
         ),
         _rule(
             "KymatuiOperatorQueue",

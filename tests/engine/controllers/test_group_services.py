@@ -15,7 +15,7 @@ from kymatui.engine.controllers.runtime.controller_group import ControllerGroup
 from kymatui.engine.controllers.runtime.reconcile_reports import GroupReports, ReconcileOutcome, Reconciliation
 from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
 from kymatui.engine.jobs.run import SystemClock
-from kymatui.errors import ConfigurationError, UnreachableError
+from kymatui.errors import ConfigurationError, DefectError, KymatuiError, UnreachableError
 from tests.engine.places import Place, eventually
 
 CONFIG = GroupVersionKind("", "v1", "ConfigMap")
@@ -44,6 +44,8 @@ class Recorder:
         self.seen.append(ref.name)
         if ref.name == "bad":
             raise UnreachableError("no answer")
+        if ref.name == "defect":
+            raise ZeroDivisionError("nobody thought of this")
         return None
 
 
@@ -89,6 +91,34 @@ def test_a_service_wakes_objects_and_ends_with_the_group(place: Place) -> None:
     assert results == {"bad": ReconcileOutcome.ERROR, "good": ReconcileOutcome.SUCCESS}
     assert {one.controller for one in finished} == {"recorder"}
     assert len({one.id for one in finished}) == len(finished)
+
+
+def test_a_bug_with_one_object_is_a_failure_of_it_alone(place: Place) -> None:
+    recorder, service, stop = Recorder(place.namespace), Service(), threading.Event()
+    failures: list[tuple[str, KymatuiError]] = []
+    finished: list[Reconciliation] = []
+    reports = GroupReports(lambda ref, error, seconds: failures.append((ref.name, error)), finished=finished.append)
+    group = ControllerGroup(place.cluster, SystemClock(), [recorder], reports, services=[service])
+    thread = threading.Thread(target=group.run, args=(stop,))
+    thread.start()
+    try:
+
+        def woken(name: str) -> bool:
+            return service.wake is not None and service.wake(ObjectRef(CONFIG, place.namespace, name))
+
+        eventually(lambda: woken("defect"), "the group leads")
+        assert woken("good")
+        eventually(lambda: recorder.seen.count("defect") > 1, "it is tried again")
+        eventually(lambda: "good" in recorder.seen, "the other one is reconciled")
+    finally:
+        stop.set()
+        thread.join(30)
+    name, error = failures[0]
+    assert (name, str(error)) == ("defect", "bug of kymatui: ZeroDivisionError: nobody thought of this")
+    assert isinstance(error, DefectError)
+    assert isinstance(error.__cause__, ZeroDivisionError)
+    results = {(one.ref.name, one.result) for one in finished}
+    assert results == {("defect", ReconcileOutcome.ERROR), ("good", ReconcileOutcome.SUCCESS)}
 
 
 def test_objects_that_wait_for_a_worker_are_counted(place: Place) -> None:

@@ -20,7 +20,14 @@ from kymatui.engine.controllers.runtime.reconcile_reports import (
     Reconciliation,
     begin_reconciliation,
 )
-from kymatui.errors import ConfigurationError, KymatuiError, RefusedError, UnauthorizedError, UnreachableError
+from kymatui.errors import (
+    ConfigurationError,
+    DefectError,
+    KymatuiError,
+    RefusedError,
+    UnauthorizedError,
+    UnreachableError,
+)
 from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
 from tests.engine.places import Json, Place, eventually
 
@@ -64,13 +71,15 @@ def test_reconciliations_are_counted_by_controller_result_and_reason() -> None:
         ended(KYMA_REF, error=UnauthorizedError("401", status=401)),
         ended(KYMA_REF, error=ConfigurationError("no Secret")),
         ended(MANIFEST_REF, error=UnreachableError("gone")),
+        ended(MANIFEST_REF, error=DefectError(KeyError("status"))),
     ):
         metrics.finished(one)
     lines = registry.text().splitlines()
     for line in (
         'controller_runtime_reconcile_total{controller="kyma",result="error"} 2',
         'controller_runtime_reconcile_total{controller="kyma",result="requeue_after"} 1',
-        'controller_runtime_reconcile_errors_total{controller="manifest"} 1',
+        'controller_runtime_reconcile_errors_total{controller="manifest"} 2',
+        'controller_runtime_reconcile_panics_total{controller="manifest"} 1',
         'controller_runtime_reconcile_time_seconds_count{controller="kyma"} 3',
         'lifecycle_mgr_requeue_reason_total{requeue_reason="processing_kyma_state",requeue_type="intended"} 1',
         'lifecycle_mgr_requeue_reason_total{requeue_reason="kyma_unauthorized",requeue_type="unexpected"} 1',
@@ -206,3 +215,18 @@ def test_the_log_as_json_names_object_and_reconcile_id() -> None:
     assert (skipped["level"], skipped["msg"]) == ("info", "reconciliation skipped")
     assert (told["level"], told["msg"]) == ("info", "waiting for the Lease")
     assert all("\n" not in line for line in lines)
+
+
+@pytest.mark.parametrize("form", LogFormat)
+def test_the_log_has_the_traceback_of_a_bug(form: LogFormat) -> None:
+    lines: list[str] = []
+    try:
+        raise KeyError("status")
+    except KeyError as error:
+        defect = DefectError(error)
+        defect.__cause__ = error
+    OperatorLog(lines.append, form).failed(KYMA_REF, defect, 2.0)
+    trace = json.loads(lines[0])["stacktrace"].splitlines() if form is LogFormat.JSON else lines[1:]
+    assert "bug of kymatui: KeyError: 'status'" in lines[0]
+    assert trace[0] == "Traceback (most recent call last):"
+    assert trace[-1] == "KeyError: 'status'"

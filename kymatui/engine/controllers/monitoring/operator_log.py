@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import traceback
 from collections.abc import Callable
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -11,7 +12,7 @@ from typing import Any
 
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.controllers.runtime.reconcile_reports import current_reconciliation
-from kymatui.errors import KymatuiError, RefusedError
+from kymatui.errors import DefectError, KymatuiError, RefusedError
 
 
 class LogFormat(StrEnum):
@@ -49,6 +50,8 @@ class OperatorLog:
         if self._form is not LogFormat.JSON:
             when = f"; retry in {seconds:.0f} s" if seconds is not None else ""
             self._write(f"{time.strftime('%H:%M:%S')} {ref} {mark}: {error}{when}")
+            for line in _traceback(error):
+                self._write(line)
             return
         controller, number = current_reconciliation()
         more: dict[str, Any] = {
@@ -59,8 +62,17 @@ class OperatorLog:
         }
         if seconds is not None:
             more["retrySeconds"] = round(seconds, 1)
+        if lines := _traceback(error):
+            more["stacktrace"] = "\n".join(lines)
         self._json("info" if skipped else "error", f"reconciliation {mark}", **more)
 
     def _json(self, level: str, words: str, **more: Any) -> None:
         moment = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         self._write(json.dumps({"date": moment, "level": level, "msg": words, **more}, ensure_ascii=False))
+
+
+def _traceback(error: KymatuiError) -> list[str]:
+    """Return the lines of a bug's traceback, none for other errors."""
+    if not isinstance(error, DefectError) or error.__cause__ is None:
+        return []
+    return "".join(traceback.format_exception(error.__cause__)).splitlines()

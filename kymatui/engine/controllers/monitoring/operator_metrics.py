@@ -8,7 +8,7 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.controllers.monitoring.metric_registry import Labels, Metric, MetricRegistry, MetricType
 from kymatui.engine.controllers.runtime.circuit_breaker import CircuitState
 from kymatui.engine.controllers.runtime.reconcile_reports import ReconcileOutcome, Reconciliation
-from kymatui.errors import ConfigurationError, KymatuiError, UnauthorizedError, UnreachableError
+from kymatui.errors import ConfigurationError, DefectError, KymatuiError, UnauthorizedError, UnreachableError
 
 _KYMA, _STATE, _MODULE, _SHOOT, _INSTANCE = "kyma_name", "state", "module_name", "shoot", "instance_id"
 _LISTENER = ("server_name",)
@@ -39,6 +39,12 @@ RECONCILE_TOTAL: Final = Metric(
 )
 RECONCILE_ERRORS: Final = Metric(
     "controller_runtime_reconcile_errors_total", "Failed reconciliations by controller", COUNTER, ("controller",)
+)
+RECONCILE_PANICS: Final = Metric(
+    "controller_runtime_reconcile_panics_total",
+    "Reconciliations that a bug ended, by controller",
+    COUNTER,
+    ("controller",),
 )
 RECONCILE_TIME: Final = Metric(
     "controller_runtime_reconcile_time_seconds",
@@ -79,8 +85,8 @@ CIRCUIT_STATE: Final = Metric(
 SHARD_HELD: Final = Metric("kymatui_shard_held", "Shards that this replica holds", GAUGE, ("shard",))
 METRICS: Final = (
     KYMA_STATE, MODULE_STATE, MANDATORY_MODULES, MANDATORY_STATE, REQUEUES, WINDOWS_READ, SLOW_MANIFEST,
-    RECONCILE_TOTAL, RECONCILE_ERRORS, RECONCILE_TIME, WORKQUEUE_DEPTH, LISTENER_REQUESTS, LISTENER_ERRORS,
-    LISTENER_DURATION, LISTENER_INFLIGHT, LISTENER_OVERSIZED, LISTENER_UNVERIFIED, CIRCUIT_STATE,
+    RECONCILE_TOTAL, RECONCILE_ERRORS, RECONCILE_PANICS, RECONCILE_TIME, WORKQUEUE_DEPTH, LISTENER_REQUESTS,
+    LISTENER_ERRORS, LISTENER_DURATION, LISTENER_INFLIGHT, LISTENER_OVERSIZED, LISTENER_UNVERIFIED, CIRCUIT_STATE,
     SHARD_HELD,
     PURGE_TIME, PURGE_REQUESTS, PURGE_ERROR,
 )  # fmt: skip
@@ -100,6 +106,8 @@ class ReconcileMetrics:
         self._registry.observe(RECONCILE_TIME, one.seconds, one.controller)
         if one.result is ReconcileOutcome.ERROR:
             self._registry.add(RECONCILE_ERRORS, 1, one.controller)
+        if isinstance(one.error, DefectError):
+            self._registry.add(RECONCILE_PANICS, 1, one.controller)
         if one.ref.kind.kind == "Manifest":
             self._record_duration(one.ref, one.seconds)
         reason, how = _requeue(one)

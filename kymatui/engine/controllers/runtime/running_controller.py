@@ -24,7 +24,7 @@ from kymatui.engine.controllers.runtime.work_queue import WorkQueue
 from kymatui.engine.controllers.runtime.workers import Workers
 from kymatui.engine.controllers.sharding.lease_term import LeaseTerm
 from kymatui.engine.controllers.sharding.shard_holder import ShardHolder
-from kymatui.errors import CancelledError, KymatuiError, RefusedError
+from kymatui.errors import CancelledError, DefectError, KymatuiError, RefusedError
 from kymatui.first_use import dataclass
 
 _WIDEST: Final = 300.0  # seconds over which keys are spread at most
@@ -111,7 +111,7 @@ class RunningController:
         self._controller.end()
 
     def join(self, seconds: float) -> None:
-        """Wait for the workers. Raises the error of a bug in a reconciliation."""
+        """Wait for the workers. Raises the error of a bug outside of a reconciliation."""
         self._workers.join(seconds)
 
     def _wake(self, ref: ObjectRef) -> None:
@@ -198,6 +198,11 @@ class RunningController:
         except KymatuiError as error:
             finish(ReconcileOutcome.ERROR, error)
             raise
+        except Exception as error:
+            # As controller-runtime recovers panics: one object that a bug concerns must not stop thousands of others.
+            defect = DefectError(error)
+            finish(ReconcileOutcome.ERROR, defect)
+            raise defect from error
         else:
             finish(ReconcileOutcome.SUCCESS if again is None else ReconcileOutcome.REQUEUE)
         return again if again is not None else self._controller.resync * (1 + JITTER_RANDOM.random())
