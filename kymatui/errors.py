@@ -25,7 +25,7 @@
     │   ├── RegistryNotFoundError         404
     │   └── RegistryUnreachableError      no connection, no TLS, a timeout
     ├── HelmError                exit 1   a chart, its values or its templates
-    └── DefectError              exit 1   a bug of kymatui in one reconciliation of the operator
+    └── DefectError              exit 1   a bug in kymatui that ended one piece of work
 
 `str(error)` says what failed and where, `error.hint` what to do. The cause is chained. Front ends print both and exit
 with `error.exit_code`; a traceback on a terminal is a bug. A dry run exits as the
@@ -197,8 +197,7 @@ class HelmError(KymatuiError):
 
 
 class DefectError(KymatuiError):
-    """A bug of kymatui, which its cause shows, in work of which other parts can go on."""
+    """A bug in kymatui that ended one piece of work, of which others do not depend."""
 
-    def __init__(self, error: Exception) -> None:
-        kind = type(error).__name__
-        super().__init__(f"bug of kymatui: {kind}: {error}", hint="report it with the traceback in the operator's log")
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(f"{type(error).__name__}: {error}", hint="this is a bug in kymatui; please report it")

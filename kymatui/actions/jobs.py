@@ -34,7 +34,7 @@ from kymatui.domain.plans.jobs import (
     queued_behind,
     start_job,
 )
-from kymatui.errors import CancelledError, KymatuiError, ReadOnlyError
+from kymatui.errors import CancelledError, DefectError, KymatuiError, ReadOnlyError
 from kymatui.first_use import dataclass, replace
 
 if TYPE_CHECKING:
@@ -248,8 +248,7 @@ class JobRunner:
         except KymatuiError as error:
             outcome = error
         except Exception as error:  # noqa: BLE001 (a job that dies in silence would run for ever on the screen)
-            text = f"{type(error).__name__}: {error}"
-            outcome = KymatuiError(text, hint="this is a bug in kymatui; please report it")
+            outcome = DefectError(error)
         with self._lock:
             self._end(number, outcome)
 

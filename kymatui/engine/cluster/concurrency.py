@@ -91,3 +91,9 @@ class _Crew(Generic[T, R]):
                 return None
             self._next += 1
             return self._next - 1
+
+
+def report_defect(error: Exception) -> None:
+    """Report a bug like one that ends a thread, with its traceback on stderr; the thread goes on with other work."""
+    thread = threading.current_thread()
+    threading.excepthook(threading.ExceptHookArgs((type(error), error, error.__traceback__, thread)))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from kymatui.actions.session import Session
 from kymatui.domain.snapshot.snapshots import FeedState
-from kymatui.errors import KymatuiError
+from kymatui.errors import DefectError, KymatuiError
 from kymatui.first_use import dataclass
 from kymatui.ui.connection.mailbox import Mailbox, MailSlot
 
@@ -178,7 +178,7 @@ class ConnectionLink(Generic[S]):
         except KymatuiError as error:
             self._mailbox.put(FAILURE, error)
         except Exception as error:  # noqa: BLE001 (a thread that dies in silence would leave the screen waiting for ever)
-            self._mailbox.put(FAILURE, as_defect_error(error))
+            self._mailbox.put(FAILURE, DefectError(error))
         finally:
             if self._session is not None:
                 self._session.close()
@@ -223,14 +223,8 @@ class ClusterLink(ConnectionLink[ClusterSession]):
         try:
             self._mailbox.put(CATALOG, ClusterReading(snapshot, self._read(snapshot)))
         except Exception as error:  # noqa: BLE001
-            self._mailbox.put(CATALOG, as_defect_error(error))  # under the same key: a later reading replaces it
+            self._mailbox.put(CATALOG, DefectError(error))  # under the same key: a later reading replaces it
         return any(feed.state is FeedState.SYNCING for feed in snapshot.feeds.values())
-
-
-def as_defect_error(error: Exception) -> KymatuiError:
-    """Return an unexpected exception as an error that names a defect of kymatui."""
-    text = f"{type(error).__name__}: {error}"
-    return KymatuiError(text, hint="this is a bug in kymatui; please report it")
 
 
 def _place(session: ConnectionSource) -> ClusterConnection:

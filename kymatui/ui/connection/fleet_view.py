@@ -7,14 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Protocol
 
 from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, Feed, FeedState, Object
-from kymatui.errors import KymatuiError
+from kymatui.errors import DefectError, KymatuiError
 from kymatui.first_use import dataclass, replace
 from kymatui.ui.connection.cluster_link import (
     ClusterConnection,
     ClusterSession,
     ConnectionLink,
     ConnectionSource,
-    as_defect_error,
 )
 from kymatui.ui.connection.cluster_view import ClusterView
 from kymatui.ui.connection.connection_status import ConnectionStatus, describe_connection
@@ -101,7 +100,7 @@ class FleetLink(ConnectionLink[FleetSource]):
             rows = self._rows.of(picture, self._clock())
             self._mailbox.put(FLEET, FleetReading(picture, rows, session.requested_runtime, session.straight_to))
         except Exception as error:  # noqa: BLE001 (the next reading may succeed)
-            self._mailbox.put(FLEET, as_defect_error(error))
+            self._mailbox.put(FLEET, DefectError(error))
         return any(feed.state is FeedState.SYNCING for feed in picture.feeds.values())
 
 

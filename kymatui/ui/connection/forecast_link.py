@@ -16,9 +16,8 @@ from kymatui.domain.whatif.catalog_change import CatalogChange
 from kymatui.domain.whatif.fleet_objects import FleetObjects, FleetObjectsBuilder
 from kymatui.domain.whatif.forecast import Forecast, ForecastMemory, foresee
 from kymatui.domain.whatif.summary import change_notes, forecast_notes
-from kymatui.errors import ConfigurationError, KymatuiError
+from kymatui.errors import ConfigurationError, DefectError, KymatuiError
 from kymatui.first_use import dataclass, replace
-from kymatui.ui.connection.cluster_link import as_defect_error
 from kymatui.ui.connection.fleet_view import FleetObjectSource, FleetSource
 from kymatui.ui.connection.mailbox import Mailbox
 from kymatui.ui.presenters.fleet.forecast_rows import ForecastLines, OpenedNumber
@@ -109,7 +108,7 @@ class ForecastLink:
                 except KymatuiError as error:
                     self._put(replace(self._reading, problem=error))
                 except Exception as error:  # noqa: BLE001 (the next reading may succeed)
-                    self._put(replace(self._reading, problem=as_defect_error(error)))
+                    self._put(replace(self._reading, problem=DefectError(error)))
                 took = time.monotonic() - began
                 self._closed.wait(max(_LEAST_PAUSE, took * _SHARE) if took > _LEAST_PAUSE / _SHARE else 0.05)
                 self._wake.wait(LOOK_SECONDS)

@@ -19,9 +19,9 @@ from kymatui.domain.objects.description import Description
 from kymatui.domain.objects.description_text import describe_lines
 from kymatui.domain.snapshot.missing_lists import explain_missing
 from kymatui.domain.snapshot.snapshots import Snapshot, namespaced_feed
-from kymatui.errors import KymatuiError, UnreachableError
+from kymatui.errors import DefectError, KymatuiError, UnreachableError
 from kymatui.first_use import replace
-from kymatui.ui.connection.cluster_link import FollowedObjects, as_defect_error
+from kymatui.ui.connection.cluster_link import FollowedObjects
 from kymatui.ui.presenters.module.yaml_documents import DocumentReading, reading_line, reading_of
 from kymatui.ui.widgets.document import Document
 from kymatui.ui.widgets.tone_styles import with_tone
@@ -95,7 +95,7 @@ class DescriptionView(Vertical):
         except KymatuiError as failure:
             error = failure
         except Exception as failure:  # noqa: BLE001 (else the view would load for ever)
-            error = as_defect_error(failure)
+            error = DefectError(failure)
         if error is not None:
             self._reading, self._error = reading_of(error), str(error)
         if self.is_mounted:

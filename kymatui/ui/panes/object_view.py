@@ -14,8 +14,7 @@ from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.snapshot.snapshots import Object
-from kymatui.errors import KymatuiError, UnreachableError
-from kymatui.ui.connection.cluster_link import as_defect_error
+from kymatui.errors import DefectError, KymatuiError, UnreachableError
 from kymatui.ui.presenters.module.yaml_documents import DocumentReading, as_yaml, reading_line, reading_of
 from kymatui.ui.widgets.document import Document
 from kymatui.ui.widgets.tone_styles import with_tone
@@ -100,7 +99,7 @@ class ObjectView(Vertical):
         except KymatuiError as failure:
             error = failure
         except Exception as failure:  # noqa: BLE001 (else the view would load for ever)
-            error = as_defect_error(failure)
+            error = DefectError(failure)
         self._asking = None
         self._take(body, error)
         if self.is_mounted:

@@ -18,8 +18,8 @@ from kymatui.domain.catalog.rows import ModuleRow
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.module_templates import ModuleTemplate, read_template
 from kymatui.domain.snapshot.snapshots import Snapshot
+from kymatui.errors import DefectError
 from kymatui.first_use import replace
-from kymatui.ui.connection.cluster_link import as_defect_error
 from kymatui.ui.connection.remote_reading import read_remote
 from kymatui.ui.navigation.history import template_component_step
 from kymatui.ui.panes.pane import Pane
@@ -137,7 +137,7 @@ class VersionsPane(Pane):
         try:
             found = await read_remote(lambda: compare_contents(reader, lambda: session.cluster, before, after))
         except Exception as failure:  # noqa: BLE001 (else the pane would load for ever)
-            found = replace(compare_templates(before, after), unread=(str(as_defect_error(failure)),))
+            found = replace(compare_templates(before, after), unread=(str(DefectError(failure)),))
         if pair == self._pair:
             self._found, self._reading = found, False
             if self.is_mounted:

@@ -15,9 +15,8 @@ from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.kyma.module_templates import ModuleTemplate, read_template
 from kymatui.domain.snapshot.snapshots import Snapshot
-from kymatui.errors import ConfigurationError, KymatuiError
+from kymatui.errors import ConfigurationError, DefectError, KymatuiError
 from kymatui.ui.base.framed_screen import FramedScreen
-from kymatui.ui.connection.cluster_link import as_defect_error
 from kymatui.ui.connection.component_reader import ReadComponent
 from kymatui.ui.connection.remote_reading import read_remote
 from kymatui.ui.navigation.history import (
@@ -68,7 +67,7 @@ class _ReadingScreen(FramedScreen):
         except KymatuiError as error:
             self._fail(error)
         except Exception as error:  # noqa: BLE001 (else the screen would load for ever)
-            self._fail(as_defect_error(error))
+            self._fail(DefectError(error))
         else:
             if self.is_mounted:
                 self._show_message("", "")

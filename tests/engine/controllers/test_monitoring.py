@@ -227,6 +227,6 @@ def test_the_log_has_the_traceback_of_a_bug(form: LogFormat) -> None:
         defect.__cause__ = error
     OperatorLog(lines.append, form).failed(KYMA_REF, defect, 2.0)
     trace = json.loads(lines[0])["stacktrace"].splitlines() if form is LogFormat.JSON else lines[1:]
-    assert "bug of kymatui: KeyError: 'status'" in lines[0]
+    assert "KeyError: 'status'; this is a bug in kymatui; please report it" in lines[0]
     assert trace[0] == "Traceback (most recent call last):"
     assert trace[-1] == "KeyError: 'status'"

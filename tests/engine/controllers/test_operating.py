@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-import pytest
-
 from kymatui.adapters.sessions.control_plane.runtime_clients import SecretRuntimes
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.cluster.ports import Cluster, PatchKind
@@ -19,7 +17,7 @@ from kymatui.engine.controllers.manifest.access_secret_watches import SECRET
 from kymatui.engine.controllers.manifest.controller import ManifestController
 from kymatui.engine.controllers.manifest.reconcile_context import ReconcileContext
 from kymatui.engine.controllers.runtime.dependency_watches import DependencyWatches
-from kymatui.errors import KymatuiError, RefusedError, UnreachableError
+from kymatui.errors import DefectError, KymatuiError, RefusedError, UnreachableError
 from tests.engine.controllers.desks import MANIFEST, Desk
 from tests.engine.objects import config_map
 from tests.engine.objects import secret as make_secret
@@ -203,15 +201,16 @@ def test_an_operator_cut_off_for_longer_than_its_lease_works_again_when_it_holds
 
 
 class Broken:
-    """Runtimes that end with a defect."""
+    """Runtimes whose use is a bug."""
 
     def of(self, manifest: object, cancel: threading.Event) -> Cluster | None:
-        raise ZeroDivisionError
+        raise ZeroDivisionError("a bug")
 
 
-def test_a_defect_ends_the_operator_instead_of_leaving_it_idle(desk: Desk) -> None:
+def test_a_bug_is_told_and_the_operator_goes_on(desk: Desk) -> None:
     put(desk, "bad", "1")
     with operator(replace(desk.site, runtimes=Broken())) as running:
-        eventually(lambda: bool(running.raised), "it ends", 60)
-    with pytest.raises(ZeroDivisionError):
-        raise running.raised[0]
+        eventually(lambda: len(running.told) > 1, "it tries again", 60)
+    assert running.raised == []
+    assert str(running.told[0]) == "ZeroDivisionError: a bug"
+    assert isinstance(running.told[0], DefectError)

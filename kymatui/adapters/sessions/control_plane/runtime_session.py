@@ -20,7 +20,7 @@ from kymatui.adapters.sessions.feeds.watched_kinds import KYMA_KINDS, KYMA_NAMES
 from kymatui.domain.fleet.fleet_tracker import RuntimeKey
 from kymatui.domain.remote.runtime_pair import RuntimePair, join_snapshots
 from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, Feed, FeedState, Object, Snapshot
-from kymatui.errors import KymatuiError, UnreachableError
+from kymatui.errors import DefectError, KymatuiError, UnreachableError
 from kymatui.first_use import replace
 
 if TYPE_CHECKING:
@@ -110,7 +110,8 @@ class RuntimeSession:
     @property
     def traffic(self) -> tuple[int, int]:
         """Return the number of read requests sent to the runtime, and of requests that can write."""
-        return self.inner.traffic if self.inner is not None else (0, 0)
+        inner = self.inner
+        return inner.traffic if inner is not None else (0, 0)
 
     @property
     def failure(self) -> KymatuiError | None:
@@ -130,9 +131,10 @@ class RuntimeSession:
     @property
     def client(self) -> Client:
         """Return the runtime's client. Raise the error that prevents the connection."""
-        if self.inner is None:
+        inner = self.inner
+        if inner is None:
             raise self._error or UnreachableError(f"{self.kyma[1]} is not connected")
-        return self.inner.client
+        return inner.client
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -163,8 +165,9 @@ class RuntimeSession:
         return replace(found, feeds={**found.feeds, RUNTIME_FEED: self._feed()})
 
     def _feed(self) -> Feed:
-        if self.inner is not None:
-            failure, silence = self.inner.failure, self.inner.client.heartbeat.silence
+        inner = self.inner  # the other thread drops it as soon as the access Secret changes
+        if inner is not None:
+            failure, silence = inner.failure, inner.client.heartbeat.silence
             if silence is not None:
                 return Feed(FeedState.STALE, silence.since, silence.message)
             return Feed(FeedState.FAILED, self._since, str(failure)) if failure else Feed(FeedState.LIVE, self._since)
@@ -179,12 +182,14 @@ class RuntimeSession:
         return RuntimePair(self.kyma[1], self._control.snapshot(time.time()), runtime, str(self._error or ""))
 
     def follow_events(self, refs: Iterable[ObjectRef]) -> None:
-        if self.inner is not None:
-            self.inner.follow_events(refs)
+        inner = self.inner
+        if inner is not None:
+            inner.follow_events(refs)
 
     def follow_owned(self, refs: Iterable[ObjectRef]) -> None:
-        if self.inner is not None:
-            self.inner.follow_owned(refs)
+        inner = self.inner
+        if inner is not None:
+            inner.follow_owned(refs)
 
     def read(self, ref: ObjectRef) -> Object:
         """Return one object whole, from the side that the picture shows it of; raises what that side answers."""
@@ -194,8 +199,9 @@ class RuntimeSession:
     def retry(self) -> None:
         """Ask both sides again, now."""
         self._control.retry()
-        if self.inner is not None:
-            self.inner.retry()
+        inner = self.inner
+        if inner is not None:
+            inner.retry()
         self._again.set()
 
     def close(self) -> None:
@@ -229,11 +235,12 @@ class RuntimeSession:
             # community catalogs are read for one runtime, not for each of a fleet
             options = replace(self._options, catalogs=()) if self._control.is_shared else self._options
             inner = self._connector.open_session(options, self._timing)
-        except KymatuiError as error:
-            self._error, self._since = error, time.time()
+            inner.start(self._bell.ring)
+        except Exception as error:  # noqa: BLE001 (a dead thread would leave a screen that says it connects)
+            self._error = error if isinstance(error, KymatuiError) else DefectError(error)
+            self._since = time.time()
             self._bell.ring()
             return attempt + 1
-        inner.start(self._bell.ring)
         self.inner, self._error, self._since = inner, None, time.time()
         inner.add_templates(self._control.templates)  # from now on whenever they change
         if self._closed.is_set():
@@ -243,8 +250,9 @@ class RuntimeSession:
 
     def _control_changed(self) -> None:
         """End the connection if the access Secret that it was made with has changed."""
-        if self.inner is not None:
-            self.inner.add_templates(self._control.templates)
+        inner = self.inner
+        if inner is not None:
+            inner.add_templates(self._control.templates)
         now = self._control.secrets
         if now is not None and now != self._secrets:
             first, self._secrets = self._secrets is None, now

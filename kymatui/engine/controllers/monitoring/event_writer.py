@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.cluster.concurrency import report_defect
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Clock, Cluster, PatchKind
 from kymatui.engine.cluster.retries import is_outcome_unknown
 from kymatui.engine.controllers.monitoring.event_correlation import (
@@ -97,11 +98,16 @@ class EventWriter:
             found = self._queue.get()
             if found is None:
                 return
-            subject, event = found
-            counted = self._correlate(subject, event, stop)
-            for _ in range(_TRIES):
-                if counted is None or self._write(counted, stop) or stop.wait(_PAUSE):
-                    break
+            try:
+                self._record(*found, stop)
+            except Exception as error:  # noqa: BLE001 (a dead thread would write no further Event)
+                report_defect(error)
+
+    def _record(self, subject: EventSubject, event: ObjectEvent, stop: threading.Event) -> None:
+        counted = self._correlate(subject, event, stop)
+        for _ in range(_TRIES):
+            if counted is None or self._write(counted, stop) or stop.wait(_PAUSE):
+                break
 
     def _correlate(self, subject: EventSubject, event: ObjectEvent, stop: threading.Event) -> CountedEvent | None:
         if subject.uid:

@@ -47,9 +47,10 @@ class OperatorLog:
         """Write a failure; `seconds` until the next try, None if there is none."""
         skipped = isinstance(error, RefusedError)
         mark = "skipped" if skipped else "failed"
+        text = f"{error}; {error.hint}" if isinstance(error, DefectError) else str(error)
         if self._form is not LogFormat.JSON:
             when = f"; retry in {seconds:.0f} s" if seconds is not None else ""
-            self._write(f"{time.strftime('%H:%M:%S')} {ref} {mark}: {error}{when}")
+            self._write(f"{time.strftime('%H:%M:%S')} {ref} {mark}: {text}{when}")
             for line in _traceback(error):
                 self._write(line)
             return
@@ -58,7 +59,7 @@ class OperatorLog:
             "controller": controller,
             "reconcileID": number,
             "object": {"kind": ref.kind.kind, "namespace": ref.namespace, "name": ref.name},
-            "error": str(error),
+            "error": text,
         }
         if seconds is not None:
             more["retrySeconds"] = round(seconds, 1)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
 from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.engine.cluster.concurrency import report_defect
 from kymatui.engine.cluster.ports import Clock, Cluster
 from kymatui.engine.cluster.retries import RetryingCluster, is_outcome_unknown
 from kymatui.engine.controllers.runtime.controller import OperatorController
@@ -176,7 +177,10 @@ class ControllerGroup:
             held = self.held_shards()
             self._reports.tell(f"holds {len(held)} of {self._shards} shards: {', '.join(map(str, held)) or 'none'}")
             for one in list(self._running):
-                one.shards_changed(shards)
+                try:
+                    one.shards_changed(shards)
+                except Exception as error:  # noqa: BLE001 (the other controllers have shards, too)
+                    report_defect(error)
 
     def _work(self, stopped: threading.Event) -> None:
         waiting, running = list(self._controllers), list[RunningController]()

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.cluster.concurrency import report_defect
 from kymatui.engine.cluster.ports import Changes, Cluster
 from kymatui.errors import KymatuiError
 
@@ -211,8 +212,12 @@ class WatchThread:
     def _run(self) -> None:
         while not self._closed.is_set():
             found = self._changes.wait(_LOOK)
-            if found and not self._closed.is_set():
+            if not found or self._closed.is_set():
+                continue
+            try:
                 self._touched(found)
+            except Exception as error:  # noqa: BLE001 (a dead thread would never hear of the objects again)
+                report_defect(error)
 
     def close(self) -> None:
         self._closed.set()
