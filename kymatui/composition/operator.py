@@ -174,7 +174,7 @@ def _manifest(context: OperatorContext) -> list[OperatorController]:
     renderer = ModuleRenderer(RegistryLayers(site), site.transforms)
     module = ModuleContext(site.home, site.clock, runtimes, renderer, intervals, site.watches, site.events)
     modules = ModuleReconciler(module)
-    return [AllManifestsController(site.home, own, modules, intervals)]
+    return [AllManifestsController(site.home, own, modules, intervals, options.kyma_namespace)]
 
 
 def _watcher(context: OperatorContext) -> list[OperatorController]:

@@ -245,7 +245,7 @@ def _operator_options(args: argparse.Namespace) -> OperatorOptions:
     """Return the options of a command line. Raise UsageError, ConfigurationError."""
     if args.workers < 1:
         raise UsageError("--workers must be greater than 0")
-    require_shards(args.shards or 1)
+    require_shards(1 if args.shards is None else args.shards)
     if not (args.k8s_client_qps > 0 and args.k8s_client_burst >= 1):
         raise UsageError("--k8s-client-qps and --k8s-client-burst must be greater than 0")
     if args.registry and not args.registry.startswith(("http://", "https://")):
@@ -271,7 +271,7 @@ def _operator_options(args: argparse.Namespace) -> OperatorOptions:
         agent=agent_options(args.watcher_image, args.watcher_address),
         purge=purge_terms(args.purge_grace, args.skip_finalizer_purging_for, names, single=args.single_cluster),
         rate=RequestRate(args.k8s_client_qps, args.k8s_client_burst),
-        shards=args.shards or 1,
+        shards=1 if args.shards is None else args.shards,
     )
 
 

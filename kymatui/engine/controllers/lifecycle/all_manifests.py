@@ -12,15 +12,21 @@ from kymatui.engine.controllers.lifecycle.module_reconciler import ModuleReconci
 from kymatui.engine.controllers.manifest.controller import ManifestController
 from kymatui.engine.controllers.runtime.controller import KindWatch, Wake
 from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
+from kymatui.errors import RefusedError
 
 
 class AllManifestsController:
-    """Implements `OperatorController` for both sorts of Manifests."""
+    """Implements `OperatorController` for both sorts of Manifests; `namespace` is that of the Kymas."""
 
     name = "manifest"
 
     def __init__(
-        self, home: Cluster, own: ManifestController, modules: ModuleReconciler, intervals: RequeueIntervals
+        self,
+        home: Cluster,
+        own: ManifestController,
+        modules: ModuleReconciler,
+        intervals: RequeueIntervals,
+        namespace: str,
     ) -> None:
         self.workers = own.workers
         self.resync = own.resync
@@ -28,6 +34,7 @@ class AllManifestsController:
         self._home = home
         self._own = own
         self._modules = modules
+        self._namespace = namespace
 
     def watches(self) -> Sequence[KindWatch]:
         return self._own.watches()
@@ -44,6 +51,11 @@ class AllManifestsController:
     def reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None:
         raw = self._home.get(ref, cancel=cancel)
         if raw is not None and is_of_kyma(raw):
+            if ref.namespace != self._namespace:
+                raise RefusedError(
+                    f"a Kyma has it, and this operator reconciles the Kymas of {self._namespace}",
+                    hint=f"start an operator with --namespace {ref.namespace}",
+                )
             manifest = read_manifest(raw)
             if isinstance(manifest, Manifest):
                 return self._modules.reconcile(manifest, cancel)

@@ -32,6 +32,7 @@ from kymatui.sandbox.controllers.controller_manager import ControllerManager
 from kymatui.sandbox.registry.registry_store import RegistryStore
 from kymatui.sandbox.world.lifecycle.hosted_controller import DELAY, HostedController
 from kymatui.sandbox.world.lifecycle.local_cluster import MANAGER, LocalCluster
+from kymatui.sandbox.world.lifecycle.manager_lease import ManagerLease
 from kymatui.sandbox.world.lifecycle.registry_components import RegistryComponents
 from kymatui.sandbox.world.lifecycle.runtime_changes import RuntimeChanges
 from kymatui.sandbox.world.lifecycle.stored_layers import StoredLayers
@@ -87,6 +88,7 @@ class LifecycleManager:
         controllers.add(HostedController(mandatory, home, observer, self._is_kyma_concerned))
         controllers.add(HostedController(MandatoryRemoval(context), home, observer))
         controllers.add(self._manifests)
+        controllers.add(ManagerLease(controllers.context.client.named(MANAGER), namespace))
         for kyma, runtime in ({"": controllers} if runtimes is None else runtimes).items():
             runtime.add(RuntimeChanges(self, kyma))
 
