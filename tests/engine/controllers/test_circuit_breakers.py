@@ -135,3 +135,15 @@ def test_probes_are_spread_and_never_early(chance: float) -> None:
     assert not circuit.fail()
     circuit.now += 0.502
     assert circuit.fail()
+
+
+def test_a_probe_that_is_abandoned_after_another_answer_leaves_the_circuit_closed() -> None:
+    circuit = Circuit()
+    early = circuit.breaker.admit()
+    circuit.fail(seconds=5)
+    circuit.now += 1
+    probe = circuit.breaker.admit()
+    circuit.breaker.answered(probe=early)
+    circuit.breaker.abandoned(probe=probe)
+    assert circuit.breaker.state is CircuitState.CLOSED
+    assert not circuit.breaker.admit()

@@ -122,11 +122,13 @@ class CircuitBreaker:
         self._changed(CircuitState.OPEN)
 
     def abandoned(self, *, probe: bool) -> None:
-        """Report a request whose caller stopped waiting; a probe is made again."""
+        """Report a request whose caller stopped waiting; a probe is made again, unless another answer came."""
         if not probe:
             return
         with self._lock:
             self._places.give_back()
+            if self._state is not CircuitState.HALF_OPEN:
+                return
             self._state = CircuitState.OPEN
         self._changed(CircuitState.OPEN)
 
