@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -21,13 +22,17 @@ from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.cluster_target import read_cluster_target
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.cli.main import main
+from kymatui.composition.manifest_controller import FetchOptions
+from kymatui.composition.operator import CONTROLLERS, OperatorOptions, operator_context
 from kymatui.domain.kubernetes.object_meta import LABEL_SKIP
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import PatchKind
+from kymatui.engine.controllers.runtime.reconcile_reports import GroupReports
+from kymatui.errors import RefusedError
 from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
 from tests.engine.objects import config_map
 from tests.integration.embedded import eventually
-from tests.sandboxes.starting import ReadySandbox, ready_sandbox
+from tests.sandboxes.starting import ReadySandbox, ready_sandbox, told_sandbox
 
 KIND = GroupVersionKind("operator.kyma-project.io", "v1beta2", "Manifest")
 CONFIG_MAP = GroupVersionKind("", "v1", "ConfigMap")
@@ -169,3 +174,44 @@ def test_the_operator_follows_manifests_takes_over_from_a_killed_one_and_is_stop
         assert process.wait(15) == 0
     lease = ObjectRef(GroupVersionKind("coordination.k8s.io", "v1", "Lease"), "kube-system", "kymatui.operator")
     assert cluster.get(lease) is None
+
+
+def test_the_operator_does_not_start_beside_the_sample_worlds_lifecycle_manager(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with told_sandbox() as sandbox:
+        for more in ((), ("--single-cluster",)):
+            assert main(["operator", "run", "--kubeconfig", str(sandbox.kubeconfig), *more]) == 2
+            assert "klm-controller-manager holds the Lease kyma-system/893110f7" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("shards", ["0", "-3"])
+def test_a_number_of_shards_that_means_nothing_is_refused(shards: str, cluster: KubeCluster) -> None:
+    assert main(["operator", "run", "--shards", shards]) == 64
+
+
+def test_a_manifest_of_a_kyma_in_another_namespace_is_left_alone(cluster: KubeCluster) -> None:
+    """Its operator, or its lifecycle-manager, works there."""
+    labels = {
+        "operator.kyma-project.io/kyma-name": "default",
+        "operator.kyma-project.io/managed-by": "lifecycle-manager",
+    }
+    body = {
+        "apiVersion": KIND.api_version,
+        "kind": "Manifest",
+        "metadata": {"name": "of-others", "namespace": SPACE, "labels": labels},
+        "spec": {"remote": True, "install": {"name": "raw-manifest", "source": {"type": "oci-ref"}}},
+    }
+    cluster.apply(body)
+    context = operator_context(
+        OperatorOptions(), GroupReports(lambda ref, error, seconds: None), SessionOptions(), FetchOptions()
+    )
+    ref = ObjectRef(KIND, SPACE, "of-others")
+    (controller,) = CONTROLLERS["manifest"](context)
+    with pytest.raises(RefusedError, match="this operator reconciles the Kymas of kcp-system"):
+        controller.reconcile(ref, threading.Event())
+    live = cluster.get(ref)
+    assert live is not None
+    assert "status" not in live
+    cluster.delete(ref)
