@@ -13,7 +13,6 @@ from kymatui.helm.language.faults import EvalError
 
 _TIME: Final = "time.Time"
 _DURATION: Final = "time.Duration"
-_SIGNATURE: Final = "invalid function signature for"
 _YEAR_ONE_TO_1970: Final = -62_135_596_800
 
 

@@ -22,7 +22,6 @@ _BASIC: Final[Mapping[str, str]] = {
     **dict.fromkeys(("complex64", "complex128"), "complex"),
 }
 _SCALARS: Final = frozenset({bool, int, float, str})
-_NILLABLE: Final = frozenset({"map", "slice", "ptr", "func", "interface"})
 
 
 def is_nil(value: Any) -> bool:
