@@ -204,6 +204,17 @@ ORDER = {
         ("rendering",),
         ("linting",),
     ),
+    "ui": (
+        ("terminal", "navigation", "viewmodels"),
+        ("presenters",),
+        ("widgets", "connection"),
+        ("base",),
+        ("dialogs",),
+        ("flows", "logs"),
+        ("panes",),
+        ("screens",),
+        ("application",),
+    ),
 }
 
 
@@ -217,6 +228,21 @@ def test_a_folder_of_a_layer_imports_only_lower_ones(layer: str, files: list[str
             there = {target.split(".")[2] for target in targets if target.startswith(f"kymatui.{layer}.")} - {here}
             wrong += [f"{source} imports {name}" for name in there if rank[name] >= rank[here]]
     assert wrong == []
+
+
+@pytest.mark.parametrize("folder", ["presenters", "viewmodels"])
+def test_rows_and_texts_of_screens_know_no_widget(folder: str, files: list[structure.Module]) -> None:
+    """They decide what a screen displays, and are tested without one."""
+    own = [module for module in files if module.place.startswith(f"ui/{folder}/")]
+    assert own
+    widgets = ("kymatui.ui.widgets", "textual.widget", "textual.screen", "textual.app")
+    assert not [
+        f"{module.place} imports {name}"
+        for module in own
+        for _, names in module.imports()
+        for name in names
+        if name.startswith(widgets)
+    ]
 
 
 # Classes of more than 25 methods, or more than 40 with their bases, each with its reason. The list only shrinks.

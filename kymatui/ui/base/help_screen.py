@@ -13,7 +13,8 @@ from textual.widgets import Static
 from kymatui.ui.base.first_paint import FirstPaintModal
 from kymatui.ui.navigation.command_table import ScreenCommand
 from kymatui.ui.navigation.key_help import KeyHelp, group_keys
-from kymatui.ui.widgets.fact_list import Fact, Facts
+from kymatui.ui.viewmodels.facts import Fact
+from kymatui.ui.widgets.fact_list import Facts
 from kymatui.ui.widgets.prompt import Prompt
 from kymatui.ui.widgets.scrolling import TextScroll
 

@@ -17,7 +17,8 @@ from kymatui.domain.modules.status_paths import evaluate_path
 from kymatui.domain.snapshot.snapshots import Snapshot
 from kymatui.ui.panes.pane import Pane
 from kymatui.ui.presenters.module import state_check_lines
-from kymatui.ui.widgets.fact_list import Fact, Facts
+from kymatui.ui.viewmodels.facts import Fact
+from kymatui.ui.widgets.fact_list import Facts
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable
 

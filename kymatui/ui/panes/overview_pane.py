@@ -16,7 +16,8 @@ from kymatui.domain.snapshot.snapshots import Snapshot
 from kymatui.ui.panes.pane import Pane
 from kymatui.ui.presenters.catalog.catalog_rows import Explanation, explain_row
 from kymatui.ui.presenters.module import event_rows, module_facts
-from kymatui.ui.widgets.fact_list import Fact, Facts
+from kymatui.ui.viewmodels.facts import Fact
+from kymatui.ui.widgets.fact_list import Facts
 from kymatui.ui.widgets.scrolling import TextScroll
 from kymatui.ui.widgets.tone_styles import with_tone
 

@@ -10,22 +10,12 @@ from textual.geometry import Size
 from textual.style import Style
 from textual.widget import Widget
 
-from kymatui.first_use import dataclass
 from kymatui.ui.viewmodels.display_text import fit_to_width
+from kymatui.ui.viewmodels.facts import Fact
 from kymatui.ui.widgets.tone_styles import with_tone
 
 _WIDEST = 44
 _LEAST = 12
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """Label, text and tone; `link` makes the text a hyperlink in terminals that have them (OSC 8)."""
-
-    label: str
-    text: str
-    tone: str = ""
-    link: str = ""
 
 
 class Facts(Widget):

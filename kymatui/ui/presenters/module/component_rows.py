@@ -10,8 +10,8 @@ from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.modules.module_signature import ModuleSignature, SignatureStatus
 from kymatui.ui.presenters.catalog.catalog_rows import ABSENT, SIGNATURE_TONES
 from kymatui.ui.viewmodels.columns import Column
+from kymatui.ui.viewmodels.facts import Fact
 from kymatui.ui.viewmodels.row_list import Cell, Row
-from kymatui.ui.widgets.fact_list import Fact
 
 COLUMNS: tuple[Column, ...] = (
     Column("name", "RESOURCE", 24, flex=2),

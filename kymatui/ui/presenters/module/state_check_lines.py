@@ -11,9 +11,9 @@ from kymatui.domain.snapshot.missing_lists import RowFact
 from kymatui.domain.versions.messages import source_words
 from kymatui.ui.presenters.catalog.catalog_rows import TONES
 from kymatui.ui.viewmodels.columns import Column
+from kymatui.ui.viewmodels.facts import Fact
 from kymatui.ui.viewmodels.row_list import Cell
 from kymatui.ui.viewmodels.row_list import Row as Line
-from kymatui.ui.widgets.fact_list import Fact
 
 COLUMNS = (
     Column("number", "#", 3),

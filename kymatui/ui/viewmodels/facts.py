@@ -1,0 +1,15 @@
+"""Labels with texts, as presenters give them to the list that draws them."""
+
+from __future__ import annotations
+
+from kymatui.first_use import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Label, text and tone; `link` makes the text a hyperlink in terminals that have them (OSC 8)."""
+
+    label: str
+    text: str
+    tone: str = ""
+    link: str = ""
