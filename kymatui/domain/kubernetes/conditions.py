@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+from typing import Final
+
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import parse_time
 from kymatui.first_use import dataclass
+
+LONGEST_MESSAGE: Final = 32_000
+"""Characters of a written message: the API accepts 32,768 in a condition, and refuses the whole status beyond."""
 
 
 @dataclass(frozen=True, slots=True)

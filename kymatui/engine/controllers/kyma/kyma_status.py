@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from kymatui.domain.kubernetes.conditions import LONGEST_MESSAGE
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kyma.kyma_conditions import KymaCondition, kyma_conditions
 from kymatui.domain.kyma.kymas import Kyma
@@ -17,7 +18,6 @@ from kymatui.engine.controllers.monitoring.event_writer import PATCH_STATUS, Rec
 from kymatui.errors import CancelledError, ConflictError, KymatuiError
 
 Json = dict[str, Any]
-_LONGEST = 32_000
 
 
 class KymaStatusDraft:
@@ -68,7 +68,7 @@ class KymaStatusDraft:
 
     def set_state(self, state: State, operation: str, channel: str = "") -> None:
         """Set state and operation; `channel` becomes the active one if the Kyma is usable."""
-        self.state, self._operation = state.value, operation[:_LONGEST]
+        self.state, self._operation = state.value, operation[:LONGEST_MESSAGE]
         if state in (State.READY, State.WARNING):
             self.active_channel = channel
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from kymatui.domain.kubernetes.conditions import LONGEST_MESSAGE
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import read_time
 from kymatui.domain.kubernetes.refs import ObjectRef
@@ -20,7 +21,6 @@ CHANGED: Final = "resource syncTarget state diff detected"
 WAITING_FOR_CRS: Final = "waiting for module crs deletion"
 HELD: Final = 10.0
 """Seconds after which objects of an old version count as held: deletions usually end sooner."""
-_LONGEST: Final = 32_000
 _TEXTS: Final = {
     RESOURCES: ("ResourcesAvailable", "resources not parsed", "resources are parsed and ready for use"),
     INSTALLATION: ("Ready", "installation is not ready", "installation is ready and resources can be used"),
@@ -54,11 +54,11 @@ class ModuleStatus:
                 self._set(kind, holds=False)
 
     def set_state(self, state: State, operation: str) -> None:
-        self.state, self.operation = state.value, operation[:_LONGEST]
+        self.state, self.operation = state.value, operation[:LONGEST_MESSAGE]
 
     def wait(self, operation: str) -> None:
         """Set Processing, and Warning once the same operation has lasted for HELD seconds."""
-        same = operation[:_LONGEST] == self._before[1]
+        same = operation[:LONGEST_MESSAGE] == self._before[1]
         held = same and self._since is not None and self._now - self._since >= HELD
         warned = same and self._before[0] == State.WARNING
         self.set_state(State.WARNING if held or warned else State.PROCESSING, operation)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from kymatui.domain.kubernetes.conditions import LONGEST_MESSAGE
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.manifests import Manifest
 from kymatui.domain.kyma.states import State
@@ -17,7 +18,6 @@ from kymatui.first_use import dataclass
 
 Json = dict[str, Any]
 
-_LONGEST = 32_000
 _OLD_STATES: Final = {State.WARNING: State.ERROR, State.UNMANAGED: State.READY}
 RESOURCES, INSTALLATION, MODULE_CR = "Resources", "Installation", "ModuleCR"
 OF_INSTALL: Final = "/Ready"
@@ -80,7 +80,7 @@ def _state(manifest: Manifest, state: State) -> str:
 
 def _operation(before: Mapping[str, Any], finding: ReconcileResult, stamp: str) -> Json:
     old = before.get("lastOperation")
-    words = finding.message[:_LONGEST]
+    words = finding.message[:LONGEST_MESSAGE]
     if isinstance(old, Mapping) and old.get("operation") == words and before.get("state") == finding.state:
         return dict(old)
     return {"operation": words, "lastUpdateTime": stamp}
@@ -107,7 +107,7 @@ def _condition(manifest: Manifest, old: Mapping[str, Any], said: ConditionReport
         "type": said.type,
         "status": said.status,
         "reason": said.reason or _REASONS.get(said.type, "Ready"),
-        "message": said.message[:_LONGEST],
+        "message": said.message[:LONGEST_MESSAGE],
         "lastTransitionTime": old["lastTransitionTime"] if same else stamp,
         "observedGeneration": manifest.meta.generation,
     }
