@@ -40,6 +40,7 @@ def kyma(
     namespace: str = "kyma-system",
     labelled: Mapping[str, str] | None = None,
     skip_windows: bool = False,
+    operation: str = "",
 ) -> Json:
     spec: Json = {"channel": channel, "modules": list(modules)}
     if skip_windows:
@@ -49,7 +50,8 @@ def kyma(
         "kind": "Kyma",
         "metadata": {"name": name, "namespace": namespace, "labels": dict(labelled or {})},
         "spec": spec,
-        "status": {"state": state, "modules": list(status)},
+        "status": {"state": state, "modules": list(status)}
+        | ({"lastOperation": {"operation": operation}} if operation else {}),
     }
 
 

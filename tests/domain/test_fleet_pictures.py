@@ -8,9 +8,10 @@ import pytest
 
 from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, FleetTracker, recent_changes, runtime_changes
 from kymatui.domain.fleet.manifest_summary import ManifestSummary, read_summary
-from kymatui.domain.fleet.pending_actions import pending_actions, runtime_pending_actions
+from kymatui.domain.fleet.pending_actions import pending_actions, runtime_pending_actions, runtime_reason
 from kymatui.domain.fleet.runtimes import Runtime, build_fleet, metas_by_module, with_release_metas
 from kymatui.domain.kubernetes.object_meta import MalformedObject
+from kymatui.domain.kyma.states import State, parse_state
 from kymatui.domain.modules.risks import NO_ACCESS, kyma_error_words
 from tests.domain.builders import NOW, Json, kyma, manifest, meta, report, stamp
 
@@ -137,7 +138,8 @@ WAITS = [
         (sight("keda", "Error", "not ready"),),
         [("keda", "you", "not ready")],
     ),
-    (one(report("keda", "1", "Processing")), (), [("keda", "lifecycle-manager", "")]),
+    (one(report("keda", "1", "Processing")), (), [("keda", "lifecycle-manager", "state is Processing")]),
+    (one(report("keda", "1", "Warning")), (), [("keda", "you", "state is Warning")]),
     (
         one(report("keda", "1", "Deleting")),
         (sight("keda", "Deleting", "pruning"),),
@@ -154,14 +156,22 @@ WAITS = [
         (sight("keda", "Deleting"),),
         [("", "lifecycle-manager", "the runtime is being deleted; 1 Manifest left")],
     ),
-    (replace(one(state="Error"), message=NO_ACCESS), (), [("", "you", f"Action needed: {NO_ACCESS_WORDS}")]),
+    (one(state="Error", operation=NO_ACCESS), (), [("", "you", f"Action needed: {NO_ACCESS_WORDS}")]),
     (
-        replace(one(report("keda", "1", "Error", message=NO_ACCESS), state="Error"), message=NO_ACCESS),
+        one(report("keda", "1", "Error", message=NO_ACCESS), state="Error", operation=NO_ACCESS),
         (sight("keda", "Error", "more than one secret found"),),
         [("", "you", f"Action needed: {NO_ACCESS_WORDS}")],
     ),
     (
-        replace(one(report("keda", "1"), state="Error"), message="catalog sync failed"),
+        one(report("keda", "1", maintenance=True), state="Error"),
+        (),
+        [
+            ("", "you", "Action needed: the Kyma itself is in Error: lifecycle-manager gives no reason"),
+            ("keda", "maintenance window", "Awaiting maintenance window: the upgrade needs downtime"),
+        ],
+    ),
+    (
+        one(report("keda", "1"), state="Error", operation="catalog sync failed"),
         (),
         [("", "you", "Action needed: the Kyma itself is in Error: catalog sync failed")],
     ),
@@ -181,6 +191,16 @@ def test_a_mandatory_module_waits_though_no_kyma_names_it() -> None:
     mandatory = sight("warden", "Processing", "installing", mandatory=True)
     (found,) = pending_actions(FleetSnapshot(runtimes={KEY: one()}, manifests={KEY: (mandatory,)}))
     assert (found.module, found.on, found.reason) == ("warden", "lifecycle-manager", "mandatory: installing")
+    (found,) = pending_actions(
+        FleetSnapshot(runtimes={KEY: one()}, manifests={KEY: (replace(mandatory, operation=""),)})
+    )
+    assert found.reason == "mandatory: state is Processing"
+
+
+@pytest.mark.parametrize("state", ["Warning", "Error", "Processing", "Deleting", "unheard of"])
+def test_the_reason_of_a_runtime_has_words_after_its_module(state: str) -> None:
+    found = runtime_reason(one(report("keda", "1", state), state=state))
+    assert found.text == f"keda: state is {parse_state(state) or State.UNKNOWN}"
 
 
 @pytest.mark.parametrize(

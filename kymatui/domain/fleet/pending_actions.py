@@ -76,8 +76,8 @@ def runtime_pending_actions(runtime: Runtime, sights: Sequence[ManifestSummary] 
     if words := "" if runtime.deleting else kyma_error_words(runtime.state, runtime.message, states):
         yield PendingAction(key, "", runtime.known_state, YOU, f"Action needed: {words}")
     for module in runtime.modules:
-        if words and module.message == runtime.message:
-            continue  # the Kyma's own error is the module's, too
+        if words and module.repeats_kyma:
+            continue
         if module.maintenance:
             yield PendingAction(
                 key,
@@ -127,12 +127,17 @@ def _of_module(key: RuntimeKey, module: RuntimeModule, sight: ManifestSummary | 
     blocked = module.state is State.DELETING and on is Actor.YOU
     words = f"Action needed: delete the CRs of {module.name} that block the deletion" if blocked else ""
     since = sight.changed if sight is not None else None
-    return PendingAction(key, module.name, module.state, on.value, module.message or words or operation, since)
+    reason = module.message or words or operation or _state_words(module.state)
+    return PendingAction(key, module.name, module.state, on.value, reason, since)
+
+
+def _state_words(state: State) -> str:
+    """Return the reason of a module whose state is all that is known."""
+    return f"state is {state}"
 
 
 def _of_manifest(key: RuntimeKey, sight: ManifestSummary) -> PendingAction:
     state = parse_state(sight.state) or State.UNKNOWN
     on = actor_for_state(state, sight.operation) if state is State.DELETING else actor_for_manifest_state(state)
-    return PendingAction(
-        key, sight.module or sight.name, state, on.value, f"mandatory: {sight.operation}", sight.changed
-    )
+    reason = f"mandatory: {sight.operation or _state_words(state)}"
+    return PendingAction(key, sight.module or sight.name, state, on.value, reason, sight.changed)

@@ -35,7 +35,8 @@ class RuntimeModule:
     """A module of one runtime as its Kyma reports it; the Kyma does not know what is running.
 
     `desired` is "" if the release metas do not tell; the drift is then unknown and `drifts` False. `guarded` means
-    that lifecycle-manager's downgrade guard applies, because the status names a template.
+    that lifecycle-manager's downgrade guard applies, because the status names a template, and `repeats_kyma` that
+    lifecycle-manager reports the Kyma's own message for the module, too.
     """
 
     name: str
@@ -48,6 +49,7 @@ class RuntimeModule:
     presence: Presence = Presence.ENABLED
     mandatory: bool = False
     guarded: bool = False
+    repeats_kyma: bool = False
     drift: Drift = field(init=False)
 
     def __post_init__(self) -> None:
@@ -237,6 +239,7 @@ def _module(kyma: Kyma, name: str, metas: Metas) -> RuntimeModule:
         determine_presence(PresenceEvidence(requested, managed, report.state or None)),
         mandatory,
         guarded=report.template is not None,
+        repeats_kyma=bool(report.message) and report.message == kyma.operation,
     )
 
 
