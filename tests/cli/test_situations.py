@@ -63,6 +63,8 @@ def environment(kubeconfig: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         ),
         ("taken-over", ("compare", "skr"), "Apply yours under another name"),
         ("kyma-deleted", ("compare", "skr"), "uninstalls what only the runtime's Kyma requests"),
+        ("kyma-deleted", ("catalog", "--remote", "skr"), "Kyma kyma-system/default of the runtime is being deleted"),
+        ("kyma-deleted", ("disable", "istio", "--remote", "skr", "--dry-run"), "of the runtime is being deleted"),
         ("kyma-deleted", ("catalog", "--context", "skr"), "uninstalls what only the runtime's Kyma requests"),
     ],
 )

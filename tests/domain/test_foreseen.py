@@ -81,6 +81,13 @@ def proposed(seen: Snapshot, verb: EditVerb, policy: Policy | None = None) -> Ed
 IGNORE, CREATE = "Ignore", "CreateAndDelete"
 
 
+def test_disabling_says_nothing_that_its_own_warnings_contradict() -> None:
+    """Nobody deletes the CR, so it is not "deleted with the module"."""
+    words = " ".join(proposed(cluster(made=made(IGNORE)), EditVerb.DISABLE).warnings)
+    assert "waits for the module CR and does not delete it" in words
+    assert "is deleted with the module" not in words
+
+
 @pytest.mark.parametrize(
     ("seen", "expected"),
     [

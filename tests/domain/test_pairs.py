@@ -248,6 +248,16 @@ def test_a_deletion_of_the_runtimes_kyma_names_what_only_it_requests(world: Worl
     assert "uninstalls what only the runtime's Kyma requests: keda." in why
 
 
+def test_the_catalog_of_a_pair_names_the_deletion_of_the_runtimes_kyma(world: World) -> None:
+    """lifecycle-manager creates it again from the control plane's, which does not request every module."""
+    world.runtime_kyma["metadata"]["deletionTimestamp"] = stamp(5)
+    world.runtime_kyma["spec"]["modules"] = [{"name": "keda"}, {"name": "nats"}]
+    world.control_kyma["spec"]["modules"] = [{"name": "keda"}]
+    problems = [one.message for one in build_catalog(join_snapshots(world.pair()), NOW).problems]
+    (words,) = [one for one in problems if "of the runtime is being deleted" in one]
+    assert "uninstalls what only the runtime's Kyma requests: nats." in words
+
+
 def test_a_skipped_kyma_waits_for_a_person(world: World) -> None:
     world.control_kyma["status"]["state"] = "Warning"
     world.control_kyma["metadata"]["labels"].update(labels(skip_reconciliation="true"))

@@ -59,6 +59,9 @@ class RuntimeKymaEdits(ClusterKymaEdits):
         if (owner := owner_kyma(kyma)) not in ("", "/".join(self._kyma)):
             refusal = f"the runtime's Kyma belongs to {owner}: the access Secret belongs to another runtime"
             return replace(found, refusals=(refusal, *found.refusals))
+        if kyma.meta.deleting:
+            refusal = f"{kyma.ref} of the runtime is being deleted"
+            found = replace(found, refusals=tuple(dict.fromkeys((refusal, *found.refusals))))
         return replace(found, edit=edit_entry(kyma, toggle.module, entry_change(toggle)))
 
     def propose_labels(self, labels: Labels) -> LabelProposal:

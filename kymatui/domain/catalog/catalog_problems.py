@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from kymatui.domain.catalog.rows import NAMING_LISTS, CheckedResource, ModuleRow
 from kymatui.domain.kubernetes.managed_fields import CATALOG_SYNC, created_by
 from kymatui.domain.kubernetes.object_meta import LABEL_SKIP
 from kymatui.domain.kyma import module_templates, release_metas
-from kymatui.domain.kyma.kymas import NO_CHANNEL, Kyma
+from kymatui.domain.kyma.kymas import NO_CHANNEL, Kyma, read_kyma
 from kymatui.domain.kyma.manifests import Manifest
 from kymatui.domain.kyma.module_templates import ModuleTemplate
 from kymatui.domain.kyma.problems import Actor, Problem, Severity
@@ -190,8 +190,11 @@ def _kyma(world: ClusterIndex, rows: Sequence[ModuleRow], wanted: str) -> Iterat
     if kyma.meta.label_is_true(LABEL_SKIP):
         message = f"{name} has the skip label, so lifecycle-manager ignores it"
         yield Problem(Severity.WARNING, message, Actor.YOU, "", kyma.ref)
+    own = read_kyma(world.snapshot.runtime_kyma)
+    if isinstance(own, Kyma) and own.meta.deleting and not kyma.meta.deleting:
+        yield _deletion(own, f"{own.ref} of the runtime", sorted(world.snapshot.runtime_only))
     if kyma.meta.deleting:
-        yield _deletion(kyma, name)
+        yield _deletion(kyma, name, [one.name for one in kyma.modules])
     elif words := kyma_error_words(kyma.state, kyma.operation, (one.state for one in kyma.reports)):
         severity = Severity.ERROR if kyma.state == State.ERROR else Severity.WARNING
         yield Problem(severity, f"{name}: {words}", Actor.YOU, "", kyma.ref)
@@ -201,14 +204,14 @@ def _kyma(world: ClusterIndex, rows: Sequence[ModuleRow], wanted: str) -> Iterat
     yield from _disagreements(kyma, rows)
 
 
-def _deletion(kyma: Kyma, name: str) -> Problem:
+def _deletion(kyma: Kyma, name: str, modules: Iterable[str]) -> Problem:
     """Return the problem of a Kyma that is being deleted.
 
-    The control plane creates a runtime's Kyma again, and may not request every module that is requested here.
+    The control plane creates a runtime's Kyma again, and may not request these modules of it.
     """
     held = f" (finalizers: {', '.join(kyma.meta.finalizers)})" if kyma.meta.finalizers else ""
     if any(name in kyma.meta.annotations for name in ANNOTATIONS_OWNED_BY):
-        words = kyma_deletion_words(one.name for one in kyma.modules)
+        words = kyma_deletion_words(modules)
         return Problem(Severity.WARNING, f"{name} is being deleted{held}: {words}", Actor.YOU, "", kyma.ref)
     return Problem(Severity.WARNING, f"{name} is being deleted with all its modules{held}", Actor.KLM, "", kyma.ref)
 

@@ -336,7 +336,10 @@ def _of_disabling(case: _Case) -> Iterator[str]:
         return
     if row is None or not row.checked:
         return
-    if ignored and all(one.risk is not RiskKind.POLICY_PENDING for one in row.foreseen):
+    foreseen = {one.risk for one in row.foreseen}
+    if RiskKind.CR_STAYS in foreseen:
+        return  # its own warning says what happens to the module CR
+    if ignored and RiskKind.POLICY_PENDING not in foreseen:
         names = ", ".join(str(item.resource) for item in row.checked[:3])
         yield f"the policy is Ignore: lifecycle-manager deletes no module CR and waits until you delete {names}"
     else:

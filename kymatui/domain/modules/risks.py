@@ -103,8 +103,8 @@ def _of_policies(request: ModuleRequest, manifest: Manifest) -> Iterator[ModuleR
 
 _MAY_NOT_WAIT = (
     "With policy Ignore, a lifecycle-manager that started before the CRD was installed deletes the CRD with all "
-    "objects of its kind and does not wait for them. Use `kymatui disable`, which checks them, or restart "
-    "lifecycle-manager first"
+    "objects of its kind and does not wait for them. kymatui checks for them first; before you use another tool, "
+    "restart lifecycle-manager"
 )
 
 

@@ -143,7 +143,9 @@ def join_snapshots(pair: RuntimePair) -> Snapshot:
     Names and namespaces stay the same: a Manifest appears where it is, and the runtime's community templates are
     added to the control plane's catalog.
     """
-    kyma = effective_kyma(pair)
+    kyma, own = effective_kyma(pair), pair.runtime_kyma
+    control = pair.control_kyma if not pair.is_one_cluster else own
+    asked = {one.name for one in control.modules} if control is not None else set()
     runtime = pair.runtime or Snapshot(cluster=pair.name, feeds={})
     return replace(
         runtime,
@@ -156,6 +158,10 @@ def join_snapshots(pair: RuntimePair) -> Snapshot:
         taken_at=runtime.taken_at or pair.control.taken_at,
         rules=pair.control.rules or runtime.rules,
         joined=pair.runtime is not None,
+        runtime_kyma=own.raw if own is not None else None,
+        runtime_only=frozenset(one.name for one in own.modules if one.name not in asked)
+        if own is not None
+        else frozenset(),
     )
 
 

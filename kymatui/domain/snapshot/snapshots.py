@@ -72,7 +72,8 @@ class Snapshot:
     created (ReplicaSets, Pods, Jobs) and other module objects, where these are followed; `places` tells where a
     kind is fully listed among them. `raw_manifests` are the workloads of known versions, by module and version;
     `rules` is the known configuration of lifecycle-manager. `joined` means that Kyma and catalog are the control
-    plane's and all else is the runtime's.
+    plane's and all else is the runtime's; `runtime_kyma` is then the runtime's own Kyma, if it is known, and
+    `runtime_only` has the modules that only this one requests.
     """
 
     cluster: str
@@ -92,3 +93,5 @@ class Snapshot:
     raw_manifests: Mapping[tuple[str, str], tuple[Object, ...]] = field(default_factory=dict)
     rules: ControllerSettings | None = None
     joined: bool = False
+    runtime_kyma: Object | None = None
+    runtime_only: frozenset[str] = frozenset()
