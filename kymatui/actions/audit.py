@@ -36,7 +36,7 @@ _SET_ID: Final = "applyset.kubernetes.io/id"
 _OWN: Final = "app.kubernetes.io/managed-by=kymatui"
 _INVENTORY: Final = "kymatui."
 _DONE: Final = frozenset({"deployed", "superseded", "uninstalled", "failed", ""})
-_MOST_OBJECTS: Final = 5000
+_MOST_OBJECTS: Final = 5000  # objects that are read, each with a request; the others are reported as unread
 
 
 class AuditCluster(Cluster, Protocol):

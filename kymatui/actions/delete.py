@@ -41,7 +41,7 @@ from kymatui.engine.jobs.run import USER_ACTION_SECONDS, Progress, RunLimits, be
 from kymatui.errors import CancelledError, ForbiddenError, PartlyDoneError, RefusedError
 from kymatui.first_use import dataclass
 
-_SAME_STEP = 3
+_SAME_STEP = 3  # times that one step may follow itself until the deletion counts as stuck
 _TOLD = 20.0
 """Seconds for lifecycle-manager to pass a policy on; what it creates again after that is found by the next look."""
 _AGAIN = "run the command again to review the new plan"

@@ -26,10 +26,10 @@ from kymatui.engine.cluster.ports import Cluster
 from kymatui.errors import KymatuiError, NotFoundError
 from kymatui.first_use import dataclass, replace
 
-MOST_OBJECTS: Final = 400
+MOST_OBJECTS: Final = 400  # objects that are read, each with a request; the others are reported as unread
 LOG_LINES: Final = 2000  # of each container
-LOG_BYTES: Final = 2 * 1024 * 1024
-MOST_LOGS: Final = 60
+LOG_BYTES: Final = 2 * 1024 * 1024  # the end of a container's log that is saved, however long its lines are
+MOST_LOGS: Final = 60  # logs that are read, each with a request; the others are reported as unread
 VERBS: Final = ("get", "list", "watch", "patch", "delete")
 _OPERATOR = "operator.kyma-project.io"
 _KINDS = (

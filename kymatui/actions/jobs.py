@@ -40,7 +40,7 @@ from kymatui.first_use import dataclass, replace
 if TYPE_CHECKING:
     from kymatui.engine.jobs.run import Progress
 
-MAX_JOBS = 4
+MAX_JOBS = 4  # jobs that run at the same time; the others wait in their order
 FOLLOW_SECONDS = 3600.0
 """Seconds for which a job follows what others do; after that it ends, and says where it stands."""
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from kymatui.engine.cluster.ports import Cluster
 
 LEASE: Final = ObjectRef(GroupVersionKind("coordination.k8s.io", "v1", "Lease"), "kube-system", "kymatui.operator")
-_YOUNG: Final = 10.0
-_PATIENCE: Final = 2.0
+_YOUNG: Final = 10.0  # seconds for which the last answer is used again
+_PATIENCE: Final = 2.0  # seconds until a server that does not answer is given up
 
 
 def operator_of(cluster: Cluster, cancel: threading.Event | None = None) -> Operator:

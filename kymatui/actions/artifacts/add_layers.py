@@ -29,8 +29,8 @@ from kymatui.engine.authoring.image_layers import (
 from kymatui.errors import RegistryError, UsageError
 from kymatui.first_use import dataclass
 
-LARGEST_CONFIG: Final = 4 * 1024 * 1024
-MOST_PLATFORMS: Final = 50
+LARGEST_CONFIG: Final = 4 * 1024 * 1024  # bytes of an image's config, which is read whole into memory
+MOST_PLATFORMS: Final = 50  # images of an index; a new image is stored for each of them
 _INDEXES: Final = (
     "application/vnd.oci.image.index.v1+json",
     "application/vnd.docker.distribution.manifest.list.v2+json",

@@ -13,8 +13,8 @@ from kymatui.engine.authoring.component_artifact import blob_digest
 from kymatui.errors import RefusedError, RegistryError
 from kymatui.first_use import dataclass
 
-DEEPEST: Final = 4
-MOST_MANIFESTS: Final = 500
+DEEPEST: Final = 4  # indexes in indexes; a registry could answer with ever deeper ones
+MOST_MANIFESTS: Final = 500  # of one copy, so that an index of indexes cannot grow without end
 Json = dict[str, Any]
 
 

@@ -31,7 +31,7 @@ from kymatui.errors import RegistryError
 from kymatui.first_use import replace
 from kymatui.ocm.component_location import ComponentLocation
 
-MOST_COMPONENTS: Final = 100
+MOST_COMPONENTS: Final = 100  # of one copy: references lead from component to component
 
 
 def copy_component(

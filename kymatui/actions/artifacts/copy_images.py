@@ -26,7 +26,7 @@ from kymatui.ocm import ComponentDescriptor, ComponentResource, SignatureError, 
 from kymatui.ocm.module_layers import image_of
 from kymatui.ocm.signatures import ARTIFACT_DIGEST
 
-MOST_REFERRERS: Final = 100
+MOST_REFERRERS: Final = 100  # signatures and attestations of one image that are copied
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,8 +31,8 @@ from kymatui.ocm.cosign_signatures import (
 )
 from kymatui.ocm.private_keys import PrivateKey
 
-LARGEST_SIGNATURE: Final = 4 * 1024 * 1024
-MOST_SIGNATURES: Final = 100
+LARGEST_SIGNATURE: Final = 4 * 1024 * 1024  # bytes of a bundle or payload, which is read whole into memory
+MOST_SIGNATURES: Final = 100  # signatures of one image that are fetched: each costs a request or two
 _EMPTY_TYPE: Final = "application/vnd.oci.empty.v1+json"
 _CONFIG_TYPE: Final = "application/vnd.oci.image.config.v1+json"
 _BUNDLES: Final = "application/vnd.dev.sigstore.bundle"

@@ -14,7 +14,7 @@ from kymatui.errors import RegistryError
 from kymatui.helm.yaml.writing import dump_yaml
 from kymatui.ocm.module_layers import image_of, local_digest
 
-LARGEST_BLOB: Final = 16 * 1024 * 1024
+LARGEST_BLOB: Final = 16 * 1024 * 1024  # bytes of a blob whose files are displayed
 LONGEST_TEXT: Final = 1024 * 1024
 """Characters that are displayed."""
 

@@ -17,8 +17,8 @@ from kymatui.errors import KymatuiError
 
 LOOK_SECONDS: Final = 0.5
 """The time between two looks; files have to be the same at two of them before they are read."""
-FIRST_RETRY: Final = 2.0
-LONGEST_RETRY: Final = 60.0
+FIRST_RETRY: Final = 2.0  # seconds until a failed cycle is tried again without a save; doubles each time
+LONGEST_RETRY: Final = 60.0  # seconds at which the delay stops to grow
 
 FileStamp = tuple[int, int, int]
 Stamps = tuple[tuple[str, FileStamp | None], ...]

@@ -20,7 +20,7 @@ from kymatui.first_use import dataclass, replace
 from kymatui.ocm.component_location import ComponentLocation
 from kymatui.ocm.module_layers import RAW_MANIFEST
 
-_TOGETHER: Final = 8
+_TOGETHER: Final = 8  # images that are looked up in parallel
 
 
 @dataclass(frozen=True, slots=True)

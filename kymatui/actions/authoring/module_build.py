@@ -30,7 +30,7 @@ from kymatui.errors import ConfigurationError, RegistryError
 from kymatui.first_use import dataclass, replace
 from kymatui.ocm.component_location import ComponentLocation
 
-LARGEST_CONFIG: Final = 1024 * 1024
+LARGEST_CONFIG: Final = 1024 * 1024  # bytes of a module config or security config
 LARGEST_MANIFEST: Final = 32 * 1024 * 1024
 """Bytes that installations read of a layer, too."""
 LARGEST_CR: Final = 3 * 1024 * 1024

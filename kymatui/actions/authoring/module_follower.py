@@ -17,9 +17,9 @@ from kymatui.engine.cluster.ports import Cluster, Object
 from kymatui.engine.jobs.wait import has_readiness
 from kymatui.errors import KymatuiError
 
-STARTING_SECONDS: Final = 1.0
-READY_SECONDS: Final = 5.0
-MOST_OBJECTS: Final = 50
+STARTING_SECONDS: Final = 1.0  # between two reads while objects are not ready yet
+READY_SECONDS: Final = 5.0  # between two reads once all are ready, or the cluster does not answer
+MOST_OBJECTS: Final = 50  # objects that are read every time, each with a request
 _LINES: Final = 50  # of a log that is older than the loop
 _POD: Final = GroupVersionKind("", "v1", "Pod")
 _WORKLOADS: Final = frozenset({("apps", "Deployment"), ("apps", "StatefulSet"), ("apps", "DaemonSet")})

@@ -27,7 +27,7 @@ from kymatui.ocm import ComponentResource, check_content
 from kymatui.ocm.component_location import ComponentLocation
 from kymatui.ocm.module_layers import TAR_TYPES, access_kind
 
-LARGEST_TEMPLATE: Final = 4 * 1024 * 1024
+LARGEST_TEMPLATE: Final = 4 * 1024 * 1024  # bytes of a local blob that has a template or a default CR
 
 
 def component_templates(

@@ -12,7 +12,7 @@ from kymatui.errors import ConfigurationError
 from kymatui.ocm import ComponentDescriptor
 from kymatui.ocm.component_location import ComponentLocation
 
-_MOST: Final = 512
+_MOST: Final = 512  # descriptors that stay in memory; the least recently used is dropped
 
 
 class ComponentCache:

@@ -32,11 +32,11 @@ from kymatui.ocm.module_layers import access_kind, image_of, local_digest
 from kymatui.ocm.normalisation import HASHES
 from kymatui.ocm.signatures import ARTIFACT_DIGEST, BLOB_DIGEST
 
-LARGEST_BLOB: Final = 256 * 1024 * 1024
-LARGEST_BLOBS: Final = 1024 * 1024 * 1024
-MOST_COMPONENTS: Final = 100
-MOST_RESOURCES: Final = 2000
-DEEPEST: Final = 16
+LARGEST_BLOB: Final = 256 * 1024 * 1024  # bytes of one local blob, which is hashed in memory
+LARGEST_BLOBS: Final = 1024 * 1024 * 1024  # bytes of all blobs of one command, with those of references
+MOST_COMPONENTS: Final = 100  # with references, so that a descriptor cannot start endless downloads
+MOST_RESOURCES: Final = 2000  # of all components together: each may cost a request
+DEEPEST: Final = 16  # references from component to component, since each level recurses
 
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 

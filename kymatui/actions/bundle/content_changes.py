@@ -16,8 +16,8 @@ from kymatui.engine.sources.oci_layers import raw_manifest
 from kymatui.errors import KymatuiError, SourceError
 from kymatui.ocm.component_location import ComponentLocation
 
-LARGEST_CONTENT: Final = 32 * 1024 * 1024
-MOST_SHOWN: Final = 20
+LARGEST_CONTENT: Final = 32 * 1024 * 1024  # bytes of a layer that is parsed and compared
+MOST_SHOWN: Final = 20  # differences that are displayed; the others are counted
 
 
 def changed_contents(

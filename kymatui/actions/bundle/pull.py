@@ -19,7 +19,7 @@ from kymatui.ocm.component_location import ComponentLocation
 from kymatui.ocm.module_layers import image_of, local_digest
 
 _NAME: Final = re.compile(r"[a-zA-Z0-9](?:[-_+.a-zA-Z0-9]*[-_+a-zA-Z0-9])?")  # also safe as the name of a file
-_LONGEST_NAME: Final = 200
+_LONGEST_NAME: Final = 200  # characters; file systems end names at 255 bytes, and a number may follow
 
 
 @dataclass(frozen=True, slots=True)

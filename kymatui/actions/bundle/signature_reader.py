@@ -33,7 +33,7 @@ from kymatui.ocm.component_location import ComponentLocation
 
 MOST_SIGNATURES: Final = 20
 """Signatures of one component that are verified for the catalog."""
-PARALLEL_READS: Final = 4
+PARALLEL_READS: Final = 4  # threads that ask registries at the same time
 
 
 @dataclass(frozen=True, slots=True)

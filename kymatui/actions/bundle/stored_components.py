@@ -29,8 +29,8 @@ from kymatui.helm.yaml.reading import load_as_json
 from kymatui.ocm import ComponentDescriptor, DescriptorError, read_descriptor
 from kymatui.ocm.component_location import ComponentLocation, version_of
 
-LARGEST_DESCRIPTOR: Final = 16 * 1024 * 1024
-LARGEST_CONFIG: Final = 1024 * 1024
+LARGEST_DESCRIPTOR: Final = 16 * 1024 * 1024  # bytes of a component descriptor, which is parsed in memory
+LARGEST_CONFIG: Final = 1024 * 1024  # bytes of a component's OCI config, which only names a layer
 
 _MARK: Final = "software.ocm.descriptor"
 _KNOWN: Final = ("component-descriptor.v2", "component-descriptor.v3")

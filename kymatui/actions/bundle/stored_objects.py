@@ -11,7 +11,7 @@ from kymatui.engine.cluster.ports import Object
 from kymatui.ocm import check_content
 from kymatui.ocm.module_layers import local_digest
 
-LARGEST_LAYER: Final = 32 * 1024 * 1024
+LARGEST_LAYER: Final = 32 * 1024 * 1024  # bytes of a layer that is parsed for its objects
 
 
 def stored_objects(store: ContentStore, component: StoredComponent, name: str) -> dict[str, Object]:

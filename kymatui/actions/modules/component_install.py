@@ -31,7 +31,7 @@ from kymatui.ocm.component_location import ComponentLocation, parse_location
 from kymatui.ocm.errors import DescriptorError
 from kymatui.ocm.module_layers import repository
 
-LARGEST_LAYER: Final = 32 * 1024 * 1024
+LARGEST_LAYER: Final = 32 * 1024 * 1024  # bytes of a layer that is parsed for its objects
 _LAYOUT: Final = "layout:"
 
 

@@ -17,7 +17,7 @@ from kymatui.engine.plans.plan import Plan
 from kymatui.errors import CancelledError, KymatuiError, OutdatedError
 from kymatui.first_use import dataclass, replace
 
-_ATTEMPTS = 5
+_ATTEMPTS = 5  # plans that are made again if other clients change the cluster meanwhile
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ from kymatui.engine.cluster.ports import Cluster
 from kymatui.errors import CancelledError, ConflictError, KymatuiError, OutdatedError, PartlyDoneError, RefusedError
 from kymatui.first_use import dataclass, replace
 
-_LOOK = 1.0
+_LOOK = 1.0  # seconds until the cancellation and the deadline are checked again without a change
 
 
 @dataclass(frozen=True, slots=True)

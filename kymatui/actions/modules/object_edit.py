@@ -19,7 +19,7 @@ from kymatui.errors import ConflictError, InvalidError, NotFoundError, OutdatedE
 from kymatui.first_use import dataclass
 
 Object = dict[str, Any]
-ATTEMPTS: Final = 5
+ATTEMPTS: Final = 5  # patches with a newer resourceVersion while other fields of the object change
 _HIDDEN: Final = frozenset(
     {
         *("creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "finalizers", "generation"),

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kymatui.engine.cluster.ports import Blobs, Cluster
     from kymatui.engine.inventory.inventory import Inventory
 
-_WIDTH = 4
+_WIDTH = 4  # registries and chart repositories that are asked in parallel
 
 
 @dataclass(frozen=True, slots=True)

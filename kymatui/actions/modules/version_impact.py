@@ -36,7 +36,7 @@ _LABELS: Final = {
     VersionEffect.VERSION_WRITTEN: "use the removed version",
     VersionEffect.FIELD_REMOVED: "set the removed field",
 }
-_EXAMPLES: Final = 3
+_EXAMPLES: Final = 3  # objects that are named; the others are counted
 
 
 @dataclass(frozen=True, slots=True)

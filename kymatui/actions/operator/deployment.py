@@ -23,7 +23,7 @@ from kymatui.first_use import dataclass
 NAME: Final = "kymatui-operator"
 METRICS_PORT: Final = 8080
 EVENTS_PORT: Final = 8082
-_USER: Final = 65532
+_USER: Final = 65532  # as in deploy/Dockerfile
 _RBAC: Final = "rbac.authorization.k8s.io"
 _LABELS: Final = {"app.kubernetes.io/name": NAME}
 Object = dict[str, Any]
