@@ -28,8 +28,8 @@ from kymatui.engine.plans.plan import Action, BundlePart, Intent, ObservedVersio
 from kymatui.first_use import dataclass
 
 FIRST_PHASE: Final = 1_000  # above every wave of applied objects
-SECOND_PHASE: Final = 1_001
-_MOST_NAMED: Final = 5
+SECOND_PHASE: Final = 1_001  # dependencies are deleted after the objects that use them
+_MOST_NAMED: Final = 5  # objects that a message names; the others are counted
 
 # lifecycle-manager's list plus StatefulSet and DaemonSet: dependencies are deleted after their users.
 _LATE: Final = frozenset(

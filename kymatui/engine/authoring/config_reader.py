@@ -14,8 +14,8 @@ from kymatui.engine.authoring.source_problems import SourceProblem
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.reading import load_yaml
 
-LARGEST_CONFIG: Final = 1024 * 1024
-LONGEST_MESSAGE: Final = 500
+LARGEST_CONFIG: Final = 1024 * 1024  # bytes of a module config, which is parsed twice
+LONGEST_MESSAGE: Final = 500  # characters; messages of parsers quote the file
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _LINE: Final = re.compile(r"line (\d+)")
 _NULL: Final = "tag:yaml.org,2002:null"

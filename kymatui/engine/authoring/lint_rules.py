@@ -28,8 +28,8 @@ from kymatui.engine.bundles.yaml_objects import document_key
 from kymatui.engine.cluster.ports import Object
 from kymatui.errors import did_you_mean, nearest_names
 
-LONGEST_VERSION: Final = 32
-LONGEST_KEY: Final = 253 + 1 + 63
+LONGEST_VERSION: Final = 32  # characters, by the schema of the ModuleTemplate
+LONGEST_KEY: Final = 253 + 1 + 63  # a label's key: a DNS name as prefix, a slash, a name
 _TEMPLATE_VERSION: Final = re.compile(r"\d+\.\d+\.\d+(-[a-zA-Z-][0-9a-zA-Z-]*)?")
 _MODULE_NAME: Final = re.compile(r"[a-z]{3,}(-[a-z]{3,})*")
 _LABEL_VALUE: Final = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")

@@ -27,7 +27,7 @@ _THREE_NUMBERS: Final = re.compile(
     r"v?[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?"
 )
 _PORT: Final = re.compile(r"[^/@:]+:[0-9]{1,5}")
-_SHORTEST, _LONGEST = 3, 256
+_SHORTEST, _LONGEST = 3, 256  # characters of a variable's value that may be an image; longer ones are other texts
 
 
 class ImageProblemError(ConfigurationError):

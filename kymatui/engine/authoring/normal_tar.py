@@ -5,7 +5,7 @@ from __future__ import annotations
 import tarfile
 from typing import Final
 
-_BLOCK: Final = 512
+_BLOCK: Final = 512  # bytes of a tar's block: contents are padded to it, and two empty ones end the tar
 DESCRIPTOR_TIME: Final = 1_640_995_200
 """2022-01-01, which ocm gives to the descriptor in its tar."""
 

@@ -20,8 +20,8 @@ from kymatui.errors import SourceError
 MIB: Final = 1 << 20
 LARGEST: Final = 128 * MIB
 LARGEST_FILE: Final = 64 * MIB
-MOST_ENTRIES: Final = 20_000
-FREE_SIZE: Final = 8 * MIB
+MOST_ENTRIES: Final = 20_000  # of one tar: empty files need no bytes of the archive's limit
+FREE_SIZE: Final = 8 * MIB  # unpacked bytes up to which no ratio is checked: so little does no harm
 MAX_RATIO: Final = 200  # larger content above it is a decompression bomb
 
 _GZIP: Final = b"\x1f\x8b"

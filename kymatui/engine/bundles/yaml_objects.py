@@ -12,15 +12,15 @@ from kymatui.errors import SourceError
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.reading import documents
 
-LARGEST_TEXT: Final = 64 * 1024 * 1024
-MOST_OBJECTS: Final = 20_000
-DEEPEST_LISTS: Final = 8
+LARGEST_TEXT: Final = 64 * 1024 * 1024  # bytes of one source of YAML, which is parsed in memory
+MOST_OBJECTS: Final = 20_000  # of one source of YAML
+DEEPEST_LISTS: Final = 8  # Lists in Lists, since each level recurses
 DEEPEST: Final = 200
 """Levels of an object; CRDs of real modules have up to 60, and what compares and plans follows each by a call."""
 
 _MARK: Final = re.compile(rb"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
 _EMPTY: Final = re.compile(rb"(?:[ \t\r]*(?:#[^\n]*|%[^\n]*)?(?:\n|\Z))*\Z")
-_LARGEST_INT: Final = 2**63 - 1
+_LARGEST_INT: Final = 2**63 - 1  # of int64; the API server parses larger numbers as floats
 _SMALLEST_INT: Final = -(2**63)
 
 DocumentKey = tuple[str, str, str, str, str]

@@ -23,7 +23,7 @@ from kymatui.errors import PartlyDoneError, RefusedError
 from kymatui.first_use import dataclass
 
 _ROUNDS: Final = 3  # managers may create more objects while theirs are deleted
-_SHOWN: Final = 10
+_SHOWN: Final = 10  # objects that a message names; the others are counted
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from kymatui.engine.jobs.run import Progress, Run
 from kymatui.errors import PartlyDoneError
 from kymatui.first_use import dataclass
 
-_OPEN: Final = 5.0
+_OPEN: Final = 5.0  # seconds for the watches to open; the deletion continues without them
 _END: Final = 1.0
 """Seconds for the events of the last instances to arrive after the CRD is gone."""
 

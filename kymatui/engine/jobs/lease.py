@@ -24,7 +24,7 @@ from kymatui.first_use import dataclass
 LEASE: Final = GroupVersionKind("coordination.k8s.io", "v1", "Lease")
 DURATION: Final = 15.0  # seconds, client-go's default
 _LONG_AGO: Final = 300.0  # seconds; usable clocks never differ by more
-_LOOK: Final = 0.5
+_LOOK: Final = 0.5  # seconds between two reads of a Lease that another process holds
 
 
 @dataclass(frozen=True, slots=True)

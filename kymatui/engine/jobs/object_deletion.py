@@ -9,7 +9,7 @@ from kymatui.engine.cluster.ports import Object
 from kymatui.engine.jobs.run import Run
 from kymatui.errors import ConflictError, NotFoundError
 
-_TRIES: Final = 5
+_TRIES: Final = 5  # times that an object which changes meanwhile is saved and deleted again
 
 
 def delete_object(

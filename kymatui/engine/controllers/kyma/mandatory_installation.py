@@ -22,7 +22,7 @@ from kymatui.engine.controllers.runtime.controller import KindWatch, Wake
 from kymatui.errors import CancelledError, ConfigurationError, KymatuiError
 from kymatui.ocm import DescriptorError
 
-_RESYNC: Final = 1800.0
+_RESYNC: Final = 1800.0  # seconds; changes of Kymas and of the catalog are watched
 
 
 class MandatoryInstallation:

@@ -34,7 +34,7 @@ from kymatui.first_use import dataclass
 LABEL_FINALIZER: Final = "label-removal-finalizer"
 RESOURCE_FINALIZER: Final = "resource.kyma-project.io/finalizer"
 REQUIRED_FINALIZERS: Final = (FINALIZER, LABEL_FINALIZER)
-PAUSE: Final = 1.0
+PAUSE: Final = 1.0  # seconds until the controller reads again whether deleted objects are gone
 SYNCED_LAYER: Final = "sync-oci-ref"
 """The annotation with the digest of the layer that was last applied completely."""
 

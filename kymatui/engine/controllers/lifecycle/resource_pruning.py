@@ -27,7 +27,7 @@ _LAST: Final = frozenset(
 """The kinds of the second phase; a StatefulSet goes in the first one, as in lifecycle-manager."""
 
 
-_NAMED: Final = 3
+_NAMED: Final = 3  # objects that a message names; the others are counted
 
 
 def obsolete(synced: Iterable[ObjectRef], target: Iterable[ObjectRef]) -> list[ObjectRef]:

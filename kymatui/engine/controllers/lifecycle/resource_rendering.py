@@ -22,7 +22,7 @@ DISCLAIMER_TEXT: Final = (
     "DO NOT EDIT - This resource is managed by Kyma.\n"
     "Any modifications are discarded and the resource is reverted to the original state."
 )
-_MOST_LAYERS: Final = 64
+_MOST_LAYERS: Final = 64  # parsed layers in memory; the least recently used is dropped
 
 
 class LayerReader(Protocol):

@@ -23,7 +23,7 @@ SHARD_SECONDS: Final = 10.0
 _ROUNDS: Final = 5.0  # rounds in the duration of a Lease
 _LONGER: Final = 3.0
 """Durations of a shard's Lease in that of the operator's own, which then needs few renewals."""
-_TICK: Final = 0.1
+_TICK: Final = 0.1  # seconds between checks for expired terms: far below the duration of a Lease
 
 
 @dataclass(frozen=True, slots=True)

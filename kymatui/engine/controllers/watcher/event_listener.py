@@ -38,7 +38,7 @@ from kymatui.first_use import dataclass
 MANAGER: Final = "lifecycle-manager"
 """The manager in Watchers whose events this listener gets, which agents have in their paths."""
 _SERVER: Final = "listener"
-_UNAUTHORIZED, _TOO_LARGE = 401, 413
+_UNAUTHORIZED, _TOO_LARGE = 401, 413  # HTTP statuses that have metrics of their own
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 

@@ -21,8 +21,8 @@ from kymatui.first_use import dataclass
 
 FORWARDED: Final = "x-forwarded-client-cert"
 BODY_LIMIT: Final = 16 * 1024
-_HEADER_LIMIT: Final = 32 * 1024
-_NAME_LIMIT: Final = 253
+_HEADER_LIMIT: Final = 32 * 1024  # bytes of the header with a client certificate, before it is parsed
+_NAME_LIMIT: Final = 253  # characters of a Kubernetes object's name
 _LABEL: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?")  # the value of the label runtime-id
 
 

@@ -24,7 +24,7 @@ VIRTUAL_SERVICE: Final = GroupVersionKind(ISTIO, "v1beta1", "VirtualService")
 GATEWAY: Final = GroupVersionKind(ISTIO, "v1beta1", "Gateway")
 FINALIZER: Final = f"{OPERATOR}/watcher"
 CONDITION: Final = "VirtualService"
-_RESYNC: Final = 600.0
+_RESYNC: Final = 600.0  # seconds; changes of Watchers, VirtualServices and Gateways are watched
 _MESSAGES: Final = {"True": "VirtualService is configured", "False": "VirtualService is not configured"}
 
 

@@ -17,8 +17,8 @@ from kymatui.errors import SourceError
 from kymatui.first_use import dataclass
 
 NAMES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
-DEEPEST: Final = 64
-MOST_ENTERED: Final = 1_000
+DEEPEST: Final = 64  # kustomizations in kustomizations, since each level recurses
+MOST_ENTERED: Final = 1_000  # kustomizations of one build: each could name several others
 
 
 class FileTree(Protocol):

@@ -10,7 +10,7 @@ from kymatui.errors import SourceError
 
 _OPERATIONS: Final = frozenset(["add", "remove", "replace", "move", "copy", "test"])
 _MISSING: Final = object()
-LARGEST_COPY: Final = 50_000
+LARGEST_COPY: Final = 50_000  # values; copies of an object into itself double it each time
 
 
 def apply(body: Any, patch: list[Any], where: str) -> Any:
