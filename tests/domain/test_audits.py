@@ -228,3 +228,43 @@ def test_a_beta_module_is_a_finding_only_where_it_is_installed() -> None:
     assert "module.beta" not in rules(**offered)
     (finding,) = [one for one in found(release_metas=[BETA]) if one.rule.id == "module.beta"]
     assert (finding.module, finding.message) == ("mod", "mod 1.3.1 is a beta module")
+
+
+def control_plane(*names: str, **more: Any) -> list[AuditFinding]:
+    """Return the findings about versions where the modules of the only Kyma run in another cluster."""
+    there = "kcp-system"
+    report_ = [report("mod", "1.3.1")]
+    world = {
+        "templates": [template(name, "1.3.1", namespace=there) for name in ("mod", *names)],
+        "release_metas": [meta(name, {"regular": "1.3.1"}, namespace=there) for name in ("mod", *names)],
+        "kymas": [kyma([{"name": "mod"}], status=more.pop("status", report_), name="one", namespace=there)],
+    }
+    findings = audit(snapshot(**world, **more), NOW).findings
+    return [one for one in findings if one.rule.id.startswith("drift.")]
+
+
+def test_a_control_plane_says_once_that_it_does_not_know_running_versions() -> None:
+    assert control_plane() == []
+    (note,) = control_plane("first", "second")
+    assert (note.rule.id, note.module) == ("drift.unknown", "")
+    assert note.message == "running versions are not known from the control plane; use --remote"
+    assert "kcp-system/one" in note.object
+
+
+def test_a_control_plane_compares_the_versions_that_its_kyma_reports() -> None:
+    (found_, note) = control_plane("first", status=[report("mod", "1.2.0")])
+    assert (found_.rule.id, found_.module) == ("drift.behind", "mod")
+    assert note.module == ""
+
+
+@pytest.mark.parametrize(
+    ("resources", "message"),
+    [
+        ([], "it is unknown whether the module is running"),
+        ([resource("mod")], "the running version is unknown, expected 1.3.1"),
+    ],
+)
+def test_an_unknown_version_is_not_called_a_running_one(resources: list[Json], message: str) -> None:
+    hidden = {"deployments.apps": Feed(FeedState.FORBIDDEN, NOW)}
+    listed = found(workloads=[], kymas=[kyma()], resources=resources, feeds=hidden)
+    assert [one.message for one in listed if one.rule.id == "drift.unknown"] == [message]

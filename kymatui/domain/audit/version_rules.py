@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kymatui.domain.audit.findings import AuditFinding, AuditInput, AuditRule
+from kymatui.domain.catalog.rows import Catalog, ModuleRow
 from kymatui.domain.kyma.problems import Severity
+from kymatui.domain.modules.presence import Presence
 from kymatui.domain.versions.drift import DriftKind
 from kymatui.domain.versions.messages import drift_words
 
@@ -42,7 +44,8 @@ UNKNOWN = AuditRule(
     "the running version is unknown",
     Severity.INFO,
     "Without the installed version, drift cannot be detected.",
-    "Set a tag on the manager's image, or the label app.kubernetes.io/version on its workload.",
+    "On a control plane, run `kymatui audit --remote`, which reads the runtimes. In a runtime, set a tag on the "
+    "manager's image, or the label app.kubernetes.io/version on its workload.",
 )
 RULES = (BEHIND, AHEAD, HELD_BACK, WINDOW, UNKNOWN)
 _KINDS = {
@@ -55,17 +58,35 @@ _KINDS = {
 
 
 def check(case: AuditInput) -> Iterator[AuditFinding]:
+    elsewhere = _elsewhere(case.catalog)
+    if elsewhere and case.catalog.kyma is not None:
+        message = "running versions are not known from the control plane; use --remote"
+        yield AuditFinding(UNKNOWN, message, "", str(case.catalog.kyma.ref))
     for row in case.catalog.rows:
         rule = _KINDS.get(row.drift.kind)
-        if rule is not None:
-            message = f"running {row.installed or 'an unknown version'}, expected {row.desired or 'an unknown version'}"
-            words = drift_words(row.drift)
+        if rule is not None and row.name not in elsewhere:
             yield AuditFinding(
                 rule,
-                f"{message} ({words})",
+                _message(row),
                 row.name,
                 str(row.manager) if row.manager else "",
                 "version",
                 row.installed,
                 actor=row.actor,
             )
+
+
+def _elsewhere(catalog: Catalog) -> frozenset[str]:
+    """Return the modules whose running version is unknown because they run in another cluster."""
+    if not catalog.is_control_plane:
+        return frozenset()
+    return frozenset(row.name for row in catalog.rows if row.drift.kind is DriftKind.UNKNOWN and not row.installed)
+
+
+def _message(row: ModuleRow) -> str:
+    if row.presence is Presence.UNKNOWN and not row.installed:
+        return "it is unknown whether the module is running"
+    running = f"running {row.installed}" if row.installed else "the running version is unknown"
+    expected = f"expected {row.desired}" if row.desired else "the expected version is unknown"
+    words = "" if row.drift.kind is DriftKind.UNKNOWN else f" ({drift_words(row.drift)})"
+    return f"{running}, {expected}{words}"

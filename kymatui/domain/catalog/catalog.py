@@ -74,6 +74,7 @@ def build_catalog(
         problems=catalog_problems(world, rows, settings.kyma),
         taken_at=snapshot.taken_at,
         feeds=snapshot.feeds,
+        is_control_plane=not world.is_runtime,
     )
 
 

@@ -226,7 +226,10 @@ class KymaSummary:
 
 @dataclass(frozen=True)
 class Catalog:
-    """The catalog of one cluster; `taken_at` is the snapshot's time, `feeds` the status of each list."""
+    """The catalog of one cluster; `taken_at` is the snapshot's time, `feeds` the status of each list.
+
+    `is_control_plane` means that the rows are about one of the cluster's Kymas, whose modules run in another cluster.
+    """
 
     cluster: str
     kyma: KymaSummary | None
@@ -234,6 +237,7 @@ class Catalog:
     problems: tuple[Problem, ...]
     taken_at: float = 0.0
     feeds: Mapping[str, Feed] = field(default_factory=dict)
+    is_control_plane: bool = False
 
     @property
     def modules_unknown(self) -> UnknownFact | None:
