@@ -47,6 +47,10 @@ def _run(words: list[str]) -> int:
         parser.check_front(words)
         args = parser.parse_args(words)
         choose_colours(getattr(args, "color", "auto"))
+        if getattr(args, "kcp_kubeconfig", None) or getattr(args, "kcp_context", None):
+            from kymatui.cli.session_arguments import refuse_unused_options
+
+            refuse_unused_options(args)
         _refuse_writes(args.command, args)
         return int(args.command_module.run(args))
     except KymatuiError as error:

@@ -146,6 +146,19 @@ def is_remote(args: argparse.Namespace) -> bool:
     return any(getattr(args, name, None) for name in ("remote", "skr_kubeconfig", "skr_context"))
 
 
+def refuse_unused_options(args: argparse.Namespace) -> None:
+    """Raise UsageError for options of the control plane in a command on one cluster, which would not use them."""
+    if not hasattr(args, "remote") or args.remote is not None or getattr(args, "fleet", False) or is_remote(args):
+        return
+    for name in ("kcp_kubeconfig", "kcp_context"):
+        if getattr(args, name, None):
+            option = f"--{name.replace('_', '-')}"
+            raise UsageError(
+                f"{option} needs --remote",
+                hint=f"name a runtime with --remote, or use --{name.removeprefix('kcp_')} for one cluster",
+            )
+
+
 def open_configured_pair(
     args: argparse.Namespace,
     runtime: str = "",
