@@ -22,8 +22,8 @@ from kymatui.errors import ConfigurationError
 from kymatui.first_use import dataclass
 
 _Reader = Callable[[object], Kyma | ModuleTemplate | ReleaseMeta | MalformedObject]
-MOST_FILES: Final = 5000
-DEEPEST_FOLDERS: Final = 32
+MOST_FILES: Final = 5000  # manifests of one change, which are all held in memory
+DEEPEST_FOLDERS: Final = 32  # folders below the named one, since each level recurses
 _READERS: Final[Mapping[str, _Reader]] = {KYMA: read_kyma, TEMPLATE: read_template, RELEASE_META: read_release_meta}
 _ENDINGS: Final = (".yaml", ".yml", ".json")
 _KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml", "kustomization")

@@ -24,12 +24,12 @@ from kymatui.first_use import dataclass
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.reading import documents
 
-MOST_FILES = 500
-MOST_TEMPLATES = 2000
+MOST_FILES = 500  # files of a catalog that is a folder
+MOST_TEMPLATES = 2000  # of one catalog; the others are left out with a note
 SUFFIXES = (".yaml", ".yml", ".json")
 SOURCE = "source"
 """The annotation that says where a template came from; Kyma's dashboard sets the same one."""
-_MOST_NOTES = 10
+_MOST_NOTES = 10  # problems of one catalog that are displayed
 _WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet")
 _CLAIMS = (LABEL_MANAGED_BY, LABEL_MANDATORY, LABEL_CHANNEL)
 _ONLY_INSIDE = ("channel", "mandatory")

@@ -19,10 +19,10 @@ from kymatui.engine.bundles.yaml_objects import LARGEST_TEXT
 from kymatui.errors import ConfigurationError, UsageError
 from kymatui.first_use import dataclass
 
-MOST_FILES: Final = 5000
+MOST_FILES: Final = 5000  # manifests of one revision, as many as of a folder
 LARGEST_TREE: Final = 64 * 1024 * 1024
 """The most bytes of a listing: about 500,000 files."""
-GIT_SECONDS: Final = 60.0
+GIT_SECONDS: Final = 60.0  # seconds until a git that hangs is killed
 _RANGE: Final = re.compile(r"(?P<base>[^-\s.][^\s]*?)?(?P<dots>\.{2,3})(?P<head>[^-\s.][^\s]*)?")
 _REGULAR: Final = ("100644", "100755")
 _FOREIGN: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_CONFIG_PARAMETERS", "GIT_TRACE")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from requests import Response
 
 TIMEOUTS: Final = (5.0, 15.0)  # to connect, and between two pieces of an answer
-ALL_SECONDS = 60.0
+ALL_SECONDS = 60.0  # for a whole download, however slowly the server sends
 
 
 def fetch(url: str, *, largest: int, what: str, ca: str | None = None) -> bytes:

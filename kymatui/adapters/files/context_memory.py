@@ -17,9 +17,9 @@ from kymatui.first_use import dataclass, replace
 
 _LARGEST: Final = 64 * 1024
 """Bytes of a file that are read."""
-_MOST_CONTEXTS: Final = 1000
-MOST_PINNED: Final = 200
-_LONGEST_NAME: Final = 253
+_MOST_CONTEXTS: Final = 1000  # files that are read for the list of contexts
+MOST_PINNED: Final = 200  # modules of one context; the newest ones stay
+_LONGEST_NAME: Final = 253  # characters of a Kubernetes object's name
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,9 +21,9 @@ from kymatui.errors import RegistryError
 
 NAME: Final = "org.opencontainers.image.ref.name"
 INDEX_TYPE: Final = "application/vnd.oci.image.index.v1+json"
-LARGEST_INDEX: Final = 16 * 1024 * 1024
-CHUNK: Final = 1024 * 1024
-LARGEST_MANIFEST: Final = 4 * 1024 * 1024
+LARGEST_INDEX: Final = 16 * 1024 * 1024  # bytes of index.json, which has an entry for each image
+CHUNK: Final = 1024 * 1024  # bytes in memory while a blob is copied
+LARGEST_MANIFEST: Final = 4 * 1024 * 1024  # bytes; the OCI specification requires registries to accept as many
 _HEXADECIMAL: Final = frozenset("0123456789abcdef")
 
 Json = dict[str, Any]

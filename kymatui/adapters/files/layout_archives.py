@@ -17,9 +17,9 @@ from kymatui.adapters.files.image_layout import ImageLayout
 from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.errors import RegistryError
 
-LARGEST_ARCHIVE: Final = 16 * 1024 * 1024 * 1024
-MOST_FILES: Final = 20_000
-_CHUNK: Final = 1024 * 1024
+LARGEST_ARCHIVE: Final = 16 * 1024 * 1024 * 1024  # unpacked bytes, so that an archive cannot fill the disk
+MOST_FILES: Final = 20_000  # entries of an archive: empty files need no bytes
+_CHUNK: Final = 1024 * 1024  # bytes in memory while a blob is unpacked
 _FILES: Final = re.compile(r"oci-layout|index\.json|blobs/sha256/[0-9a-f]{64}")
 _BROKEN: Final = (tarfile.TarError, EOFError, OSError, ValueError, OverflowError)
 

@@ -12,7 +12,7 @@ from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.engine.authoring.module_component import GitCommit
 from kymatui.errors import ConfigurationError
 
-_CHUNK: Final = 1024 * 1024
+_CHUNK: Final = 1024 * 1024  # bytes in memory while a file is read
 
 
 class DiskSources:

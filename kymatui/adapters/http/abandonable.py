@@ -9,7 +9,7 @@ from typing import TypeVar
 from kymatui.errors import CancelledError
 
 T = TypeVar("T")
-_LOOK = 0.05
+_LOOK = 0.05  # seconds until a cancellation is noticed
 
 
 def run_abandonable(call: Callable[[], T], cancel: threading.Event) -> T:

@@ -17,7 +17,7 @@ from kymatui.first_use import dataclass
 
 CONNECTIONS: Final = 64
 """Connections served at once; more wait in the server's backlog until one ends."""
-SECONDS: Final = 10.0
+SECONDS: Final = 10.0  # for each read of a request, so that a silent client gives its place back
 _CHUNK: Final = 0.5  # seconds between looks whether the server has to stop
 
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from kymatui.adapters.http.deadlines import Deadline
 
-_PIECE = 64 * 1024
-_INFLATED = 256 * 1024
+_PIECE = 64 * 1024  # bytes of one read: the deadline is checked between two of them
+_INFLATED = 256 * 1024  # bytes that one step may unpack to, so that a bomb is found at its start
 _PACKED = ("gzip", "x-gzip")
 
 

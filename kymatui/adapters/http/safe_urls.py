@@ -7,7 +7,7 @@ from urllib.parse import SplitResult, urljoin, urlsplit, urlunsplit
 
 from kymatui.errors import RegistryError
 
-MOST_REDIRECTS: Final = 5
+MOST_REDIRECTS: Final = 5  # of one request; more are treated as a loop
 WEB: Final = ("http", "https")
 _NONE: Final = SplitResult("", "", "", "", "")
 

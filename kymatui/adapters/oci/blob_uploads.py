@@ -19,7 +19,7 @@ from kymatui.errors import RegistryError
 
 CHUNK: Final = 8 * 1024 * 1024
 """Bytes of one request. Proxies in front of registries refuse bodies of 10 to 100 MB."""
-TRIES: Final = 4
+TRIES: Final = 4  # times that an interrupted upload is resumed or started again
 
 _RANGE: Final = re.compile(r"(?:bytes=)?0-(\d+)")
 Send = Callable[..., Any]

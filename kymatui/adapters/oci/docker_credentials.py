@@ -17,7 +17,7 @@ from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.errors import RegistryError
 from kymatui.first_use import dataclass
 
-HELPER_TIMEOUT = 30.0
+HELPER_TIMEOUT = 30.0  # seconds; a helper may ask a keychain or a login server
 _MEND = "fix the file, or set DOCKER_CONFIG to another folder"
 _HELPER_NAME = re.compile(r"[A-Za-z0-9._-]+")
 _DOCKER_HUB = ("https://index.docker.io/v1/", "index.docker.io", "docker.io", "registry-1.docker.io")

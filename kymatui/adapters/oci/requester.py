@@ -18,10 +18,10 @@ from kymatui.adapters.oci.registry_auth import Authenticator, FindCredentials, s
 from kymatui.domain.kubernetes.jitter import JITTER_RANDOM
 from kymatui.errors import CancelledError, RegistryError, RegistryUnreachableError
 
-CONNECT_TIMEOUT = 10.0
-READ_TIMEOUT = 60.0
-TRIES = 4
-LONGEST_PAUSE = 20.0
+CONNECT_TIMEOUT = 10.0  # seconds until a registry counts as unreachable
+READ_TIMEOUT = 60.0  # seconds between two pieces of an answer
+TRIES = 4  # of a request that fails with a passing error, unless its body can be sent only once
+LONGEST_PAUSE = 20.0  # seconds between two tries, also if the registry asks for more
 PASSING = frozenset({429, 500, 502, 503, 504})
 
 

@@ -14,7 +14,7 @@ from kymatui.errors import ClusterError
 from kymatui.first_use import dataclass
 
 _ROOT = "/apis/authorization.k8s.io/v1"
-_LIFETIME = 300.0
+_LIFETIME = 300.0  # seconds for which an answer about permissions is used again
 
 
 @dataclass(frozen=True, slots=True)

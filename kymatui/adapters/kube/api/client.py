@@ -23,7 +23,7 @@ from kymatui.first_use import dataclass
 FIELD_MANAGER = "kymatui"
 _OF_THE_OBJECT = ("", "status")  # subresources whose answer is the object itself
 _LOG_SILENCE = 300.0  # seconds
-_LOG_LASTS = 86400.0
+_LOG_LASTS = 86400.0  # seconds: a day; logs are followed for as long as a screen displays them
 _TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 
 

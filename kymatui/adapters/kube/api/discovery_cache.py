@@ -13,8 +13,8 @@ from pathlib import Path
 from kymatui.adapters.kube.api.discovery_documents import ServedResources
 from kymatui.adapters.kube.objects.api_resource import ApiResource
 
-_FORMAT = 1
-LIFETIME = 600.0
+_FORMAT = 1  # of the cache's files; files of another format are read again from the server
+LIFETIME = 600.0  # seconds until a file is out of date: new CRDs are served meanwhile
 
 
 class DiscoveryCache:

@@ -24,7 +24,7 @@ from kymatui.first_use import dataclass
 
 Headers = tuple[tuple[str, str], ...]
 _TOKEN_FILE_PERIOD = 60.0  # the kubelet rotates projected tokens on disk; client-go rereads them once a minute
-_EARLY = 10.0
+_EARLY = 10.0  # seconds before its end that a credential is renewed, since requests take time
 
 
 @dataclass(frozen=True, slots=True)

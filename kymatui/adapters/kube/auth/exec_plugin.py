@@ -21,7 +21,7 @@ from kymatui.errors import ConfigurationError
 from kymatui.first_use import dataclass
 
 _VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
-_PATIENCE = 60.0
+_PATIENCE = 60.0  # seconds: a plugin may ask a login server, but cannot prompt
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from kymatui.adapters.kube.auth.kubeconfig import Kubeconfig, KubeconfigEntry, K
 from kymatui.errors import ConfigurationError
 from kymatui.first_use import replace
 
-LARGEST: Final = 1 << 20
+LARGEST: Final = 1 << 20  # bytes; the API server refuses Secrets above 1 MiB
 _FORBIDDEN_OF_USERS: Final = ("exec", "auth-provider", "tokenFile", "client-certificate", "client-key")
 _FORBIDDEN_OF_CLUSTERS: Final = ("certificate-authority",)
 _NAMELESS: Final = "current"

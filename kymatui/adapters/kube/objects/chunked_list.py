@@ -14,7 +14,7 @@ from kymatui.adapters.kube.transport.transport import Answer, Request, Transport
 from kymatui.errors import OversizedAnswerError, ServerError
 from kymatui.first_use import dataclass
 
-PAGE = 500
+PAGE = 500  # objects of one answer, as kubectl's `--chunk-size`
 _SMALLER = 10  # divisor of the page size after a page that is too large
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from urllib3 import BaseHTTPResponse, HTTPConnectionPool, PoolManager
 
-POOL_SIZE = 128
+POOL_SIZE = 128  # idle connections that are reused; each watch occupies one
 
 
 class ConnectionPool:

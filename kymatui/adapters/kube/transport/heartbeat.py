@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kymatui.adapters.kube.transport.transport import Transport
 
 _PATH = "/readyz"
-_FAILING = 500
+_FAILING = 500  # below this status the server works, whatever it says about the path
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from kymatui.engine.cluster.request_rate import RequestRate, TokenBucket
 from kymatui.engine.cluster.request_scope import current_scope
 from kymatui.errors import CancelledError, ClusterError, ServerError, UnreachableError
 
-_FAILED, _BAD_GATEWAY, _GATEWAY_TIMEOUT = 500, 502, 504
+_FAILED, _BAD_GATEWAY, _GATEWAY_TIMEOUT = 500, 502, 504  # HTTP statuses of a server that does not work
 
 
 class RequestGuard(Protocol):

@@ -61,8 +61,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 JSON = "application/json"
 _RESETS = 2  # retries of a read whose connection broke
-_THROTTLES = 4
-_LONGEST_WAIT = 10.0
+_THROTTLES = 4  # retries of a request that the server put off with a 429
+_LONGEST_WAIT = 10.0  # seconds; with a longer Retry-After, the error is reported at once instead
 _AGENT = f"kymatui/{__version__}"
 _OWN_HEADERS = frozenset({"accept", "user-agent", "accept-encoding", "content-type"})
 

@@ -19,11 +19,11 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.snapshot.snapshots import FeedState
 from kymatui.errors import CancelledError
 
-_LOOK = 0.05
+_LOOK = 0.05  # seconds until a cancellation is noticed, which does not notify the condition
 _POLL = 2.0  # seconds between two reads of kinds that cannot be watched
 
 
-_MOST_DELETED: Final = 4096
+_MOST_DELETED: Final = 4096  # deleted objects whose label is remembered; the oldest is dropped
 
 
 class _Touched(Store):

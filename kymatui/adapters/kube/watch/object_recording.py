@@ -16,7 +16,7 @@ from kymatui.domain.snapshot.snapshots import Feed, FeedState
 from kymatui.engine.cluster.ports import Object as Body
 from kymatui.errors import CancelledError
 
-_LOOK: Final = 0.02
+_LOOK: Final = 0.02  # seconds until a cancellation or a change of a watch is noticed
 _REFUSED: Final = (FeedState.FORBIDDEN, FeedState.ABSENT, FeedState.FAILED)
 
 

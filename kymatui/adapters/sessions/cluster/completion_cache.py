@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 LIFETIME: Final = 86400.0
 """Seconds for which names are offered without asking the cluster for newer ones."""
 _NAME: Final = deferred(r"[A-Za-z0-9][A-Za-z0-9._+/-]{0,127}")
-_MOST: Final = 10_000
+_MOST: Final = 10_000  # modules, and versions of one module, that are saved
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings, UnreadablePolicy, WindowPolicy, read_policy
 from kymatui.errors import ConfigurationError
 
-_LARGEST = 1024 * 1024
+_LARGEST = 1024 * 1024  # bytes; as much as the ConfigMap that the policy comes from can have
 
 
 def read_configured_rules(policy: str, restricted: Iterable[str]) -> ControllerSettings | None:

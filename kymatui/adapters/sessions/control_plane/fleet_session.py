@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 KYMAS, _, METAS, MANIFESTS = KYMA_KINDS
 _FIRST: Final = (KYMAS, METAS)
-_PROBE: Final = 120.0
+_PROBE: Final = 120.0  # seconds between two checks for kinds that the control plane serves
 
 
 class FleetSession:

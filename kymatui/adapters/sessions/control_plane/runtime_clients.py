@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kymatui.adapters.sessions.control_plane.runtime_guards import RuntimeGuards
     from kymatui.domain.kyma.manifests import Manifest
 
-MAX_CLIENTS: Final = 64
+MAX_CLIENTS: Final = 64  # runtimes with an open client; the least recently used is closed
 REQUEST_SECONDS: Final = 20.0
 """For a request to a runtime with its whole answer: reconciliations of other runtimes may have to wait for it."""
 IDLE_SECONDS: Final = 30.0

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kymatui.adapters.sessions.cluster.session_options import SessionOptions
     from kymatui.domain.fleet.fleet_tracker import RuntimeKey
 
-CONNECT_SECONDS: Final = 10.0
+CONNECT_SECONDS: Final = 10.0  # until a runtime counts as unreachable
 _MANIFESTS: Final = KYMA_KINDS[3]
 
 

@@ -16,8 +16,8 @@ from kymatui.first_use import dataclass
 if TYPE_CHECKING:
     from kymatui.adapters.content.community_catalog import CommunityCatalog
 
-MAX_SOURCES = 16
-_FIRST_WAIT, _LONGEST_WAIT = 15.0, 600.0
+MAX_SOURCES = 16  # catalogs that are read, each by a thread of its own
+_FIRST_WAIT, _LONGEST_WAIT = 15.0, 600.0  # seconds until a catalog that could not be read is tried again; doubles
 
 Read = Callable[[str], "CommunityCatalog"]
 

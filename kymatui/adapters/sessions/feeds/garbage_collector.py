@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gc
 
-_THRESHOLDS = (10_000, 250, 100)
+_THRESHOLDS = (10_000, 250, 100)  # young objects until a collection, and collections until the older ones follow
 
 
 def raise_gc_thresholds() -> None:
