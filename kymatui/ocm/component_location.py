@@ -14,8 +14,8 @@ from kymatui.first_use import dataclass
 from kymatui.ocm.errors import DescriptorError
 
 COMPONENTS: Final = "component-descriptors"
-LONGEST_NAME: Final = 255
-LONGEST_TAG: Final = 128
+LONGEST_NAME: Final = 255  # characters, by the schema of component descriptors
+LONGEST_TAG: Final = 128  # characters of a tag, by the OCI distribution specification
 
 _NAME: Final = re.compile(  # the pattern of the schema of component descriptors
     r"[a-z][-a-z0-9]*(?:\.[a-z][-a-z0-9]*)*\.[a-z]{2,}(?:/[a-z][-a-z0-9_]*(?:\.[a-z][-a-z0-9_]*)*)+"

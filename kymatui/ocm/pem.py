@@ -20,7 +20,7 @@ from kymatui.ocm.errors import SignatureError
 
 PEM_MEDIA_TYPE: Final = "application/x-pem-file"
 LONGEST_CHAIN: Final = 8  # limits the search in untrusted certificates
-MOST_BLOCKS: Final = 32
+MOST_BLOCKS: Final = 32  # keys and certificates of one file or signature
 
 _BLOCK: Final = re.compile(
     r"-----BEGIN ([A-Z0-9 ]+)-----[ \t]*\r?\n"

@@ -26,9 +26,9 @@ PrivateKey: TypeAlias = RSAPrivateKey | EllipticCurvePrivateKey | Ed25519Private
 AskPassword: TypeAlias = Callable[[], bytes]
 
 SIGSTORE_TYPES: Final = ("ENCRYPTED SIGSTORE PRIVATE KEY", "ENCRYPTED COSIGN PRIVATE KEY")
-SMALLEST_RSA: Final = 2048
+SMALLEST_RSA: Final = 2048  # bits; shorter keys can be broken
 LARGEST_COST: Final = 1 << 20  # of scrypt; cosign uses 2**16 with r=8, which is 64 MiB of memory
-LARGEST_MEMORY: Final = 1 << 30
+LARGEST_MEMORY: Final = 1 << 30  # bytes for scrypt, so that the file of a key cannot use up the machine's memory
 
 
 def read_private_key(text: bytes, password: AskPassword) -> PrivateKey:

@@ -11,9 +11,9 @@ from typing import Final
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.poly1305 import Poly1305
 
-KEY_SIZE: Final = 32
-NONCE_SIZE: Final = 24
-TAG_SIZE: Final = 16
+KEY_SIZE: Final = 32  # bytes of a key of XSalsa20
+NONCE_SIZE: Final = 24  # bytes of a nonce of XSalsa20
+TAG_SIZE: Final = 16  # bytes of a tag of Poly1305, which comes before the content
 
 _WORDS: Final = struct.Struct("<16I")
 _SIGMA: Final = struct.unpack("<4I", b"expand 32-byte k")
