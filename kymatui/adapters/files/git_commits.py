@@ -14,7 +14,7 @@ from kymatui.engine.authoring.module_component import GitCommit
 from kymatui.errors import ConfigurationError
 
 LARGEST_COMMIT: Final = 1024 * 1024  # bytes of a commit that are read: the time is in its header
-GIT_SECONDS: Final = 10.0  # after which git is given up, and the commit's time is unknown
+GIT_SECONDS: Final = 10.0  # after which the commit counts as unreadable
 _HASH: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _REF: Final = re.compile(r"refs/[^\0\s\\]+")
 _COMMITTER: Final = re.compile(rb"^committer [^\n]*> (\d{1,12}) [+-]\d{4}$", re.MULTILINE)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from urllib3 import BaseHTTPResponse, HTTPConnectionPool, PoolManager
 
-POOL_SIZE = 128  # idle connections that are reused; each watch occupies one
+POOL_SIZE = 128  # connections that stay open for reuse; each watch has one
 
 
 class ConnectionPool:
