@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from kymatui.domain.catalog.rows import Catalog
 
 
-_PALETTE_LINES = 10
+_PALETTE_LINES = 10  # of the terminal, below which the palette's list has no room
 
 
 def _palette() -> type[Provider]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kymatui.ui.base.screen_app import ScreenApp
     from kymatui.ui.widgets.prompt import Mode, Prompt
 
-_SUGGESTED = 12
+_SUGGESTED = 12  # commands on one line; an ellipsis stands for the others
 
 
 @runtime_checkable

@@ -24,7 +24,7 @@ from kymatui.domain.snapshot.snapshots import Snapshot
 from kymatui.errors import KymatuiError
 from kymatui.first_use import dataclass
 
-MOST_COMPONENTS: Final = 16
+MOST_COMPONENTS: Final = 16  # read components in memory; the oldest is dropped
 
 
 @dataclass(frozen=True, slots=True)

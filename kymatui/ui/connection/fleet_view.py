@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kymatui.ui.viewmodels.row_list import Row
 
 FLEET: Final = "fleet"
-MOST_RUNTIMES: Final = 8
+MOST_RUNTIMES: Final = 8  # open runtimes: each has watches and objects in memory
 
 
 class FleetObjectSource(Protocol):

@@ -25,7 +25,7 @@ from kymatui.ui.viewmodels.row_list import Row
 
 LOOK_SECONDS: Final = 2.0
 """How often the files are looked at."""
-_LEAST_PAUSE: Final = 0.5
+_LEAST_PAUSE: Final = 0.5  # seconds of pause after a forecast that took long enough to be noticed
 _SHARE: Final = 3.0
 """The pause after a forecast, in times that it took: a fleet in motion costs a quarter of a core."""
 _READING: Final = "forecast"

@@ -14,7 +14,7 @@ from kymatui.domain.logs.log_sources import LogSource
 from kymatui.domain.logs.module_logs import ModuleLogs
 from kymatui.first_use import dataclass
 
-_LONGEST = 30
+_LONGEST = 30  # cells before each line; the end of a Pod's name is what differs
 
 
 def source_labels(sources: Sequence[LogSource]) -> dict[LogSource, str]:

@@ -24,7 +24,7 @@ from kymatui.ui.logs.log_window import LogRow, LogWindow
 from kymatui.ui.viewmodels.row_filter import RowFilter, parse_filter
 from kymatui.ui.widgets.scrolling import SCROLL_KEYS
 
-_COLOURS = 6
+_COLOURS = 6  # colours in the stylesheet; the next container uses the first one again
 _WHEEL = 3  # rows
 _SIDEWAYS = 20  # cells
 

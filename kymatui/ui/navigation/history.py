@@ -5,7 +5,7 @@ from __future__ import annotations
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.first_use import dataclass, replace
 
-_KEPT = 100
+_KEPT = 100  # visited screens; the oldest is dropped
 _OBJECT = "object"
 LOGS = "logs"
 CONTEXTS = "ctx"

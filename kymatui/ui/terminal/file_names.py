@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Final
 
 _ENDINGS: Final = (".yaml", ".yml", ".json")
-_MOST: Final = 200
-_DEPTH: Final = 2
+_MOST: Final = 200  # names, since a home directory has thousands
+_DEPTH: Final = 2  # levels of folders
 
 
 def manifest_paths(folder: str = ".") -> Sequence[str]:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from textual.app import App
 
-_MOST: Final = 200
+_MOST: Final = 200  # characters of a title or text
 
 
 def terminal_notice(kind: str, title: str, text: str) -> str:

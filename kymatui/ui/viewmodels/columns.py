@@ -31,9 +31,9 @@ class Column:
     """Whether the greatest value comes first when the column is sorted for the first time: counts and times do."""
 
 
-GAP = 2
-_ARROW = 2
-_MEASURED = 500
+GAP = 2  # cells between two columns
+_ARROW = 2  # cells of the sort arrow with its space
+_MEASURED = 500  # rows that decide on the widths: a large fleet has thousands
 _LEFT = 1
 """Cells left of the first column."""
 

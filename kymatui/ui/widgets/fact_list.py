@@ -14,8 +14,8 @@ from kymatui.ui.viewmodels.display_text import fit_to_width
 from kymatui.ui.viewmodels.facts import Fact
 from kymatui.ui.widgets.tone_styles import with_tone
 
-_WIDEST = 44
-_LEAST = 12
+_WIDEST = 44  # cells of the labels' column; longer labels are shortened
+_LEAST = 12  # cells of a text at least, also in a narrower terminal
 
 
 class Facts(Widget):

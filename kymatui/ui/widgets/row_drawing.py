@@ -20,7 +20,7 @@ MARK = "▌"
 PINNED = "★"
 TURNED = " ▾"
 STRAIGHT = " ▴"
-_MOST_KEPT = 2000
+_MOST_KEPT = 2000  # drawn rows in memory; all are dropped together, and visible ones drawn again
 
 
 class Styles(Protocol):

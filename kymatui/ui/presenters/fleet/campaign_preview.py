@@ -12,7 +12,7 @@ from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, P
 from kymatui.ui.presenters.plans import kyma_edit_preview
 
 _MARKS = {CampaignOutcome.UNDER_WAY: PlannedChange.SAME, CampaignOutcome.UNCHANGED: PlannedChange.SAME}
-_NAMED: Final = 3
+_NAMED: Final = 3  # runtimes that a line names; the others are counted
 
 
 def campaign_title(toggle: ModuleEdit, number: int) -> str:

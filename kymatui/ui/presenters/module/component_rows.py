@@ -20,9 +20,9 @@ COLUMNS: tuple[Column, ...] = (
     Column("size", "SIZE", 8, priority=4, right=True),
     Column("place", "BLOB OR IMAGE", 24, flex=4, priority=1),
 )
-MOST_ROWS = 2000
-_MOST_EACH = 50
-_LONGEST = 500
+MOST_ROWS = 2000  # resources in the table; the descriptor has all of them
+_MOST_EACH = 50  # facts of one label, such as references; the descriptor has all of them
+_LONGEST = 500  # characters of one fact
 _UNVERIFIED = "not verified (no option public_key)"
 
 

@@ -26,8 +26,8 @@ _MARKS = {
     Action.BLOCKED: PlannedChange.CONFLICT,
 }
 _RIGHTS = "rbac.authorization.k8s.io"
-_LONGEST = 160
-_MOST = 200
+_LONGEST = 160  # characters of a line, since an object may have a file on one line
+_MOST = 200  # lines of one field; the others are counted
 
 
 def install_title(plans: Sequence[Plan], installed: str = "") -> str:

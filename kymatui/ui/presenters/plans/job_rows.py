@@ -50,7 +50,7 @@ _STEP_TONES = {
     StepState.FAILED: "error",
     StepState.LEFT: "unmanaged",
 }
-_BAR = 10
+_BAR = 10  # cells of a progress bar: one for each 10 percent
 
 
 def progress_bar(share: float, width: int = _BAR) -> str:
