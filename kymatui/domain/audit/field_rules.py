@@ -56,8 +56,8 @@ _SYSTEM: Final = frozenset(
     # the last one is the server's name for all fields that were set before the object's first apply
     {"kube-controller-manager", "kube-scheduler", "kubelet", "kube-apiserver", "manager", "before-first-apply"}
 )
-_MOST_FIELDS: Final = 10
-_LONGEST: Final = 80
+_MOST_FIELDS: Final = 10  # findings for one manager of an object; its other fields are counted
+_LONGEST: Final = 80  # characters of a value in a finding
 _RESTARTED: Final = "f:kubectl.kubernetes.io/restartedAt"
 
 

@@ -17,7 +17,7 @@ _REGISTRY = deferred(rf"(?:{_HOST}|\[[0-9a-fA-F:]+\])(?::[0-9]+)?")
 _TAG = deferred(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 _DIGEST = deferred(r"sha256:[0-9a-f]{64}|sha384:[0-9a-f]{96}|sha512:[0-9a-f]{128}")
 _HUB = ("docker.io", "index.docker.io")
-_LONGEST = 4096
+_LONGEST = 4096  # characters of a reference with tag and digest, before patterns see it
 _LONGEST_NAME = 255  # the limit of the distribution project, without tag and digest
 
 

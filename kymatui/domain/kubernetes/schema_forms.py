@@ -20,7 +20,7 @@ Json = dict[str, Any]
 Path = tuple[str, ...]
 
 _DEEPEST: Final = 4  # a deeper form is harder to read than the JSON of the field
-_MOST: Final = 60
+_MOST: Final = 60  # fields of a form
 
 
 class FieldKind(StrEnum):

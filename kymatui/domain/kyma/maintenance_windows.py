@@ -29,7 +29,7 @@ _LABELS = {
     "region": "kyma-project.io/region",
     "platformRegion": "kyma-project.io/platform-region",
 }
-_TIME_YEAR = 2
+_TIME_YEAR = 2  # stands for "no date": the year in which a time of day is stored
 _ZERO = datetime(1, 1, 1, tzinfo=UTC)
 _TIME = deferred(r"(\d\d):(\d\d):(\d\d)(?:[.,]\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII)
 _MOMENT = deferred(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:\d\d)", re.ASCII)

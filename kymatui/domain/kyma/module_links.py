@@ -13,7 +13,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 from kymatui.domain.kyma.module_templates import ModuleTemplate
 from kymatui.first_use import dataclass
 
-LONGEST_LINK: Final = 2048
+LONGEST_LINK: Final = 2048  # characters; a longer text is not displayed as a link
 _OLD_DOCUMENTATION: Final = "operator.kyma-project.io/doc-url"
 _PATH: Final = "/%:@!$&'()*+,;=~-._"
 _SCHEMES: Final = ("http", "https")

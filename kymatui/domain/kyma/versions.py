@@ -19,7 +19,7 @@ _PRE = r"(?:0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)"  # a number has no lead
 _SUFFIX = rf"(?:-({_PRE}(?:\.{_PRE})*))?(?:\+([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?"
 _LENIENT = deferred(rf"v?([0-9]{{1,19}})(?:\.([0-9]{{1,19}}))?(?:\.([0-9]{{1,19}}))?{_SUFFIX}")
 _THREE = deferred(rf"v?([0-9]{{1,19}})\.([0-9]{{1,19}})\.([0-9]{{1,19}}){_SUFFIX}")
-_LONGEST = 256
+_LONGEST = 256  # characters that patterns and int() get to see
 
 # Semver 2.0: numbers sort before words, by value; words by ASCII. Compared as tuples.
 Identifier = tuple[int, int, str]

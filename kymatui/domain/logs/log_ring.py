@@ -9,7 +9,7 @@ from typing import Final
 
 from kymatui.domain.logs.log_lines import PodLogLine
 
-MOST_LINES: Final = 50_000
+MOST_LINES: Final = 50_000  # of all containers of a screen; the oldest is dropped
 MOST_BYTES: Final = 32 * 1024 * 1024
 """Memory of the texts: 50,000 lines of 600 bytes; logs of longer lines keep fewer."""
 

@@ -14,7 +14,7 @@ from kymatui.first_use import dataclass
 
 _DEFAULT_CONTAINER = "kubectl.kubernetes.io/default-container"
 _DEEPEST = 5  # CronJob, Job, Pod need 3 levels; this limit stops a hostile chain of owners
-_MOST_PODS = 500
+_MOST_PODS = 500  # Pods of one module whose logs are offered
 
 
 class ContainerRole(StrEnum):

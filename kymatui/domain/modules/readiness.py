@@ -17,7 +17,7 @@ from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma.states import State
 from kymatui.first_use import dataclass, replace
 
-ROLLOUT_GRACE = 300.0
+ROLLOUT_GRACE = 300.0  # seconds in which a rollout counts as starting, and not as broken
 
 
 @dataclass(frozen=True, slots=True)

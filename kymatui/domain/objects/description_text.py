@@ -12,10 +12,10 @@ from kymatui.domain.objects.description import Description, is_bad
 from kymatui.domain.objects.owners import find_owners
 from kymatui.domain.objects.references import ReferenceState, ResolvedReference
 
-_LABEL = 18
+_LABEL = 18  # cells of the label's column
 _LONGEST = 400  # characters of one value
 _APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-_EVENTS = 50
+_EVENTS = 50  # events of one object that are displayed
 
 
 def describe_lines(found: Description, now: float) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from kymatui.first_use import dataclass
 
-_DEEPEST = 200
+_DEEPEST = 200  # levels of an object, since each level recurses
 _WORDS = (
     r"(?:pass(?:word|wd|phrase|code)?|pwd|tokens?|secrets?|credentials?|(?:api|access|private|secret)[-_]?key"
     r"|(?<![a-z])auth)"

@@ -8,7 +8,7 @@ from dataclasses import field
 from kymatui.domain.kubernetes.refs import ObjectKey, ObjectRef
 from kymatui.first_use import dataclass
 
-_NAMED = 3
+_NAMED = 3  # objects that a message names; the others are counted
 
 
 @dataclass(frozen=True, slots=True)

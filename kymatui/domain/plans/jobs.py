@@ -14,7 +14,7 @@ from kymatui.domain.kyma.problems import Actor
 from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, ReadOnlyError, RefusedError
 from kymatui.first_use import dataclass, replace
 
-MAX_LOG_LINES = 2_000
+MAX_LOG_LINES = 2_000  # lines of one job in memory; the oldest are dropped and counted
 
 
 class JobState(StrEnum):

@@ -16,7 +16,7 @@ ISTIO = "networking.istio.io"
 WEBHOOK = "skr-webhook"
 TLS_SECRET = "skr-webhook-tls"  # noqa: S105 (a name)
 OPERATIONS = ("CREATE", "UPDATE", "DELETE")
-_LAST_PORT = 65535
+_LAST_PORT = 65535  # of TCP
 
 
 @dataclass(frozen=True, slots=True)
