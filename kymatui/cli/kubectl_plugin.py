@@ -14,8 +14,8 @@ from kymatui.cli.main import main as run_kymatui
 from kymatui.cli.output.program_name import PLUGIN, PROGRAM
 from kymatui.cli.shell_completion import FILES, candidates, complete
 
-_FILES: Final = 0
-_NO_SPACE, _NO_FILES = 2, 4
+_FILES: Final = 0  # directives of cobra's completion: the shell completes files
+_NO_SPACE, _NO_FILES = 2, 4  # directives of cobra's completion
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 FILES = ":files"
 """Printed alone, where the shell should complete files."""
-_PATIENCE = 1.0
+_PATIENCE = 1.0  # seconds until the shell gets what is known: a user waits for the next letter
 _FILES = frozenset({"FILE", "PATH", "PLAN", "CHART", "FOLDER", "DIR"})
 _NO_MODULES = frozenset({"reconcile"})
 

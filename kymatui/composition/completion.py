@@ -10,7 +10,7 @@ from kymatui.first_use import replace
 if TYPE_CHECKING:
     from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 
-_PATIENCE: Final = 0.8
+_PATIENCE: Final = 0.8  # seconds, less than the second after which a shell gets no names
 
 
 def find_names(options: SessionOptions) -> CompletionNames:

@@ -19,7 +19,7 @@ from kymatui.errors import ConfigurationError, InvalidError, KymatuiError
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.reading import load_exactly
 
-_LARGEST: Final = 4 * 1024 * 1024
+_LARGEST: Final = 4 * 1024 * 1024  # bytes of an edited file; API servers accept 3 MiB
 _HEAD: Final = """\
 # Edit the object below. Lines that begin with # are ignored; an empty file cancels the edit.
 # An error opens the file again, with the error on top.

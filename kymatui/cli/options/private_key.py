@@ -14,7 +14,7 @@ from kymatui.errors import ConfigurationError, UsageError
 from kymatui.ocm.private_keys import PrivateKey, read_private_key
 
 PASS_VARIABLE: Final = "KYMATUI_KEY_PASSWORD"  # noqa: S105 (the name of a variable)
-LARGEST_KEY: Final = 64 * 1024
+LARGEST_KEY: Final = 64 * 1024  # bytes; a larger file is no key, and standard input may have no end
 
 _VARIABLE: Final = re.compile(r"env://([A-Za-z_][A-Za-z0-9_]*)")
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from kymatui.engine.plans.grants import Grant
     from kymatui.engine.plans.plan import Plan, Step
 
-_MOST_FIELDS = 12
-_LONGEST = 60
+_MOST_FIELDS = 12  # changed fields of one object; the others are counted
+_LONGEST = 60  # characters of a value
 _BEFORE = 20  # characters of what two values have in common, before what they have not
 
 

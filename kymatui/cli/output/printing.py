@@ -81,7 +81,7 @@ def _folded(
     return rows, narrow
 
 
-_LONGEST_WORD = 34
+_LONGEST_WORD = 34  # cells; longer words are divided when a table is wider than the terminal
 
 
 def _narrowest(header: Sequence[str], cells: Sequence[Sequence[str]], longest: int = _LONGEST_WORD) -> list[int]:

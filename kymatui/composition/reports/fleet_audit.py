@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from kymatui.domain.audit.inspection import Inspection
     from kymatui.domain.fleet.fleet_tracker import RuntimeKey
 
-MAX_PARALLEL: Final = 8
-_WAITING: Final = 2 * MAX_PARALLEL
-_LOOK: Final = 0.2
+MAX_PARALLEL: Final = 8  # runtimes that are read at the same time
+_WAITING: Final = 2 * MAX_PARALLEL  # audits that are submitted ahead of their turn
+_LOOK: Final = 0.2  # seconds until a cancellation is noticed
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from kymatui.domain.kyma_edit.module_edit import EditProposal, ModuleEdit
     from kymatui.domain.plans.cluster_target import ClusterTarget
 
-MAX_PARALLEL: Final = 8
-_LISTED: Final = 10.0
-_CONTROL_LISTED: Final = 60.0
+MAX_PARALLEL: Final = 8  # runtimes that are planned or edited at the same time
+_LISTED: Final = 10.0  # seconds until one runtime has to be listed
+_CONTROL_LISTED: Final = 60.0  # seconds until the control plane has to be listed, with all its Kymas
 
 
 @dataclass(frozen=True, slots=True)

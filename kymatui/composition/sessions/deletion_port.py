@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from kymatui.engine.inventory.inventory import Inventory
     from kymatui.engine.inventory.managed_resources import GroupKind, ManagedObjects
 
-_LISTED, _LOOK = 20.0, 0.1
+_LISTED, _LOOK = 20.0, 0.1  # seconds for a runtime to reconnect; seconds between two checks
 
 
 class SessionDeletions:

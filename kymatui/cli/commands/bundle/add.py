@@ -19,7 +19,7 @@ from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.engine.authoring.image_layers import ImageMetadata, NewLayer, new_layer
 from kymatui.errors import UsageError
 
-LARGEST_LAYER: Final = 16 * 1024**3
+LARGEST_LAYER: Final = 16 * 1024**3  # bytes of a file, which is read in chunks
 _MEDIA_TYPE: Final = re.compile(r"[a-z]+/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]*")
 
 

@@ -16,7 +16,7 @@ from kymatui.first_use import dataclass
 if TYPE_CHECKING:
     from kymatui.actions.diagnose import Diagnosis
 
-_EVENTS = 200
+_EVENTS = 200  # on the page; the other files have all of them
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from kymatui.ui.screens.catalog_screen import CatalogScreen
 
 App = TypeVar("App", bound="KymatuiApp")
-PATIENCE_SECONDS = 30.0
-_SIZE = (120, 40)
+PATIENCE_SECONDS = 30.0  # until the screen has to display what it waits for
+_SIZE = (120, 40)  # columns and lines of the terminal that the check draws on
 
 
 def require_screen(connect: Callable[[], ClusterSession]) -> None:
