@@ -29,10 +29,14 @@ _LOOK: Final = 0.5  # seconds between two reads of a Lease that another process 
 
 @dataclass(frozen=True, slots=True)
 class LeaseTerms:
-    """The `duration` of a lease and the time to wait for another holder, in seconds."""
+    """The `duration` of a lease and the time to wait for another holder, in seconds.
+
+    `standby` means that the holder keeps the lease for as long as it runs, and does not change one thing and end.
+    """
 
     duration: float = DURATION
     patience: float = 120.0
+    standby: bool = False
 
 
 class Lease:
@@ -120,7 +124,10 @@ class Lease:
                 hint="wait until it has finished; the lease of a holder that ended expires by itself",
             )
         self.waited = True
-        report(f"waiting until {holder} has finished its change")
+        if self._terms.standby:
+            report(f"on standby: {holder} holds the Lease {self._ref.namespace}/{self._ref.name}")
+        else:
+            report(f"waiting until {holder} has finished its change")
         self._clock.sleep(_LOOK, cancel)
 
     def _is_free(self, found: Object, unchanged_since: float) -> bool:

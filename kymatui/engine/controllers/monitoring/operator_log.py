@@ -49,7 +49,7 @@ class OperatorLog:
         mark = "skipped" if skipped else "failed"
         text = f"{error}; {error.hint}" if isinstance(error, DefectError) else str(error)
         if self._form is not LogFormat.JSON:
-            when = f"; retry in {seconds:.0f} s" if seconds is not None else ""
+            when = f"; retry in {seconds:.{0 if seconds >= 1 else 1}f} s" if seconds is not None else ""
             self._write(f"{time.strftime('%H:%M:%S')} {ref} {mark}: {text}{when}")
             for line in _traceback(error):
                 self._write(line)
