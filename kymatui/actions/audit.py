@@ -12,7 +12,7 @@ from kymatui.domain.audit.fleet_rules import unreached_finding
 from kymatui.domain.audit.ignores import IgnoreEntry
 from kymatui.domain.audit.inspection import Inspection, InstallationRecord, MissingPermission
 from kymatui.domain.audit.kyma_rules import unread_findings
-from kymatui.domain.audit.report import AuditReport, audit, audit_catalog, audit_runtime, judge_findings
+from kymatui.domain.audit.report import AuditReport, audit, audit_catalog, audit_runtime, has_no_modules, judge_findings
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.rows import Catalog
 from kymatui.domain.kubernetes.object_meta import read_ref
@@ -242,13 +242,15 @@ def audit_pair(
 ) -> AuditReport:
     """Return the report on both sides of a runtime, and on what links them; `snapshot` is both as one."""
     now = time.time()
-    inspection = inspect_modules(cluster, snapshot, build_catalog(snapshot, now))
+    seen = build_catalog(snapshot, now)
+    inspection = inspect_modules(cluster, snapshot, seen)
     found = (
         *audit_catalog(pair.control, now),
         *unread_findings(pair.control.feeds),
         *audit_runtime(pair, now, inspection, linked),
     )
-    return judge_findings(cluster.name, "/".join(key), now, found, ignores)
+    report = judge_findings(cluster.name, "/".join(key), now, found, ignores)
+    return replace(report, is_empty=has_no_modules(seen))
 
 
 def unreached_report(

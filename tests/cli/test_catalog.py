@@ -168,6 +168,18 @@ def test_an_empty_catalog_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[
     empty.close()
 
 
+def test_no_module_is_said_where_nothing_drifts_or_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    empty = kyma_cluster(0)
+    words = "No modules: the cluster has no ModuleTemplates or ModuleReleaseMetas.\n"
+    with serving(empty.respond) as address:
+        kubeconfig = str(write_kubeconfig(tmp_path, address))
+        assert main(["drift", "--kubeconfig", kubeconfig]) == 0
+        assert capsys.readouterr().out == words
+        assert main(["audit", "--kubeconfig", kubeconfig, "--fail-on", "never"]) == 0
+        assert words in capsys.readouterr().out
+    empty.close()
+
+
 def test_an_unknown_context_is_said(kubeconfig: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["catalog", "--kubeconfig", kubeconfig, "--context", "prod"]) == 64
     assert "contexts: test" in capsys.readouterr().err

@@ -69,7 +69,10 @@ def find_rule(identifier: str) -> AuditRule | None:
 
 @dataclass(frozen=True, slots=True)
 class AuditReport:
-    """The findings of an audit, the worst first; `ignored` pairs each ignored finding with its entry."""
+    """The findings of an audit, the worst first; `ignored` pairs each ignored finding with its entry.
+
+    `is_empty` means that the audited cluster has no module, and that all lists which name modules came.
+    """
 
     cluster: str
     kyma: str
@@ -77,6 +80,7 @@ class AuditReport:
     findings: tuple[AuditFinding, ...]
     ignored: tuple[tuple[AuditFinding, IgnoreEntry], ...] = ()
     kyma_unknown: UnknownFact | None = None
+    is_empty: bool = False
 
     @property
     def no_kyma(self) -> str:
@@ -108,7 +112,12 @@ def audit(
     seen = build_catalog(snapshot, now, settings, memory)
     name = f"{seen.kyma.ref.namespace}/{seen.kyma.ref.name}" if seen.kyma else ""
     made = judge_findings(snapshot.cluster, name, now, audit_cluster(snapshot, seen, now, inspection), ignores)
-    return replace(made, kyma_unknown=seen.kyma_unknown)
+    return replace(made, kyma_unknown=seen.kyma_unknown, is_empty=has_no_modules(seen))
+
+
+def has_no_modules(seen: Catalog) -> bool:
+    """Return whether a cluster is known to have no module."""
+    return not seen.rows and seen.modules_unknown is None
 
 
 def audit_cluster(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.options.listing import add_list_output, add_list_timeout, read_again
 from kymatui.cli.options.unknown_names import require_in_fleet, require_known, require_namespace
+from kymatui.cli.output.empty_catalog import NO_MODULES
 from kymatui.cli.output.listing import Listing, ListPrinter, is_table, render, render_document
 from kymatui.cli.output.printing import document, markdown, print_text, table
 from kymatui.cli.parser import add_cluster_options, add_remote_options
@@ -261,14 +262,15 @@ def _text(report: AuditReport, args: argparse.Namespace) -> str:
     draw = markdown if form == "md" else table
     rules = {item.rule.id: item.rule for item in report.findings}
     remedies = [draw(("RULE", "WHAT TO DO"), [[rule.id, rule.remedy] for rule in rules.values()])] if rules else []
+    ends = [*([NO_MODULES] if report.is_empty else []), summary(report)]
     listing: Listing[AuditFinding] = Listing(
         header=("SEVERITY", "RULE", "MODULE", "FINDING", "SINCE", "WHO ACTS"),
         entries=report.findings,
         lines=lambda item: _rows(report, item, form),
         document=lambda findings: audit_formats.as_json(replace(report, findings=tuple(findings))),
         name=lambda item: item.object,
-        below=(*remedies, summary(report)),
-        empty=summary(report),
+        below=(*remedies, *ends),
+        empty="\n\n".join(ends),
     )
     return render(listing, args)
 

@@ -9,6 +9,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.options.reading import configure_reading, follow
+from kymatui.cli.output.empty_catalog import no_modules
 from kymatui.cli.output.listing import Listing, render
 from kymatui.domain.catalog.catalog_json import unknown_json
 from kymatui.domain.snapshot.missing_lists import RowFact
@@ -46,7 +47,7 @@ def _answer(catalog: Catalog, args: argparse.Namespace) -> tuple[str, int]:
         item=_json,
         name=lambda row: row.name,
         below=() if why is None else (f"modules: {why}",),
-        empty="no module drifts" if why is None else f"modules: {why}",
+        empty="no module drifts" if catalog.rows and why is None else no_modules(catalog),
     )
     return render(listing, args), status
 
