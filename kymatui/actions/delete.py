@@ -259,7 +259,7 @@ class _DeletionRun:
         edits.follow(proposal, generation, self._changed, limit, report_stage, self._cancel, unattended=unattended)
 
     def _follow(self) -> None:
-        """Somebody has taken it out of the Kyma already: lifecycle-manager is at work."""
+        """Follow the deletion of a module that is no longer in the Kyma; lifecycle-manager deletes it."""
         deadline, last, yours = time.monotonic() + self._request.timeout, "", 0.0
         while True:
             self._changed.clear()

@@ -105,7 +105,7 @@ def restore_refusal(plan: Sequence[RestoreStep]) -> str:
 
 
 def _is_there(ref: ObjectRef, cluster: Cluster) -> bool:
-    """Taken for granted where the user may not look."""
+    """Return whether an object exists; True if the user may not read it."""
     try:
         return cluster.get(ref) is not None
     except ForbiddenError:

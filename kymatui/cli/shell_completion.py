@@ -82,7 +82,7 @@ def _answer(words: Sequence[str]) -> list[str]:
 
 
 def candidates(before: Sequence[str], last: str) -> list[str]:
-    """Whole words that begin as `last` does; `FILES` alone where it is a file."""
+    """Return the words that start with `last`; `FILES` alone if the shell should complete files."""
     typed = walk(before)
     name, sign, value = last.partition("=")
     if typed.pending is None and sign and name.startswith("--") and not typed.only_positionals:

@@ -41,7 +41,7 @@ def fetch_chart(
 
 
 def cached_templates() -> TemplateCache:
-    """Compiled templates, kept in the platform's place too, so that a new process need not parse a chart again."""
+    """Open the cache of compiled templates, on disk too: a new process need not parse a chart again."""
     from kymatui.helm.functions import FUNCTIONS
     from kymatui.helm.language.caching import TemplateCache
 

@@ -37,7 +37,7 @@ class SessionInstallPort:
 
     @cached_property
     def cluster(self) -> Cluster:
-        """Made when the server is asked for the first time: menus often need not."""
+        """Connect on the first access: menus often need no server."""
         return self._session.cluster
 
     @property

@@ -259,7 +259,7 @@ class ManifestAction:
         return made, left_out
 
     def _owners(self, body: dict[str, Any]) -> tuple[str, ...]:
-        """Whose fields it would take, by the server's own word; what else it refuses is raised."""
+        """Return the server's conflicts with other field managers. Raise RefusedError for other refusals."""
         pins = ("resourceVersion", "uid")
         unpinned = {**body, "metadata": {k: v for k, v in body["metadata"].items() if k not in pins}}
         try:

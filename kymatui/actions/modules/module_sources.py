@@ -173,7 +173,7 @@ def find_installed(cluster: Cluster, name: str, namespace: str = "") -> Inventor
 
 
 def inventories(cluster: Cluster) -> list[tuple[str, str]]:
-    """Namespace and name of everything that kymatui installed from something else than a chart."""
+    """Return namespace and name of each installation of kymatui, except those of charts."""
     from kymatui.engine.inventory.ownership_marks import inventory_name
 
     start = inventory_name("")

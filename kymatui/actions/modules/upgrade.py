@@ -113,7 +113,7 @@ def survey_upgrades(
 
 
 def _of_catalog(known: Inventory, shelf: TemplateIndex, *, devel: bool) -> OutdatedModule | SkippedUpgrade | None:
-    """None where it is at the newest version; what was cut off on the way to that is outdated."""
+    """Return None at the newest version; an interrupted change to it counts as outdated."""
     if known.origin.kind == OPERATOR:
         return SkippedUpgrade(known.name, known.namespace, known.version, "run `kymatui operator upgrade`")
     offers = [one.version for one in shelf.offers(known.name)]

@@ -78,7 +78,7 @@ def add_source(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_signers(parser: argparse.ArgumentParser) -> None:
-    """Whose signature is asked for; each of these words asks for one."""
+    """Add the options of signatures; each of them requires a valid one."""
     group = parser.add_argument_group(
         "signature", "any of these options requires a valid signature; nothing unsigned is used"
     )
@@ -130,7 +130,7 @@ def add_intent(parser: argparse.ArgumentParser) -> None:
 
 
 def add_running(parser: argparse.ArgumentParser, *, remote: bool = True) -> None:
-    """Asking, waiting, printing, and which cluster; `remote`: also a runtime of a control plane."""
+    """Add options for confirmation, waiting, output and cluster; with `remote`, those of a runtime too."""
     parser.add_argument("--dry-run", action="store_true", help="print the plan, change nothing")
     parser.add_argument("--yes", "-y", action="store_true", help="skip the confirmation")
     wait = parser.add_mutually_exclusive_group()
@@ -175,7 +175,7 @@ class CommandContext:
 
     @property
     def signers(self) -> SignatureOptions | None:
-        """Whose signature is asked for; None where nobody's is."""
+        """Return the required signature; None if no signature is required."""
         from kymatui.actions.modules.signatures import SignatureOptions
 
         args = self.args

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def add_editing(parser: argparse.ArgumentParser, *, remote: str) -> None:
-    """Asking, waiting, printing, and which Kyma; `remote` is the help of `--remote`."""
+    """Add options for confirmation, waiting, output and Kyma; `remote` is the help of `--remote`."""
     parser.add_argument("--dry-run", action="store_true", help="print the plan, change nothing")
     parser.add_argument("--yes", "-y", action="store_true", help="skip the confirmation")
     wait = parser.add_mutually_exclusive_group()

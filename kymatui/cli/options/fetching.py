@@ -21,7 +21,7 @@ def add_fetching(parser: argparse._ActionsContainer) -> None:
 
 
 def add_component_registry(parser: argparse._ActionsContainer, used: str) -> None:
-    """`--registry`, whose help says with which option it is `used`."""
+    """Add `--registry`; its help starts with `used`, which names the option that it belongs to."""
     parser.add_argument(
         "--registry",
         metavar="HOST[/PATH]",

@@ -133,7 +133,7 @@ def escaped(cell: str) -> str:
 
 
 def document(value: Mapping[str, Any], form: str, *, one_line: bool = False) -> str:
-    """JSON or YAML; `one_line` for a stream of JSON documents, a line each."""
+    """Return a value as JSON or YAML; `one_line` is for a stream of JSON documents, one on each line."""
     if form == "yaml":
         from kymatui.adapters.files.yaml_output import dump_yaml
 

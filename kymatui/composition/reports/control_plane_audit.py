@@ -79,7 +79,7 @@ class ControlPlaneAudit:
             yield from chain_findings(build_chains(self.watchers, None))
 
     def _left_over(self) -> Iterator[AuditFinding]:
-        """Manifests and access Secrets whose Kyma is gone; names and labels are all that is asked for."""
+        """Yield Manifests and access Secrets without a Kyma; only their names and labels are read."""
         known = frozenset(self.keys)
         for fixed in (_MANIFESTS, _SECRETS):
             resource = self.home.client.discovery.find_kind(fixed.group, fixed.kind, fixed.versions)
@@ -105,7 +105,7 @@ class ControlPlaneAudit:
                 self._feeds[fixed.feed] = Feed(FeedState.LIVE, time.time())
 
     def _watchers(self) -> ControlPlaneObjects | None:
-        """None where it has none, or they may not be read: then nothing is said of chains."""
+        """Return the objects of the Watchers; None if they are unknown: then no chain is reported."""
         try:
             return read_control_side(self.home)
         except NotFoundError:

@@ -294,6 +294,6 @@ def _owner(row: ModuleRow, world: ClusterIndex) -> str:
 
 
 def _defines(raw: object) -> tuple[str, str]:
-    """Group and kind of what a CustomResourceDefinition defines."""
+    """Return group and kind of the objects that a CustomResourceDefinition defines."""
     spec = JsonReader(raw).child("spec")
     return spec.text("group"), spec.child("names").text("kind")

@@ -168,7 +168,7 @@ class CatalogSession:
         self._director.start()
 
     def snapshot(self) -> Snapshot:
-        """Everything that is known now; never waits for the server."""
+        """Return all that is known now; never wait for the server."""
         self._bell.looked()
         feeds = self._feeds
         return Snapshot(

@@ -95,7 +95,7 @@ class FleetSession:
         self._director.start()
 
     def picture(self) -> FleetSnapshot:
-        """Everything that is known now; never waits for the server. For one thread."""
+        """Return all that is known now; never wait for the server. Only one thread may call it."""
         self._bell.looked()
         now, feeds = time.time(), self.feeds
         metas = self._feeds.objects(METAS.feed)

@@ -173,7 +173,7 @@ class PairSession:
         self._session.start(self._notice)
 
     def start_telling(self, on_change: Callable[[], None]) -> None:
-        """Another `on_change`, from now on."""
+        """Call another `on_change` from now on."""
         self._on_change = on_change
 
     def _notice(self) -> None:

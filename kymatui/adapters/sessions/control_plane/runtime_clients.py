@@ -113,7 +113,7 @@ class SecretRuntimes:
         return known[1]
 
     def _require_own(self, cluster: KubeCluster, name: str, kyma: str, cancel: threading.Event | None) -> None:
-        """Asked of each client until it has said so; one that has no Kyma yet, or hides it, is taken at its word."""
+        """Check until the runtime has confirmed its Kyma; one without a Kyma, or with a hidden one, passes."""
         with self._lock:
             if self._proven.get(name) == (cluster, kyma):
                 return

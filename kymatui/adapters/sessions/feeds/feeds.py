@@ -130,7 +130,7 @@ class Feeds:
             self._changed()
 
     def retry(self) -> None:
-        """Everything that waits asks now."""
+        """Let all watches that wait query the server now."""
         for line in self._all():
             if line.watch is not None:
                 line.watch.retry()

@@ -50,7 +50,7 @@ def _fetch(args: argparse.Namespace) -> Any:
 
 
 def _unpack(content: bytes, folder: Path) -> None:
-    """Everything of the archive below a folder of the chart's name, which must not be there yet."""
+    """Write the archive's files to a new folder with the chart's name. Raise an error if it exists."""
     from kymatui.helm.charts.chart import load_archive
 
     chart = load_archive(content)  # refuses what is not safe before anything is written

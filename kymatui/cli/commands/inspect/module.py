@@ -36,7 +36,7 @@ def _text(row: ModuleRow, args: argparse.Namespace) -> str:
 
 
 def facts(row: ModuleRow) -> Iterator[tuple[str, str]]:
-    """Label and value of everything that is known, declared first, then observed, then reported."""
+    """Yield label and value of all facts: first declared, then observed, then reported ones."""
     from kymatui.domain.versions.messages import drift_words, note_words, refusal_words, source_words
 
     yield "module", row.name

@@ -173,7 +173,7 @@ class EditRun:
         return replace(leg, generation=generation, is_made=True, message="Kyma edited")
 
     def _follow(self, legs: list[_Leg], cancel: threading.Event) -> list[_Leg]:
-        """Side by side: what waits for a person keeps no other from being seen to its end."""
+        """Follow all edits in parallel, so that one that waits for the user does not block the others."""
         from kymatui.composition.sessions.kyma_edit import StartedEdit
 
         at = [place for place, leg in enumerate(legs) if leg.error is None and (leg.is_made or leg.on_its_way)]

@@ -168,7 +168,7 @@ def _colour_system() -> str | None:
 
 
 def _require_terminal() -> None:
-    """Standard error, too: it is what the screen is drawn on, so that its output can be piped nowhere by mistake."""
+    """Require a terminal on all three streams; the screen is drawn on standard error."""
     named = (("input", sys.stdin), ("output", sys.stdout), ("error", sys.stderr))
     others = [name for name, stream in named if stream is None or not stream.isatty()]
     if others:

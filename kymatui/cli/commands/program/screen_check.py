@@ -51,7 +51,7 @@ def _require(app: App, check: Callable[[App], Coroutine[Any, Any, None]]) -> Non
 
 
 def _places(error: Exception) -> str:
-    """File and line of every fault that the parser of the stylesheets found."""
+    """Return file and line of every error that the parser of the stylesheets found."""
     rules = getattr(getattr(error, "errors", None), "rules", ())
     tokens = [token for rule in rules for token, _ in rule.errors]
     return ", ".join(f"{token.read_from[0]}, line {token.location[0] + 1}" for token in tokens) or str(error)

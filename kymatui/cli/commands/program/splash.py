@@ -32,7 +32,7 @@ def splash_screen(*, ascii_only: bool, place: str = "modules") -> Iterator[None]
 
 
 def _write(text: str) -> None:
-    """On what the screen is drawn on; a terminal that is gone is found out by the screen."""
+    """Write to standard error, on which the screen is drawn; the screen reports a closed terminal."""
     try:
         sys.stderr.write(text)
         sys.stderr.flush()
