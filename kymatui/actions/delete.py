@@ -342,7 +342,7 @@ class _DeletionRun:
                 continue
             try:
                 live = self._cluster.get(ref)
-            except ForbiddenError:
+            except ForbiddenError:  # a CRD that the user may not read is not reported as left
                 continue
             if live is not None and not live["metadata"].get("deletionTimestamp"):
                 self._kept.append((ref, reason))

@@ -33,7 +33,7 @@ def look_up(read: ReadObject, found: Description) -> Description:
                 continue
             try:
                 known[reference.ref] = read(reference.ref)
-            except KymatuiError as error:
+            except KymatuiError as error:  # one unreadable object does not hide the others
                 known[reference.ref] = error
         resolved.append(_resolved(reference, known[reference.ref]))
     return replace(found, references=tuple(resolved), left_out=len(left_out))

@@ -91,7 +91,7 @@ class _Gathering:
         self._session.follow_events(dict.fromkeys(ref for row in self._rows for ref in module_objects(row)))
         try:
             is_whole = self._session.wait_complete(timeout)
-        except KymatuiError as error:
+        except KymatuiError as error:  # a report without the runtime still helps
             self._lose_runtime(str(error))
             return
         if not is_whole:

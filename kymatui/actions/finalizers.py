@@ -102,7 +102,7 @@ def remove_finalizer(cluster: Cluster, one: BlockedObject, finalizer: str, typed
     ]
     try:
         cluster.patch(one.ref, patch, PatchKind.JSON)
-    except NotFoundError:
+    except NotFoundError:  # the object ended between the list and the patch
         return True
     except (ConflictError, InvalidError) as error:
         message = f"{one.ref} has changed since it was displayed: {error}"

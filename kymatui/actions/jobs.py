@@ -245,7 +245,7 @@ class JobRunner:
         outcome: str | KymatuiError
         try:
             outcome = work.run(report)
-        except KymatuiError as error:
+        except KymatuiError as error:  # the screen displays it as the job's outcome
             outcome = error
         except Exception as error:  # noqa: BLE001 (a job that dies in silence would run for ever on the screen)
             outcome = DefectError(error)

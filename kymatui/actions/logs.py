@@ -154,9 +154,9 @@ class LogFeed:
                     self._sink.add(lines)
         except NotFoundError as error:
             return LogStatus(LogState.DELETED, str(error))
-        except (ForbiddenError, UnauthorizedError) as error:
+        except (ForbiddenError, UnauthorizedError) as error:  # not tried again: permissions rarely change meanwhile
             return LogStatus(LogState.FORBIDDEN, str(error))
-        except InvalidError as error:
+        except InvalidError as error:  # the container has not started yet, so the server has no log
             return LogStatus(LogState.WAITING, str(error))
         except CancelledError:
             return LogStatus(LogState.ENDED)

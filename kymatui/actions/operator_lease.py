@@ -41,7 +41,7 @@ class OperatorWatch:
         timer.start()
         try:
             self._known = operator_of(cluster, cancel)
-        except KymatuiError:
+        except KymatuiError:  # unreadable: callers go by what the operator has written
             self._known = None
         finally:
             timer.cancel()

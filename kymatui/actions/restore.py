@@ -108,7 +108,7 @@ def _is_there(ref: ObjectRef, cluster: Cluster) -> bool:
     """Return whether an object exists; True if the user may not read it."""
     try:
         return cluster.get(ref) is not None
-    except ForbiddenError:
+    except ForbiddenError:  # creating it reports the missing permission, or that it exists
         return True
 
 
@@ -156,7 +156,7 @@ class _Sight:
     def _tried(self, body: Object, note: str) -> tuple[RestoreVerdict, str]:
         try:
             self.cluster.create(body, dry_run=True)
-        except ConflictError:
+        except ConflictError:  # created after it was read as missing
             return RestoreVerdict.THERE, "another client has just created it"
         except (NotFoundError, ForbiddenError, InvalidError) as error:
             return RestoreVerdict.BLOCKED, str(error)

@@ -172,7 +172,7 @@ def component_json(shown: ShownComponent) -> dict[str, Any]:
 def _resource(resource: ComponentResource, sizes: Mapping[str, Any]) -> ShownResource:
     try:
         place = local_digest(resource) or image_of(resource)
-    except KymatuiError:
+    except KymatuiError:  # a broken access is displayed as such, next to the other resources
         place = ""
     access = resource.access or {}
     size = sizes.get(place)

@@ -52,7 +52,7 @@ class ModuleFiles:
         try:
             content = self._sources.read(self._config, "module config", LARGEST_CONFIG)
             config, _ = read_config(content, self._config)
-        except KymatuiError:
+        except KymatuiError:  # the cycle reads the config itself and reports the error
             return ()
         paths = [beside(self._config, one) for one in (config.manifest, config.default_cr) if one]
         if config.security:

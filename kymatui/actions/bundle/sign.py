@@ -100,6 +100,7 @@ def _is_same(
     if known == new:
         return True
     if new.algorithm == PKCS1 or replace(known, value=new.value) != new:
+        # PKCS1 signatures of the same content are equal byte for byte; PSS adds a random salt
         return False
     from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 

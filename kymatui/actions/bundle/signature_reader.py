@@ -117,7 +117,7 @@ class SignatureReader:
             found = require_component(self._content, location)
         except KymatuiError as error:
             why = sanitize(str(error))
-            if isinstance(error, RegistryUnreachableError):
+            if isinstance(error, RegistryUnreachableError):  # later questions need not wait for this host again
                 with self._lock:
                     self._down[host] = why
             return ModuleSignature(SignatureStatus.UNKNOWN, why=why, component=where)
@@ -164,7 +164,7 @@ def read_signatures(
         while True:
             try:
                 question = waiting.get_nowait()
-            except queue.Empty:
+            except queue.Empty:  # other threads took the last questions
                 return
             try:
                 answer = reader.read(question)

@@ -56,7 +56,7 @@ def adoptable(
             continue
         try:
             adoptable_row(row, row.name)
-        except RefusedError:
+        except RefusedError:  # modules that cannot be adopted are not offered
             continue
         if version := newer_version(row, shelf, devel=devel):
             yield row, version

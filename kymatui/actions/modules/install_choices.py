@@ -321,6 +321,6 @@ def _chart_schema(text: bytes | None) -> Object:
 
     try:
         found = json.loads(text) if text is not None else {}
-    except ValueError:
+    except ValueError:  # Helm reports the broken schema
         return {}
     return found if isinstance(found, dict) else {}

@@ -333,6 +333,6 @@ def _layer(template: ModuleTemplate) -> ManifestLayer | None:
     try:
         descriptor = read_descriptor(raw)
         found = module_layers(descriptor).raw_manifest
-    except DescriptorError:
+    except DescriptorError:  # a version with an unreadable descriptor is not offered
         return None
     return manifest_layer(descriptor, found) if found is not None else None

@@ -102,7 +102,7 @@ def survey_upgrades(
                 )
             )
         ]
-    except ForbiddenError as error:
+    except ForbiddenError as error:  # the modules found so far are upgraded all the same
         found.append(SkippedUpgrade("Helm releases", "", "", f"unknown: {error}"))
     else:
         found += run_for_each(charts, lambda one: _of_place(one, blobs, artifacts, devel=devel), cancel, _WIDTH)
