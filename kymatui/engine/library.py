@@ -122,7 +122,7 @@ def _install(
             return ApplyOutcome((), (), (), None)
         try:
             return applier.apply(made, run, wait=wait, just_made=accept is None)
-        except OutdatedError:
+        except OutdatedError:  # a plan that a person accepted may not be replaced by another one
             if accept is not None or attempt == _ATTEMPTS - 1:
                 raise
     raise AssertionError("unreachable")

@@ -254,7 +254,7 @@ class _Application:
             take_over_fields(cluster, step.ref, manager, ADOPTED_MANAGERS if self.plan.intent.adopt else HELM)
         try:
             cluster.apply(body, manager=manager)
-        except ConflictError as error:
+        except ConflictError as error:  # another client took fields between plan and write
             conflicts = conflicts_of(error)
             live = cluster.get(step.ref)
             agreed = self.plan.intent.force and set(conflicts) <= set(step.conflicts)

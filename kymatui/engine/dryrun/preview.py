@@ -201,7 +201,7 @@ def dry_run(
     try:
         try:
             after = tried if tried is not None else cluster.apply(body, manager=manager, dry_run=True)
-        except ConflictError as error:
+        except ConflictError as error:  # force is safe in a dry run, and says what would change
             conflicts = conflicts_of(error)
             if not conflicts:
                 raise
@@ -250,6 +250,7 @@ def _tried(cluster: Cluster, body: Object, manager: str) -> Object | None:
     try:
         return cluster.apply(body, manager=manager, dry_run=True)
     except (ConflictError, ForbiddenError, InvalidError, NotFoundError):
+        # the exact dry run later tells conflicts and refusals apart
         return None
     except ServerError as error:
         if WEBHOOK not in str(error):

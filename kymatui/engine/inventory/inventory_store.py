@@ -77,7 +77,7 @@ class ApplySetStore:
     def remove(self, inventory: Inventory) -> None:
         try:
             self._cluster.delete(self._ref)
-        except NotFoundError:
+        except NotFoundError:  # deleted with its namespace, or by another run
             return
 
     def _write(self, inventory: Inventory) -> Inventory:

@@ -70,7 +70,7 @@ def patch_current(cluster: Cluster, ref: ObjectRef, change: Callable[[Object], l
         test = {"op": "test", "path": "/metadata/resourceVersion", "value": live["metadata"]["resourceVersion"]}
         try:
             cluster.patch(ref, [test, *operations], PatchKind.JSON)
-        except (ConflictError, InvalidError):
+        except (ConflictError, InvalidError):  # the test of resourceVersion failed: another client wrote the object
             if attempt == _ATTEMPTS - 1:
                 raise
         else:

@@ -310,7 +310,7 @@ class ReleaseStore:
     def _delete(self, version: int) -> None:
         try:
             self._cluster.delete(ObjectRef(SECRET, self._namespace, secret_name(self._name, version)))
-        except NotFoundError:
+        except NotFoundError:  # Helm or another run deleted this revision first
             return
 
     def _moment(self) -> datetime:

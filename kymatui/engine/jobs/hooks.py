@@ -115,7 +115,7 @@ def _remove(run: Run, ref: ObjectRef) -> None:
     uid = str(live["metadata"].get("uid") or "")
     try:
         run.cluster.delete(ref, uid=uid)
-    except NotFoundError:
+    except NotFoundError:  # it ended by itself, as after a TTL
         return
     if left := wait_until_deleted(run, [ref], run.limits.gone, lambda _: "", {ref: uid}):
         finalizers = left[ref]["metadata"].get("finalizers") or ()

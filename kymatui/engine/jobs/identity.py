@@ -18,7 +18,7 @@ def own_identity() -> str:
     """Return user, host, process, machine and run: "ann@laptop pid 4711 on 0a1b2c3d4e5f.67d9"."""
     try:
         user = getpass.getuser()
-    except (KeyError, OSError):
+    except (KeyError, OSError):  # containers often run with a user id that no password file has
         user = "unknown"
     return f"{user}@{socket.gethostname()} pid {os.getpid()} on {_machine()}.{secrets.token_hex(3)}"
 
@@ -35,10 +35,10 @@ def is_dead(identity: str) -> bool:
     if match is None or match[2] != _machine() or not hasattr(os, "kill") or os.name == "nt":
         return False
     try:
-        os.kill(int(match[1]), 0)
+        os.kill(int(match[1]), 0)  # signal 0 sends nothing; it only asks whether the process exists
     except ProcessLookupError:
         return True
-    except OSError:
+    except OSError:  # EPERM: the process lives and belongs to another user
         return False
     return False
 
@@ -48,6 +48,6 @@ def _machine() -> str:
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         table = os.readlink("/proc/self/ns/pid")
-    except OSError:
+    except OSError:  # no /proc on this platform: network card and host name identify the machine
         boot, table = f"{uuid.getnode():x}", socket.gethostname()
     return uuid.uuid5(uuid.NAMESPACE_OID, f"{boot} {table}").hex[:12]

@@ -100,7 +100,7 @@ def read_journal(path: Path) -> Iterator[JournalEntry]:
     for line in content.splitlines():
         try:
             yield msgspec.json.decode(line, type=JournalEntry)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, UnicodeDecodeError):  # the last line of a killed run may be incomplete
             continue
 
 

@@ -24,7 +24,7 @@ def delete_object(
     if backup is None:
         try:
             return _deleted(run, ref, uid, "", propagation)
-        except ConflictError:
+        except ConflictError:  # the uid is a precondition: another object has the name now
             return False
     version = resource_version
     for _ in range(_TRIES):
@@ -38,7 +38,7 @@ def delete_object(
             backup.save(live)
         try:
             return _deleted(run, ref, uid, version, propagation)
-        except ConflictError:
+        except ConflictError:  # the object changed after it was saved, so save it again first
             version = ""
     raise ConflictError(
         f"{ref} changed {_TRIES} times during backup and deletion", hint="run the command again", status=409
@@ -53,6 +53,6 @@ def uid_of(live: Object) -> str:
 def _deleted(run: Run, ref: ObjectRef, uid: str, version: str, propagation: str) -> bool:
     try:
         run.cluster.delete(ref, uid=uid, resource_version=version, propagation=propagation)
-    except NotFoundError:
+    except NotFoundError:  # another client deleted it first
         return False
     return True

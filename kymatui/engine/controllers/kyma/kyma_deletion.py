@@ -101,7 +101,7 @@ class KymaDeletion:
             return False
         try:
             runtime.delete(ref, cancel=self._cancel)
-        except NotFoundError:
+        except NotFoundError:  # deleted between the read and the deletion
             return False
         return True
 

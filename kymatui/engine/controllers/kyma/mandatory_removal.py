@@ -56,7 +56,7 @@ class MandatoryRemoval:
             self._delete([read_ref(one) for one in found], cancel)
             if not found and FINALIZER in meta.meta.finalizers:
                 set_finalizers(home, raw, [name for name in meta.meta.finalizers if name != FINALIZER], cancel)
-        except ConflictError:
+        except ConflictError:  # the release meta changed meanwhile, so its finalizers are read again
             return self.intervals.soon
         return min(1.0, self.intervals.success)
 

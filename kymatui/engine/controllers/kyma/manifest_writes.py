@@ -67,7 +67,7 @@ class ManifestWrites:
         """Give the Manifest of a module that is being removed the new spec, so that a repair can unblock it."""
         if raw is None:
             return None
-        with contextlib.suppress(NotFoundError):
+        with contextlib.suppress(NotFoundError):  # the removal has ended meanwhile
             made = {**raw, "spec": body["spec"]}
             return self._home.update(made, manager=OPERATOR_FIELD_MANAGER, cancel=self._cancel)
         return None
@@ -98,5 +98,5 @@ def set_finalizers(home: Cluster, raw: Mapping[str, Any], names: list[str], canc
     """Replace the finalizers of an object. Raises ConflictError if it changed meanwhile."""
     metadata = {"finalizers": names, "resourceVersion": raw["metadata"].get("resourceVersion")}
     patch = {"metadata": metadata}
-    with contextlib.suppress(NotFoundError):
+    with contextlib.suppress(NotFoundError):  # an object that is gone has no finalizers left
         home.patch(read_ref(raw), patch, PatchKind.MERGE, manager=OPERATOR_FIELD_MANAGER, cancel=cancel)

@@ -103,7 +103,7 @@ class PurgeController:
             if PURGE_FINALIZER in kyma.meta.finalizers:
                 names = [one for one in kyma.meta.finalizers if one != PURGE_FINALIZER]
                 set_finalizers(self._context.home, raw, names, cancel)
-        except ConflictError:
+        except ConflictError:  # the Kyma changed meanwhile, so its finalizers are read again
             return self._context.intervals.soon
         except KymatuiError:
             self._tell_error(kyma, FINALIZER_ERROR, failed=True)
@@ -158,6 +158,6 @@ def _remove(runtime: Cluster, live: Object, cancel: threading.Event) -> bool:
     patch = {"metadata": {"finalizers": None, "uid": live["metadata"].get("uid")}}
     try:
         runtime.patch(read_ref(live), patch, PatchKind.MERGE, manager=OPERATOR_FIELD_MANAGER, cancel=cancel)
-    except (NotFoundError, ConflictError):
+    except (NotFoundError, ConflictError):  # the uid in the patch differs: another object has the name now
         return False
     return True

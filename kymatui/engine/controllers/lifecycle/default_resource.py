@@ -47,7 +47,7 @@ class DefaultResource:
             return
         if self._cluster.get(ref, cancel=self._cancel) is not None:
             return
-        with contextlib.suppress(ConflictError):
+        with contextlib.suppress(ConflictError):  # created meanwhile, and one that exists stays as it is
             body = default_resource_body(self._manifest.resource, ref)
             self._cluster.create(body, manager=OPERATOR_FIELD_MANAGER, cancel=self._cancel)
 

@@ -49,7 +49,7 @@ def _delete(cluster: Cluster, refs: Iterable[ObjectRef], cancel: threading.Event
     for ref in refs:
         try:
             cluster.delete(ref, propagation="Background", cancel=cancel)
-        except NotFoundError:
+        except NotFoundError:  # only a 404 proves that it is gone: an accepted deletion may wait for finalizers
             continue
         gone = False
     return gone

@@ -173,7 +173,7 @@ class _Turn:
             return self._report(ReconcileResult(State.ERROR, str(error)), LATER)
         self._report(ReconcileResult(State.UNMANAGED, "all objects stay, unmanaged"), None)
         self._release()
-        with contextlib.suppress(NotFoundError):
+        with contextlib.suppress(NotFoundError):  # already gone, such as once its finalizers were removed
             self._site.home.delete(self._ref, uid=self._manifest.meta.uid, cancel=self._cancel)
         return None
 

@@ -83,7 +83,7 @@ class ReplicaLeases:
         body = lease_body(ref, holder, duration or self._duration, known)
         try:
             made = (self._cluster.update if known is not None else self._cluster.create)(body, cancel=cancel)
-        except (ConflictError, NotFoundError):
+        except (ConflictError, NotFoundError):  # another replica was faster; the next round observes its Lease
             return False
         with self._lock:
             self._versions[name] = str(made["metadata"].get("resourceVersion") or "")
@@ -94,7 +94,7 @@ class ReplicaLeases:
         with self._lock:
             version = self._versions.pop(name, "")
         if version:
-            with contextlib.suppress(ClusterError, CancelledError):
+            with contextlib.suppress(ClusterError, CancelledError):  # it expires by itself, only later
                 self._cluster.delete(lease_ref(name, self._namespace), resource_version=version)
 
     def sweep(self, now: float, cancel: threading.Event) -> None:
@@ -103,6 +103,7 @@ class ReplicaLeases:
             record = self._observer.get(name)
             if record is not None and self._observer.age(name, now) >= 3 * self._duration:
                 with contextlib.suppress(ConflictError, NotFoundError):
+                    # renewed meanwhile, or deleted by another replica
                     ref = lease_ref(name, self._namespace)
                     self._cluster.delete(ref, resource_version=record.version, cancel=cancel)
 
@@ -114,5 +115,5 @@ class ReplicaLeases:
         own = records.get(self.own_name)
         others = [name for name in records if name.startswith(f"{self.own_name}-")]
         if own is not None and own.holder == group and not others:
-            with contextlib.suppress(ConflictError, NotFoundError):
+            with contextlib.suppress(ConflictError, NotFoundError):  # another replica has started, or was faster
                 self._cluster.delete(lease_ref(self.own_name, self._namespace), resource_version=own.version)

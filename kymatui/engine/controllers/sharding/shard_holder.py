@@ -121,7 +121,7 @@ class ShardHolder:
             ended = list(self._ended)
         for shard in ended:
             self._release(shard)
-        with contextlib.suppress(ClusterError):
+        with contextlib.suppress(ClusterError):  # Leases that stay expire by themselves
             self._leases.leave(self._plan.group)
 
     # rounds

@@ -69,7 +69,7 @@ class ListenerTrust:
     def is_gateway(self, peer: str) -> bool:
         try:
             address = ipaddress.ip_address(peer.partition("%")[0])
-        except ValueError:
+        except ValueError:  # fail closed: a peer without an address is no gateway
             return False
         mapped = getattr(address, "ipv4_mapped", None) or address
         return any(mapped in network for network in self.gateways)

@@ -118,5 +118,6 @@ def _issued(certificate: x509.Certificate, authority: x509.Certificate) -> bool:
     try:
         certificate.verify_directly_issued_by(authority)
     except (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm):
+        # fail closed: a signature that cannot be checked is none
         return False
     return True

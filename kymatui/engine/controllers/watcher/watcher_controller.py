@@ -100,7 +100,7 @@ class _WatcherPass:
             return
         self._report(State.DELETING)
         try:
-            with contextlib.suppress(NotFoundError):
+            with contextlib.suppress(NotFoundError):  # already deleted, by a user or an earlier try
                 self._home.delete(self._service, cancel=self._cancel)
         except ClusterError:
             self._report(State.ERROR)

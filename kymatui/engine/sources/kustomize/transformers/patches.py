@@ -26,7 +26,7 @@ def apply_merge_patches(resources: ResMap, patches: Iterable[str], place: Kustom
 def _inline(text: str) -> list[Object]:
     try:
         return _read(text.encode(), "patchesStrategicMerge")
-    except SourceError:
+    except SourceError:  # text that is no object is the path of a file
         return []
 
 

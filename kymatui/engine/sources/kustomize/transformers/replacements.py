@@ -174,7 +174,7 @@ def _typed(text: str) -> Any:
     """Parse an unquoted YAML scalar."""
     try:
         return load_exactly(text)
-    except YamlError:
+    except YamlError:  # not a scalar of YAML, so the text itself is the value
         return text
 
 
