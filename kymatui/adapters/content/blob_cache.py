@@ -46,11 +46,11 @@ class BlobCache:
     def _read(self, path: Path, digest: str) -> bytes | None:
         try:
             content = path.read_bytes()
-        except OSError:
+        except OSError:  # not cached, or the cache is unreadable: the blob is fetched
             return None
         if _matches(content, digest):
             return content
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError):  # a damaged file is written again after the fetch
             path.unlink()
         return None
 
@@ -107,7 +107,7 @@ def lock_descriptor(descriptor: int) -> None:
         import fcntl
     except ImportError:  # Windows: the atomic rename alone protects the cache
         return
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError):  # a file system without locks
         fcntl.flock(descriptor, fcntl.LOCK_EX)
 
 
@@ -119,7 +119,7 @@ def try_lock(descriptor: int) -> bool:
         return True
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    except BlockingIOError:  # another process has the lock
         return False
     except OSError:  # a file system without locks
         return True

@@ -166,7 +166,7 @@ class BlobFetcher:
         try:
             digest = str(json.loads(body)["digest"])
             return self._cache.get(digest, _nothing)
-        except (ValueError, KeyError, TypeError, RegistryError):
+        except (ValueError, KeyError, TypeError, RegistryError):  # a damaged cache counts as an empty one
             return None
 
     # connections

@@ -65,7 +65,7 @@ def cluster_identity(cluster: Cluster) -> str:
     """Return the uid of kube-system, which identifies a cluster; "" without permission."""
     try:
         found = cluster.get(_SYSTEM)
-    except ClusterError:
+    except ClusterError:  # without an identity, backups are compared by the cluster's name
         return ""
     return str(found["metadata"].get("uid") or "") if found is not None else ""
 
@@ -241,7 +241,7 @@ def _found() -> Iterator[BackupInfo]:
     for path in backups_folder().glob("*/*.yaml"):
         try:
             yield read_heading(path)
-        except ConfigurationError:
+        except ConfigurationError:  # a damaged file does not hide the other backups
             continue
 
 

@@ -94,7 +94,7 @@ def interrupted_campaigns(context: str) -> tuple[InterruptedCampaign, ...]:
     try:
         for entry in read_journal(path) if path.exists() else ():
             last[entry.on] = entry
-    except ConfigurationError:
+    except ConfigurationError:  # offering to resume is a convenience, and no reason to fail a start
         return ()
     for entry in last.values():
         if entry.mark is JournalMark.BEGUN and is_dead(entry.run):

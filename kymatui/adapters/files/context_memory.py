@@ -54,7 +54,7 @@ class ContextMemory:
         """Return when each context was used last, by name."""
         try:
             paths = sorted(self._folder.glob("*.json"))[:_MOST_CONTEXTS]
-        except OSError:
+        except OSError:  # an unreadable folder counts as an empty one
             return {}
         return {one.name: one.used for path in paths if (one := _read(path)) is not None}
 

@@ -85,7 +85,7 @@ def _loose(git: Path, commit: str) -> bytes:
     try:
         packed = (_shared(git) / "objects" / commit[:2] / commit[2:]).read_bytes()
         content = zlib.decompressobj().decompress(packed, LARGEST_COMMIT)
-    except (OSError, zlib.error):
+    except (OSError, zlib.error):  # packed objects are no files of their own; git reads those
         return b""
     return content.partition(b"\0")[2] if content.startswith(b"commit ") else b""
 

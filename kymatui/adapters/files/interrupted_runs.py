@@ -66,7 +66,7 @@ def _was_finished(left: InterruptedJob, folder: Path) -> bool:
     for path in folder.glob(f"*/{left.purpose.modules[0]}.jsonl"):
         try:
             entries = list(read_journal(path))
-        except ConfigurationError:
+        except ConfigurationError:  # an unreadable journal proves no finished run, so the job is offered again
             continue
         if entries and entries[-1].time > left.began and not unfinished_steps(iter(entries)):
             return entries[-1].mark is JournalMark.DONE

@@ -63,7 +63,7 @@ class JobJournal:
             if self._journal is None:
                 self._journal = Journal(self._path, own_identity(), lambda: self._time)
             self._journal.write(mark, purpose.kind, ",".join(purpose.modules), words)
-        except ConfigurationError:
+        except ConfigurationError:  # a job works without a journal, only not after a crash
             self._journal = None
 
 
@@ -125,7 +125,7 @@ def _left(entries: Iterable[JournalEntry]) -> Iterator[InterruptedJob]:
 def _read_purpose(text: str) -> tuple[str, dict[str, str]]:
     try:
         found = json.loads(text)
-    except ValueError:
+    except ValueError:  # no JSON, so the text itself is the title
         return text, {}
     given = found.get("given") if isinstance(found, dict) else None
     title = str(found.get("title") or "") if isinstance(found, dict) else ""

@@ -24,7 +24,7 @@ def redact_url(source: str) -> str:
     """Return the source without user and password, for display."""
     try:
         parts = urlsplit(source) if "://" in source else None
-    except ValueError:
+    except ValueError:  # malformed, but a password may still stand before the @
         return source.rpartition("@")[2]
     if parts is None or "@" not in parts.netloc:
         return source

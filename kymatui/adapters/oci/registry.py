@@ -236,6 +236,7 @@ def _registry_messages(response: Any) -> Sequence[str]:
         errors = json.loads(response.content[:65536]).get("errors") or []
         return [f"{one.get('code', '')} {one.get('message', '')}".strip()[:200] for one in errors[:3]]
     except (ValueError, AttributeError, TypeError, RecursionError, KeyError):
+        # a proxy may answer in the registry's place, with HTML
         return []
 
 

@@ -131,7 +131,7 @@ class Client:
 
         try:
             return whole()
-        except ExpiredError:
+        except ExpiredError:  # the continue token expired between two pages; the new list starts at a new version
             return whole()
 
     def pages(

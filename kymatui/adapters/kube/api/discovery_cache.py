@@ -53,7 +53,7 @@ class DiscoveryCache:
 
         kept = (_FORMAT, served.versions, [(*key, found) for key, found in served.resources.items()])
         file = self._files[core]
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError):  # a cache that cannot be written only costs time
             file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             handle, name = tempfile.mkstemp(dir=file.parent)
             with os.fdopen(handle, "wb") as stream:

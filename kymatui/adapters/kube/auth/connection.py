@@ -129,7 +129,7 @@ def in_cluster(namespace: str = "") -> Connection | None:
 
     try:
         found = load()
-    except ConfigException:
+    except ConfigException:  # not in a Pod
         return None
     own = _NAMESPACE_FILE.read_text().strip() if _NAMESPACE_FILE.exists() else ""
     authority = Path(found.ssl_ca_cert).read_text()

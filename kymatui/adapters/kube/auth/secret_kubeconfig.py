@@ -110,7 +110,7 @@ def _check_server(cluster: KubeconfigEntry, where: str) -> None:
         known = isinstance(server, str) and not urlsplit(server).username
         if known:
             read_endpoint(replace(cluster, body={"server": server}))
-    except (ConfigurationError, ValueError):
+    except (ConfigurationError, ValueError):  # the message below does not quote the Secret's content
         known = False
     if not known:
         raise ConfigurationError(

@@ -45,7 +45,7 @@ class Decoder:
 
         try:
             item = self._slim(_decoded(self._one, body))
-        except msgspec.ValidationError:
+        except msgspec.ValidationError:  # a field has another type than expected; the slow way reads it
             item = self._plain(body)
         require_shallow(item, "a request", "the server")
         return item

@@ -126,5 +126,5 @@ class Heartbeat:
             return
         self._silence = silence
         for changed in self._listeners:
-            with contextlib.suppress(KymatuiError):
+            with contextlib.suppress(KymatuiError):  # a listener's error must not end the heartbeat
                 changed()

@@ -132,6 +132,7 @@ class AnswerStream:
         """Shut the socket down, so that a thread blocked in `lines` returns at once."""
         self._closed.set()
         with contextlib.suppress(ValueError, RuntimeError, OSError, AttributeError):
+            # the stream may have ended meanwhile
             self._response.shutdown()
         with contextlib.suppress(ValueError, RuntimeError, OSError, AttributeError):  # the reader may close it, too
             if not self._response.closed:

@@ -102,7 +102,7 @@ class KubeCluster:
 
         try:
             return self._of_kind(gvk, read)
-        except NotFoundError:
+        except NotFoundError:  # a kind that is not served has no objects
             return []
 
     def get_metadata(self, ref: ObjectRef) -> Object | None:

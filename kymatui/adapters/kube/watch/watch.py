@@ -91,9 +91,9 @@ class Watch:
         while not self._stopped.is_set():
             try:
                 wait = self._turn()
-            except CancelledError:
+            except CancelledError:  # the watch was closed
                 return
-            except ExpiredError:
+            except ExpiredError:  # etcd has compacted the version, so only a new list helps
                 self._reader.version, wait = "", self._after_expiry()
             except ForbiddenError as error:
                 wait = self._forbidden(error)

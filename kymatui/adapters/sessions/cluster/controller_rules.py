@@ -54,7 +54,7 @@ def _found_rules(home: KubeCluster, namespace: str, options: SessionOptions, giv
     notes = [f"maintenance window policy: {options.maintenance_policy}"] if given.windows else []
     try:
         flags = _flags(home, namespace)
-    except ClusterError as error:
+    except ClusterError as error:  # the screen works without it, and says what is unknown
         return given, (*notes, f"lifecycle-manager's configuration is unknown: {error}")
     if flags is None:
         told = f"lifecycle-manager's configuration is unknown: found no Deployment of lifecycle-manager in {namespace}"

@@ -20,10 +20,10 @@ def require_namespace(cluster: Cluster, name: str) -> None:
     try:
         if cluster.kind(_NAMESPACE) is None or cluster.get(ObjectRef(_NAMESPACE, "", name)) is not None:
             return
-    except ClusterError:
+    except ClusterError:  # unknown: the lists in the namespace report what is wrong
         return
     known: list[str] = []
-    with contextlib.suppress(ClusterError):
+    with contextlib.suppress(ClusterError):  # names only improve the message
         known = [read_ref(raw).name for raw in cluster.list(_NAMESPACE)]
     hint = "`kubectl get namespaces` lists them"
     raise UnknownNameError.near("namespace", name, known, where=f"in {cluster.name}", hint=hint)

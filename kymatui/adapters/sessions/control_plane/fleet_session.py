@@ -111,7 +111,7 @@ class FleetSession:
 
     def retry(self) -> None:
         """Ask the server now for what failed, is forbidden, or is not there."""
-        with contextlib.suppress(KymatuiError):
+        with contextlib.suppress(KymatuiError):  # the feeds report a server that does not answer
             self.home.client.discovery.invalidate()
         self._feeds.retry()
         self._director.wake()

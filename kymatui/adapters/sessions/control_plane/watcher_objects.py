@@ -64,7 +64,7 @@ def read_runtime_side(cluster: KubeCluster, cancel: threading.Event | None = Non
             return read()
         except NotFoundError:
             return None
-        except ClusterError as error:
+        except ClusterError as error:  # one unreadable object does not hide the others
             why[what] = str(error)
             return None
 
