@@ -13,7 +13,7 @@ from typing import TextIO
 
 from kymatui.cli.command_table import CommandEntry
 from kymatui.cli.output.colours import choose_colours
-from kymatui.cli.output.printing import ANSWER, document, print_text
+from kymatui.cli.output.printing import ANSWER, document, print_text, wrapped
 from kymatui.cli.output.program_name import as_started
 from kymatui.cli.parser import build_parser
 from kymatui.cli.process_end import PROCESS_END
@@ -60,10 +60,10 @@ def _run(words: list[str]) -> int:
         return error.exit_code
     except KeyboardInterrupt:
         print("kymatui: interrupted", file=sys.stderr)
-        return 130
-    except BrokenPipeError:
+        return 130  # 128 + SIGINT, as shells report it
+    except BrokenPipeError:  # the reader, such as `head`, has read enough
         _abandon(sys.stdout)
-        return 141
+        return 141  # 128 + SIGPIPE, as shells report it
 
 
 def _refuse_writes(command: CommandEntry, args: argparse.Namespace) -> None:
@@ -88,11 +88,11 @@ def _place(error: KymatuiError, args: argparse.Namespace | None) -> None:
 
 def _report(error: KymatuiError) -> None:
     try:
-        print(as_started(f"kymatui: {error}"), file=sys.stderr)
+        print(wrapped(as_started(f"kymatui: {error}"), sys.stderr), file=sys.stderr)
         if error.hint:
-            print(as_started(f"  hint: {error.hint}"), file=sys.stderr)
+            print(wrapped(as_started(f"  hint: {error.hint}"), sys.stderr), file=sys.stderr)
         sys.stderr.flush()
-    except OSError:
+    except OSError:  # standard error is closed, so nothing can be reported
         _abandon(sys.stderr)
 
 

@@ -189,7 +189,7 @@ def _values(typed: Typed, action: argparse.Action) -> Iterable[str]:
     find = _PROVIDERS.get(action.dest)
     try:
         return find(typed) if find is not None else ()
-    except KymatuiError:
+    except KymatuiError:  # a command line that is being typed is no place for an error
         return ()
 
 

@@ -52,7 +52,7 @@ def edit_in_editor(body: Mapping[str, Any], name: str, check: Callable[[Any], T]
             text = content
             try:
                 return check(_parsed(content))
-            except InvalidError as error:
+            except InvalidError as error:  # the editor opens again with the error on top
                 wrong = str(error)
             except KymatuiError as error:
                 is_kept = True

@@ -154,7 +154,7 @@ def _check(key: PublicKey, signature: bytes, content: bytes) -> None:
             else:
                 key.verify(signature, content)
             return
-        except InvalidSignature:
+        except InvalidSignature:  # cosign may have used the next hash
             continue
     raise SignatureError("the signature was not made with this key, or its content was changed")
 

@@ -92,7 +92,7 @@ def _provider(component: _Fields) -> tuple[str, tuple[Label, ...]]:
     text = component.text("provider")
     try:
         found = json.loads(text)
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError):  # no JSON, so the text itself is the name
         return text, ()
     if not isinstance(found, dict):
         return text, ()

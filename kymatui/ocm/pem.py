@@ -200,6 +200,7 @@ def _issued(issuer: x509.Certificate, one: x509.Certificate, now: datetime, belo
     try:
         one.verify_directly_issued_by(issuer)
     except (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm):
+        # fail closed: a signature that cannot be checked proves nothing
         return False
     return True
 
@@ -217,7 +218,7 @@ def names_match(wanted: str, name: x509.Name) -> bool:
     """Return whether a name has all wanted parts ("CN=acme,O=example"; one word is a common name)."""
     try:
         asked = x509.Name.from_rfc4514_string(_SEPARATOR.sub(",", wanted) if "=" in wanted else f"CN={wanted}")
-    except ValueError:
+    except ValueError:  # a pattern that is no distinguished name matches no certificate
         return False
     return set(_attributes(asked)) <= set(_attributes(name))
 

@@ -63,7 +63,7 @@ def _local(kind: PlaceKind, text: str, mapping: str) -> ArtifactPlace:
         raise UsageError(f"{text!r} has no version or tag", hint=f"write {kind}:{path}//{name}:VERSION")
     try:
         check_name(known)
-    except DescriptorError:
+    except DescriptorError:  # no name of a component, so it is an image
         return ArtifactPlace(kind, text, path, image=(known, tag))
     return ArtifactPlace(kind, text, path, component=component_location(name, mapping))
 

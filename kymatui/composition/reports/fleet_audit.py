@@ -151,7 +151,7 @@ class _FleetAudit:
                 inspection = self._inspected(runtime, pair, late)
                 watched = self._plane.watchers
                 linked = build_chains(watched, read_runtime_side(runtime, late)) if watched is not None else ()
-            except CancelledError:
+            except CancelledError:  # the time of this runtime is over; its other findings stay
                 words = "what is installed was not listed in time"
                 yield AuditFinding(UNREAD, words, object="installations", actor=Actor.CLUSTER, runtime=pair.name)
                 inspection, linked = None, ()

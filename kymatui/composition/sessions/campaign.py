@@ -284,7 +284,7 @@ class Campaign:
         try:
             started = [StartedEdit(proposal, generation)]
             (end,) = toggling.follow_all(started, changed, self._pace.timeout, lambda *_: None, cancel, unattended=True)
-        except CancelledError as error:
+        except CancelledError as error:  # the edit stays, and lifecycle-manager continues
             return replace(leg, outcome=CampaignOutcome.ACCEPTED, message=str(error))
         except KymatuiError:
             book.failed(leg.runtime)

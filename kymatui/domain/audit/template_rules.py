@@ -157,7 +157,7 @@ def _is_safe(address: str) -> bool:
     try:
         parts = urlsplit(address)
         host = parts.hostname or ""
-    except ValueError:
+    except ValueError:  # a malformed address is fetched by nothing, so it is not safe
         return False
     local = host == "localhost" or host == "::1" or host.startswith("127.")
     return parts.scheme in ("https", "oci") or (local and parts.scheme == "http")

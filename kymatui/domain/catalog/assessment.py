@@ -61,6 +61,7 @@ def effective_rules(template_rules: Sequence[StateCheckRule], manifest: Manifest
         try:
             entries = JsonReader({"rules": json.loads(text)}).children("rules")
         except (ValueError, RecursionError):
+            # an unreadable annotation counts as missing, and the template's rules apply
             entries = ()
         rules = tuple(StateCheckRule(e.text("jsonPath"), e.text("value"), e.text("mappedState")) for e in entries)
         if rules:

@@ -51,7 +51,7 @@ def safe_address(text: str) -> str:
         parts = urlsplit(text)
         host, port = parts.hostname or "", parts.port
         plain = host.encode("idna").decode("ascii") if not host.isascii() else host
-    except (ValueError, UnicodeError):
+    except (ValueError, UnicodeError):  # browsers may read a malformed address in another way
         return ""
     if parts.scheme not in _SCHEMES or not plain or "@" in parts.netloc:
         return ""

@@ -107,6 +107,6 @@ class ComponentReader:
     def _judged(self, shown: ShownComponent) -> ModuleSignature:
         try:
             trust = read_trust(SignatureOptions(public_key=self._public_key)) if self._public_key else None
-        except KymatuiError as error:
+        except KymatuiError as error:  # an unusable key must not hide the component itself
             return ModuleSignature(SignatureStatus.UNKNOWN, why=sanitize(str(error)))
         return judge_signatures(shown.component.descriptor, trust)

@@ -138,7 +138,7 @@ def _may_write(edits: ClusterKymaEdits, proposal: EditProposal | LabelProposal) 
     """Return whether writing is allowed; True if unknown, since the server decides on the write."""
     try:
         return proposal.edit is None or edits.may_write(proposal)
-    except KymatuiError:
+    except KymatuiError:  # a failed access review proves nothing: the server refuses the write itself
         return True
 
 

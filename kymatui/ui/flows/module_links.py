@@ -40,7 +40,7 @@ def has_browser() -> bool:
     """Return whether a browser opens beside the terminal; one in the terminal would draw over the screen."""
     try:
         found = webbrowser.get()
-    except webbrowser.Error:
+    except webbrowser.Error:  # the machine has no browser at all
         return False
     if isinstance(found, webbrowser.UnixBrowser):
         return bool(found.background)

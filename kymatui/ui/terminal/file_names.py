@@ -43,5 +43,5 @@ def _entries(folder: str) -> list[tuple[str, bool]]:
                 if not one.name.startswith(".")
                 and (one.is_dir(follow_symlinks=False) or one.name.lower().endswith(_ENDINGS))
             )
-    except OSError:
+    except OSError:  # an unreadable folder has no names to complete, and is no error while typing
         return []

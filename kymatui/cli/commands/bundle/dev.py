@@ -153,7 +153,7 @@ def run(args: argparse.Namespace) -> int:
         loop = _DevRun(place, config, destination, cancel, owns_registry=owns_registry)
         try:
             run_dev_loop(ModuleFiles(config, loop.sources), loop.cycle, loop.follower.poll, loop.retrying, cancel.wait)
-        except CancelledError:
+        except CancelledError:  # ctrl-c is how the loop ends
             if not cancel.is_set():
                 raise
         finally:

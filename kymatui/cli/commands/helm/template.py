@@ -162,7 +162,7 @@ def _resolve(host: str) -> str:
 
     try:
         return socket.gethostbyname(host)
-    except OSError:
+    except OSError:  # as Helm: a host that is not found is an empty text
         return ""
 
 

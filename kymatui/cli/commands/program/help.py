@@ -38,7 +38,7 @@ class HelpCommand:
             raise UnknownNameError(f'no command or topic "{args.name}"{near}', hint="run `kymatui help`")
         try:
             build_parser([args.name, "--help"]).parse_args([args.name, "--help"])
-        except SystemExit as left:
+        except SystemExit as left:  # argparse ends the process after it has printed help
             return int(left.code or 0)
         return 0
 
