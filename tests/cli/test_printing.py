@@ -6,7 +6,9 @@ import sys
 
 import pytest
 
-from kymatui.cli.output.printing import table
+from kymatui.cli.output.plan_header import plan_text
+from kymatui.cli.output.printing import table, wrapped
+from kymatui.domain.plans.cluster_target import ClusterTarget
 
 HEADS = ("ACTION", "OBJECT", "WHAT")
 ROWS = (
@@ -34,3 +36,30 @@ def test_columns_that_can_be_spared_are_left_out_first(monkeypatch: pytest.Monke
     assert table(("NAME", "SOURCE", "STATE"), [("keda", "community", "Ready")], spare=("SOURCE",)) == (
         "NAME   STATE\nkeda   Ready"
     )
+
+
+LONG = "registry.example/" + "x" * 60
+SENTENCES = f"""warning: lifecycle-manager may create it again. Delete it first, then unmanage the module
+  ! this role lets the module's manager read every Secret of the whole cluster, which it does not need
+{LONG} is an address"""
+
+
+@pytest.mark.parametrize("columns", [40, 60, 200])
+def test_sentences_are_parted_between_words(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert wrapped(SENTENCES) == SENTENCES
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    lines = wrapped(SENTENCES).splitlines()
+    assert all(len(line) <= columns or line == LONG for line in lines)
+    assert [word for line in lines for word in line.split()] == SENTENCES.split()
+    assert LONG in wrapped(SENTENCES)
+    assert all(line.startswith("  ") for line in lines[1:] if "Secret" in line or "does not need" in line)
+
+
+def test_a_plan_is_parted_between_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    target = ClusterTarget("kcp", "https://127.0.0.1:34085", "kyma-system", runtime="kcp-system/skr")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "40")
+    drawn = plan_text(target, "2 to change, 1 to delete, and several more words", "", "table")
+    assert max(map(len, drawn.splitlines())) <= 40
+    assert drawn.split() == f"{target.line} 2 to change, 1 to delete, and several more words".split()

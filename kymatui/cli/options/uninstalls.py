@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kymatui.cli.output.printing import wrapped
 from kymatui.domain.kubernetes.terminal_text import sanitize
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def uninstall_tables(found: Iterable[Uninstall], form: str) -> list[str]:
     said: list[str] = []
     for one in found:
         if one.seen is None:
-            said.append(f"the objects of {one.module} are unknown: {sanitize(one.failure)}")
+            said.append(wrapped(f"the objects of {one.module} are unknown: {sanitize(one.failure)}"))
         else:
             said += remaining_parts(one.seen, form)
     return said

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.output.plan_changes import step_json
-from kymatui.cli.output.printing import markdown, table
+from kymatui.cli.output.printing import markdown, table, wrapped
 from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 
@@ -23,31 +23,33 @@ def deletion_text(seen: DeletionState, form: str, *, is_refused: bool = False) -
     from kymatui.engine.deletion.deletion_state import ManagedBy
 
     draw = markdown if form == "md" else table
-    parts = [f"{seen.module} {seen.installed}".strip() + f": {seen.managed_by.message}"]
+    parts = [wrapped(f"{seen.module} {seen.installed}".strip() + f": {seen.managed_by.message}")]
     if seen.manifest is not None and seen.control:
         goes = "is deleted last, after the module's objects in the runtime"
-        parts.append(f"on {sanitize(seen.control)}: {seen.manifest} {seen.reported_by_manifest}".rstrip() + f" {goes}")
+        what = f"{seen.manifest} {seen.reported_by_manifest}".rstrip()
+        parts.append(wrapped(f"on {sanitize(seen.control)}: {what} {goes}"))
     if seen.refusal:
-        parts.append(sanitize(seen.refusal))
+        parts.append(wrapped(sanitize(seen.refusal)))
     parts += remaining_parts(seen, form)
     if seen.warning:
-        parts.append(f"warning: {sanitize(seen.warning)} (--way let|ignore|unmanage; selected: {seen.way.value})")
+        ways = f"(--way let|ignore|unmanage; selected: {seen.way.value})"
+        parts.append(wrapped(f"warning: {sanitize(seen.warning)} {ways}"))
     if seen.advice:
-        parts.append(f"warning: {sanitize(seen.advice)}")
-    parts += [f"warning: {sanitize(text)}" for text in seen.foreseen]
+        parts.append(wrapped(f"warning: {sanitize(seen.advice)}"))
+    parts += [wrapped(f"warning: {sanitize(text)}") for text in seen.foreseen]
     if is_refused or seen.refusal:
         return "\n\n".join(parts)
     if seen.managed_by is ManagedBy.KYMA:
-        parts.append(_who_deletes(seen))
+        parts.append(wrapped(_who_deletes(seen)))
     if seen.managed_by is ManagedBy.MANIFEST and seen.manifest is not None:
-        parts.append(f"delete {seen.manifest}: its controller deletes what it installed")
+        parts.append(wrapped(f"delete {seen.manifest}: its controller deletes what it installed"))
     if seen.found is not None:
         before = [step for step in seen.found.hooks if step.event.startswith("pre-")]
         after = [step for step in seen.found.hooks if not step.event.startswith("pre-")]
         shown = (*before, *seen.found.steps, *after)
         rows = [[_word(step), str(step.ref), step.reason] for step in shown]
         parts += [draw(("ACTION", "OBJECT", "REASON"), rows)] if rows else []
-        parts += [f"{ref} was installed with the module and is already deleted" for ref in seen.found.lost]
+        parts += [wrapped(f"{ref} was installed with the module and is already deleted") for ref in seen.found.lost]
     return "\n\n".join(parts)
 
 
@@ -76,7 +78,8 @@ def remaining_parts(seen: DeletionState, form: str) -> list[str]:
     draw, heads = markdown if form == "md" else table, ("OBJECT", "AGE", "CREATED BY", "FINALIZERS", "EFFECT")
     instances = seen.remaining.instances
     parts = [draw(heads, [_row(one, seen) for one in instances])] if instances else []
-    return parts + [f"unknown: {kind} cannot be listed: {sanitize(reason)}" for kind, reason in seen.remaining.unknown]
+    unknown = (f"unknown: {kind} cannot be listed: {sanitize(reason)}" for kind, reason in seen.remaining.unknown)
+    return [*parts, *map(wrapped, unknown)]
 
 
 def _word(step: Step) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.output.plan_header import plan_document, plan_text
-from kymatui.cli.output.printing import markdown, print_text, table
+from kymatui.cli.output.printing import markdown, print_text, table, wrapped
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.plans.plan_summary import summarize_actions
 from kymatui.errors import CancelledError, PartlyDoneError, RefusedError
@@ -174,7 +174,8 @@ def _proposal_text(proposal: ManifestProposal, form: str) -> str:
     parts = [(markdown if form == "md" else table)(("ACTION", "OBJECT", "MODULE"), rows)]
     parts.append("\n".join(sanitize(line) for line in proposal.diff))
     if not proposal.operator.works:
-        parts.append(f"warning: no effect until you start `kymatui operator` ({sanitize(proposal.operator.message)})")
+        why = sanitize(proposal.operator.message)
+        parts.append(wrapped(f"warning: no effect until you start `kymatui operator` ({why})"))
     return "\n\n".join(parts)
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from kymatui.cli.output.printing import markdown, table
+from kymatui.cli.output.printing import markdown, table, wrapped
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.plans.plan_summary import summarize_actions
 from kymatui.engine.inventory.ownership_marks import LABEL_PART_OF
@@ -31,11 +31,11 @@ def changes_text(plan: Plan, form: str) -> str:
     shown = (*before, *(step for step in plan.steps if step.action.value != "same"), *after)
     rows = [row for step in shown for row in _rows(step, adopts=plan.intent.adopt)]
     parts = [draw(("ACTION", "OBJECT", "CHANGE"), rows)] if rows else []
-    parts += [adopted] if (adopted := _adopted(plan)) else []
-    parts += ["\n".join(sanitize(line) for line in grant_lines(grant)) for grant in plan.grants]
-    parts += [f"missing permission: {right}" for right in plan.missing]
-    parts += [f"note: {sanitize(note)}" for note in plan.notes]
-    parts += [saved] if (saved := describe_backup(plan)) else []
+    parts += [wrapped(adopted)] if (adopted := _adopted(plan)) else []
+    parts += [wrapped("\n".join(sanitize(line) for line in grant_lines(grant))) for grant in plan.grants]
+    parts += [wrapped(f"missing permission: {right}") for right in plan.missing]
+    parts += [wrapped(f"note: {sanitize(note)}") for note in plan.notes]
+    parts += [wrapped(saved)] if (saved := describe_backup(plan)) else []
     return "\n\n".join(parts)
 
 

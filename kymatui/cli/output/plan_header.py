@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from kymatui.cli.output.printing import document, escaped
+from kymatui.cli.output.printing import document, escaped, wrapped
 from kymatui.domain.kubernetes.terminal_text import sanitize
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def plan_text(target: ClusterTarget, summary: str, text: str, form: str) -> str:
     """Return a plan for people (table, md): the cluster with the edited Kyma, the summary, then the tables."""
     lines = (*target.lines, sanitize(summary))
-    head = [escaped(line) for line in lines] if form == "md" else ["\n".join(lines)]
+    head = [escaped(line) for line in lines] if form == "md" else [wrapped("\n".join(lines))]
     return "\n\n".join([*head, text] if text else head)
 
 

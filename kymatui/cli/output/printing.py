@@ -51,6 +51,33 @@ def table(
     return "\n".join(lines)
 
 
+def wrapped(text: str, stream: TextIO | None = None) -> str:
+    """Return sentences in lines that end between words on a terminal; unchanged where the output is no terminal.
+
+    A word longer than a line stays whole, so that addresses can be copied.
+    """
+    if not (stream or sys.stdout).isatty():
+        return text
+    columns = shutil.get_terminal_size().columns
+    return "\n".join(part for line in text.split("\n") for part in _wrapped_line(line, columns))
+
+
+def _wrapped_line(line: str, columns: int) -> Iterator[str]:
+    if _cell_width(line) <= columns:
+        yield line
+        return
+    indent = " " * (len(line) - len(line.lstrip()))
+    first, *rest = line.split()
+    part = indent + first
+    for word in rest:
+        if _cell_width(part) + 1 + _cell_width(word) > columns:
+            yield part
+            part = indent + word
+        else:
+            part += f" {word}"
+    yield part
+
+
 def _cell_width(text: str) -> int:
     """Return how many cells of a terminal a text without control characters takes."""
     if text.isascii():

@@ -14,7 +14,7 @@ from kymatui.cli.options.fetching import add_fetching
 from kymatui.cli.options.listing import add_list_output, add_list_timeout, read_again
 from kymatui.cli.output.listing import Listing, ListPrinter
 from kymatui.cli.output.plan_header import plan_text
-from kymatui.cli.output.printing import print_text
+from kymatui.cli.output.printing import print_text, wrapped
 from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.plans.plan_summary import summarize_actions
@@ -71,7 +71,7 @@ class FinalizersCommand:
             _, found = blocked()
             one = _one(found, args.object, args.name)
             summary = summarize_actions(["change"])
-            print_text(plan_text(place.target, summary, _warning(one, args.remove), "table"), sys.stderr)
+            print_text(plan_text(place.target, summary, wrapped(_warning(one, args.remove)), "table"), sys.stderr)
             name = args.typed
             if name is None:
                 name = confirm_by_typing(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from kymatui.cli.options.confirmation import confirm
 from kymatui.cli.options.direct_install import CommandContext, add_running, cancellable, open_context
 from kymatui.cli.output.plan_header import plan_document, plan_text
-from kymatui.cli.output.printing import document, markdown, print_text, table
+from kymatui.cli.output.printing import document, markdown, print_text, table, wrapped
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.plans.plan_summary import summarize_actions
 from kymatui.errors import PartlyDoneError, RefusedError, UnknownNameError
@@ -116,7 +116,7 @@ class _Restoration:
         print_text(f"{self._path}: {format_count(number, 'object')}", sys.stderr)
         stranger = self._heading.not_of(name, self._identity)
         if stranger:
-            print_text(f"warning: {stranger}", sys.stderr)
+            print_text(wrapped(f"warning: {stranger}"), sys.stderr)
         module = self._heading.module
         is_first = needs_module(self._place.catalog, module, by_klm=self._heading.by_klm)
         hint = f"run `kymatui enable {module}`, then restore again" if is_first else ""
