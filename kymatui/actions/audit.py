@@ -59,7 +59,7 @@ def inspect_modules(
     objects: bool = True,
     cancel: threading.Event | None = None,
 ) -> Inspection:
-    """Everything besides the catalog; what may not be read is told, and fails nothing.
+    """Read all that the catalog lacks; objects that may not be read are reported and fail nothing.
 
     Takes one GET an object; without `objects` only the accounts of what is installed are read, in three lists. Raises
     CancelledError.
@@ -152,7 +152,7 @@ class _Inspector:
             return self._cluster.get_metadata(ref) if is_secret else self._cluster.get(ref)
         except ClusterError as error:
             self._unread[ref] = str(error)
-            if error.status == 403:
+            if error.status == 403:  # others of this kind there would be refused as well
                 self._refused[place] = str(error)
             return None
 

@@ -21,8 +21,8 @@ from kymatui.engine.controllers.runtime.permissions import (
 from kymatui.first_use import dataclass
 
 NAME: Final = "kymatui-operator"
-METRICS_PORT: Final = 8080
-EVENTS_PORT: Final = 8082
+METRICS_PORT: Final = 8080  # as in deploy/chart
+EVENTS_PORT: Final = 8082  # as in deploy/chart
 _USER: Final = 65532  # as in deploy/Dockerfile
 _RBAC: Final = "rbac.authorization.k8s.io"
 _LABELS: Final = {"app.kubernetes.io/name": NAME}
