@@ -161,6 +161,7 @@ class DeletionState:
         if self.refusal:
             return NextStep.REFUSED
         if self.remaining.unknown and not accept_unknown:
+            # a kind that cannot be listed may have objects that block the deletion
             return NextStep.UNKNOWN
         if self.managed_by is ManagedBy.KYMA and self.requested and self.way is ModuleCRHandling.UNMANAGE:
             return NextStep.UNMANAGE

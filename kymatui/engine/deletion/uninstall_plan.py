@@ -87,7 +87,7 @@ def plan_uninstall(
     allowed = run_for_each(rights, lambda right: patient.allowed(right.verb, right.kind, right.namespace), stop, width)
     missing = tuple(right for right, may in zip(rights, allowed, strict=True) if not may)
     there = {step.ref for step in steps}
-    whole = inventory.state is InventoryState.INSTALLED
+    whole = inventory.state is InventoryState.INSTALLED  # an interrupted run lacks objects that no client deleted
     lost = tuple(item.ref for item in inventory.items if whole and not item.adopted and item.ref not in there)
     hooks = _hooks(inventory, patient, clock)
     return UninstallPlan(cluster.name, inventory, remaining, steps, clock.now(), missing, hooks, lost)

@@ -88,6 +88,7 @@ class Lease:
     def clear(self) -> None:
         """Delete the lease of a killed run; do nothing while another run is active."""
         with contextlib.suppress(NotFoundError, ConflictError, ForbiddenError):
+            # another run has taken or deleted it, or it expires by itself
             found = self._cluster.get(self._ref)
             if found is not None and self._is_free(found, self._clock.now()):
                 self._cluster.delete(self._ref, resource_version=_version(found))

@@ -140,6 +140,7 @@ class RuntimeCatalog:
 
         def delete(ref: ObjectRef) -> None:
             with _collected(errors), contextlib.suppress(NotFoundError):
+                # deleted meanwhile, which is what the sync wants
                 self._copies.forget(runtime, ref)
                 if not live[ref]["metadata"].get("deletionTimestamp"):
                     runtime.delete(ref, uid=str(live[ref]["metadata"].get("uid") or ""), cancel=cancel)
@@ -172,5 +173,5 @@ def _collected(errors: list[KymatuiError]) -> Iterator[None]:
         yield
     except CancelledError:
         raise
-    except KymatuiError as error:
+    except KymatuiError as error:  # one object that is refused must not keep the others from being copied
         errors.append(error)

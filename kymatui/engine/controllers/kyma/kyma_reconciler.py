@@ -266,7 +266,7 @@ class KymaPass:
             self._remote.mirror_metadata(self._kyma, live)
             reason = STATUS_FAILURE
             self._remote.mirror_status(self._status.document(), live)
-        except ConflictError:
+        except ConflictError:  # the Kyma changed meanwhile: a new reconciliation, and no failure to report
             raise
         except KymatuiError as error:
             self._context.events(self._kyma.raw, ObjectEvent(EventType.WARNING, reason, str(error)))

@@ -26,5 +26,5 @@ class EventRelay:
         """Mark an object, unless it is gone. Raises the errors of the control plane."""
         at = datetime.fromtimestamp(self._clock.now(), UTC).isoformat(timespec="microseconds")
         patch = {"metadata": {"annotations": {ANNOTATION_EVENT: at}}}
-        with contextlib.suppress(NotFoundError):
+        with contextlib.suppress(NotFoundError):  # an object that is gone needs no reconciliation
             self._home.patch(ref, patch, PatchKind.MERGE, manager=OPERATOR_FIELD_MANAGER, cancel=cancel)

@@ -91,6 +91,6 @@ def _deleted(cluster: Cluster, ref: ObjectRef, cancel: threading.Event) -> bool:
     live = cluster.get(ref, cancel=cancel)
     if live is None:
         return False
-    with contextlib.suppress(NotFoundError):
+    with contextlib.suppress(NotFoundError):  # deleted since it was read
         cluster.delete(ref, uid=str(live["metadata"].get("uid") or ""), cancel=cancel)
     return True
