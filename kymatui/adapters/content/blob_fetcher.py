@@ -107,7 +107,7 @@ class BlobFetcher:
         key = "\n".join((repository, reference, version))
         try:
             content = self._of(reference, repository).fetch(reference, repository=repository, version=version).content
-        except RegistryError:
+        except RegistryError:  # without a network, the last received chart is better than none
             kept = self._kept(key) if self._stale else None
             if kept is None:
                 raise

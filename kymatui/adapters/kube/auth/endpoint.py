@@ -42,7 +42,7 @@ class Endpoint:
         name = urlsplit(self.server).hostname or ""
         try:
             return ipaddress.ip_address(name).is_loopback
-        except ValueError:
+        except ValueError:  # a host name, and no IP address
             return name == "localhost" or name.endswith(".localhost")
 
 

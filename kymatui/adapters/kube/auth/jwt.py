@@ -13,7 +13,7 @@ def jwt_expiry(token: str) -> float | None:
         return None
     try:
         claims = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
-    except ValueError:
+    except ValueError:  # an opaque token has no expiry that a client can read
         return None
     found = claims.get("exp") if isinstance(claims, dict) else None
     return float(found) if isinstance(found, int | float) else None

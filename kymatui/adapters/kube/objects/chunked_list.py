@@ -58,7 +58,7 @@ class PagedList:
         while True:
             try:
                 page = self._transport.read(self._request(limit, token), self._page, cancel)
-            except OversizedAnswerError:
+            except OversizedAnswerError:  # large objects: the same page again, with fewer of them
                 if limit <= 1:
                     raise
                 limit = max(1, limit // _SMALLER)

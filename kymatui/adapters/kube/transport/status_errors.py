@@ -104,7 +104,7 @@ def status_object(body: bytes) -> Mapping[str, Any] | None:
 
     try:
         document = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # proxies answer with HTML or plain text
         return None
     return document if isinstance(document, dict) and document.get("kind") == "Status" else None
 
@@ -115,7 +115,7 @@ def retry_after(headers: Mapping[str, str], document: Mapping[str, Any] | None =
     for value in (headers.get("Retry-After"), details.get("retryAfterSeconds") if isinstance(details, dict) else None):
         try:
             found = float(value) if value is not None else 0.0
-        except (TypeError, ValueError):
+        except (TypeError, ValueError):  # an HTTP date, which API servers do not send
             continue
         if 0 < found < 86400:
             return found

@@ -70,7 +70,7 @@ class RuntimeConnector:
         try:
             connection = self._connection(cancel)
             client = Client(Transport(connection, read_only=self._home.client.transport.read_only))
-            with contextlib.suppress(ForbiddenError):
+            with contextlib.suppress(ForbiddenError):  # a 403 is an answer, too: the runtime can be reached
                 client.version(cancel)
             self._require_own(client, cancel)
         except BaseException as error:

@@ -90,7 +90,7 @@ class CommunityCatalogs:
         """Read a source once; whether that went well."""
         try:
             found = self._read(source.address)
-        except KymatuiError as error:
+        except KymatuiError as error:  # templates from an earlier read stay
             self._failed(source, str(error))
             return False
         except Exception as error:  # noqa: BLE001 (a thread that died would leave a feed that says it is still reading)
