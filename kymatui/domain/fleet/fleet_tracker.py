@@ -113,7 +113,7 @@ class FleetTracker:
         if not changed:
             return
         found: list[FleetChange] = []
-        runtimes = dict(self._runtimes)
+        runtimes = dict(self._runtimes)  # earlier snapshots hold the old mapping
         for key, item in changed.items():
             before = runtimes.pop(key, None) if not isinstance(item, Runtime) else runtimes.get(key)
             self._malformed.pop(key, None)

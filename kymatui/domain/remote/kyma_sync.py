@@ -247,6 +247,7 @@ def _template(kymas: KymaPair, ours: ModuleReport, theirs: ModuleReport) -> Comp
     if before is None or after is None or before.ref.name != after.ref.name:
         return kymas.mirror(LineArea.STATUS, ours.name, "template", _tracked(before), _tracked(after))
     if after.ref.namespace != KYMA_NAMESPACE or before.generation != after.generation:
+        # more differs than the namespace of the runtime's copy
         line = kymas.mirror(LineArea.STATUS, ours.name, "template", _tracked(before), _tracked(after))
         if line.differs:
             return line

@@ -21,7 +21,7 @@ DOMAIN: Final = "skr-domain"
 RESTART: Final = f"{OPERATOR}/pod-restart-trigger"
 """The label of the agent's Pods with the version of the certificate: a renewed one restarts them."""
 _CALL_SECONDS: Final = 15
-_WEBHOOK_PORT, _METRICS_PORT = 8443, 2112
+_WEBHOOK_PORT, _METRICS_PORT = 8443, 2112  # as in lifecycle-manager's Deployment of the agent
 _USER, _GROUP = 10001, 30001  # as in lifecycle-manager's Deployment of the agent
 Object = dict[str, Any]
 

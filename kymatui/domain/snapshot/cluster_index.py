@@ -195,7 +195,7 @@ def _manifests_by_module(manifests: Iterable[Manifest], kyma: Kyma | None) -> di
     found: dict[str, Manifest] = {}
     names = _expected_names(kyma)
     for manifest in manifests:
-        if kyma is not None and manifest.kyma not in ("", kyma.meta.name):
+        if kyma is not None and manifest.kyma not in ("", kyma.meta.name):  # without the label, the name below decides
             continue
         if kyma is not None and manifest.meta.namespace != kyma.meta.namespace:
             continue

@@ -104,7 +104,7 @@ class _SchemaChange:
 def _schema_changes(before: Json, after: Json, path: Path = ()) -> Iterator[_SchemaChange]:
     if before == after:
         return
-    if len(path) >= DEEPEST:
+    if len(path) >= DEEPEST:  # each level recurses; deeper changes are reported as one
         yield _SchemaChange(ChangeKind.CHANGED, path, "schema")
         return
     for one in field_changes(_keywords(before), _keywords(after)):

@@ -101,7 +101,7 @@ def _say_target(site: ReconcileContext, namespace: str) -> ClusterTarget:
 
 def _unknown(site: ReconcileContext, ref: ObjectRef) -> UnknownNameError:
     known: list[str] = []
-    with contextlib.suppress(ClusterError):
+    with contextlib.suppress(ClusterError):  # names only improve the message
         known = [str(one["metadata"]["name"]) for one in site.home.list(ref.kind, ref.namespace)]
     return UnknownNameError.near("Manifest", ref.name, known, where=f"in {ref.namespace} of {site.home.name}")
 
