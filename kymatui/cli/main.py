@@ -47,11 +47,7 @@ def _run(words: list[str]) -> int:
         parser.check_front(words)
         args = parser.parse_args(words)
         choose_colours(getattr(args, "color", "auto"))
-        if getattr(args, "kcp_kubeconfig", None) or getattr(args, "kcp_context", None):
-            from kymatui.cli.session_arguments import refuse_unused_options
-
-            refuse_unused_options(args)
-        _refuse_writes(args.command, args)
+        _refuse(args.command, args)
         return int(args.command_module.run(args))
     except KymatuiError as error:
         _place(error, args)
@@ -66,13 +62,21 @@ def _run(words: list[str]) -> int:
         return 141  # 128 + SIGPIPE, as shells report it
 
 
-def _refuse_writes(command: CommandEntry, args: argparse.Namespace) -> None:
-    """Raise ReadOnlyError for a command that writes where only reading is allowed, before it asks a server."""
-    if not command.writes(args):
-        return
-    from kymatui.cli.session_arguments import why_read_only
+def _refuse(command: CommandEntry, args: argparse.Namespace) -> None:
+    """Refuse what needs no server to be refused.
 
-    if why := why_read_only(args):
+    Raises UsageError for options that would not be used, ReadOnlyError for a command that writes where only reading is
+    allowed.
+    """
+    writes = command.writes(args)
+    has_control_plane = any(getattr(args, name, None) for name in ("kcp_kubeconfig", "kcp_context"))
+    if not (writes or has_control_plane):
+        return
+    from kymatui.cli.session_arguments import refuse_unused_options, why_read_only
+
+    if has_control_plane:
+        refuse_unused_options(args)
+    if writes and (why := why_read_only(args)):
         hint = "no changes made" + ("; --dry-run prints the plan" if hasattr(args, "dry_run") else "")
         raise ReadOnlyError(f"{command.name} is refused: {why}", hint=hint)
 

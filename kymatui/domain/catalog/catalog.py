@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from kymatui.domain.catalog.assessment import (
     START_GRACE,
@@ -16,7 +16,7 @@ from kymatui.domain.catalog.assessment import (
     effective_rules,
     evaluate_in_mode,
 )
-from kymatui.domain.catalog.catalog_problems import catalog_problems, row_problems
+from kymatui.domain.catalog.catalog_problems import catalog_problems, row_problems, taken_over_problems
 from kymatui.domain.catalog.module_inputs import (
     CatalogOptions,
     ModuleInputs,
@@ -34,6 +34,8 @@ from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import LABEL_SKIP, read_meta
 from kymatui.domain.kyma.kymas import Kyma
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings
+from kymatui.domain.kyma.module_templates import ModuleTemplate, read_template
+from kymatui.domain.kyma.problems import Problem
 from kymatui.domain.kyma.states import State, kyma_state
 from kymatui.domain.modules.presence import ManagerVisibility, Presence, determine_presence
 from kymatui.domain.modules.readiness import Readiness, check_readiness
@@ -261,11 +263,19 @@ def _finished(
         created=subject.created,
         problems=(
             *row_problems(subject.name, subject.templates, meta, subject.manifest, checked, ready),
+            *_taken_over(world, subject.name),
             *(one.problem(subject.name) for one in risks),
         ),
         foreseen=risks,
         unknown=unknown_facts(subject, world, there, drifted, installed),
     )
+
+
+def _taken_over(world: ClusterIndex, module: str) -> Iterator[Problem]:
+    """Yield the problems of the module's templates on the runtime that have the name of a synced one."""
+    for template in map(read_template, world.snapshot.taken_over):
+        if isinstance(template, ModuleTemplate) and template.module == module:
+            yield from taken_over_problems(module, template)
 
 
 def _reports(

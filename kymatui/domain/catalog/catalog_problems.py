@@ -55,10 +55,8 @@ def _row_problems(
     ready: Readiness | None,
 ) -> Iterator[Problem]:
     for template in offers:
-        creator = created_by(template.raw)
-        if creator not in ("", CATALOG_SYNC) and CATALOG_SYNC in template.meta.field_managers:
-            message = taken_over_words(str(template.ref), creator)
-            yield Problem(Severity.WARNING, message, Actor.YOU, module, template.ref)
+        if CATALOG_SYNC in template.meta.field_managers:
+            yield from taken_over_problems(module, template)
         for flaw in module_templates.template_violations(template):
             message = f"{template.ref} does not match its schema: {flaw}"
             yield Problem(Severity.WARNING, message, Actor.CATALOG, module, template.ref)
@@ -80,6 +78,14 @@ def _row_problems(
     if ready is not None and ready.scaled_to_zero:
         message = f"{ready.ref} is scaled to zero, so it does not reconcile the module's objects. Scale it up"
         yield Problem(Severity.WARNING, message, Actor.YOU, module, ready.ref)
+
+
+def taken_over_problems(module: str, template: ModuleTemplate) -> Iterator[Problem]:
+    """Yield the problem of a template that the catalog sync overwrites, if a user created it."""
+    creator = created_by(template.raw)
+    if creator not in ("", CATALOG_SYNC):
+        message = taken_over_words(str(template.ref), creator)
+        yield Problem(Severity.WARNING, message, Actor.YOU, module, template.ref)
 
 
 def catalog_problems(world: ClusterIndex, rows: Sequence[ModuleRow], wanted_kyma: str) -> tuple[Problem, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 from kymatui.domain.kubernetes.conditions import find_condition
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.managed_fields import CATALOG_SYNC, created_by
-from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, read_meta
+from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, read_meta, read_ref
 from kymatui.domain.kyma.field_defaults import FieldSchema
 from kymatui.domain.kyma.kymas import Kyma
 from kymatui.domain.kyma.problems import Actor
@@ -86,7 +86,7 @@ def _taken_over(area: LineArea, entry: SyncEntry, copy: Object) -> Iterator[Comp
     """Yield a line if a user created the copy's object: the sync overwrites it."""
     creator = created_by(copy)
     if creator not in ("", CATALOG_SYNC):
-        why = taken_over_words(str(entry.ref), creator)
+        why = taken_over_words(str(read_ref(copy)), creator)
         yield ComparisonLine(
             area, entry.ref.name, "created by", CATALOG_SYNC, creator, LineVerdict.WRONG, why, Actor.YOU
         )

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
-from kymatui.domain.kubernetes.managed_fields import CATALOG_SYNC
+from kymatui.domain.kubernetes.managed_fields import CATALOG_SYNC, created_by
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE, Kyma, read_kyma
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings
@@ -158,6 +158,7 @@ def join_snapshots(pair: RuntimePair) -> Snapshot:
         taken_at=runtime.taken_at or pair.control.taken_at,
         rules=pair.control.rules or runtime.rules,
         joined=pair.runtime is not None,
+        taken_over=_taken_over(pair),
         runtime_kyma=own.raw if own is not None else None,
         runtime_only=frozenset(one.name for one in own.modules if one.name not in asked)
         if own is not None
@@ -176,6 +177,15 @@ def _feeds(pair: RuntimePair, runtime: Snapshot) -> Mapping[str, Feed]:
         state = FeedState.SYNCING if unknown.gap is ListGap.LOADING else FeedState.FAILED
         found[RUNTIME_FEED] = Feed(state, 0.0, unknown.message)
     return found
+
+
+def _taken_over(pair: RuntimePair) -> tuple[Object, ...]:
+    """Return the users' templates on the runtime that have the name of one of the control plane's."""
+    if pair.runtime is None or pair.is_one_cluster:
+        return ()
+    names = {read_ref(raw).name for raw in pair.control.templates}
+    found = (raw for raw in pair.runtime.templates if created_by(raw) not in ("", CATALOG_SYNC))
+    return tuple(raw for raw in found if (ref := read_ref(raw)).namespace == KYMA_NAMESPACE and ref.name in names)
 
 
 def is_synced_copy(raw: object) -> bool:

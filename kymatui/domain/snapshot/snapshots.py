@@ -72,8 +72,9 @@ class Snapshot:
     created (ReplicaSets, Pods, Jobs) and other module objects, where these are followed; `places` tells where a
     kind is fully listed among them. `raw_manifests` are the workloads of known versions, by module and version;
     `rules` is the known configuration of lifecycle-manager. `joined` means that Kyma and catalog are the control
-    plane's and all else is the runtime's; `runtime_kyma` is then the runtime's own Kyma, if it is known, and
-    `runtime_only` has the modules that only this one requests.
+    plane's and all else is the runtime's; `runtime_kyma` is then the runtime's own Kyma, if it is known,
+    `runtime_only` has the modules that only this one requests, and `taken_over` the users' templates
+    on the runtime that the catalog sync overwrites.
     """
 
     cluster: str
@@ -95,3 +96,4 @@ class Snapshot:
     joined: bool = False
     runtime_kyma: Object | None = None
     runtime_only: frozenset[str] = frozenset()
+    taken_over: tuple[Object, ...] = ()
