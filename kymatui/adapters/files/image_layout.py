@@ -155,7 +155,7 @@ class ImageLayout:
         try:
             with path.open("rb") as file:
                 found = json.loads(file.read(LARGEST_INDEX))
-        except FileNotFoundError:
+        except FileNotFoundError:  # a new layout has no index yet
             return []
         except (OSError, ValueError, RecursionError) as error:
             reason = error_reason(error) if isinstance(error, OSError) else "it is not valid JSON"

@@ -84,7 +84,7 @@ class Requester:
             is_last = attempt == TRIES or not replayable
             try:
                 response = self._once(method, url, **more)
-            except DroppedConnectionError:
+            except DroppedConnectionError:  # other errors, such as of TLS, do not pass by waiting
                 if is_last:
                     raise
                 wait = retry_after(None, attempt)

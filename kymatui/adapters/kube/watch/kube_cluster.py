@@ -257,7 +257,7 @@ class KubeCluster:
                 raise
             self.client.discovery.invalidate()
             fresh = self.client.resource(gvk)
-            if fresh == resource:
+            if fresh == resource:  # discovery was up to date: a retry gets the same 404
                 raise
             return call(fresh)
 

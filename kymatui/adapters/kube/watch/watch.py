@@ -116,7 +116,7 @@ class Watch:
         began = self._timing.now()
         try:
             self._reader.resume()
-        except ForbiddenError:
+        except ForbiddenError:  # some users may list objects, and not watch them
             if not self._may_list():
                 raise
             return self._polled()

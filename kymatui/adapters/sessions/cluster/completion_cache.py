@@ -95,7 +95,7 @@ def load_names(key: object, *, now: float | None = None) -> tuple[CompletionName
         found = json.loads(file.read_bytes())
         modules = {str(name): {str(one) for one in versions} for name, versions in found["modules"].items()}
         return _clean(modules, map(str, found["channels"])), age < LIFETIME
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):  # a missing or damaged file: ask the cluster
         return CompletionNames(), False
 
 
