@@ -132,7 +132,7 @@ def _taken_over(sandbox: _Sandbox) -> str:
         sandbox.runtime.delete(ref)
         try:
             sandbox.runtime.create(mine, manager="kubectl")
-        except ConflictError:
+        except ConflictError:  # the catalog sync has written it first
             continue
         return "keda-1.5.0: ModuleTemplate created by kubectl in the runtime, with the name of a synced template"
     raise RefusedError("the catalog sync created keda-1.5.0 first each time", hint="run the command again")

@@ -164,7 +164,7 @@ class KymaPass:
         try:
             self._remote.ensure_namespace()
         except KymatuiError as error:
-            self._context.runtimes.forget(_key(self._kyma))
+            self._context.runtimes.forget(_key(self._kyma))  # the next reconciliation reads the access Secret again
             if not isinstance(error, UnauthorizedError | CancelledError):
                 self._status.fail_modules(str(error))
             self._fail(error)

@@ -31,7 +31,7 @@ class ModuleReconciler:
         try:
             run = ModuleDeletion(turn).run if manifest.meta.deleting else ModuleInstallation(turn).run
             return run()
-        except ManifestChangedError:
+        except ManifestChangedError:  # the next reconciliation reads the new Manifest, which may request something else
             return turn.soon
 
 
