@@ -15,9 +15,15 @@ from kymatui.ui.application.fleet_app import FleetApp
 from kymatui.ui.connection.fleet_view import MOST_RUNTIMES, RuntimeViews
 from kymatui.ui.connection.mailbox import Mailbox
 from kymatui.ui.screens.catalog_screen import CatalogScreen
-from kymatui.ui.screens.fleet.fleet_list_screens import VersionMatrixScreen, WaitingScreen
+from kymatui.ui.screens.fleet.fleet_list_screens import (
+    FleetProblemsScreen,
+    RecentChangesScreen,
+    VersionMatrixScreen,
+    WaitingScreen,
+)
 from kymatui.ui.screens.fleet.fleet_screen import FleetScreen
 from kymatui.ui.screens.module_screen import ModuleScreen
+from kymatui.ui.screens.problems_screen import ProblemsScreen
 from kymatui.ui.widgets.top_line import TopLine
 from tests.domain import builders as b
 from tests.ui.driving import SIZE, cell, shown, table, text, until
@@ -172,6 +178,41 @@ async def test_who_waits_for_whom(pilot: Pilot[Any]) -> None:
     await pilot.press("escape")
     await until(pilot, lambda: isinstance(app.screen, WaitingScreen))
     assert table(app).cursor_key == waiting
+
+
+@WIDE
+@pytest.mark.parametrize("keys", [("P",), (*":problems", "enter"), ("w", "P")], ids=["key", "command", "below"])
+async def test_the_problems_of_the_fleet_are_those_that_the_header_counts(
+    pilot: Pilot[Any], keys: tuple[str, ...]
+) -> None:
+    app = await there(pilot)
+    await pilot.press(*keys)
+    await until(pilot, lambda: isinstance(app.screen, FleetProblemsScreen) and bool(table(app).rows))
+    assert {row.cells["runtime"].text for row in table(app).rows} == {WARNING, WELL, ERROR, GOING, SKIPPED}
+    assert f"with problems {len(table(app).rows)}" in app.screen.query_one(TopLine).facts.counts
+    assert all(row.cells["reason"].text and row.cells["on"].text for row in table(app).rows)
+    assert app.screen.query_one(TopLine).facts.trail[-1] == "problems"
+    assert text(app, "#reason").startswith(f"{ERROR}  istio: the manager is not running   who acts: you")
+    await pilot.press("enter")
+    await until(pilot, lambda: isinstance(app.screen, CatalogScreen) and bool(table(app).rows))
+    assert table(app).cursor_key == "istio"
+    await pilot.press("P")
+    await until(pilot, lambda: isinstance(app.screen, ProblemsScreen))
+
+
+@pytest.mark.parametrize("keys", [("M",), (*":channels", "enter")], ids=["key", "command"])
+async def test_channels_are_those_of_a_runtime(pilot: Pilot[Any], keys: tuple[str, ...]) -> None:
+    app = await there(pilot)
+    await pilot.press(*keys)
+    await until(pilot, lambda: bool(app._notifications))
+    assert isinstance(app.screen, FleetScreen)
+    assert ["open a runtime first (enter)" in one.message for one in app._notifications] == [True]
+
+
+async def test_the_changes_of_the_fleet_are_those_of_its_runtimes(pilot: Pilot[Any]) -> None:
+    app = await there(pilot)
+    await pilot.press("H")
+    await until(pilot, lambda: isinstance(app.screen, RecentChangesScreen) and bool(table(app).rows))
 
 
 async def test_what_changed_of_late_is_listed_also_what_was_before() -> None:

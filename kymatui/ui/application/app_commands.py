@@ -98,7 +98,10 @@ def _context(app: FlowApp, words: Sequence[str]) -> None:
 
 def _place(app: FlowApp, kind: str, words: Sequence[str]) -> None:
     del words
-    app.ways.open(ScreenStep(kind))
+    if why := app.ways.why_no_list(kind):
+        app.problem(why)
+    else:
+        app.ways.open(app.ways.step_here(kind))
 
 
 def _modules(app: FlowApp) -> Sequence[str]:

@@ -20,7 +20,7 @@ from kymatui.ui.connection.fleet_view import FleetReading, FleetSource, FleetVie
 from kymatui.ui.connection.mailbox import Mailbox
 from kymatui.ui.flows.flow_app import FleetFlowApp
 from kymatui.ui.navigation.command_table import ScreenCommand, unknown_name
-from kymatui.ui.navigation.history import WHATIF, ScreenStep
+from kymatui.ui.navigation.history import OPEN_RUNTIME_FIRST, WHATIF, ScreenStep
 from kymatui.ui.screens.fleet.fleet_screen import FleetScreen
 from kymatui.ui.terminal.file_names import manifest_paths
 from kymatui.ui.widgets.top_line import FrameFacts
@@ -199,7 +199,7 @@ class FleetApp(KymatuiApp, FleetFlowApp):
     def _at_runtime(self, kind: str, words: Sequence[str]) -> None:
         del words
         if self.runtime_key is None:
-            self.problem("open a runtime first (enter)")
+            self.problem(OPEN_RUNTIME_FIRST)
         else:
             self.ways.open(ScreenStep(kind))
 

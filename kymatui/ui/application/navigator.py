@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING, Any
 from kymatui.ui.application.screen_registry import screen_for
 from kymatui.ui.base.framed_screen import FramedScreen
 from kymatui.ui.base.screen_frame import HasTabs
-from kymatui.ui.navigation.history import ScreenStep, Trail, VisitHistory
+from kymatui.ui.navigation.history import FLEET_PROBLEMS, OPEN_RUNTIME_FIRST, ScreenStep, Trail, VisitHistory
 
 if TYPE_CHECKING:
     from textual.app import App
     from textual.screen import Screen
+
+
+_IN_FLEET = {"problems": FLEET_PROBLEMS, "changes": "recent"}
+"""The lists about the fleet in the place of those about one cluster."""
 
 
 class Navigator:
@@ -46,6 +50,19 @@ class Navigator:
             if one is screen:
                 break
         return tuple(steps)
+
+    @property
+    def _is_in_fleet(self) -> bool:
+        kinds = [screen.step.kind for screen in self.framed]
+        return kinds[:1] == ["fleet"] and "modules" not in kinds
+
+    def step_here(self, kind: str) -> ScreenStep:
+        """Return the step to the list of this kind about what is displayed: a cluster, or the fleet."""
+        return ScreenStep(_IN_FLEET.get(kind, kind) if self._is_in_fleet else kind)
+
+    def why_no_list(self, kind: str) -> str:
+        """Return why there is no list of this kind here; "" where there is one."""
+        return OPEN_RUNTIME_FIRST if kind == "channels" and self._is_in_fleet else ""
 
     def open(self, step: ScreenStep) -> None:
         """Open a screen above the current screen."""

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kymatui.ui.navigation.history import COMPONENT, CONTENT, CONTEXTS, WHATIF, ScreenStep, object_reference
+from kymatui.ui.navigation.history import (
+    COMPONENT,
+    CONTENT,
+    CONTEXTS,
+    FLEET_PROBLEMS,
+    WHATIF,
+    ScreenStep,
+    object_reference,
+)
 from kymatui.ui.navigation.keymaps import KeyScope, key_scope
 from kymatui.ui.screens.catalog_screen import CatalogScreen
 
@@ -40,7 +48,12 @@ def key_scopes(app: type) -> Iterator[KeyScope]:
     from kymatui.ui.screens.deletion_screen import DeletionScreen
     from kymatui.ui.screens.fleet.compare_screen import CompareScreen
     from kymatui.ui.screens.fleet.control_plane_screens import SyncScreen, WatchersScreen, WindowsScreen
-    from kymatui.ui.screens.fleet.fleet_list_screens import RecentChangesScreen, VersionMatrixScreen, WaitingScreen
+    from kymatui.ui.screens.fleet.fleet_list_screens import (
+        FleetProblemsScreen,
+        RecentChangesScreen,
+        VersionMatrixScreen,
+        WaitingScreen,
+    )
     from kymatui.ui.screens.fleet.fleet_screen import FleetScreen
     from kymatui.ui.screens.fleet.whatif_screen import WhatIfScreen
     from kymatui.ui.screens.jobs_screen import JobScreen, JobsScreen
@@ -71,6 +84,7 @@ def key_scopes(app: type) -> Iterator[KeyScope]:
     fleets = (
         VersionMatrixScreen,
         WaitingScreen,
+        FleetProblemsScreen,
         RecentChangesScreen,
         CompareScreen,
         SyncScreen,
@@ -91,12 +105,18 @@ def screen_for(step: ScreenStep) -> FramedScreen:
     """Return a new screen for the step; a step without a screen is a defect."""
     if step.kind == "modules":
         return CatalogScreen(step.about, step.tab)
-    if step.kind in ("matrix", "waits", "recent"):
-        from kymatui.ui.screens.fleet.fleet_list_screens import RecentChangesScreen, VersionMatrixScreen, WaitingScreen
+    if step.kind in ("matrix", "waits", FLEET_PROBLEMS, "recent"):
+        from kymatui.ui.screens.fleet.fleet_list_screens import (
+            FleetProblemsScreen,
+            RecentChangesScreen,
+            VersionMatrixScreen,
+            WaitingScreen,
+        )
 
         sights: dict[str, type[FramedScreen]] = {
             "matrix": VersionMatrixScreen,
             "waits": WaitingScreen,
+            FLEET_PROBLEMS: FleetProblemsScreen,
             "recent": RecentChangesScreen,
         }
         return sights[step.kind]()

@@ -85,6 +85,8 @@ class FramedScreen(DisabledKeysScreen[None]):
         """Return why an action with its first parameter is disabled now; "" where it is enabled."""
         if action == "history":
             return why_no_step(self.kymatui.ways.visits, choice)
+        if action == "open":
+            return self.kymatui.ways.why_no_list(str(choice))
         if action in self.WRITES:
             return self.kymatui.why_no_writes
         table = self.filter_line.table
@@ -159,7 +161,8 @@ class FramedScreen(DisabledKeysScreen[None]):
 
     def action_open(self, kind: str) -> None:
         """Open another screen; logs are those of what this screen is about."""
-        self.kymatui.ways.open(ScreenStep(kind, self.step.about if kind == LOGS else ""))
+        step = ScreenStep(kind, self.step.about) if kind == LOGS else self.kymatui.ways.step_here(kind)
+        self.kymatui.ways.open(step)
 
     def action_history(self, step: str) -> None:
         ways = self.kymatui.ways

@@ -30,6 +30,12 @@ class Navigation(Protocol):
 
     def trail_to(self, screen: Screen[Any]) -> Trail: ...
 
+    def step_here(self, kind: str) -> ScreenStep:
+        """Return the step to the list of this kind about what is displayed: a cluster, or the fleet."""
+
+    def why_no_list(self, kind: str) -> str:
+        """Return why there is no list of this kind here; "" where there is one."""
+
     def open(self, step: ScreenStep) -> None: ...
 
     def climb(self) -> None: ...

@@ -10,6 +10,8 @@ _OBJECT = "object"
 LOGS = "logs"
 CONTEXTS = "ctx"
 WHATIF = "whatif"
+FLEET_PROBLEMS = "fleet-problems"
+OPEN_RUNTIME_FIRST = "open a runtime first (enter)"
 YAML, DESCRIBE = "yaml", "describe"
 """The tabs of an object's screen."""
 
@@ -38,6 +40,8 @@ class ScreenStep:
         if self.kind == CONTENT:
             number = component_of_content(self)[1]
             return "descriptor" if number is None else "content"
+        if self.kind == FLEET_PROBLEMS:
+            return "problems"
         if self.kind == CONTEXTS:
             return "contexts"
         if self.kind == WHATIF:

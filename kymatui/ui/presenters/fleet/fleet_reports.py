@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kymatui.domain.fleet.fleet_tracker import MANIFEST, FleetChange
-from kymatui.domain.fleet.pending_actions import PendingAction
+from kymatui.domain.fleet.fleet_tracker import MANIFEST, FleetChange, FleetSnapshot, RuntimeKey
+from kymatui.domain.fleet.pending_actions import YOU, PendingAction, runtime_reason
 from kymatui.domain.fleet.runtimes import Runtime, VersionCounts, version_matrix
 from kymatui.domain.fleet.short_names import short_names
 from kymatui.domain.kubernetes.durations import format_duration
@@ -13,7 +13,7 @@ from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.states import parse_state, state_rank
 from kymatui.first_use import dataclass, replace
 from kymatui.ui.presenters.catalog.catalog_rows import ABSENT, TONES
-from kymatui.ui.presenters.fleet.runtime_rows import RuntimeFilter, key_text, next_actor_of
+from kymatui.ui.presenters.fleet.runtime_rows import RuntimeFilter, key_text, next_actor_of, state_cell
 from kymatui.ui.terminal.glyphs import SIGNS
 from kymatui.ui.viewmodels.columns import Column
 from kymatui.ui.viewmodels.display_text import clock_time
@@ -103,6 +103,40 @@ def _wait_row(wait: PendingAction, now: float, short: str) -> Row:
         "reason": Cell(sanitize(wait.reason)),
     }
     return Row(_SEPARATOR.join((key_text(wait.runtime), wait.module, wait.reason)), cells)
+
+
+PROBLEM_COLUMNS = (
+    Column("runtime", "RUNTIME", 12, flex=2),
+    Column("state", "STATE", 17),
+    Column("reason", "PROBLEM", 24, flex=5),
+    Column("on", "WHO ACTS", 18, flex=1, priority=1),
+)
+
+
+def problem_rows(picture: FleetSnapshot) -> list[Row]:
+    """Return the runtimes with a problem, each with its worst reason."""
+    found = [(key, runtime) for key, runtime in picture.runtimes.items() if runtime.has_problem]
+    short = short_names(name for _, name in picture.runtimes)
+    return [_problem_row(key, runtime, picture, short.get(key[1], "")) for key, runtime in found]
+
+
+def _problem_row(key: RuntimeKey, runtime: Runtime, picture: FleetSnapshot, short: str) -> Row:
+    why = runtime_reason(runtime, picture.manifests.get(key, ()), picture.unknown_drift)
+    worst = runtime.worst.name if runtime.worst is not None else ""
+    cells = {
+        "runtime": Cell(sanitize(runtime.name), "strong", short=sanitize(short)),
+        "state": state_cell(runtime),
+        "reason": Cell(sanitize(why.text)),
+        "on": Cell(next_actor_of(why.actor), "accent" if why.actor == YOU else ""),
+    }
+    return Row(_SEPARATOR.join((key_text(key), worst)), cells)
+
+
+def format_problem(row: Row) -> str:
+    """Return the problem of a runtime as a sentence."""
+    said = {name: cell.text for name, cell in row.cells.items()}
+    who = f"   who acts: {said['on']}" if said["on"] else ""
+    return f"{said['runtime']}  {said['reason']}{who}"
 
 
 CHANGE_COLUMNS = (

@@ -13,7 +13,7 @@ from textual.widgets import Static
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.ui.base.list_screen import ListScreen
-from kymatui.ui.navigation.history import ScreenStep
+from kymatui.ui.navigation.history import FLEET_PROBLEMS, ScreenStep
 from kymatui.ui.presenters.fleet import fleet_reports
 from kymatui.ui.presenters.fleet.matrix_cursor import MatrixCursor
 from kymatui.ui.presenters.fleet.runtime_rows import key_of
@@ -117,6 +117,29 @@ class WaitingScreen(FleetListScreen):
         from kymatui.domain.fleet.pending_actions import pending_actions
 
         return fleet_reports.wait_rows(pending_actions(seen.picture), self.kymatui.clock())
+
+
+class FleetProblemsScreen(FleetListScreen):
+    """The runtimes that the header counts as `with problems`, each with its worst reason and who must act."""
+
+    COLUMNS = fleet_reports.PROBLEM_COLUMNS
+    SORT = SortOrder("state")
+    EMPTY = "No problems: all runtimes are ready, without drift."
+    name_in_help: ClassVar[str] = "Problems"
+
+    def needs(self, picture: FleetSnapshot) -> Iterator[tuple[str, UnknownFact | None]]:
+        yield from super().needs(picture)
+        yield "Drift", picture.unknown_drift
+
+    @property
+    def step(self) -> ScreenStep:
+        return ScreenStep(FLEET_PROBLEMS)
+
+    def status_text(self, row: Row) -> str:
+        return fleet_reports.format_problem(row)
+
+    def lines(self, seen: FleetReading) -> Sequence[Row]:
+        return fleet_reports.problem_rows(seen.picture)
 
 
 class RecentChangesScreen(FleetListScreen):
