@@ -425,6 +425,38 @@ async def test_what_writes_is_off_with_the_reason(read_only: bool, state: FeedSt
             type(app.shown).WRITES = before
 
 
+ACTION_KEYS = ("a", "m", "i", "u", "E", "ctrl+d")
+ACTION_COMMANDS = ("act", "delete keda", "enable keda", "upgrade all", "label beta on")
+
+
+@pytest.mark.parametrize("screen", [(), ("enter",)], ids=["catalog", "module"])
+@pytest.mark.parametrize("read_only", [False, True])
+async def test_every_action_immediately_says_that_the_data_is_out_of_date(
+    read_only: bool, screen: tuple[str, ...]
+) -> None:
+    session = StillSession(replace(world(), feeds={name: Feed(FeedState.STALE, b.NOW - 42) for name in LIVE}))
+    session.read_only = read_only
+    async with app_on(session).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        app.read_only = read_only
+        await pilot.press(*screen)
+        await pilot.pause()
+        for key in ACTION_KEYS:
+            await pilot.press(key)
+        await until(pilot, lambda: len(app._notifications) == len(ACTION_KEYS))
+        assert app.shown is not None
+        for line in ACTION_COMMANDS:
+            app.shown.command_line.run(line)
+        reason = "kymatui runs read-only" if read_only else "the data is out of date"
+        said = [one.message for one in app._notifications]
+        edit = ACTION_KEYS.index("E")
+        assert said.pop(edit).endswith(f" is disabled: {reason}")
+        assert all(one.endswith(" is disabled: the data is out of date") for one in said), said
+        assert not app.jobs.busy
+        session.show(feeds=LIVE)
+        await until(pilot, lambda: app.shown is not None and not app.shown.why_off("module", "menu"))
+
+
 # escape leaves a line of text before it leaves the screen; a question is left, not the program
 TAKEN_OVER = {"escape", "q", "J"}
 SCREENS = (CatalogScreen, ModuleScreen, ChannelMatrixScreen, ProblemsScreen, ChangesScreen, JobsScreen, JobScreen)

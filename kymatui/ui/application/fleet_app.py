@@ -15,7 +15,7 @@ from kymatui.domain.snapshot.snapshots import FeedState
 from kymatui.first_use import replace
 from kymatui.ui.application.kymatui_app import KymatuiApp
 from kymatui.ui.connection.cluster_view import ClusterView
-from kymatui.ui.connection.connection_status import connection_banner
+from kymatui.ui.connection.connection_status import OUT_OF_DATE, connection_banner
 from kymatui.ui.connection.fleet_view import FleetReading, FleetSource, FleetView, RuntimeViews
 from kymatui.ui.connection.mailbox import Mailbox
 from kymatui.ui.flows.flow_app import FleetFlowApp
@@ -165,8 +165,8 @@ class FleetApp(KymatuiApp, FleetFlowApp):
             return self.why_read_only
         if not self.may_edit_fleet:
             return "needs the option --allow-fleet-writes; enter opens one runtime"
-        if self.view.connection.stale_since or self.view.failure is not None:
-            return "the data is out of date"
+        if self.view.is_outdated:
+            return OUT_OF_DATE
         return "" if self.fleet is not None else "still loading"
 
     def commands(self) -> Sequence[ScreenCommand]:

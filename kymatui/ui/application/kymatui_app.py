@@ -22,7 +22,7 @@ from kymatui.ui.base.framed_screen import FramedScreen
 from kymatui.ui.base.screen_frame import AsksAgain
 from kymatui.ui.connection.cluster_link import ClusterConnection, ClusterSession
 from kymatui.ui.connection.cluster_view import ClusterView
-from kymatui.ui.connection.connection_status import connection_banner
+from kymatui.ui.connection.connection_status import OUT_OF_DATE, connection_banner
 from kymatui.ui.connection.mailbox import Mailbox
 from kymatui.ui.flows.context_switch import ContextSwitch
 from kymatui.ui.flows.favourites import Favourites
@@ -283,8 +283,8 @@ class KymatuiApp(FlowApp):
         """Return why nothing can be written now; "" where writes are possible."""
         if self.read_only:
             return self.why_read_only
-        if self.view.connection.stale_since or self.view.failure is not None:
-            return "the data is out of date"
+        if self.view.is_outdated:
+            return OUT_OF_DATE
         return "" if self.catalog is not None else "still loading"
 
     def commands(self) -> Sequence[ScreenCommand]:

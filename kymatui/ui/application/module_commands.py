@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kymatui.actions.modules.install_plan import InstallRequest
 from kymatui.actions.modules.module_sources import ModuleSource
@@ -12,9 +12,11 @@ from kymatui.domain.kyma.kymas import Policy
 from kymatui.domain.kyma_edit.label_edit import LABELS
 from kymatui.domain.kyma_edit.module_edit import EditVerb
 from kymatui.errors import nearest_names
+from kymatui.first_use import replace
 from kymatui.ui.flows import manifest
 from kymatui.ui.flows.deletion import start_deletion
 from kymatui.ui.flows.direct_install import adopt, install, install_several, upgrade, upgrade_all
+from kymatui.ui.flows.flow_app import why_no_plan
 from kymatui.ui.flows.kyma_edit import OWN, SAME, edit_modules
 from kymatui.ui.flows.module_actions import Flow, open_action_menu, run_label_command
 from kymatui.ui.flows.module_links import open_link
@@ -38,7 +40,23 @@ _HELP = {
 }
 
 
+_READS: Final = "link"
+
+
 def commands(app: FlowApp) -> Iterator[ScreenCommand]:
+    """Yield the module commands; those that plan first say why no plan can be made."""
+    for one in _commands(app):
+        yield one if one.name == _READS else replace(one, run=partial(_plan, app, one))
+
+
+def _plan(app: FlowApp, command: ScreenCommand, words: Sequence[str]) -> None:
+    if why := why_no_plan(app):
+        app.problem(f"`:{command.name}` is disabled: {why}")
+    else:
+        command.run(words)
+
+
+def _commands(app: FlowApp) -> Iterator[ScreenCommand]:
     """Yield the module commands; without a name they apply to the modules that the screen is about."""
     for verb, (text, usage) in _HELP.items():
         names = partial(_names, app)

@@ -171,3 +171,8 @@ class ClusterView:
     @property
     def connection(self) -> ConnectionStatus:
         return describe_connection(self.snapshot.feeds if self.snapshot else {}, self._clock(), self.failure)
+
+    @property
+    def is_outdated(self) -> bool:
+        """Return whether the server does not answer, so that the displayed data may be wrong by now."""
+        return bool(self.connection.stale_since) or self.failure is not None

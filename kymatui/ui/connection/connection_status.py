@@ -10,6 +10,8 @@ from kymatui.domain.snapshot.snapshots import CATALOG_FEED, Feed, FeedState, is_
 from kymatui.errors import KymatuiError
 from kymatui.first_use import dataclass
 
+OUT_OF_DATE = "the data is out of date"
+
 
 @dataclass(frozen=True, slots=True)
 class ConnectionStatus:

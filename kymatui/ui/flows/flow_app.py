@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from kymatui.ui.base.screen_app import ScreenApp
+from kymatui.ui.connection.connection_status import OUT_OF_DATE
 
 if TYPE_CHECKING:
     from textual.screen import Screen
@@ -60,6 +61,16 @@ class FleetFlowApp(FlowApp):
         def why_no_fleet_writes(self) -> str: ...
 
         def look_at(self, key: RuntimeKey, module: str = "") -> None: ...
+
+
+def why_no_plan(app: ScreenApp) -> str:
+    """Return why no action can be planned now, because a plan reads the cluster; "" where one can.
+
+    A plan can be read without the right to apply it.
+    """
+    if app.read_only:
+        return OUT_OF_DATE if app.view.is_outdated else ""
+    return app.why_no_writes
 
 
 def flow_app(screen: Screen[Any]) -> FlowApp:

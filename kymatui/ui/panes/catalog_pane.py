@@ -98,12 +98,11 @@ class CatalogPane(TablePane):
         from kymatui.ui.presenters.catalog.catalog_rows import table_rows  # not before the first paint
 
         app = self.kymatui
-        stale = bool(app.view.connection.stale_since) or app.view.failure is not None
         return table_rows(
             catalog,
             self._view,
             app.clock(),
-            stale=stale,
+            stale=app.view.is_outdated,
             only_problems=self.only_problems,
             namespace=app.only_namespace,
             pinned=app.favourites.names,

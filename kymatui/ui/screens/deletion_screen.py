@@ -20,7 +20,7 @@ from kymatui.engine.deletion.deletion_state import NextStep
 from kymatui.first_use import replace
 from kymatui.ui.base.framed_screen import FramedScreen
 from kymatui.ui.flows.deletion_reader import PAUSE, DeletionChoices, DeletionReader
-from kymatui.ui.flows.flow_app import flow_app
+from kymatui.ui.flows.flow_app import flow_app, why_no_plan
 from kymatui.ui.navigation.history import ScreenStep, object_step
 from kymatui.ui.presenters.plans import deletion_stages as words
 from kymatui.ui.presenters.plans.job_rows import background_job_line
@@ -146,11 +146,15 @@ class DeletionScreen(FramedScreen):
         if action == "go_on":
             if step is None:
                 return "still loading"
-            return "a job is running" if self._job is not None else "already deleted" if step is NextStep.GONE else ""
+            if self._job is not None or step is NextStep.GONE:
+                return "a job is running" if self._job is not None else "already deleted"
+            return why_no_plan(self.kymatui)
         if action == "cancel_job":
             return "" if self._job is not None else "no job is running"
         if action == "finalizer" and (seen is None or not seen.stuck):
             return "no finalizers block it"
+        if action == "finalizer":
+            return why_no_plan(self.kymatui)
         if action == "choose":
             return words.why_no_choice(seen, step, choice)
         return super().why_off(action, choice)

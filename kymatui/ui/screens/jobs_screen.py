@@ -16,7 +16,7 @@ from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.plans.jobs import Job, format_job_counts
 from kymatui.ui.base.list_screen import ListScreen
 from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
-from kymatui.ui.flows.flow_app import flow_app
+from kymatui.ui.flows.flow_app import flow_app, why_no_plan
 from kymatui.ui.navigation.command_table import ScreenCommand
 from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.presenters.plans import job_rows as words
@@ -65,6 +65,8 @@ class JobListing(ListScreen):
             return "no job selected" if job is None else "already finished" if job.is_over else ""
         if action == "again" and (job is None or flow_app(self).jobs.again(job.number) is None):
             return "cannot be planned again"
+        if action == "again":
+            return why_no_plan(self.kymatui)
         return super().why_off(action, choice)
 
     def action_cancel_job(self) -> None:

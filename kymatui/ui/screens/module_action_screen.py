@@ -8,7 +8,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from kymatui.ui.base.framed_screen import FramedScreen
-from kymatui.ui.flows.flow_app import flow_app
+from kymatui.ui.flows.flow_app import flow_app, why_no_plan
 
 
 class ModuleActionScreen(FramedScreen):
@@ -34,6 +34,8 @@ class ModuleActionScreen(FramedScreen):
             return "no module selected"
         if action == "module" and choice == "edit":  # the editor would be in vain
             return self.kymatui.why_no_writes
+        if action == "module" and choice != "link":
+            return why_no_plan(self.kymatui)
         return super().why_off(action, choice)
 
     def action_module(self, key: str) -> None:
