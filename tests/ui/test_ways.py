@@ -425,6 +425,34 @@ async def test_what_writes_is_off_with_the_reason(read_only: bool, state: FeedSt
             type(app.shown).WRITES = before
 
 
+@pytest.mark.parametrize(("count", "said"), [(1, "Only Kyma kcp-system/one; "), (13, ", 1 of 13; ")])
+@pytest.mark.parametrize("columns", [60, 120])
+async def test_the_catalog_of_a_control_plane_names_its_kyma_and_the_way_on(
+    count: int, said: str, columns: int
+) -> None:
+    there = "kcp-system"
+    names = ["one", *(f"other-{number}" for number in range(1, count))]
+    snapshot = b.snapshot(
+        kymas=[b.kyma([{"name": "mod"}], name=name, namespace=there) for name in names],
+        templates=[b.template("mod", "1.0.0", namespace=there)],
+        release_metas=[b.meta("mod", {"regular": "1.0.0"}, namespace=there)],
+    )
+    session = StillSession(replace(snapshot, feeds=LIVE))
+    async with app_on(session).run_test(size=(columns, 24)) as pilot:
+        app = await ready(pilot)
+        banner = text(app, "#banner")
+        assert said in banner
+        assert banner.endswith("start kymatui --remote for the runtimes")
+        assert len(table(app).rows) == 1
+        session.show(feeds={name: Feed(FeedState.STALE, b.NOW - 42) for name in LIVE})
+        await until(pilot, lambda: "42s old" in text(app, "#banner"))
+
+
+async def test_the_catalog_of_a_runtime_names_no_kyma() -> None:
+    async with app_on(StillSession(replace(world(), feeds=LIVE))).run_test(size=SIZE) as pilot:
+        assert text(await ready(pilot), "#banner") == ""
+
+
 ACTION_KEYS = ("a", "m", "i", "u", "E", "ctrl+d")
 ACTION_COMMANDS = ("act", "delete keda", "enable keda", "upgrade all", "label beta on")
 

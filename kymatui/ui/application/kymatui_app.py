@@ -237,11 +237,13 @@ class KymatuiApp(FlowApp):
     @property
     def frame_facts(self) -> FrameFacts:
         connection = self.view.connection
-        counts = ""
+        counts = banner = ""
         if self.catalog is not None:
-            from kymatui.ui.presenters.catalog.problem_rows import count_problems as catalog_counts
+            from kymatui.ui.presenters.catalog import problem_rows
 
-            counts = catalog_counts(self.catalog)
+            counts = problem_rows.count_problems(self.catalog)
+            banner = connection_banner(connection, self.view.failure)
+            banner = banner or problem_rows.one_kyma_banner(self.catalog, len(self.view.kymas))
         going, session = len(self.jobs.active), self.view.session
         management = self.view.management
         return FrameFacts(
@@ -253,8 +255,7 @@ class KymatuiApp(FlowApp):
             tone=connection.tone,
             counts=counts,
             sign=SIGNS.get(connection.tone, ""),
-            banner=self.contexts.way_back(connection)
-            or (connection_banner(connection, self.view.failure) if self.catalog is not None else ""),
+            banner=self.contexts.way_back(connection) or banner,
             jobs=format_count(going, "job") if going else "",
             manager=management.word if management is not None else "",
             manager_short=management.short if management is not None else "",

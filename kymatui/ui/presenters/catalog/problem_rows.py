@@ -42,6 +42,15 @@ def count_problems(catalog: Catalog) -> str:
     return f"modules {_modules(catalog)}  problems {_problems(catalog)}"
 
 
+def one_kyma_banner(catalog: Catalog, kymas: int) -> str:
+    """Return which of a control plane's `kymas` the rows are about, and how to see all; "" for a runtime."""
+    if not catalog.is_control_plane or catalog.kyma is None:
+        return ""
+    ref = catalog.kyma.ref
+    number = f", 1 of {kymas}" if kymas > 1 else ""
+    return sanitize(f"Only Kyma {ref.namespace}/{ref.name}{number}; start kymatui --remote for the runtimes")
+
+
 def summarize_problems(catalog: Catalog | None, namespace: str = "") -> str:
     """Return the summary above the list of problems, which may be narrowed to a namespace."""
     if catalog is None:
