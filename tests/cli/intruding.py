@@ -109,7 +109,7 @@ def run(words: Sequence[str], meeting: Meeting | None = None) -> Ended:
     with (
         patch.object(Transport, "_once", meeting_once),
         patch.object(
-            LeaseTerms.__init__, "__defaults__", (DURATION, 2.0)
+            LeaseTerms.__init__, "__defaults__", (DURATION, 2.0, False)
         ),  # whoever holds the lease is the one who waits
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
