@@ -60,7 +60,7 @@ class FleetWalker(Walker):
     def _commands(self, screen: Screen[object]) -> list[tuple[str, ScreenCommand]]:
         if not isinstance(screen, OF_FLEETS):
             return []
-        wanted = ("sync", "windows", "watchers", "compare", "runtime")
+        wanted = ("sync", "windows", "watchers", "compare", "runtime", "problems")
         found = super()._commands(cast("Screen[object]", screen))
         return [(owner, command) for owner, command in found if owner != "app" or command.name in wanted]
 

@@ -26,6 +26,7 @@ from kymatui.ui.application.fleet_app import FleetApp
 from kymatui.ui.application.kymatui_app import KymatuiApp
 from kymatui.ui.base.framed_screen import FramedScreen
 from kymatui.ui.navigation.command_table import ScreenCommand
+from kymatui.ui.screens.fleet.fleet_list_screens import FleetProblemsScreen
 from tests.adapters.clusters import Cluster, Exchange, serving, write_kubeconfig
 from tests.composition.worlds import KYMAS, kyma_cluster, named
 from tests.ui.driving import until
@@ -213,4 +214,8 @@ async def walk_fleet(folder: Path, tried: Tried) -> None:
         app.animation_level = "none"
         async with app.run_test(size=SIZE) as pilot:
             await until(pilot, lambda: app.fleet is not None and bool(app.fleet.rows))
-            await Walker(pilot, tried).walk()
+            walker = Walker(pilot, tried)
+            await walker.walk()
+            await pilot.press("P")  # the key was tried on the catalog, where another screen is behind it
+            await until(pilot, lambda: isinstance(app.screen, FleetProblemsScreen))
+            await walker.walk()

@@ -126,7 +126,7 @@ class Lease:
             )
         self.waited = True
         if self._terms.standby:
-            report(f"on standby: {holder} holds the Lease {self._ref.namespace}/{self._ref.name}")
+            report(f"on standby; holder of the Lease {self._ref.namespace}/{self._ref.name}: {holder}")
         else:
             report(f"waiting until {holder} has finished its change")
         self._clock.sleep(_LOOK, cancel)
