@@ -59,23 +59,8 @@ def wrapped(text: str, stream: TextIO | None = None) -> str:
     if not (stream or sys.stdout).isatty():
         return text
     columns = shutil.get_terminal_size().columns
-    return "\n".join(part for line in text.split("\n") for part in _wrapped_line(line, columns))
-
-
-def _wrapped_line(line: str, columns: int) -> Iterator[str]:
-    if _cell_width(line) <= columns:
-        yield line
-        return
-    indent = " " * (len(line) - len(line.lstrip()))
-    first, *rest = line.split()
-    part = indent + first
-    for word in rest:
-        if _cell_width(part) + 1 + _cell_width(word) > columns:
-            yield part
-            part = indent + word
-        else:
-            part += f" {word}"
-    yield part
+    lines = ([line] if _cell_width(line) <= columns else _wrapped(line, columns) for line in text.split("\n"))
+    return "\n".join(part for parts in lines for part in parts)
 
 
 def _cell_width(text: str) -> int:
@@ -103,7 +88,7 @@ def _folded(
         return cells, widths
     rows = []
     for row in cells:
-        parts = [_wrapped(cell, width) for cell, width in zip(row, narrow, strict=True)]
+        parts = [_wrapped(cell, width, divides=True) for cell, width in zip(row, narrow, strict=True)]
         rows += [list(line) for line in zip_longest(*parts, fillvalue="")]
     return rows, narrow
 
@@ -131,20 +116,25 @@ def _is_url(word: str) -> bool:
     return "://" in word
 
 
-def _wrapped(cell: str, width: int) -> list[str]:
-    """Return the lines of a cell; a word that is longer than one is parted behind the signs of paths and names."""
-    indent = " " * (len(cell) - len(cell.lstrip()))
+def _wrapped(text: str, width: int, *, divides: bool = False) -> list[str]:
+    """Return the lines of a text; with `divides`, a longer word is divided, first after the signs of paths and names.
+
+    URLs are never divided.
+    """
+    indent = " " * (len(text) - len(text.lstrip()))
     lines = [indent]
-    for word in cell.split():
-        parted = len(word) > width - len(indent) and not _is_url(word)
-        parts = re.findall(r"[^./\-\]]+[./\-\]]?|[./\-\]]", word) if parted else [word]
+    for word in text.split():
+        divided = divides and not _is_url(word)
+        parts = [word]
+        if divided and len(word) > width - len(indent):
+            parts = re.findall(r"[^./\-\]]+[./\-\]]?|[./\-\]]", word)
         for number, part in enumerate(parts):
             joint = " " if number == 0 and lines[-1].strip() else ""
-            if lines[-1].strip() and len(lines[-1]) + len(joint) + len(part) > width:
+            if lines[-1].strip() and _cell_width(lines[-1] + joint + part) > width:
                 lines.append(indent)
                 joint = ""
             lines[-1] += joint + part
-            while len(lines[-1]) > width and not _is_url(word):
+            while divided and len(lines[-1]) > width:
                 lines[-1:] = [lines[-1][:width], indent + lines[-1][width:]]
     return lines
 
