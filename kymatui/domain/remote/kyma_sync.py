@@ -82,6 +82,12 @@ def owner_kyma(runtime: Kyma) -> str:
     return runtime.meta.annotations.get(ANNOTATION_OWNED_BY, NOTHING)
 
 
+def requested_only_there(runtime: Kyma, control: Kyma | None) -> frozenset[str]:
+    """Return the modules that the runtime's Kyma requests and the control plane's does not."""
+    asked = control.modules if control is not None else ()
+    return frozenset(one.name for one in runtime.modules) - {one.name for one in asked}
+
+
 _ONLY_THERE = "deleting the runtime's Kyma uninstalls this module: the control plane does not request it"
 
 
@@ -104,7 +110,7 @@ def _deletion(kymas: KymaPair) -> Iterator[ComparisonLine]:
         why = "the deletion started in the control plane; the runtime is next"
         yield ComparisonLine(LineArea.KYMA, name, "presence", ours, theirs, LineVerdict.UNDER_WAY, why, Actor.KLM)
     else:
-        own = {one.name for one in kymas.runtime.modules} - {one.name for one in kymas.control.modules}
+        own = requested_only_there(kymas.runtime, kymas.control)
         why = f"the runtime's Kyma is being deleted: {kyma_deletion_words(own)}"
         yield ComparisonLine(LineArea.KYMA, name, "presence", ours, theirs, LineVerdict.WRONG, why, Actor.YOU)
 

@@ -15,6 +15,7 @@ from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE, Kyma, read_kyma
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings
 from kymatui.domain.kyma.states import State
+from kymatui.domain.remote.kyma_sync import requested_only_there
 from kymatui.domain.snapshot.cluster_index import KYMA_FEED, choose_kyma
 from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact, explain_missing, gap_of
 from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, Feed, FeedState, Object, Snapshot
@@ -144,8 +145,6 @@ def join_snapshots(pair: RuntimePair) -> Snapshot:
     added to the control plane's catalog.
     """
     kyma, own = effective_kyma(pair), pair.runtime_kyma
-    control = pair.control_kyma if not pair.is_one_cluster else own
-    asked = {one.name for one in control.modules} if control is not None else set()
     runtime = pair.runtime or Snapshot(cluster=pair.name, feeds={})
     return replace(
         runtime,
@@ -160,9 +159,7 @@ def join_snapshots(pair: RuntimePair) -> Snapshot:
         joined=pair.runtime is not None,
         taken_over=_taken_over(pair),
         runtime_kyma=own.raw if own is not None else None,
-        runtime_only=frozenset(one.name for one in own.modules if one.name not in asked)
-        if own is not None
-        else frozenset(),
+        runtime_only=requested_only_there(own, pair.control_kyma) if own is not None else frozenset(),
     )
 
 
