@@ -146,15 +146,14 @@ class DeletionScreen(FramedScreen):
         if action == "go_on":
             if step is None:
                 return "still loading"
-            if self._job is not None or step is NextStep.GONE:
-                return "a job is running" if self._job is not None else "already deleted"
-            return why_no_plan(self.kymatui)
+            if self._job is not None:
+                return "a job is running"
+            return "already deleted" if step is NextStep.GONE else why_no_plan(self.kymatui)
         if action == "cancel_job":
             return "" if self._job is not None else "no job is running"
-        if action == "finalizer" and (seen is None or not seen.stuck):
-            return "no finalizers block it"
         if action == "finalizer":
-            return why_no_plan(self.kymatui)
+            is_stuck = seen is not None and bool(seen.stuck)
+            return why_no_plan(self.kymatui) if is_stuck else "no finalizers block it"
         if action == "choose":
             return words.why_no_choice(seen, step, choice)
         return super().why_off(action, choice)

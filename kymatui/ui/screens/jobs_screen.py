@@ -63,10 +63,9 @@ class JobListing(ListScreen):
         job = self.job if self.frame.is_whole else None
         if action == "cancel_job":
             return "no job selected" if job is None else "already finished" if job.is_over else ""
-        if action == "again" and (job is None or flow_app(self).jobs.again(job.number) is None):
-            return "cannot be planned again"
         if action == "again":
-            return why_no_plan(self.kymatui)
+            is_known = job is not None and flow_app(self).jobs.again(job.number) is not None
+            return why_no_plan(self.kymatui) if is_known else "cannot be planned again"
         return super().why_off(action, choice)
 
     def action_cancel_job(self) -> None:
