@@ -82,7 +82,7 @@ IGNORE, CREATE = "Ignore", "CreateAndDelete"
 
 
 def test_disabling_says_nothing_that_its_own_warnings_contradict() -> None:
-    """Nobody deletes the CR, so it is not "deleted with the module"."""
+    """lifecycle-manager leaves the CR, so it is not "deleted with the module"."""
     words = " ".join(proposed(cluster(made=made(IGNORE)), EditVerb.DISABLE).warnings)
     assert "waits for the module CR and does not delete it" in words
     assert "is deleted with the module" not in words

@@ -94,6 +94,6 @@ class _Crew(Generic[T, R]):
 
 
 def report_defect(error: Exception) -> None:
-    """Report a bug like one that ends a thread, with its traceback on stderr; the thread goes on with other work."""
+    """Report a bug like one that ends a thread, with its traceback on stderr; the thread continues with other work."""
     thread = threading.current_thread()
     threading.excepthook(threading.ExceptHookArgs((type(error), error, error.__traceback__, thread)))
