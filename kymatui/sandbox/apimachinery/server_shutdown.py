@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 
 from aiohttp import web
 
@@ -15,5 +16,6 @@ async def stop_runner(runner: web.BaseRunner) -> None:
     # TLS waits up to 30 s for the client's farewell: a loop that ends before would leak the socket
     for transport in open_connections:
         if transport is not None:
-            transport.abort()
+            with contextlib.suppress(AttributeError):  # what Python 3.11.2 raises if the connection ended by itself
+                transport.abort()
     await asyncio.sleep(0)  # an aborted transport closes its socket in the loop's next turn
