@@ -22,14 +22,13 @@ class Module:
         parts = ["kymatui", *path.relative_to(PACKAGE).with_suffix("").parts]
         self.name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
         self.text = path.read_text("utf-8")
-        self.nodes = [*ast.walk(ast.parse(self.text))]
+        self.tree = ast.parse(self.text)
+        self.nodes = [*ast.walk(self.tree)]
 
     def imports(self) -> Iterator[tuple[ast.Import | ast.ImportFrom, list[str]]]:
         for node in self.nodes:
-            if isinstance(node, ast.Import):
-                yield node, [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom):
-                yield node, [f"{node.module}.{alias.name}" for alias in node.names]
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                yield node, _imported(node)
 
     def late_imports(self) -> list[ast.Import | ast.ImportFrom]:
         """Imports of the package inside functions."""
@@ -41,6 +40,23 @@ class Module:
                         found.append(inner)
         return list({id(node): node for node in found}.values())
 
+    def early_names(self) -> set[str]:
+        """Return what importing the module imports: its packages, and the imports outside functions."""
+        found = {self.name}
+        blocks: list[list[ast.stmt]] = [self.tree.body]
+        while blocks:
+            for node in blocks.pop():
+                if isinstance(node, ast.Import | ast.ImportFrom):
+                    found |= set(_imported(node))
+                elif isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+                    blocks.append(node.orelse)
+                elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                    blocks += [getattr(node, name, []) for name in ("body", "orelse", "finalbody")]
+                    blocks += [handler.body for handler in getattr(node, "handlers", [])]
+        return {
+            ".".join(parts[: end + 1]) for parts in (name.split(".") for name in found) for end in range(len(parts))
+        }
+
     def late_names(self) -> list[str]:
         """What is imported inside functions: the package's own modules and top-level names of others."""
         found = []
@@ -51,6 +67,12 @@ class Module:
 
     def classes(self) -> list[ast.ClassDef]:
         return [node for node in self.nodes if isinstance(node, ast.ClassDef)]
+
+
+def _imported(node: ast.Import | ast.ImportFrom) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    return [f"{node.module}.{alias.name}" for alias in node.names]
 
 
 def modules() -> list[Module]:
@@ -70,6 +92,28 @@ def edges(files: list[Module]) -> dict[str, set[str]]:
                     targets.add(target)
         out[module.name] = targets
     return out
+
+
+def needless_late_imports(files: list[Module]) -> list[str]:
+    """Return the imports inside functions of what importing the file has imported already."""
+    early = {module.name: module.early_names() for module in files}
+    found = []
+    for module in files:
+        if late := module.late_imports():
+            loaded: set[str] = set()
+            queue = [module.name]
+            while queue:
+                name = queue.pop()
+                if name not in loaded:
+                    loaded.add(name)
+                    queue += early.get(name, ())
+            found += [
+                f"{module.place}:{node.lineno} {name}"
+                for node in late
+                for name in _imported(node)
+                if name in loaded or (name not in early and name.rpartition(".")[0] in loaded)
+            ]
+    return found
 
 
 def circles(graph: dict[str, set[str]]) -> list[list[str]]:
@@ -230,6 +274,8 @@ def main() -> None:
     print("   ", " ".join(f"{name}×{len(places)}" for name, places in repeated.items()))
     late = [(module.place, len(module.late_imports())) for module in files if module.late_imports()]
     print(f"late imports: {sum(count for _, count in late)} in {len(late)} files")
+    needless = needless_late_imports(files)
+    print(f"needless late imports: {len(needless)}", *needless)
     stems = Counter(module.path.stem for module in files if module.path.stem != "__init__")
     print(f"modules in -ing: {sum(1 for m in files if m.path.stem.endswith('ing'))}")
     print("stems three times or more:", {stem: n for stem, n in stems.most_common() if n > 2})

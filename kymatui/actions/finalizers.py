@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from kymatui.domain.kubernetes.object_meta import GARBAGE_COLLECTION, parse_time
 from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.engine.cluster.finalizers import finalizer_owners
+from kymatui.engine.cluster.ports import Cluster, Object, PatchKind
 from kymatui.engine.deletion.deletion_state import DeletionState, explain_finalizers
-from kymatui.errors import RefusedError
+from kymatui.errors import ConflictError, InvalidError, NotFoundError, RefusedError, UnknownNameError
 from kymatui.first_use import dataclass
-
-if TYPE_CHECKING:
-    from kymatui.engine.cluster.ports import Cluster, Object
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +54,6 @@ def _is_held(body: Object) -> bool:
 
 
 def _held(ref: ObjectRef, body: Object, seen: DeletionState) -> BlockedObject:
-    from kymatui.engine.cluster.finalizers import finalizer_owners
-
     metadata, owners = body["metadata"], finalizer_owners(body)
     return BlockedObject(
         ref,
@@ -83,9 +79,6 @@ def remove_finalizer(cluster: Cluster, one: BlockedObject, finalizer: str, typed
     The finalizer's cleanup is skipped. Raise RefusedError if the full name was not typed or the object has changed,
     UnknownNameError if it has no such finalizer.
     """
-    from kymatui.engine.cluster.ports import PatchKind
-    from kymatui.errors import ConflictError, InvalidError, NotFoundError, UnknownNameError
-
     names = [name for name, _ in one.finalizers]
     if typed.strip() != one.typed:
         raise RefusedError(f"the typed name is not {one.typed}; no changes made", hint="type the full name")

@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.engine.cluster.concurrency import run_for_each
+from kymatui.engine.cluster.kind_order import defined_kinds, install_waves, is_definition
+from kymatui.engine.inventory.ownership_marks import LABEL_PART_OF
 from kymatui.engine.jobs.run import USER_ACTION_SECONDS
 from kymatui.errors import CancelledError, ClusterError, ConflictError, ForbiddenError, InvalidError, NotFoundError
 from kymatui.first_use import dataclass
@@ -70,9 +73,6 @@ class RestoreResult:
 
 def plan_restore(objects: Sequence[Object], cluster: Cluster) -> tuple[RestoreStep, ...]:
     """Return what would become of each, in the order of installation; asks the server without writing anything."""
-    from kymatui.engine.cluster.concurrency import run_for_each
-    from kymatui.engine.cluster.kind_order import defined_kinds, install_waves, is_definition
-
     inside = [body for wave in install_waves(list(objects)) for body in wave]
     kinds = frozenset(defined_kinds(body for body in inside if is_definition(read_ref(body))))
     names = frozenset(ref.name for ref in map(read_ref, inside) if ref.kind == _NAMESPACE)
@@ -187,8 +187,6 @@ def restore(
     can bring it; `wait` is told so. Raises CancelledError, which
     says how far it came; a second run goes on there.
     """
-    from kymatui.engine.cluster.kind_order import install_waves
-
     began = time.monotonic()
     yours = frozenset(one.ref for one in plan if one.fate is RestoreVerdict.BLOCKED and not one.is_going)
     until = began + min(timeout, USER_ACTION_SECONDS)
@@ -218,8 +216,6 @@ def restore(
 
 def was_installed_here(objects: Sequence[Object]) -> bool:
     """Return whether kymatui had installed some of it: what comes back from a file is nobody's until it is adopted."""
-    from kymatui.engine.inventory.ownership_marks import LABEL_PART_OF
-
     labels = ((body.get("metadata") or {}).get("labels") or {} for body in objects)
     return any(LABEL_PART_OF in some for some in labels)
 

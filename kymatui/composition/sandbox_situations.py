@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from kymatui.domain.kubernetes.object_meta import LABEL_SKIP
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.remote.kyma_sync import ANNOTATION_OWNED_BY
-from kymatui.errors import ConflictError, RefusedError
+from kymatui.errors import ConfigurationError, ConflictError, RefusedError
 from kymatui.first_use import dataclass
 
 if TYPE_CHECKING:
@@ -169,7 +169,6 @@ def create_situation(kubeconfig: Path, context: str, name: str) -> str:
     """
     from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
     from kymatui.adapters.sessions.cluster.session_options import SessionOptions
-    from kymatui.errors import ConfigurationError
     from kymatui.sandbox.fault_client import LISTING, FaultClient
 
     FaultClient.for_kubeconfig(kubeconfig, context).send(LISTING, {})  # only a sandbox answers that

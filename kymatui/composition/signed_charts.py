@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kymatui.actions.modules.signatures import SignatureOptions, read_signer_file
+from kymatui.engine.sources import chart_source
 from kymatui.errors import HelmError, UsageError
+from kymatui.ocm import SignatureError
 
 if TYPE_CHECKING:
     from kymatui.actions.modules.module_sources import ModuleSource
@@ -17,9 +19,7 @@ if TYPE_CHECKING:
 
 def signed_chart(source: ModuleSource, signers: SignatureOptions, fetch: FetchOptions) -> LoadedChart:
     """Return a chart whose provenance holds. Raises SignatureError before anything of it is read."""
-    from kymatui.engine.sources import chart_source
     from kymatui.helm.charts.provenance import verify
-    from kymatui.ocm import SignatureError
 
     if not signers.keyring:
         raise UsageError(
@@ -40,7 +40,6 @@ def _packed(source: ModuleSource, fetch: FetchOptions) -> FetchedChart:
     from kymatui.adapters.content.blob_fetcher import chart_registry
     from kymatui.adapters.content.chart_fetcher import FetchedChart
     from kymatui.composition.chart_fetch import fetch_chart
-    from kymatui.ocm import SignatureError
 
     path = Path(source.chart)
     if source.repository or "://" in source.chart or not path.exists():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
 from kymatui.actions.bundle.component_digests import CheckedContent, ComponentDigests
 from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.actions.bundle.stored_components import StoredComponent, require_component
@@ -102,8 +104,6 @@ def _is_same(
     if new.algorithm == PKCS1 or replace(known, value=new.value) != new:
         # PKCS1 signatures of the same content are equal byte for byte; PSS adds a random salt
         return False
-    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-
     public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
     try:
         verify(complete, Keys(public), name=known.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterable, Sequence
 from threading import Event
@@ -13,17 +14,20 @@ from kymatui.actions.modules.install_plan import Adoption, InstallPort, InstallR
 from kymatui.actions.modules.module_sources import ModuleSource, find_installed, release_values
 from kymatui.actions.modules.upgrade import newest_source, survey_upgrades
 from kymatui.domain.catalog.catalog import build_catalog
+from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.schema_forms import FormField, form_fields
 from kymatui.domain.kyma.versions import same_version, version_order
 from kymatui.domain.plans.cluster_management import detect_management
 from kymatui.domain.plans.direct_install import adoptable_row, install_refusals, is_lower_version
 from kymatui.domain.snapshot.cluster_index import index_cluster
+from kymatui.engine.inventory.inventory import Inventory, InventoryState
+from kymatui.engine.sources import chart_source
 from kymatui.errors import KymatuiError, RefusedError
 from kymatui.first_use import dataclass, replace
+from kymatui.helm.charts.values import merge_maps
 
 if TYPE_CHECKING:
     from kymatui.engine.bundles.bundle import Bundle
-    from kymatui.engine.inventory.inventory import Inventory
     from kymatui.engine.jobs.run import Progress
     from kymatui.engine.plans.plan import Plan
 
@@ -185,8 +189,6 @@ class InstallAction:
 
     def _chart_upgrade(self, known: Inventory) -> InstallRequest:
         """Raise RefusedError where nobody can be asked; without a version where there is no newer one."""
-        from kymatui.engine.inventory.inventory import InventoryState
-
         source = newest_source(known, self._port.blobs, self._port.artifacts)
         is_newest = same_version(source.version, known.version) and known.state is InventoryState.INSTALLED
         return InstallRequest(known.name, replace(source, version="" if is_newest else source.version), known.namespace)
@@ -208,9 +210,6 @@ class InstallAction:
 
     def form(self, wanted: InstallRequest) -> tuple[tuple[FormField, ...], Object]:
         """Return the fields of the form, and the document as its source has it; {} without one."""
-        from kymatui.engine.sources import chart_source
-        from kymatui.helm.charts.values import merge_maps
-
         source = wanted.source
         if source.chart:
             place = {"repository": source.repository, "version": source.version}
@@ -286,8 +285,6 @@ def is_lower(standing: InstallStatus, version: str) -> bool:
 
 def newest_version(standing: InstallStatus) -> str:
     """Return the version that an upgrade leads to, "" where what is installed is the newest, and whole."""
-    from kymatui.engine.inventory.inventory import InventoryState
-
     is_whole = standing.known is not None and standing.known.state is not InventoryState.PENDING
     known = standing.known.version if standing.known is not None else ""
     best = next((one for one in standing.versions if "-" not in one), next(iter(standing.versions), ""))
@@ -300,8 +297,6 @@ def newest_version(standing: InstallStatus) -> str:
 
 def _spec_schema(bundle: Bundle, resource: Object) -> Object:
     """Return the schema of `spec` as the definition that comes with the bundle has it; {} where none does."""
-    from kymatui.domain.kubernetes.object_meta import read_ref
-
     gvk = read_ref(resource).kind
     for body in (*bundle.objects, *bundle.crds):
         spec = body.get("spec") or {}
@@ -317,8 +312,6 @@ def _spec_schema(bundle: Bundle, resource: Object) -> Object:
 
 def _chart_schema(text: bytes | None) -> Object:
     """Return the fields of a schema; none of one that cannot be read, which Helm reports when it renders the chart."""
-    import json
-
     try:
         found = json.loads(text) if text is not None else {}
     except ValueError:  # Helm reports the broken schema

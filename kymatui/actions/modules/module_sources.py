@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.kubernetes.schema_forms import overrides
 from kymatui.errors import ConfigurationError, RefusedError
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 if TYPE_CHECKING:
     from kymatui.domain.plans.direct_install import InstallChoice
@@ -148,7 +148,6 @@ def catalog_bundle(choice: InstallChoice, blobs: Blobs) -> Bundle:
     """Return what a template of the catalog consists of: its raw manifest, and its default resource."""
     from kymatui.domain.kyma.manifests import default_resource, default_resource_body
     from kymatui.engine.bundles import raw_yaml
-    from kymatui.first_use import replace
 
     template = choice.template
     made = raw_yaml.from_url(choice.address, blobs, name=template.module, namespace=choice.namespace)

@@ -5,6 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import yaml
+
+from kymatui.adapters.files.user_files import write_private_file
+from kymatui.adapters.files.yaml_output import dump_yaml
 from kymatui.engine.plans.plan import Plan
 from kymatui.engine.plans.plan_json import plan_from_json, plan_to_json
 from kymatui.errors import ConfigurationError
@@ -12,9 +16,6 @@ from kymatui.errors import ConfigurationError
 
 def save_plan(path: Path, plan: Plan) -> None:
     """Write a plan that only its owner may read. Raise ConfigurationError."""
-    from kymatui.adapters.files.user_files import write_private_file
-    from kymatui.adapters.files.yaml_output import dump_yaml
-
     content = plan_to_json(plan)
     write_private_file(path, dump_yaml(json.loads(content)).encode() if _is_yaml(path) else content)
 
@@ -33,8 +34,6 @@ def _is_yaml(path: Path) -> bool:
 
 
 def _as_json(content: bytes) -> bytes:
-    import yaml
-
     try:
         return json.dumps(yaml.safe_load(content)).encode()
     except (yaml.YAMLError, UnicodeDecodeError, TypeError, ValueError) as error:

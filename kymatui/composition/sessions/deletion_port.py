@@ -28,7 +28,12 @@ from kymatui.domain.plans.managed_resources import associated_kinds
 from kymatui.domain.snapshot.cluster_index import ClusterIndex, index_cluster
 from kymatui.domain.snapshot.missing_lists import gap_of
 from kymatui.domain.snapshot.read_cache import ReadCache
+from kymatui.engine.cluster.concurrency import WIDTH
+from kymatui.engine.cluster.kind_order import is_definition
 from kymatui.engine.deletion.deletion_state import DeletionState, ManagedBy, ModuleCRHandling, requested
+from kymatui.engine.deletion.uninstall_plan import plan_uninstall
+from kymatui.engine.inventory.managed_resources import GroupKind, ManagedObjects, list_instances, without_operator_kinds
+from kymatui.engine.jobs.run import SystemClock
 from kymatui.errors import UnreachableError
 from kymatui.first_use import replace
 
@@ -39,7 +44,6 @@ if TYPE_CHECKING:
     from kymatui.domain.snapshot.snapshots import Feed, Snapshot
     from kymatui.engine.cluster.ports import Cluster
     from kymatui.engine.inventory.inventory import Inventory
-    from kymatui.engine.inventory.managed_resources import GroupKind, ManagedObjects
 
 _LISTED, _LOOK = 20.0, 0.1  # seconds for a runtime to reconnect; seconds between two checks
 
@@ -68,8 +72,6 @@ class SessionDeletions:
         """Return the state of a module's deletion from a list of its managed resources; no write."""
         from kymatui.actions.modules.module_sources import find_installed
         from kymatui.actions.operator.deletion import with_operator_objects
-        from kymatui.engine.deletion.uninstall_plan import plan_uninstall
-        from kymatui.engine.jobs.run import SystemClock
 
         self._wait_listed()
         snapshot = self._session.snapshot()
@@ -159,8 +161,6 @@ class SessionDeletions:
         return requested(edit.before) if edit is not None else None
 
     def _direct(self, made: DeletionState, found: Any, row: ModuleRow | None) -> DeletionState:
-        from kymatui.engine.cluster.kind_order import is_definition
-
         return replace(
             made,
             installed=found.inventory.version,
@@ -183,9 +183,6 @@ class SessionDeletions:
         default: ObjectRef | None,
         manifest: str = "",
     ) -> ManagedObjects:
-        from kymatui.engine.cluster.concurrency import WIDTH
-        from kymatui.engine.inventory.managed_resources import list_instances, without_operator_kinds
-
         declared = [(gvk.group, gvk.kind) for template in templates for gvk in associated_kinds(template)]
         kinds = without_operator_kinds([*declared, *self._kinds_of(definitions)])
         own = frozenset({default.key}) if default is not None else frozenset()

@@ -8,7 +8,10 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.object_meta import read_meta
 from kymatui.domain.kyma.problems import Actor
+from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.domain.snapshot.snapshots import FeedState
 from kymatui.engine.jobs.run import USER_ACTION_SECONDS
 from kymatui.errors import CancelledError, PartlyDoneError, RefusedError
@@ -24,7 +27,6 @@ if TYPE_CHECKING:
     from kymatui.domain.kyma_edit.label_edit import LabelProposal, Labels
     from kymatui.domain.kyma_edit.module_edit import EditProposal, ModuleEdit
     from kymatui.domain.remote.catalog_sync import SyncPlan
-    from kymatui.domain.snapshot.read_cache import ReadCache
     from kymatui.engine.cluster.ports import Cluster
     from kymatui.engine.jobs.run import Progress
 
@@ -153,8 +155,6 @@ class ClusterKymaEdits:
         What the edit uninstalls has to be in `planned`: it is checked once more, and what blocks it is deleted first
         where the plan allows that. Raises RefusedError, and PartlyDoneError where what blocks it does not go.
         """
-        from kymatui.domain.kubernetes.json_reader import JsonReader
-        from kymatui.domain.kubernetes.object_meta import read_meta
         from kymatui.domain.kyma_edit.module_edit import entry_change
         from kymatui.engine.cluster.kyma_edit import carry_out
 
@@ -200,8 +200,6 @@ class ClusterKymaEdits:
         `unattended`, an edit that only a person can take further ends after `USER_ACTION_SECONDS`.
         Raises CancelledError.
         """
-        from kymatui.domain.snapshot.read_cache import ReadCache
-
         memory = ReadCache()
         stages = [partial(self._stage, one.proposal, one.generation, memory) for one in started]
         edited = [one.generation > 0 for one in started]
@@ -217,8 +215,6 @@ class ClusterKymaEdits:
         cancel: threading.Event | None = None,
     ) -> EditProgress:
         """Follow an edit of labels until the modules and copies that it adds or removes have come or gone."""
-        from kymatui.domain.snapshot.read_cache import ReadCache
-
         stage = partial(self._label_stage, proposal, ReadCache())
 
         def report(_: int, stage: EditProgress) -> None:
@@ -237,8 +233,6 @@ class ClusterKymaEdits:
 
     def standing(self, proposal: EditProposal) -> EditProgress:
         """Return where an edit stands that the Kyma has already, whoever made it."""
-        from kymatui.domain.snapshot.read_cache import ReadCache
-
         return self._stage(proposal, 0, ReadCache())
 
     def _stage(self, proposal: EditProposal, generation: int, memory: ReadCache) -> EditProgress:

@@ -17,7 +17,7 @@ from kymatui.settings.config_file import Settings
 from kymatui.settings.options_schema import ACCENTS
 from kymatui.ui.application.announcements import Announcements
 from kymatui.ui.application.navigator import Navigator
-from kymatui.ui.application.screen_registry import HOME
+from kymatui.ui.application.screen_registry import HOME, key_scopes
 from kymatui.ui.base.framed_screen import FramedScreen
 from kymatui.ui.base.screen_frame import AsksAgain
 from kymatui.ui.connection.cluster_link import ClusterConnection, ClusterSession
@@ -30,6 +30,7 @@ from kymatui.ui.flows.flow_app import FlowApp
 from kymatui.ui.flows.job_controller import JOBS, ScreenJobs
 from kymatui.ui.navigation.command_table import ScreenCommand
 from kymatui.ui.navigation.history import ScreenStep
+from kymatui.ui.navigation.keymaps import keymap_problems
 from kymatui.ui.screens.catalog_screen import CatalogScreen
 from kymatui.ui.terminal.ascii_filter import AsciiFilter
 from kymatui.ui.terminal.glyphs import SIGNS
@@ -182,9 +183,6 @@ class KymatuiApp(FlowApp):
         self._view.start()
         self.set_interval(1, self._tick)
         if self.settings.keys:
-            from kymatui.ui.application.screen_registry import key_scopes
-            from kymatui.ui.navigation.keymaps import keymap_problems
-
             for problem in keymap_problems(self.settings.keys, key_scopes(type(self))):
                 self.problem(problem)
 

@@ -15,7 +15,9 @@ from kymatui.ui.navigation.history import (
     object_reference,
 )
 from kymatui.ui.navigation.keymaps import KeyScope, key_scope
+from kymatui.ui.panes.catalog_pane import CatalogPane
 from kymatui.ui.screens.catalog_screen import CatalogScreen
+from kymatui.ui.widgets.live_table import LiveTable
 
 if TYPE_CHECKING:
     from kymatui.ui.base.framed_screen import FramedScreen
@@ -39,7 +41,6 @@ def key_scopes(app: type) -> Iterator[KeyScope]:
     from kymatui.ui.logs.log_text import LogText
     from kymatui.ui.logs.logs_pane import LogsPane
     from kymatui.ui.logs.logs_screen import LogsScreen
-    from kymatui.ui.panes.catalog_pane import CatalogPane
     from kymatui.ui.panes.runtimes_pane import RuntimesPane, RuntimeTable
     from kymatui.ui.screens.changes_screen import ChangesScreen
     from kymatui.ui.screens.channel_matrix_screen import ChannelMatrixScreen
@@ -61,7 +62,6 @@ def key_scopes(app: type) -> Iterator[KeyScope]:
     from kymatui.ui.screens.object_screen import ObjectScreen
     from kymatui.ui.screens.problems_screen import ProblemsScreen
     from kymatui.ui.widgets.document import Document
-    from kymatui.ui.widgets.live_table import LiveTable
     from kymatui.ui.widgets.plan_widgets import DiffView, PlanTable
     from kymatui.ui.widgets.prompt import Prompt
 

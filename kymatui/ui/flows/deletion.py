@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kymatui.actions.delete import RunControls, plan_deletions, run_deletion
+from kymatui.actions.finalizers import BlockedObject, blocked_objects, remove_finalizer
 from kymatui.actions.jobs import JobReport, JobSpec
 from kymatui.actions.plans import DeletionPlan, DeletionRequest
 from kymatui.adapters.files.backups import backup_path
@@ -27,7 +28,6 @@ from kymatui.ui.presenters.plans.deletion_stages import preview_deletion
 from kymatui.ui.viewmodels.questions import ChoiceOption, Question
 
 if TYPE_CHECKING:
-    from kymatui.actions.finalizers import BlockedObject
     from kymatui.ui.connection.cluster_link import ConnectionLink
     from kymatui.ui.flows.flow_app import FlowApp
 
@@ -159,8 +159,6 @@ def run_deletion_job(
 
 async def remove_one_finalizer(app: FlowApp, module: str) -> None:
     """Remove one finalizer of one object once its name is typed; never the default, never several."""
-    from kymatui.actions.finalizers import blocked_objects, remove_finalizer
-
     deletions = delete_action(app)
     seen = await app.jobs.in_thread(lambda: deletions.read_state(module))
     found = await app.jobs.in_thread(lambda: blocked_objects(seen, deletions.cluster))

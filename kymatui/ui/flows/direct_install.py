@@ -13,6 +13,7 @@ from kymatui.composition.install_port import SessionInstallPort
 from kymatui.domain.kyma.kymas import Policy
 from kymatui.domain.plans.jobs import JobPurpose, module_key
 from kymatui.domain.plans.plan_preview import PreviewVerdict
+from kymatui.engine.plans.plan_json import plan_to_json
 from kymatui.errors import ConfigurationError, RefusedError
 from kymatui.first_use import replace
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
@@ -195,8 +196,6 @@ async def _plan(
     app: FlowApp, directing: InstallAction, found: InstallSelection, again: JobRestart, *, editable: bool = False
 ) -> PreviewVerdict:
     """Display the plan and start a job for each module once it is accepted."""
-    from kymatui.engine.plans.plan_json import plan_to_json
-
     planned = await app.jobs.in_thread(partial(directing.plans, found))
     plans, standings = planned.plans, planned.standings
     kept = plan_to_json(plans[0]) if len(plans) == 1 else None

@@ -13,6 +13,7 @@ from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.plans.jobs import JobPurpose, module_key
 from kymatui.domain.plans.manifest_body import ManifestProgress
 from kymatui.domain.plans.plan_preview import PreviewVerdict, join_previews
+from kymatui.domain.snapshot.cluster_index import index_cluster
 from kymatui.errors import ConfigurationError, RefusedError
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
@@ -115,8 +116,6 @@ def _any_outdated(app: FlowApp, proposals: Sequence[ManifestProposal]) -> str:
 
 def _outdated(app: FlowApp, proposal: ManifestProposal) -> str:
     """Return why the plan is outdated: the Manifest was changed since it was read; "" if it was not."""
-    from kymatui.domain.snapshot.cluster_index import index_cluster
-
     live = index_cluster(app.view.snapshot).manifests.get(proposal.module) if app.view.snapshot is not None else None
     before = proposal.live
     if (live is None) != (before is None):

@@ -16,11 +16,21 @@ from kymatui.cli.output.listing import Listing, ListPrinter
 from kymatui.cli.output.printing import print_text
 from kymatui.cli.parser import add_cluster_options, add_remote_options
 from kymatui.domain.fleet.pending_actions import RuntimeReason, runtime_reason
+from kymatui.domain.fleet.runtimes import (
+    GROUPS,
+    Fleet,
+    Runtime,
+    RuntimeModule,
+    VersionCounts,
+    version_matrix,
+    worst_first,
+)
 from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma.states import State, StateSource
 from kymatui.domain.versions.drift import DriftKind
 from kymatui.domain.versions.evidence import VersionSource
+from kymatui.domain.versions.messages import drift_words
 from kymatui.errors import UsageError
 from kymatui.first_use import dataclass, replace
 
@@ -28,7 +38,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from kymatui.adapters.sessions.cluster.session_options import SessionOptions
-    from kymatui.domain.fleet.runtimes import Fleet, Runtime, RuntimeModule, VersionCounts
     from kymatui.domain.snapshot.missing_lists import UnknownFact
 
 REPORTED = VersionSource.REPORTED.value
@@ -49,8 +58,6 @@ class FleetCommand:
         if self.matrix:
             parser.add_argument("modules", nargs="*", metavar="MODULE", help="only these modules (default: all)")
         else:
-            from kymatui.domain.fleet.runtimes import GROUPS
-
             parser.add_argument(
                 "what",
                 nargs="?",
@@ -67,13 +74,10 @@ class FleetCommand:
 
     def run(self, args: argparse.Namespace) -> int:
         from kymatui.cli.session_arguments import remote_options_of
-        from kymatui.domain.fleet.runtimes import version_matrix
 
         control = remote_options_of(args)[0].control
         if not self.matrix and args.what:
             return _export(args, control)
-        from kymatui.domain.fleet.runtimes import worst_first
-
         printer = ListPrinter(args)
         for cluster, fleet, notes in read_again(args, lambda: read_selected_fleet(control, args.selector)):
             require_drift(fleet, args)
@@ -136,8 +140,6 @@ def _runtimes(cluster: str, runtimes: Sequence[Runtime], unknown: UnknownFact | 
 
 def _why_none(fleet: Fleet, chosen: Sequence[Runtime], wanted: str | None) -> Iterator[str]:
     """Yield which versions of a module runtimes report, where none reports the wanted one."""
-    from kymatui.domain.fleet.runtimes import version_matrix
-
     name, _, version = (wanted or "").partition("@")
     if chosen or not version:
         return
@@ -166,8 +168,6 @@ def _row(runtime: Runtime, why: RuntimeReason, unknown: UnknownFact | None) -> l
 
 
 def _what_is_wrong(module: RuntimeModule) -> str:
-    from kymatui.domain.versions.messages import drift_words
-
     return drift_words(module.drift) if module.drifts and module.state is State.READY else module.state.value
 
 
@@ -207,8 +207,6 @@ def _json(runtime: Runtime, why: RuntimeReason, unknown: UnknownFact | None) -> 
 
 
 def _groups(cluster: str, runtimes: Sequence[Runtime], group: str) -> Listing[tuple[str, int]]:
-    from kymatui.domain.fleet.runtimes import Fleet
-
     counts = Fleet(tuple(runtimes), ()).count(group)
     return Listing(
         header=(group.upper(), "RUNTIMES"),

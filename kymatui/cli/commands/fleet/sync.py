@@ -14,6 +14,8 @@ from kymatui.cli.output.listing import Listing, ListPrinter, is_table, name_line
 from kymatui.cli.output.printing import markdown, table, wrapped
 from kymatui.domain.catalog.catalog_json import unknown_json
 from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.snapshot.cluster_index import KYMA_FEED
+from kymatui.domain.snapshot.missing_lists import explain_missing
 from kymatui.errors import KymatuiError, NotFoundError, RefusedError, UsageError
 
 if TYPE_CHECKING:
@@ -69,9 +71,6 @@ def read_labels(words: Sequence[str]) -> dict[str, str | None]:
 
 def _no_kyma(pair: RuntimePair) -> KymatuiError:
     """Return the error for a Kyma that is not there, or not known."""
-    from kymatui.domain.snapshot.cluster_index import KYMA_FEED
-    from kymatui.domain.snapshot.missing_lists import explain_missing
-
     why = explain_missing(pair.control.feeds, [KYMA_FEED])
     if why is not None:
         return KymatuiError(f"the Kyma of {pair.name} is unknown: {why.reason}")

@@ -17,6 +17,7 @@ from kymatui.cli.output.listing import Listing, ListPrinter, is_table, render, r
 from kymatui.cli.output.printing import document, markdown, print_text, table
 from kymatui.cli.parser import add_cluster_options, add_remote_options
 from kymatui.domain.kubernetes.terminal_text import error_reason, format_count
+from kymatui.domain.kyma.problems import Severity
 from kymatui.errors import ConfigurationError, KymatuiError, RefusedError, UnknownNameError, UsageError
 from kymatui.first_use import replace
 
@@ -116,7 +117,6 @@ def run(args: argparse.Namespace) -> int:
 def _narrowed(report: AuditReport, args: argparse.Namespace, known: frozenset[str]) -> AuditReport:
     """Return the report without findings of the baseline, and of other modules, rules or lower severities."""
     from kymatui.domain.audit.findings import severity_rank
-    from kymatui.domain.kyma.problems import Severity
 
     lowest = severity_rank(Severity(args.severity))
 
@@ -198,8 +198,6 @@ class _Progress:
 
 
 def _fails(report: AuditReport, threshold: str) -> bool:
-    from kymatui.domain.kyma.problems import Severity
-
     return threshold != "never" and report.at_least(Severity(threshold))
 
 
@@ -304,8 +302,6 @@ def _sentence(item: AuditFinding) -> str:
 
 def summary(report: AuditReport) -> str:
     """Return how much was found, in one line."""
-    from kymatui.domain.kyma.problems import Severity
-
     nouns = ((Severity.ERROR, "error", ""), (Severity.WARNING, "warning", ""), (Severity.INFO, "info", "info"))
     counts = ", ".join(format_count(report.count(severity), *names) for severity, *names in nouns)
     ignored = f", {len(report.ignored)} ignored" if report.ignored else ""

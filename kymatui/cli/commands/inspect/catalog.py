@@ -16,6 +16,7 @@ from kymatui.cli.output.printing import document, print_text
 from kymatui.cli.session_arguments import is_remote
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.snapshot.missing_lists import RowFact
+from kymatui.domain.versions.messages import drift_words
 from kymatui.errors import UsageError
 from kymatui.first_use import replace
 
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 
 
 def _drift(row: ModuleRow) -> str:
-    from kymatui.domain.versions.messages import drift_words
-
     return row.text(RowFact.DRIFT, drift_words(row.drift))
 
 

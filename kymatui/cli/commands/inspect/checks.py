@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.options.reading import configure_reading, follow, row_of
 from kymatui.cli.output.listing import Listing, is_table, name_lines, render, render_document
+from kymatui.domain.snapshot.missing_lists import RowFact
 
 if TYPE_CHECKING:
     from kymatui.domain.catalog.rows import Catalog, ModuleRow
@@ -36,7 +37,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _text(catalog: Catalog, args: argparse.Namespace) -> str:
     from kymatui.domain.catalog.catalog_json import unknown_json
-    from kymatui.domain.snapshot.missing_lists import RowFact
 
     row = row_of(catalog, args.name)
     evaluations = _evaluations(row, args.mode)

@@ -13,6 +13,7 @@ from kymatui.cli.output.empty_catalog import no_modules
 from kymatui.cli.output.listing import Listing, render
 from kymatui.domain.catalog.catalog_json import unknown_json
 from kymatui.domain.snapshot.missing_lists import RowFact
+from kymatui.domain.versions.messages import drift_words
 from kymatui.errors import KymatuiError, RefusedError
 
 if TYPE_CHECKING:
@@ -53,8 +54,6 @@ def _answer(catalog: Catalog, args: argparse.Namespace) -> tuple[str, int]:
 
 
 def _cells(row: ModuleRow) -> list[str]:
-    from kymatui.domain.versions.messages import drift_words
-
     if RowFact.DRIFT in row.unknown:
         why = str(row.unknown[RowFact.DRIFT])
         return [row.name, row.installed_words, row.text(RowFact.DESIRED, row.desired), why, ""]
@@ -62,8 +61,6 @@ def _cells(row: ModuleRow) -> list[str]:
 
 
 def _json(row: ModuleRow) -> dict[str, Any]:
-    from kymatui.domain.versions.messages import drift_words
-
     return {
         "name": row.name,
         "installed": row.installed or None,

@@ -6,6 +6,7 @@ import argparse
 import sys
 import time
 from contextlib import closing
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from kymatui.cli.options.reading import configure_reading, row_of, watch_sessions
@@ -125,8 +126,6 @@ def _cells(event: Event, now: float) -> tuple[str, ...]:
 
 def event_json(event: Event) -> dict[str, Any]:
     """Return an event's JSON; `lastSeen` is null where the server does not say when."""
-    from datetime import UTC, datetime
-
     return {
         "lastSeen": datetime.fromtimestamp(event.seen, UTC).isoformat() if event.seen else None,
         "type": event.type,

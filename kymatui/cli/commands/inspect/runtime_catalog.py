@@ -14,7 +14,9 @@ from kymatui.cli.output.listing import Listing, is_table, render
 from kymatui.cli.output.printing import print_text
 from kymatui.domain.catalog.catalog_json import catalog_to_json, reports_json, row_json
 from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.domain.snapshot.missing_lists import RowFact
+from kymatui.domain.versions.messages import drift_words
 from kymatui.first_use import replace
 
 if TYPE_CHECKING:
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
 
     from kymatui.domain.catalog.rows import Catalog, ModuleRow
     from kymatui.domain.kubernetes.refs import ObjectRef
-    from kymatui.domain.kyma.manifests import Manifest
 
     Manifests = Mapping[ObjectRef, Manifest]
 
@@ -33,7 +34,6 @@ _WIDE = ("TAGS", "REASON", "MANIFEST NAME", "MANIFEST CONDITIONS")
 def show(args: argparse.Namespace) -> int:
     """Print it, and with --watch again whenever it is another."""
     from kymatui.domain.catalog.catalog import build_catalog
-    from kymatui.domain.kyma.manifests import Manifest, read_manifest
 
     last = ""
     with closing(watch_sessions(args)) as seen:
@@ -72,8 +72,6 @@ def _text(found: Catalog, manifests: Manifests, args: argparse.Namespace) -> str
 
 
 def _row(row: ModuleRow, manifest: Manifest | None) -> Sequence[str]:
-    from kymatui.domain.versions.messages import drift_words
-
     reports = row.reports
     tags = (("mandatory", row.mandatory), ("beta", row.beta), ("internal", row.internal))
     return (

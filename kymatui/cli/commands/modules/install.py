@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from kymatui.actions.modules.install_plan import Adoption
 from kymatui.cli.commands.modules.install_run import install_modules, refuse_words_for_one
 from kymatui.cli.commands.modules.upgrade import recorded_source, upgrade_all
 from kymatui.cli.options.artifact_places import component_source
@@ -38,8 +39,6 @@ class InstallCommand:
         add_running(parser)
 
     def run(self, args: argparse.Namespace) -> int:
-        from kymatui.actions.modules.install_plan import Adoption
-
         every = self.upgrade and args.all
         names = list(dict.fromkeys(args.names))
         if args.component and not names and not every:

@@ -6,17 +6,14 @@ The answer (what was planned, or what came of it) goes to standard output, and e
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from kymatui.cli.options.editing import add_editing, open_for_edit
 from kymatui.cli.options.uninstalls import add_uninstalling
 from kymatui.cli.options.unknown_names import refuse_versions
-from kymatui.domain.kyma_edit.module_edit import EditVerb
+from kymatui.domain.kyma.kymas import Policy
+from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit
 from kymatui.errors import UsageError
 from kymatui.first_use import dataclass
-
-if TYPE_CHECKING:
-    from kymatui.domain.kyma_edit.module_edit import ModuleEdit
 
 _OWN_CHANNEL = "default"
 _POLICIES = ("CreateAndDelete", "Ignore")
@@ -73,9 +70,6 @@ class KymaEditCommand:
             return EditRun(args, toggles, session, changed).run()
 
     def _toggle(self, args: argparse.Namespace, name: str) -> ModuleEdit:
-        from kymatui.domain.kyma.kymas import Policy
-        from kymatui.domain.kyma_edit.module_edit import ModuleEdit
-
         channel, policy = getattr(args, "channel", None), getattr(args, "policy", None)
         own = "" if channel == _OWN_CHANNEL else channel
         return ModuleEdit(EditVerb(self.verb), name, own, Policy(policy) if policy else None)

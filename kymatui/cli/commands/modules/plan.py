@@ -6,6 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from kymatui.actions.modules.install import InstallLeg
+from kymatui.actions.modules.install_plan import Adoption, plan_install, require_unmanaged
 from kymatui.cli.commands.modules.install_run import carry_out_installs
 from kymatui.cli.commands.modules.upgrade import recorded_source
 from kymatui.cli.options.direct_install import add_intent, add_running, add_source, install_request, open_context
@@ -30,8 +32,6 @@ class PlanCommand:
         add_running(parser)
 
     def run(self, args: argparse.Namespace) -> int:
-        from kymatui.actions.modules.install_plan import Adoption, plan_install
-
         with open_context(args, once=True) as place:
             args.keeps_values = place.source.is_catalog  # a chart that is not named is that of the release
             came = recorded_source(place, args.name) if place.source.is_catalog else (place.source, place.namespace)
@@ -54,8 +54,6 @@ class ApplyCommand:
         add_running(parser)
 
     def run(self, args: argparse.Namespace) -> int:
-        from kymatui.actions.modules.install import InstallLeg
-        from kymatui.actions.modules.install_plan import require_unmanaged
         from kymatui.adapters.files.plan_files import read_plan
 
         with open_context(args, once=args.dry_run) as place:

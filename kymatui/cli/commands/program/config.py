@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 from pathlib import Path
 
@@ -35,8 +36,6 @@ def run(args: argparse.Namespace) -> int:
         case "path":
             print(path)
         case "schema":
-            import json
-
             print(json.dumps(json_schema(), indent=2))
         case "validate":
             if not args.argument and not path.exists():  # without a file the defaults hold

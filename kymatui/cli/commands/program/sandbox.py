@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kymatui.cli.durations import add_duration
 from kymatui.composition.sandbox import FAULTS, MAX_KYMAS, send_sandbox_fault, serve_sandbox
-from kymatui.composition.sandbox_situations import SITUATIONS
+from kymatui.composition.sandbox_situations import SITUATIONS, create_situation
 from kymatui.errors import ConfigurationError, UsageError
 
 _HIGHEST_PORT = 65_535
@@ -186,7 +186,5 @@ def _fault(args: argparse.Namespace) -> int:
 
 
 def _situation(args: argparse.Namespace) -> int:
-    from kymatui.composition.sandbox_situations import create_situation
-
     print(create_situation(Path(args.read_kubeconfig), args.read_context, args.situation))
     return 0

@@ -10,6 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Static
 
+from kymatui.domain.remote.side_by_side import SideBySide, compare_sides
 from kymatui.ui.base.list_screen import ListScreen
 from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.presenters.fleet import runtime_comparison
@@ -20,7 +21,6 @@ from kymatui.ui.widgets.status_line import StatusLine
 
 if TYPE_CHECKING:
     from kymatui.actions.session import Session
-    from kymatui.domain.remote.side_by_side import SideBySide
 
 
 class CompareScreen(ListScreen):
@@ -54,8 +54,6 @@ class CompareScreen(ListScreen):
             self.run_worker(lambda: self._compare(session), thread=True, exclusive=True, group="compare")
 
     def _compare(self, session: Session) -> None:
-        from kymatui.domain.remote.side_by_side import compare_sides
-
         pair = session.pair()
         if pair is None:
             return

@@ -14,7 +14,14 @@ from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Static
 
+from kymatui.domain.fleet.maintenance import fleet_maintenance, runtime_maintenance
 from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.kyma.kymas import Kyma, read_kyma
+from kymatui.domain.kyma.template_index import index_templates
+from kymatui.domain.remote.catalog_sync import plan_pair_sync
+from kymatui.domain.remote.runtime_pair import effective_kyma
+from kymatui.domain.snapshot.cluster_index import CATALOG_FEEDS
+from kymatui.domain.snapshot.missing_lists import explain_missing
 from kymatui.errors import KymatuiError
 from kymatui.ui.base.list_screen import ListScreen
 from kymatui.ui.navigation.history import ScreenStep
@@ -138,8 +145,6 @@ class SyncScreen(ReportScreen):
 
     @staticmethod
     def _explain(session: Session) -> ReportTable:
-        from kymatui.domain.remote.catalog_sync import plan_pair_sync
-
         pair = session.pair()
         plan = plan_pair_sync(pair) if pair is not None else None
         return control_plane_reports.sync_report(plan) if plan is not None else ReportTable()
@@ -197,13 +202,6 @@ class WindowsScreen(ReportScreen):
 
     @staticmethod
     def _of_one(session: Session, now: float) -> ReportTable:
-        from kymatui.domain.fleet.maintenance import runtime_maintenance
-        from kymatui.domain.kyma.kymas import Kyma, read_kyma
-        from kymatui.domain.kyma.template_index import index_templates
-        from kymatui.domain.remote.runtime_pair import effective_kyma
-        from kymatui.domain.snapshot.cluster_index import CATALOG_FEEDS
-        from kymatui.domain.snapshot.missing_lists import explain_missing
-
         pair = session.pair()
         kyma = read_kyma(effective_kyma(pair)) if pair is not None else None
         if pair is None or not isinstance(kyma, Kyma):
@@ -216,8 +214,6 @@ class WindowsScreen(ReportScreen):
 
     @staticmethod
     def _of_all(picture: FleetSnapshot, source: FleetSource, now: float) -> ReportTable:
-        from kymatui.domain.fleet.maintenance import fleet_maintenance
-
         known = {namespace: source.rules(namespace) for namespace in sorted({key[0] for key in picture.runtimes})}
         found = [fleet_maintenance(one, known[key[0]][0], now) for key, one in picture.runtimes.items()]
         notes = dict.fromkeys(note for _, notes in known.values() for note in notes)

@@ -11,6 +11,8 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Static
 
+from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, recent_changes
+from kymatui.domain.fleet.pending_actions import pending_actions
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.ui.base.list_screen import ListScreen
 from kymatui.ui.navigation.history import FLEET_PROBLEMS, ScreenStep
@@ -26,7 +28,6 @@ from kymatui.ui.widgets.row_table import RowTable
 from kymatui.ui.widgets.status_line import StatusLine
 
 if TYPE_CHECKING:
-    from kymatui.domain.fleet.fleet_tracker import FleetSnapshot
     from kymatui.domain.snapshot.missing_lists import UnknownFact
     from kymatui.ui.connection.fleet_view import FleetReading
     from kymatui.ui.flows.flow_app import FleetFlowApp
@@ -114,8 +115,6 @@ class WaitingScreen(FleetListScreen):
         return fleet_reports.format_wait(row)
 
     def lines(self, seen: FleetReading) -> Sequence[Row]:
-        from kymatui.domain.fleet.pending_actions import pending_actions
-
         return fleet_reports.wait_rows(pending_actions(seen.picture), self.kymatui.clock())
 
 
@@ -162,8 +161,6 @@ class RecentChangesScreen(FleetListScreen):
         return fleet_reports.format_runtime_change(row)
 
     def lines(self, seen: FleetReading) -> Sequence[Row]:
-        from kymatui.domain.fleet.fleet_tracker import recent_changes
-
         return fleet_reports.change_rows(recent_changes(seen.picture, self.kymatui.clock()))
 
 
