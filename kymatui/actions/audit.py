@@ -216,13 +216,13 @@ class AuditedSession(ListedSession, Protocol):
 def audit_session(session: AuditedSession, ignores: Sequence[IgnoreEntry] = ()) -> AuditReport:
     """Return the report on a session that has listed everything; of a runtime on both sides and their links."""
     pair = session.pair()
-    if pair is None or session.kyma is None:
+    if pair is None:
         return audit_cluster(session.cluster, session.snapshot(), ignores)
     try:
         linked = session.chains()
     except NotFoundError:  # it has no Watchers, or they may not be read
         linked = ()
-    return audit_pair(session.cluster, session.kyma, pair, session.snapshot(), linked, ignores)
+    return audit_pair(session.cluster, session.target.runtime, pair, session.snapshot(), linked, ignores)
 
 
 def audit_cluster(cluster: AuditCluster, snapshot: Snapshot, ignores: Sequence[IgnoreEntry] = ()) -> AuditReport:
@@ -234,7 +234,7 @@ def audit_cluster(cluster: AuditCluster, snapshot: Snapshot, ignores: Sequence[I
 
 def audit_pair(
     cluster: AuditCluster,
-    key: tuple[str, str],
+    runtime: str,
     pair: RuntimePair,
     snapshot: Snapshot,
     linked: Sequence[WatcherChain],
@@ -249,16 +249,16 @@ def audit_pair(
         *unread_findings(pair.control.feeds),
         *audit_runtime(pair, now, inspection, linked),
     )
-    report = judge_findings(cluster.name, "/".join(key), now, found, ignores)
+    report = judge_findings(cluster.name, runtime, now, found, ignores)
     return replace(report, is_empty=has_no_modules(seen))
 
 
 def unreached_report(
-    control: str, key: tuple[str, str], error: KymatuiError, ignores: Sequence[IgnoreEntry] = ()
+    control: str, runtime: str, error: KymatuiError, ignores: Sequence[IgnoreEntry] = ()
 ) -> AuditReport:
     """Return the report on a runtime that cannot be looked at: that is what is found."""
-    found = unreached_finding(key[1], str(error), access=is_access_error(error))
-    return judge_findings(control, "/".join(key), time.time(), [found], ignores)
+    found = unreached_finding(runtime.rpartition("/")[2], str(error), access=is_access_error(error))
+    return judge_findings(control, runtime, time.time(), [found], ignores)
 
 
 def is_access_error(error: KymatuiError) -> bool:

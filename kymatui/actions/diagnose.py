@@ -211,6 +211,6 @@ class _Gathering:
 
 
 def _sides(session: ListedSession) -> Iterable[tuple[str, Callable[[], Cluster]]]:
-    if session.kyma is None:
+    if not session.target.has_control_plane:
         return [("cluster", lambda: session.cluster)]
     return [("runtime", lambda: session.cluster), ("control plane", lambda: session.home)]

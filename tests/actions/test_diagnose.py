@@ -14,6 +14,7 @@ from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.logs.log_query import LogQuery
 from kymatui.domain.objects.redaction import Redactor
+from kymatui.domain.plans.cluster_target import ClusterTarget
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Object, Snapshot, namespaced_feed
 from kymatui.errors import ForbiddenError, NotFoundError, UnreachableError
 from tests.domain import builders as b
@@ -38,7 +39,7 @@ class FakeStream:
 class FakeSession:
     """A session whose server sends more than it should."""
 
-    kyma = None
+    target = ClusterTarget("test")
     traffic = (7, 0)
     name = "test"
 

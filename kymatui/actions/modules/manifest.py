@@ -183,7 +183,7 @@ class ManifestAction:
         if not self.cluster.kinds(OPERATOR, "Manifest"):
             yield "this cluster does not serve Manifests, and no kymatui operator runs"
             return
-        if self._session.kyma is not None:  # else nobody knows who else has the control plane
+        if self._session.target.has_control_plane:  # else nobody knows who else has the control plane
             operator = operator_of(self.cluster)
             if not operator.works:
                 said = "no kymatui operator runs for the control plane"
@@ -238,9 +238,7 @@ class ManifestAction:
             self._owners(body),
             operator_of(self.cluster),
             self.cluster.allowed("patch", ref.kind, ref.namespace),
-            (self.cluster.name, self._session.kyma[1])
-            if self._session.kyma is not None and body["spec"]["remote"]
-            else (),
+            (self.cluster.name, kyma[1]) if kyma is not None and body["spec"]["remote"] else (),
         )
 
     def propose_newest(self, modules: Sequence[str]) -> tuple[list[ManifestProposal], list[str]]:

@@ -126,7 +126,7 @@ def _wait_listed(session: ListedSession, changed: threading.Event, timeout: floa
     try:
         return session.wait_complete(timeout)
     except KymatuiError:
-        if not partial or session.kyma is None:
+        if not partial or not session.target.has_control_plane:
             raise
     deadline = time.monotonic() + timeout
     while (pair := session.pair()) is not None:

@@ -58,7 +58,7 @@ class SessionDeletions:
         self._session = session
         self._edits = edits
         self._cluster = cluster if cluster is not None else session.cluster
-        self.manifests_on: Cluster = session.home if session.kyma is not None else self._cluster
+        self.manifests_on: Cluster = session.home if session.target.has_control_plane else self._cluster
         self._stop = threading.Event()
         self.memory = ReadCache()
         self.delete_kymas = False

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def edits_of(session: Session, memory: ReadCache | None = None) -> ClusterKymaEdits:
     """Return the edits of a cluster, or of a runtime with its control plane."""
-    kind = ClusterKymaEdits if session.kyma is None else RuntimeKymaEdits
+    kind = RuntimeKymaEdits if session.target.has_control_plane else ClusterKymaEdits
     return kind(session, deletions_of, memory)
 
 

@@ -35,7 +35,7 @@ class RuntimeKymaEdits(ClusterKymaEdits):
         self, session: Session, deletions: Callable[[Session], DeletionPort], memory: ReadCache | None = None
     ) -> None:
         super().__init__(session, deletions, memory)
-        self._pair, self._kyma = session, session.kyma or ()
+        self._pair = session
 
     @property
     def _sides(self) -> RuntimePair:
@@ -56,7 +56,7 @@ class RuntimeKymaEdits(ClusterKymaEdits):
             unknown = "" if why is None else f"the runtime's Kyma is unknown: {why.reason}"
             refusal = unknown or "the runtime has no Kyma to edit"
             return replace(found, edit=None, refusals=(refusal,))
-        if (owner := owner_kyma(kyma)) not in ("", "/".join(self._kyma)):
+        if (owner := owner_kyma(kyma)) not in ("", self._pair.target.runtime):
             refusal = f"the runtime's Kyma belongs to {owner}: the access Secret belongs to another runtime"
             return replace(found, refusals=(refusal, *found.refusals))
         if kyma.meta.deleting:

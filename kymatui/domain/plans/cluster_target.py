@@ -33,6 +33,11 @@ class ClusterTarget:
         return replace(self, kyma=", ".join(dict.fromkeys(kymas)))
 
     @property
+    def has_control_plane(self) -> bool:
+        """Return whether the modules are those of a runtime, and their Manifests on another cluster."""
+        return bool(self.runtime)
+
+    @property
     def access(self) -> str:
         return "read-only" if self.read_only else "read-write"
 

@@ -145,4 +145,4 @@ def _module(app: FlowApp, name: str, context: str) -> LineSubject | None:
 def _context(app: FlowApp) -> str:
     """Return the context for kubectl; "" for a runtime, to which no context of the control plane leads."""
     session = app.view.session
-    return "" if session is None or session.kyma is not None else session.name
+    return "" if session is None or session.target.has_control_plane else session.name

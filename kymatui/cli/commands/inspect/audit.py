@@ -160,8 +160,8 @@ def _audited(args: argparse.Namespace, ignores: tuple[IgnoreEntry, ...]) -> Audi
         return audit_session(session, ignores)
     except KymatuiError as error:
         by_hand = args.skr_kubeconfig or args.skr_context  # then it is the words that are wrong, and not the runtime
-        if session.kyma is not None and error is session.failure and not by_hand:
-            return unreached_report(session.home.name, session.kyma, error, ignores)
+        if is_remote(args) and error is session.failure and not by_hand:
+            return unreached_report(session.home.name, session.target.runtime, error, ignores)
         raise
     finally:
         session.close()

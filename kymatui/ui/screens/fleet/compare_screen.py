@@ -50,7 +50,7 @@ class CompareScreen(ListScreen):
     def show_catalog(self) -> None:
         """Compare in a thread, since that reads two catalogs."""
         session = self.kymatui.view.link.session
-        if session is not None and session.kyma is not None:
+        if session is not None:
             self.run_worker(lambda: self._compare(session), thread=True, exclusive=True, group="compare")
 
     def _compare(self, session: Session) -> None:
