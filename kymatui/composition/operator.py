@@ -11,6 +11,7 @@ from typing import Final
 from kymatui.actions.bundle.component_cache import ComponentCache
 from kymatui.adapters.kube.transport.request_guard import RateGuard
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+from kymatui.adapters.kube.watch.remembering_cluster import RememberingCluster
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.adapters.sessions.control_plane.runtime_clients import IDLE_SECONDS, SecretRuntimes
 from kymatui.adapters.sessions.control_plane.runtime_guards import RuntimeGuards
@@ -137,6 +138,7 @@ class OperatorContext:
 
 def _kyma_context(context: OperatorContext, controller: str) -> KymaContext:
     options, home, watches = context.options, context.site.home, DependencyWatches()
+    assert isinstance(home, RememberingCluster)
     return KymaContext(
         home=home,
         clock=context.site.clock,
@@ -154,6 +156,7 @@ def _kyma_context(context: OperatorContext, controller: str) -> KymaContext:
         intervals=options.intervals_of(controller),
         watches=watches,
         events=context.events.record,
+        is_unseen=home.is_unseen,
     )
 
 

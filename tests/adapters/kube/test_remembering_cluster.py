@@ -144,6 +144,22 @@ def test_without_a_watch_and_for_other_kinds_every_read_is_a_request(place: Plac
     assert sum(one["method"] == "GET" and one["path"].endswith("/a") for one in found) == 6
 
 
+def test_an_object_is_unseen_only_if_a_live_watch_and_no_answer_knows_it(place: Place) -> None:
+    new = ObjectRef(KYMA, HOME, "new")
+    assert place.cluster.is_unseen(new)
+    assert not place.cluster.is_unseen(REF), "the watch knows it"
+    assert not place.cluster.is_unseen(CONFIG_MAP), "nothing watches its kind"
+    assert not RememberingCluster(place.other.client, unattended=True).is_unseen(new), "there is no watch"
+    body = {"apiVersion": KYMA.api_version, "kind": "Kyma", "metadata": {"name": "new", "namespace": HOME}}
+    place.cluster.apply(body, manager="applier")
+    assert not place.cluster.is_unseen(new), "its own answer knows it"
+    place.cluster.delete(new)
+    eventually(lambda: place.cluster.is_unseen(new), "the deletion is seen")
+    for one in list(place.cluster._streams):
+        one.close()
+    assert not place.cluster.is_unseen(new), "the watch has ended"
+
+
 def test_the_end_of_a_watch_ends_what_is_remembered(place: Place) -> None:
     with place.cluster.follow([(KYMA, "")]):
         eventually(lambda: len(place.cluster._watched(REF)) == 1, "both watches have seen it")

@@ -72,6 +72,11 @@ class _Touched(Store):
             found = self._objects.get(key) if self._feed.state is FeedState.LIVE else None
             return str(found["version"]) if found is not None else None
 
+    def misses(self, key: Key) -> bool:
+        """Return whether the watch runs and has not seen the object."""
+        with self._lock:
+            return self._feed.state is FeedState.LIVE and key not in self._objects
+
     def _remember(self, keys: Iterable[Key]) -> None:
         with self._lock:
             for key in keys:
@@ -143,9 +148,15 @@ class WatchedChanges:
 
     def versions_of(self, ref: ObjectRef) -> Sequence[str | None]:
         """Return an object's version for each watch that would report it, None where it does not know it."""
+        return [store.version_of((ref.namespace, ref.name)) for store in self._seeing(ref)]
+
+    def misses(self, ref: ObjectRef) -> bool:
+        """Return whether a watch would report the object, and runs, and has not."""
+        return any(store.misses((ref.namespace, ref.name)) for store in self._seeing(ref))
+
+    def _seeing(self, ref: ObjectRef) -> list[_Touched]:
         stores = self._stores.get(ref.kind, []) if not self._closed else ()
-        seeing = (store for store in stores if store.namespace in ("", ref.namespace))
-        return [store.version_of((ref.namespace, ref.name)) for store in seeing]
+        return [store for store in stores if store.namespace in ("", ref.namespace)]
 
     def close(self) -> None:
         """End the watches and wake the waiting threads."""

@@ -86,6 +86,14 @@ class RememberingCluster(KubeCluster):
             return found
         return self._remember(ref, partial(super().get, ref, cancel=cancel))
 
+    def is_unseen(self, ref: ObjectRef) -> bool:
+        """Return whether a watch would have reported the object, and neither that nor an answer has."""
+        if self._memory.find(ref) is not None:
+            return False
+        with self._opening:
+            streams = list(self._streams)
+        return any(one.misses(ref) for one in streams) and not any(any(one.versions_of(ref)) for one in streams)
+
     def delete(self, ref: ObjectRef, **how: Any) -> None:
         self._memory.forget(ref)
         super().delete(ref, **how)

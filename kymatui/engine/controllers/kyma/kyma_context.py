@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import field
 from typing import Final, Protocol
 
 from kymatui.domain.kubernetes.object_meta import OPERATOR
-from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings
 from kymatui.engine.cluster.ports import Clock, Cluster
 from kymatui.engine.controllers.catalog.catalog_cache import CatalogCache
@@ -31,6 +32,11 @@ class Components(Protocol):
         ...
 
 
+def never_certain(ref: ObjectRef) -> bool:
+    """Return False: without a watch only the server knows whether an object exists."""
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class KymaContext:
     """The dependencies.
@@ -42,6 +48,7 @@ class KymaContext:
     webhook    sets the watcher up on runtimes; None: nothing does
     single     whether control plane and runtime are one cluster
     events     records Events about Kymas
+    is_unseen  tells that a live watch of the control plane has not seen an object
     """
 
     home: Cluster
@@ -58,3 +65,4 @@ class KymaContext:
     intervals: RequeueIntervals = field(default_factory=RequeueIntervals)
     watches: DependencyWatches = field(default_factory=DependencyWatches)
     events: Record = no_events
+    is_unseen: Callable[[ObjectRef], bool] = never_certain

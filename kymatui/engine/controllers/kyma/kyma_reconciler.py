@@ -132,8 +132,7 @@ class KymaPass:
     def _run(self) -> float:
         if not self._context.single:
             self._reach_runtime()
-        if self._mark():
-            return self._context.intervals.soon
+        self._mark()
         if not self._context.single:
             self._copy_crds()
             self._take_spec()
@@ -169,26 +168,29 @@ class KymaPass:
                 self._status.fail_modules(str(error))
             self._fail(error)
 
-    def _mark(self) -> bool:
-        """Add finalizer and label of a new Kyma; return whether anything was written."""
+    def _mark(self) -> None:
+        """Add finalizer and label of a new Kyma. Raises NotFoundError if it no longer exists."""
         metadata = self._kyma.meta
         if "foregroundDeletion" in metadata.finalizers:
-            return False
+            return
         patch: dict[str, object] = {}
         if KYMA_FINALIZER not in metadata.finalizers:
             patch["finalizers"] = [*metadata.finalizers, KYMA_FINALIZER]
             patch["resourceVersion"] = self._kyma.raw["metadata"].get("resourceVersion")
         if LABEL_MANAGED_BY not in metadata.labels:
             patch["labels"] = {LABEL_MANAGED_BY: MANAGED_BY}
-        if patch:
-            self._context.home.patch(
-                read_ref(self._kyma.raw),
-                {"metadata": patch},
-                PatchKind.MERGE,
-                manager=OPERATOR_FIELD_MANAGER,
-                cancel=self._cancel,
-            )
-        return bool(patch)
+        if not patch:
+            return
+        made = self._context.home.patch(
+            read_ref(self._kyma.raw),
+            {"metadata": patch},
+            PatchKind.MERGE,
+            manager=OPERATOR_FIELD_MANAGER,
+            cancel=self._cancel,
+        )
+        fresh = read_kyma(made)
+        if isinstance(fresh, Kyma):
+            self._kyma = fresh
 
     def _copy_crds(self) -> None:
         try:

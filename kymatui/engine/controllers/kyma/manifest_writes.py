@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, read_ref
@@ -14,7 +14,7 @@ from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.domain.modules.module_outcomes import Outcome
 from kymatui.domain.plans.kyma_manifest import needs_mandatory_update, needs_update
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, PatchKind
-from kymatui.engine.controllers.kyma.kyma_context import MANIFEST
+from kymatui.engine.controllers.kyma.kyma_context import MANIFEST, never_certain
 from kymatui.engine.controllers.kyma.module_planning import PlannedModule
 from kymatui.errors import KymatuiError, NotFoundError
 
@@ -26,9 +26,12 @@ class ModuleNotRemovedError(KymatuiError):
 class ManifestWrites:
     """The writes of one reconciliation on the control plane."""
 
-    def __init__(self, home: Cluster, cancel: threading.Event) -> None:
+    def __init__(
+        self, home: Cluster, cancel: threading.Event, is_unseen: Callable[[ObjectRef], bool] = never_certain
+    ) -> None:
         self._home = home
         self._cancel = cancel
+        self._is_unseen = is_unseen
 
     def write(self, kyma: Kyma, planned: PlannedModule) -> Mapping[str, Any] | None:
         """Write or delete a module's Manifest; return the live one, None without one.
@@ -38,14 +41,15 @@ class ManifestWrites:
         if planned.body is None:
             return None
         ref = read_ref(planned.body)
-        raw = self._home.get(ref, cancel=self._cancel)
+        report = kyma.report(planned.item.name)
+        is_new = report is None and self._is_unseen(ref)
+        raw = None if is_new else self._home.get(ref, cancel=self._cancel)
         live = read_manifest(raw) if raw is not None else None
         live = live if isinstance(live, Manifest) else None
         if planned.outcome is Outcome.UNINSTALL:
             if raw is not None:
                 self._uninstall(ref)
             return None
-        report = kyma.report(planned.item.name)
         template = planned.template.meta.generation if planned.template is not None else 0
         reported = report.template.generation if report is not None and report.template is not None else None
         if planned.mandatory or not needs_update(
@@ -53,7 +57,7 @@ class ManifestWrites:
         ):
             return raw
         if planned.item.enabled:
-            return self._home.apply(planned.body, manager=OPERATOR_FIELD_MANAGER, force=True, cancel=self._cancel)
+            return self._apply(planned.body)
         return self._replace_spec(planned.body, raw)
 
     def write_mandatory(self, body: Mapping[str, Any]) -> None:
@@ -61,7 +65,10 @@ class ManifestWrites:
         raw = self._home.get(read_ref(body), cancel=self._cancel)
         live = read_manifest(raw) if raw is not None else None
         if needs_mandatory_update(body, live if isinstance(live, Manifest) else None):
-            self._home.apply(body, manager=OPERATOR_FIELD_MANAGER, force=True, cancel=self._cancel)
+            self._apply(body)
+
+    def _apply(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        return self._home.apply(body, manager=OPERATOR_FIELD_MANAGER, force=True, cancel=self._cancel)
 
     def _replace_spec(self, body: Mapping[str, Any], raw: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
         """Give the Manifest of a module that is being removed the new spec, so that a repair can unblock it."""

@@ -32,7 +32,7 @@ class ModuleReports:
 
         Raises the first error of a Manifest after all were tried; the status in memory is then unchanged.
         """
-        writes = ManifestWrites(self._context.home, cancel)
+        writes = ManifestWrites(self._context.home, cancel, self._context.is_unseen)
         planned = self._planner.plan(kyma, cancel)
         live: dict[str, Mapping[str, Any] | None] = {}
         failed: list[KymatuiError] = []

@@ -30,8 +30,7 @@ class ModuleDeletion:
         """Return the seconds until the next reconciliation. Raises KymatuiError for a retry."""
         turn = self._pass
         turn.context.applied.forget(turn.manifest.ref)
-        if not turn.initialize():
-            return turn.soon
+        turn.begin()
         try:
             runtime = turn.runtime()
         except KymatuiError as error:

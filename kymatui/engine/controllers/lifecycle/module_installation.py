@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Sequence
 
@@ -47,18 +48,31 @@ class ModuleInstallation:
     def run(self) -> float:
         """Return the seconds until the next reconciliation. Raises KymatuiError for a retry."""
         turn = self._pass
-        if not turn.initialize():
-            return turn.soon
+        turn.begin()
         runtime = self._runtime()
         if turn.manifest.unmanaged:
             return self._release(runtime)
         if reason := orphan_reason(turn.context.home, turn.context.clock, turn.manifest):
             turn.fail(ConfigurationError(reason))
-        missing = [name for name in REQUIRED_FINALIZERS if name not in turn.manifest.meta.finalizers]
-        if missing:
-            turn.keep_finalizers([*turn.manifest.meta.finalizers, *missing])
+        if not self._mark():
             return turn.soon
         return self._install(runtime)
+
+    def _mark(self) -> bool:
+        """Give a new Manifest finalizers and its layer, with one write; return whether it still exists.
+
+        Until its layer can be read, a Manifest has the finalizers alone.
+        """
+        turn = self._pass
+        metadata = turn.manifest.meta
+        missing = [name for name in REQUIRED_FINALIZERS if name not in metadata.finalizers]
+        layer = ""
+        if SYNCED_LAYER not in metadata.annotations:
+            with contextlib.suppress(KymatuiError):  # the installation reads it again, and reports the error
+                layer = layer_of(turn.manifest).ref
+        if not missing and not layer:
+            return True
+        return turn.mark([*metadata.finalizers, *missing] if missing else None, layer)
 
     def _runtime(self) -> Cluster:
         turn = self._pass
@@ -74,9 +88,6 @@ class ModuleInstallation:
         turn, status = self._pass, self._pass.status
         try:
             layer = layer_of(turn.manifest).ref
-            if SYNCED_LAYER not in turn.manifest.meta.annotations:
-                turn.annotate_layer(layer)
-                return turn.soon
             target = turn.context.renderer.render(turn.manifest, runtime)
         except KymatuiError as error:
             turn.fail(error)
@@ -85,7 +96,7 @@ class ModuleInstallation:
             turn.write_status()
             return turn.pause
         live = self._apply(runtime, target)
-        if status.differs and status.operation == CHANGED:
+        if status.differs and status.operation == CHANGED and not self._is_ready_at_once(runtime, live):
             turn.write_status()
             return turn.soon
         self._create_resource(runtime)
@@ -151,9 +162,26 @@ class ModuleInstallation:
         status.synced = applied
         return live
 
+    def _is_ready_at_once(self, runtime: Cluster, live: Sequence[Object]) -> bool:
+        """Return whether new objects are ready already, so that one write of the status tells both.
+
+        While the default CR or its finalizer is missing, the applied objects are written down first.
+        """
+        if self._needs_resource() or self._needs_resource_finalizer():
+            return False
+        try:
+            return self._state(runtime, live)[0] is State.READY
+        except KymatuiError:  # the next reconciliation reports it
+            return False
+
+    def _needs_resource(self) -> bool:
+        turn = self._pass
+        creates = turn.manifest.policy == Policy.CREATE_AND_DELETE and bool(turn.manifest.resource)
+        return creates and not turn.status.holds(MODULE_CR)
+
     def _create_resource(self, runtime: Cluster) -> None:
         turn, status = self._pass, self._pass.status
-        if turn.manifest.policy != Policy.CREATE_AND_DELETE or not turn.manifest.resource or status.holds(MODULE_CR):
+        if not self._needs_resource():
             return
         try:
             DefaultResource(turn.manifest, runtime, self._cancel).create()

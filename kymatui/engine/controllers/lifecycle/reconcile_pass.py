@@ -89,13 +89,10 @@ class ReconcilePass:
         """Return the runtime, None without an access Secret. Raises ConfigurationError."""
         return self.context.runtimes.of(self.kyma, self.cancel)
 
-    def initialize(self) -> bool:
-        """Give a new Manifest its first state; return whether it had one."""
-        if self.manifest.state:
-            return True
-        self.status.set_state(State.PROCESSING, "object has an empty state")
-        self.write_status()
-        return False
+    def begin(self) -> None:
+        """Give a new Manifest its first state, in memory: what the reconciliation finds is written soon."""
+        if not self.manifest.state:
+            self.status.set_state(State.PROCESSING, "object has an empty state")
 
     def write_status(self, *, failed: bool = False) -> None:
         """Write the status and record its change; `failed`: an error is raised afterwards, with its own event."""
@@ -124,6 +121,13 @@ class ReconcilePass:
     def keep_finalizers(self, names: Sequence[str]) -> None:
         self.patch({"metadata": {**self._version(), "finalizers": list(names)}})
 
+    def mark(self, finalizers: Sequence[str] | None, layer: str) -> bool:
+        """Write finalizers (None leaves them) and a layer ("" leaves it); return whether the Manifest still exists."""
+        metadata: dict[str, Any] = {} if finalizers is None else {**self._version(), "finalizers": list(finalizers)}
+        if layer:
+            metadata["annotations"] = {SYNCED_LAYER: layer}
+        return self.patch({"metadata": metadata})
+
     def annotate_layer(self, ref: str) -> None:
         self.patch({"metadata": {"annotations": {SYNCED_LAYER: ref}}})
 
@@ -135,8 +139,8 @@ class ReconcilePass:
         version = self.manifest.raw["metadata"].get("resourceVersion")
         return {"resourceVersion": version} if version else {}
 
-    def patch(self, patch: Mapping[str, Any], subresource: str = "") -> None:
-        """Patch the Manifest; a deleted one is ignored."""
+    def patch(self, patch: Mapping[str, Any], subresource: str = "") -> bool:
+        """Patch the Manifest; return whether it still exists."""
         try:
             made = self.context.home.patch(
                 read_ref(self.manifest.raw),
@@ -147,7 +151,7 @@ class ReconcilePass:
                 cancel=self.cancel,
             )
         except NotFoundError:
-            return
+            return False
         except ConflictError as error:
             raise ManifestChangedError(f"{self.manifest.ref} changed meanwhile") from error
         except ClusterError as error:
@@ -157,6 +161,7 @@ class ReconcilePass:
         fresh = read_manifest(made)
         if isinstance(fresh, Manifest):
             self.manifest = fresh
+        return True
 
 
 def no_access(kyma: str, namespace: str) -> ConfigurationError:

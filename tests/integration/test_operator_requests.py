@@ -1,0 +1,38 @@
+"""What a Kyma with modules costs on the control plane: each write once, and no read that a watch has answered."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from typing import Any
+
+from kymatui.domain.kubernetes.refs import ObjectRef
+from tests.benchmarks.operator_fleet import HOME, KYMA, FleetWorld, environment, fleet_world, module_names, put
+from tests.engine.places import eventually
+
+MODULES = 3
+
+
+def is_ready(world: FleetWorld) -> bool:
+    status: dict[str, Any] = (world.cluster.get(ObjectRef(KYMA, HOME, "a")) or {}).get("status") or {}
+    states = [one.get("state") for one in status.get("modules") or []]
+    return status.get("state") == "Ready" and states == ["Ready"] * MODULES
+
+
+def test_a_module_that_is_ready_at_once_costs_three_writes_and_no_read() -> None:
+    with fleet_world(module_names(MODULES)) as world:
+        command = [sys.executable, "-m", "kymatui", "operator", "run", "--registry", f"http://{world.registry}"]
+        home = {**environment(world.folder), "KUBECONFIG": str(world.kubeconfig)}
+        with subprocess.Popen(command, env=home, cwd=world.folder, stderr=subprocess.DEVNULL) as process:
+            try:
+                put(world.cluster, "a", world.server, module_names(MODULES))
+                eventually(lambda: is_ready(world), "the Kyma is ready")
+                found = world.faults.requests()["requests"]
+            finally:
+                process.terminate()
+                process.wait(60)
+    paths = [(one["method"], one["path"]) for one in found if "/manifests/" in one["path"]]
+    counts = Counter((method, "status" if path.endswith("/status") else "object") for method, path in paths)
+    # created, then finalizers and layer in one, then what was applied and the state in one
+    assert counts == {("PATCH", "object"): 2 * MODULES, ("PATCH", "status"): MODULES}
