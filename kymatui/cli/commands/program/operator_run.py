@@ -76,7 +76,11 @@ _ACTIONS: Final[Mapping[str, _Action]] = {
     "install": ("install the operator in a cluster", configure_install, install_operator),
     "upgrade": ("upgrade the operator in a cluster", configure_upgrade, upgrade_operator),
     "uninstall": ("delete the operator, keep Kymas and CRDs", configure_uninstall, uninstall_operator),
-    "manifests": ("print the objects that run the operator in a cluster", configure_manifests, print_manifests),
+    "manifests": (
+        "print the objects that run the operator in a cluster; apply `operator crds` first",
+        configure_manifests,
+        print_manifests,
+    ),
     "crds": ("print the CRDs of Kyma, and the namespace of Kymas", configure_crds, print_crds),
 }
 """Help, options and function of the subcommands besides `run`."""
