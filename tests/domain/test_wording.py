@@ -13,7 +13,7 @@ from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact
 from kymatui.domain.versions import refusals as r
 from kymatui.domain.versions.drift import Drift, DriftKind
 from kymatui.domain.versions.messages import drift_words, note_words, refusal_words, source_words, window_words
-from kymatui.domain.versions.resolution import ConventionNote
+from kymatui.domain.versions.resolution import Convention, ConventionNote
 
 SENTENCES: list[tuple[r.Refusal, str]] = [
     (r.ChannelIsNone("m", "spec.channel"), "spec.channel is none, which is not a channel"),
@@ -87,6 +87,6 @@ def test_drift(drift: Drift, words: str) -> None:
 
 def test_the_rest() -> None:
     assert all(source_words(source) for source in StateSource)
-    said = note_words(ConventionNote("template", "x", "mod-1.0.0"))
+    said = note_words(ConventionNote(Convention.TEMPLATE_NAME, "x", "mod-1.0.0"))
     assert said == "the template is x, but lifecycle-manager looks for mod-1.0.0 and does not find it"
     assert window_words(MaintenanceWindow(0.0, 3600.0)) == "the next window is Thu 1970-01-01 00:00 to Thu 01:00 UTC"

@@ -123,7 +123,7 @@ class _Linter:
 
     def _read(self, text: str, field: str, what: str, largest: int, *, beside_config: bool = True) -> SourceFile | None:
         """Return a file of the config, None if it is not named or cannot be read; only the latter is reported."""
-        if not text or any(one.message.startswith(f"{field} ") for one in self._problems):
+        if not text or any(one.field == field for one in self._problems):
             return None
         try:
             if not beside_config:

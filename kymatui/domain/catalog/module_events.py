@@ -11,7 +11,7 @@ from kymatui.domain.kubernetes.object_meta import parse_time, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.snapshot.missing_lists import ListGap, RowFact, UnknownFact, explain_gaps
 from kymatui.domain.snapshot.object_index import ObjectIndex
-from kymatui.domain.snapshot.snapshots import FeedState, Snapshot, is_namespaced_feed
+from kymatui.domain.snapshot.snapshots import EVENTS, FeedState, Snapshot, followed_kind
 from kymatui.first_use import dataclass
 
 _DEEPEST = 5  # CronJob, Job, Pod need 3 levels; this limit stops a hostile chain of owners
@@ -94,9 +94,7 @@ def events_availability(row: ModuleRow, snapshot: Snapshot) -> EventsAvailabilit
     if not module_objects(row):
         why = next((row.unknown[fact] for fact in _NAMING if fact in row.unknown), None)
         return EventsAvailability.NO_OBJECTS if why is None else _HIDDEN[why.gap]
-    states = {
-        feed.state for name, feed in snapshot.feeds.items() if name.startswith("events ") and is_namespaced_feed(name)
-    }
+    states = {feed.state for name, feed in snapshot.feeds.items() if followed_kind(name) == EVENTS}
     if FeedState.FORBIDDEN in states:
         return EventsAvailability.FORBIDDEN
     if not states or FeedState.SYNCING in states:
@@ -109,7 +107,7 @@ def events_availability(row: ModuleRow, snapshot: Snapshot) -> EventsAvailabilit
 def unlisted_events(row: ModuleRow, snapshot: Snapshot) -> UnknownFact | None:
     """Return why more objects of the module may have events; None if all its objects are listed."""
     named = [why for fact in _NAMING if (why := row.unknown.get(fact)) is not None]
-    owned = (name for name in snapshot.feeds if is_namespaced_feed(name) and not name.startswith("events "))
+    owned = (name for name in snapshot.feeds if followed_kind(name) not in ("", EVENTS))
     return next(iter((*explain_gaps(snapshot.feeds, owned), *named)), None)
 
 

@@ -15,10 +15,10 @@ from kymatui.domain.modules.readiness import check_readiness
 from kymatui.domain.snapshot.cluster_index import WORKLOAD_FEEDS
 from kymatui.domain.snapshot.missing_lists import RowFact, explain_gaps, explain_missing
 from kymatui.domain.snapshot.object_index import ObjectIndex
-from kymatui.domain.snapshot.snapshots import Feed, FeedState, Object, Snapshot, is_namespaced_feed
+from kymatui.domain.snapshot.snapshots import Feed, FeedState, Object, Snapshot, followed_kind
 from kymatui.first_use import dataclass, replace
 
-_OWNED = ("replicasets ", "pods ", "jobs ")
+_OWNED = ("replicasets", "pods", "jobs")
 
 WATCHED = frozenset({("apps", "Deployment"), ("apps", "StatefulSet"), ("apps", "DaemonSet")})
 """Kinds that are always fully watched, besides module CRs: an object that is not seen does not exist."""
@@ -81,7 +81,7 @@ _NOT_YET = "ReplicaSets, Pods and Jobs: loading"
 
 def unseen_words(snapshot: Snapshot) -> str:
     """Return why Pods, ReplicaSets and Jobs may be missing in a tree, "" if all are listed."""
-    names = sorted(name for name in snapshot.feeds if name.startswith(_OWNED) and is_namespaced_feed(name))
+    names = sorted(name for name in snapshot.feeds if followed_kind(name) in _OWNED)
     found = [str(why) for why in explain_gaps(snapshot.feeds, names)]
     absent = [name for name in names if snapshot.feeds[name].state is FeedState.ABSENT]
     found += [f"unknown (the cluster does not serve {', '.join(absent)})"] if absent else []

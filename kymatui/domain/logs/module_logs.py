@@ -10,7 +10,7 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.logs.log_sources import PodContainer, containers_of, pods_below
 from kymatui.domain.snapshot.missing_lists import UnknownFact, explain_gaps
 from kymatui.domain.snapshot.object_index import ObjectIndex
-from kymatui.domain.snapshot.snapshots import Snapshot, is_namespaced_feed
+from kymatui.domain.snapshot.snapshots import EVENTS, Snapshot, followed_kind
 from kymatui.first_use import dataclass
 
 
@@ -35,7 +35,7 @@ def find_logs(roots: tuple[ObjectRef, ...], snapshot: Snapshot, locations: Objec
     """Return the containers of the Pods below these objects; the objects have to be followed."""
     pods = pods_below(roots, locations)
     found = [(read_ref(pod), containers_of(pod)) for pod in pods]
-    feeds = [name for name in snapshot.feeds if is_namespaced_feed(name) and not name.startswith("events ")]
+    feeds = [name for name in snapshot.feeds if followed_kind(name) not in ("", EVENTS)]
     return ModuleLogs(
         tuple(one for _, containers in found for one in containers),
         tuple(ref for ref, containers in found if not containers),

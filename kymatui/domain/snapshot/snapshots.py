@@ -25,6 +25,9 @@ CATALOG_FEED = "catalog "
 RUNTIME_FEED = "runtime"
 """The feed name for the runtime's own connection, apart from its control plane."""
 
+EVENTS = "events"
+"""The plural of the kind whose feeds have no objects of a module."""
+
 _PLACE = " in "
 
 NamespacedKind = tuple[str, str, str]
@@ -36,9 +39,15 @@ def namespaced_feed(plural: str, namespace: str) -> str:
     return f"{plural}{_PLACE}{namespace}"
 
 
+def followed_kind(name: str) -> str:
+    """Return the plural of a kind that is followed in one namespace, "" for all other feeds."""
+    plural, place, _ = name.partition(_PLACE)
+    return plural if place and not name.startswith(CATALOG_FEED) else ""
+
+
 def is_namespaced_feed(name: str) -> bool:
     """Return whether a feed is followed only while a screen needs it."""
-    return _PLACE in name and not name.startswith(CATALOG_FEED)
+    return bool(followed_kind(name))
 
 
 class FeedState(StrEnum):

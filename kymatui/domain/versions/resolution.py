@@ -40,11 +40,20 @@ class ChannelSource(StrEnum):
     UNKNOWN = "unknown"  # the Kyma is unreadable, and no Manifest has the channel
 
 
+class Convention(StrEnum):
+    """The names and namespaces by which lifecycle-manager finds objects."""
+
+    META_NAME = "release meta"
+    META_NAMESPACE = "namespace of the release meta"
+    TEMPLATE_NAME = "template"
+    TEMPLATE_NAMESPACE = "namespace of the template"
+
+
 @dataclass(frozen=True, slots=True)
 class ConventionNote:
     """A broken convention: lifecycle-manager searches for `wanted` and will not find `found`."""
 
-    kind: str
+    kind: Convention
     found: str
     wanted: str
 
@@ -141,11 +150,9 @@ def _invalid(search: _Search) -> Refusal | None:
 def _new_style(search: _Search, meta: ReleaseMeta) -> Resolution:
     module = search.module
     if meta.meta.name != module:
-        search.notes.append(ConventionNote("release meta", meta.meta.name, module))
+        search.notes.append(ConventionNote(Convention.META_NAME, meta.meta.name, module))
     if search.kyma is not None and meta.meta.namespace != search.shelf.namespace:
-        search.notes.append(
-            ConventionNote("namespace of the release meta", meta.meta.namespace, search.shelf.namespace)
-        )
+        search.notes.append(ConventionNote(Convention.META_NAMESPACE, meta.meta.namespace, search.shelf.namespace))
     if meta.mandatory_version is None and not meta.channels:
         return search.refuse(refusals.NoChannels(module))
     if meta.mandatory_version is None and search.channel not in meta.channels:
@@ -156,9 +163,9 @@ def _new_style(search: _Search, meta: ReleaseMeta) -> Resolution:
         name = f"{module}-{version}"
         return search.refuse(refusals.TemplateMissing(module, version, name, meta.meta.namespace), version)
     if template.meta.name != f"{module}-{version}":
-        search.notes.append(ConventionNote("template", template.meta.name, f"{module}-{version}"))
+        search.notes.append(ConventionNote(Convention.TEMPLATE_NAME, template.meta.name, f"{module}-{version}"))
     if template.meta.namespace != meta.meta.namespace:
-        search.notes.append(ConventionNote("namespace of the template", template.meta.namespace, meta.meta.namespace))
+        search.notes.append(ConventionNote(Convention.TEMPLATE_NAMESPACE, template.meta.namespace, meta.meta.namespace))
     return search.accept(version, template)
 
 
@@ -199,7 +206,9 @@ def _old_style(search: _Search) -> Resolution:
     if not matching:
         # lifecycle-manager does not match by the name `<module>-<channel>`, although it is the convention.
         matching = [t for t in search.shelf.old_by_channel.get(channel, ()) if t.module == module]
-        search.notes.extend(ConventionNote("template", template.meta.name, module) for template in matching[:1])
+        search.notes.extend(
+            ConventionNote(Convention.TEMPLATE_NAME, template.meta.name, module) for template in matching[:1]
+        )
     if len(matching) > 1:
         names = tuple(sorted(f"{template.meta.namespace}/{template.meta.name}" for template in matching))
         return search.refuse(refusals.AmbiguousTemplates(module, channel, names))
@@ -305,9 +314,9 @@ def strict_resolution(resolution: Resolution) -> Resolution:
     """Refuse a template or release meta that lifecycle-manager would not find by its name."""
     refusal: Refusal | None = None
     for note in resolution.notes:
-        if note.kind == "release meta":
+        if note.kind is Convention.META_NAME:
             refusal = refusals.NoReleaseMeta(resolution.module, "", True)
-        elif note.kind == "template" and resolution.meta is not None:
+        elif note.kind is Convention.TEMPLATE_NAME and resolution.meta is not None:
             namespace = resolution.meta.meta.namespace
             refusal = refusals.TemplateMissing(resolution.module, resolution.version, note.wanted, namespace)
     return resolution if refusal is None else replace(resolution, refusal=refusal)

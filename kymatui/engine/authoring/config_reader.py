@@ -9,7 +9,6 @@ from typing import Any, Final
 import yaml
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
-from kymatui.domain.kyma.problems import Severity
 from kymatui.engine.authoring.source_problems import SourceProblem
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.reading import load_yaml
@@ -37,9 +36,9 @@ class ConfigReader:
         self.file = file
         self.problems: list[SourceProblem] = []
 
-    def report(self, line: int, message: str, *, rule: str = "config", severity: Severity = Severity.ERROR) -> None:
+    def report(self, line: int, message: str, *, rule: str = "config", field: str = "") -> None:
         text = message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]}…"
-        self.problems.append(SourceProblem(self.file, line, sanitize(text), rule, severity))
+        self.problems.append(SourceProblem(self.file, line, sanitize(text), rule, field=field))
 
     def load(self, content: bytes) -> ConfigFields:
         """Return the fields of the first document."""
@@ -113,7 +112,8 @@ class ConfigFields:
     def report(self, name: str, message: str) -> None:
         """Report a field, unless its form is wrong already."""
         if name not in self._wrong:
-            self.reader.report(self.line_of(name), f"{self.place(name)} {message}")
+            place = self.place(name)
+            self.reader.report(self.line_of(name), f"{place} {message}", field=place)
 
     def text(self, name: str) -> str:
         """Return a value as it is written, "" if it is absent or null."""

@@ -11,13 +11,14 @@ from kymatui.first_use import dataclass
 
 @dataclass(frozen=True, slots=True)
 class SourceProblem:
-    """A problem at a line (from 1; 0 if it concerns the whole file); `rule` is a stable name."""
+    """A problem at a line (from 1; 0 if it concerns the whole file); `rule` is a stable name, `field` the wrong one."""
 
     file: str
     line: int
     message: str
     rule: str = "config"
     severity: Severity = Severity.ERROR
+    field: str = ""
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.line else self.file

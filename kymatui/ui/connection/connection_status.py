@@ -15,12 +15,14 @@ OUT_OF_DATE = "the data is out of date"
 
 @dataclass(frozen=True, slots=True)
 class ConnectionStatus:
-    """Connection status; `stale_since` locks writes and dims the rows."""
+    """Connection status; `stale_since` locks writes and dims the rows, `age` is the time since then."""
 
     word: str
     tone: str
     stale_since: float = 0.0
     why: str = ""
+    age: str = ""
+    is_offline: bool = False
 
 
 def describe_connection(feeds: Mapping[str, Feed], now: float, failure: KymatuiError | None = None) -> ConnectionStatus:
@@ -29,7 +31,7 @@ def describe_connection(feeds: Mapping[str, Feed], now: float, failure: KymatuiE
     Forbidden and absent kinds are problems and not stale. Catalogs from outside the cluster are ignored.
     """
     if failure is not None:
-        return ConnectionStatus("offline", "error")
+        return ConnectionStatus("offline", "error", is_offline=True)
     feeds = {name: feed for name, feed in feeds.items() if not name.startswith(CATALOG_FEED)}
     # Feeds of a single screen are reported on that screen, unless the connection is lost.
     feeds = {n: feed for n, feed in feeds.items() if feed.state is FeedState.STALE or not is_namespaced_feed(n)}
@@ -40,9 +42,10 @@ def describe_connection(feeds: Mapping[str, Feed], now: float, failure: KymatuiE
         stale = [feed for feed in feeds.values() if feed.state is FeedState.STALE]
         since = min(feed.since for feed in stale)
         why = next((feed.message for feed in stale if feed.message), "")
-        return ConnectionStatus(f"stale {format_duration(now - since)}", "error", since or now, why)
+        age = format_duration(now - since)
+        return ConnectionStatus(f"stale {age}", "error", since or now, why, age)
     if FeedState.FAILED in states and not {FeedState.LIVE, FeedState.SYNCING}.intersection(states):
-        return ConnectionStatus("offline", "error")
+        return ConnectionStatus("offline", "error", is_offline=True)
     waiting = states.count(FeedState.SYNCING)
     if waiting:
         return ConnectionStatus(f"loading {len(states) - waiting}/{len(states)}", "processing")
@@ -56,7 +59,6 @@ def connection_banner(connection: ConnectionStatus, failure: KymatuiError | None
     if failure is not None:
         return sanitize(f"▲ the data is out of date: {failure}")
     if connection.stale_since:
-        age = connection.word.removeprefix("stale ")
         why = sanitize(connection.why) or "the server does not answer"
-        return f"▲ the data is {age} old: {why}; kymatui retries, ctrl-r retries now"
+        return f"▲ the data is {connection.age} old: {why}; kymatui retries, ctrl-r retries now"
     return ""

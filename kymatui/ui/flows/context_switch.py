@@ -181,7 +181,7 @@ class ContextSwitch:
 
     def way_back(self, connection: ConnectionStatus) -> str:
         """Return how to leave a context that does not answer; "" where it does, or is the first."""
-        if not self.previous or connection.word != "offline":
+        if not self.previous or not connection.is_offline:
             return ""
         return sanitize(f"▲ {self._here} does not answer; `:ctx -` returns to {self.previous}")
 

@@ -18,7 +18,7 @@ from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.objects.description import Description
 from kymatui.domain.objects.description_text import describe_lines
 from kymatui.domain.snapshot.missing_lists import explain_missing
-from kymatui.domain.snapshot.snapshots import Snapshot, namespaced_feed
+from kymatui.domain.snapshot.snapshots import EVENTS, Snapshot, namespaced_feed
 from kymatui.errors import DefectError, KymatuiError, UnreachableError
 from kymatui.first_use import replace
 from kymatui.ui.connection.cluster_link import FollowedObjects
@@ -116,7 +116,7 @@ class DescriptionView(Vertical):
 
 def with_events(found: Description, ref: ObjectRef, snapshot: Snapshot) -> Description:
     """Return the description with the events of the object, or why they are unknown."""
-    feed = namespaced_feed("events", ref.namespace or _CLUSTER_EVENTS)
+    feed = namespaced_feed(EVENTS, ref.namespace or _CLUSTER_EVENTS)
     gap = explain_missing(snapshot.feeds, [feed])
     unknown = str(gap) if gap is not None else "" if feed in snapshot.feeds else "loading"
     events = tuple(event for event, _ in events_about(snapshot, [ref]))

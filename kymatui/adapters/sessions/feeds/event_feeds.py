@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kymatui.adapters.sessions.feeds.namespace_feeds import FollowedKind, NamespaceFollower, namespaces
 from kymatui.domain.kubernetes.refs import ObjectRef
-from kymatui.domain.snapshot.snapshots import namespaced_feed
+from kymatui.domain.snapshot.snapshots import EVENTS, namespaced_feed
 
 __all__ = ["KEPT", "EventFollower", "feed_name"]
 
@@ -28,4 +28,4 @@ class EventFollower(NamespaceFollower):
 
 
 def feed_name(namespace: str) -> str:
-    return namespaced_feed("events", namespace)
+    return namespaced_feed(EVENTS, namespace)
