@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import sys
+from pathlib import Path
 
 import pytest
 
+from kymatui.cli.options.confirmation import confirm, confirm_by_typing
 from kymatui.cli.output.plan_header import plan_text
 from kymatui.cli.output.printing import table, wrapped
 from kymatui.domain.plans.cluster_target import ClusterTarget
@@ -63,3 +66,67 @@ def test_a_plan_is_parted_between_words(monkeypatch: pytest.MonkeyPatch) -> None
     drawn = plan_text(target, "2 to change, 1 to delete, and several more words", "", "table")
     assert max(map(len, drawn.splitlines())) <= 40
     assert drawn.split() == f"{target.line} 2 to change, 1 to delete, and several more words".split()
+
+
+class Person(io.StringIO):
+    """A terminal on which somebody types."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def asking(monkeypatch: pytest.MonkeyPatch) -> Person:
+    """Put somebody who types y on a terminal of 60 columns; return what standard error displays."""
+    shown = Person()
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setattr(sys, "stdin", Person("y\n"))
+    monkeypatch.setattr(sys, "stderr", shown)
+    return shown
+
+
+FAR = ClusterTarget(
+    "kcp-prod", "api.skr.example.com", "kyma-system", runtime="kcp-system/skr", control="kcp.example.com"
+)
+
+
+@pytest.mark.parametrize("target", [ClusterTarget("prod-eu", "api.prod-eu.example.com", "kyma-system"), FAR])
+def test_every_question_starts_with_the_line_of_its_plan(
+    target: ClusterTarget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = asking(monkeypatch)
+    confirm(target, "Delete nats", "3 objects, backup saved", yes=False)
+    shown = asked.getvalue()
+    assert max(map(len, shown.splitlines())) <= 60
+    assert shown.split() == [
+        *target.line.split(),
+        *target.question("Delete nats", "3 objects, backup saved").split(),
+        "[y/N]",
+    ]
+    assert shown.endswith("[y/N] "), "the answer follows on the same line"
+    sentence = target.question("Delete nats").split()[0]
+    assert f"\n{sentence}" in shown, "the question starts a line of its own"
+
+
+def test_the_question_for_a_name_starts_with_the_same_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = asking(monkeypatch)
+    assert confirm_by_typing(FAR, "Remove a/b from Widget x", "x", "--typed x") == "y"
+    assert " ".join(asked.getvalue().split()).startswith(f"{FAR.line} Remove a/b from Widget x in runtime")
+    assert asked.getvalue().endswith("Type x to confirm: ")
+
+
+def test_plans_and_questions_have_the_accent_of_the_context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = asking(monkeypatch)
+    (tmp_path / "config.toml").write_text('[contexts."kcp-*"]\naccent = "red"\n')
+    monkeypatch.setenv("KYMATUI_CONFIG", str(tmp_path / "config.toml"))
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    confirm(FAR, "Delete nats", yes=False)
+    assert asked.getvalue().startswith("\x1b[97;41mCluster: ")
+    assert "\x1b" not in asked.getvalue().splitlines()[-1]
+    assert plan_text(FAR, "1 to delete", "", "table").startswith("\x1b[97;41mCluster: ")
+    assert "\x1b" not in plan_text(FAR, "1 to delete", "", "md")
+    assert "\x1b" not in plan_text(ClusterTarget("dev"), "1 to delete", "", "table")
+    monkeypatch.setenv("NO_COLOR", "1")
+    asked = asking(monkeypatch)
+    confirm(FAR, "Delete nats", yes=False)
+    assert "\x1b" not in asked.getvalue()

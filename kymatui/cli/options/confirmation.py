@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from kymatui.cli.output.plan_header import question_text
+from kymatui.cli.output.printing import print_text
 from kymatui.errors import CancelledError, RefusedError
 
 if TYPE_CHECKING:
@@ -29,17 +31,18 @@ def confirm(target: ClusterTarget, action: str, consequence: str = "", *, yes: b
     """
     if yes:
         return
-    if _answer(f"{target.question(action, consequence)} [y/N] ", "--yes").lower() not in ("y", "yes"):
+    if _answer(target, action, consequence, "[y/N]", "--yes").lower() not in ("y", "yes"):
         raise RefusedError("not confirmed; no changes made")
 
 
 def confirm_by_typing(target: ClusterTarget, action: str, word: str, instead: str) -> str:
     """Return what a person types to confirm `action`; `instead` is the option that makes the question needless."""
-    return _answer(f"{target.question(action)} Type {word} to confirm: ", instead)
+    return _answer(target, action, "", f"Type {word} to confirm:", instead)
 
 
-def _answer(question: str, instead: str) -> str:
+def _answer(target: ClusterTarget, action: str, consequence: str, keys: str, instead: str) -> str:
+    """Return the answer to a question that ends with the possible answers (`keys`)."""
     if not sys.stdin.isatty():
         raise RefusedError("not a terminal; no changes made", hint=f"use {instead} to confirm")
-    print(question, end="", file=sys.stderr, flush=True)
+    print_text(question_text(target, action, consequence, keys, sys.stderr), sys.stderr, end=" ")
     return sys.stdin.readline().strip()

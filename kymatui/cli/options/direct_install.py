@@ -22,6 +22,7 @@ from kymatui.cli.parser import add_cluster_options, add_remote_options
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.errors import CancelledError
 from kymatui.first_use import replace
+from kymatui.settings.config_file import load_settings
 
 if TYPE_CHECKING:
     from kymatui.actions.modules.install_plan import Adoption, InstallRequest
@@ -161,7 +162,6 @@ class CommandContext:
 
     def __init__(self, args: argparse.Namespace, session: ListedSession, namespace: str) -> None:
         from kymatui.composition.install_port import SessionInstallPort
-        from kymatui.settings.config_file import load_settings
 
         self.args, self.session, self.namespace = args, session, namespace
         self._settings = load_settings(os.environ)

@@ -33,6 +33,16 @@ COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
     "STATUS": {"missing": RED, "left over": YELLOW, "unknown": BLUE},
 }
 """By column the words that have a colour; others, and other columns, have none."""
+ACCENTS: Final[Mapping[str, str]] = {
+    "red": "97;41",
+    "orange": "97;48;5;130",
+    "yellow": "30;43",
+    "green": "30;42",
+    "blue": "97;44",
+    "purple": "97;45",
+    "grey": "97;100",
+}
+"""By accent of a context the colours of the lines that name it; the terminal has no orange of its own."""
 _SEQUENCE = deferred(r"\x1b\[[0-9;]*m")
 
 
@@ -63,6 +73,12 @@ def coloured(title: str, cell: str, padded: str) -> str:
     """Return a padded cell in the colour that its column gives to its word; "Ready (deleting)" is Ready."""
     colour = COLUMNS.get(title, {}).get(cell.partition(" (")[0].strip())
     return f"\x1b[{colour}m{padded}\x1b[0m" if colour else padded
+
+
+def accented(accent: str, text: str) -> str:
+    """Return the lines of a text in the accent of a context; `without_colours` takes it out again."""
+    colour = ACCENTS.get(accent)
+    return "\n".join(f"\x1b[{colour}m{line}\x1b[0m" for line in text.split("\n")) if colour else text
 
 
 def without_colours(text: str) -> str:

@@ -152,7 +152,7 @@ def escaped(cell: str) -> str:
 def document(value: Mapping[str, Any], form: str, *, one_line: bool = False) -> str:
     """Return a value as JSON or YAML; `one_line` is for a stream of JSON documents, one on each line."""
     if form == "yaml":
-        from kymatui.adapters.files.yaml_output import dump_yaml
+        from kymatui.engine.cluster.yaml_output import dump_yaml
 
         return dump_yaml(dict(value)).rstrip("\n")
     return json.dumps(value, ensure_ascii=False, indent=None if one_line else 2)
@@ -167,7 +167,7 @@ class _Answer:
 ANSWER = _Answer()
 
 
-def print_text(text: str, stream: TextIO | None = None) -> None:
+def print_text(text: str, stream: TextIO | None = None, *, end: str = "\n") -> None:
     """Print and flush, so that a pipe sees it now; what the terminal cannot show is replaced."""
     out = stream or sys.stdout
     if out is sys.stdout:
@@ -175,4 +175,4 @@ def print_text(text: str, stream: TextIO | None = None) -> None:
     text = as_started(text)
     text = text if colours.has_colours(out) else colours.without_colours(text)
     encoding = out.encoding or "utf-8"
-    print(text.encode(encoding, "replace").decode(encoding), file=out, flush=True)
+    print(text.encode(encoding, "replace").decode(encoding), file=out, end=end, flush=True)
