@@ -1,4 +1,4 @@
-"""A control plane whose Kymas and Manifests are read again only after a watch has reported a change."""
+"""A control plane whose Kymas, Manifests and release metas are read again only after a watch has reported a change."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import Object
 from kymatui.first_use import dataclass
 
-_REMEMBERED: Final = frozenset({"Kyma", "Manifest"})
+_REMEMBERED: Final = frozenset({"Kyma", "Manifest", "ModuleReleaseMeta"})
 Answered = TypeVar("Answered", Object, Object | None)
 _MOST: Final = 2048
 """Answers that are kept, of some kilobytes each; the oldest go first."""

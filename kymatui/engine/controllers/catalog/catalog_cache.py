@@ -13,7 +13,7 @@ from kymatui.engine.cluster.ports import Cluster
 
 TEMPLATE: Final = GroupVersionKind(OPERATOR, "v1beta2", "ModuleTemplate")
 RELEASE_META: Final = GroupVersionKind(OPERATOR, "v1beta2", "ModuleReleaseMeta")
-_OLDEST: Final = 30.0
+_OLDEST: Final = 300.0
 """Seconds after which the catalog is listed again although no change was seen."""
 
 
