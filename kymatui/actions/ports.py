@@ -65,6 +65,10 @@ class DeletionPort(Protocol):
 
     def journal(self, inventory: Inventory) -> Path: ...
 
+    def backup_path(self, module: str, moment: float) -> Path:
+        """Return a new file for a backup made at `moment` (Unix seconds)."""
+        ...
+
     def backup(self, path: Path, seen: DeletionState) -> SavedObjects:
         """Save what the deletion may delete. Raises ConfigurationError where the file cannot be written."""
         ...

@@ -16,7 +16,7 @@ from pathlib import Path
 import yaml
 
 from kymatui.adapters.sessions.cluster.session_options import RemoteOptions, SessionOptions
-from kymatui.composition.sessions.campaign import Campaign, CampaignPace
+from kymatui.composition.campaign import Campaign, CampaignPace
 from kymatui.domain.fleet.campaigns import format_outcomes
 from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit
 from kymatui.sandbox.sandbox_process import start_sandbox

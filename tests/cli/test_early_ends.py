@@ -74,7 +74,7 @@ def test_an_installation_whose_pods_the_cluster_refuses(
 
 def test_a_deletion_that_lifecycle_manager_skips(run: Any, kubeconfig: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The sample world's keda has a Manifest with the skip label."""
-    monkeypatch.setattr("kymatui.composition.sessions.kyma_edit.USER_ACTION_SECONDS", SECONDS)
+    monkeypatch.setattr("kymatui.actions.edits.edit_watch.USER_ACTION_SECONDS", SECONDS)
     monkeypatch.setattr("kymatui.actions.delete.USER_ACTION_SECONDS", SECONDS)
     status, out, err = run("delete", "keda", "--cascade", "--no-backup")
     assert (status, out) == (3, "")

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from kymatui.adapters.files.object_editor import editor_command
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.cli.main import main
-from kymatui.composition.object_editor import editor_command
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import Cluster, PatchKind
 from kymatui.errors import ConfigurationError

@@ -21,7 +21,7 @@ from kymatui.cli.commands.program import screen
 from kymatui.cli.main import main
 from kymatui.cli.subcommands import LazySubcommands
 from kymatui.composition import sandbox
-from kymatui.composition.sessions.contexts import KubeContexts
+from kymatui.composition.contexts import KubeContexts
 from kymatui.sandbox.fault_client import FaultClient
 from tests.adapters.clusters import Cluster, Exchange, serving, write_kubeconfig
 from tests.composition.worlds import KYMAS, METAS, kyma_cluster, named

@@ -13,7 +13,7 @@ import pytest
 from kymatui.adapters.files.campaign_journal import CampaignJournal
 from kymatui.adapters.sessions.cluster.session_options import RemoteOptions, SessionOptions
 from kymatui.adapters.sessions.control_plane.shared_feeds import ControlPlane
-from kymatui.composition.sessions.campaign import Campaign, CampaignPace
+from kymatui.composition.campaign import Campaign, CampaignPace
 from kymatui.domain.fleet.campaigns import CampaignOutcome, CampaignStep
 from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit
 

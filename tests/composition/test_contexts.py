@@ -10,7 +10,7 @@ import pytest
 
 from kymatui.adapters.files.context_memory import MOST_PINNED, ContextMemory
 from kymatui.adapters.sessions.cluster.session_options import AccessOverrides, SessionOptions
-from kymatui.composition.sessions.contexts import KubeContexts
+from kymatui.composition.contexts import KubeContexts
 from kymatui.errors import ConfigurationError, UnknownNameError
 from kymatui.settings.config_file import Settings
 from tests.adapters.kube.test_kubeconfig import config, write

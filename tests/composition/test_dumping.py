@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kymatui.adapters.files.yaml_output import dump_yaml, dump_yaml_documents
+from kymatui.engine.cluster.yaml_output import dump_yaml, dump_yaml_documents
 from kymatui.helm import load_yaml
 
 WORDS = (

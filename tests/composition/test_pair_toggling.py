@@ -7,9 +7,9 @@ from unittest.mock import create_autospec
 
 import pytest
 
+from kymatui.actions.edits.runtime_edits import RuntimeKymaEdits
 from kymatui.adapters.sessions.control_plane.pair_session import PairSession
-from kymatui.composition.sessions.kyma_edits import deletions_of
-from kymatui.composition.sessions.runtime_kyma_edit import RuntimeKymaEdits
+from kymatui.composition.session_ports import deletions_of
 from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit
 from kymatui.domain.remote.runtime_pair import RuntimePair, join_snapshots
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot

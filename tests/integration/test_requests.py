@@ -13,7 +13,7 @@ from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.adapters.sessions.feeds.event_feeds import feed_name
 from kymatui.adapters.sessions.feeds.watched_kinds import WATCHED_KINDS
 from kymatui.cli.main import main
-from kymatui.composition.sessions.contexts import KubeContexts
+from kymatui.composition.contexts import KubeContexts
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.snapshot.snapshots import FeedState

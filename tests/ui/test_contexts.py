@@ -15,7 +15,7 @@ from textual.pilot import Pilot
 from kymatui.actions.jobs import JobReport, JobSpec
 from kymatui.adapters.files.context_memory import ContextMemory
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
-from kymatui.composition.sessions.contexts import KubeContexts
+from kymatui.composition.contexts import KubeContexts
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
 from kymatui.engine.cluster.ports import Cluster

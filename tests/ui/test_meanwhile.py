@@ -13,10 +13,10 @@ import pytest
 import yaml
 from textual.pilot import Pilot
 
+from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
 from kymatui.adapters.files.interrupted_runs import interrupted_runs
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
-from kymatui.composition.sessions.kyma_edit import ClusterKymaEdits
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import Cluster, PatchKind

@@ -18,9 +18,9 @@ from textual.command import CommandList, CommandPalette
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
 from kymatui.actions.modules.version_content import VersionReader
 from kymatui.adapters.files.backups import BackupInfo
-from kymatui.composition.sessions.kyma_edit import ClusterKymaEdits
 from kymatui.settings.config_file import Settings
 from kymatui.ui.application.kymatui_app import KymatuiApp
 from kymatui.ui.dialogs.action_menu import MenuScreen

@@ -10,8 +10,8 @@ import pytest
 from textual.pilot import Pilot
 from textual.screen import Screen
 
+from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
 from kymatui.actions.jobs import JobReport, JobSpec
-from kymatui.composition.sessions.kyma_edit import ClusterKymaEdits
 from kymatui.domain.kyma_edit.module_edit import EditVerb
 from kymatui.domain.plans.cluster_target import ClusterTarget
 from kymatui.ui.application.fleet_app import FleetApp

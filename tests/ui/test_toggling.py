@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
+from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
 from kymatui.adapters.kube.transport.read_only_gate import is_read_only_request
 from kymatui.adapters.sessions.cluster.catalog_session import open_session
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
-from kymatui.composition.sessions.kyma_edit import ClusterKymaEdits
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma_edit.module_edit import EditProposal
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot

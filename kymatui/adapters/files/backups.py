@@ -136,7 +136,7 @@ class BackupFile:
 
     def _dump(self) -> None:
         from kymatui.adapters.files.user_files import write_private_file
-        from kymatui.adapters.files.yaml_output import dump_yaml_documents
+        from kymatui.engine.cluster.yaml_output import dump_yaml_documents
 
         comments = "".join(f"# {line}\n" for line in self._heading)
         write_private_file(self._path, f"{comments}{dump_yaml_documents(list(self._bodies.values()))}".encode())

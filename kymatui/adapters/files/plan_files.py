@@ -8,7 +8,7 @@ from pathlib import Path
 import yaml
 
 from kymatui.adapters.files.user_files import write_private_file
-from kymatui.adapters.files.yaml_output import dump_yaml
+from kymatui.engine.cluster.yaml_output import dump_yaml
 from kymatui.engine.plans.plan import Plan
 from kymatui.engine.plans.plan_json import plan_from_json, plan_to_json
 from kymatui.errors import ConfigurationError

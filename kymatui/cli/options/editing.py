@@ -20,8 +20,8 @@ from kymatui.domain.kyma_edit.module_edit import EditVerb
 from kymatui.errors import ForbiddenError, UnreachableError
 
 if TYPE_CHECKING:
+    from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
     from kymatui.actions.session import ListedSession
-    from kymatui.composition.sessions.kyma_edit import ClusterKymaEdits
     from kymatui.domain.catalog.effects import Effect
     from kymatui.domain.kyma_edit.edit_progress import EditProgress
     from kymatui.domain.kyma_edit.label_edit import LabelProposal

@@ -11,8 +11,8 @@ from kymatui.cli.output.printing import wrapped
 from kymatui.domain.kubernetes.terminal_text import sanitize
 
 if TYPE_CHECKING:
+    from kymatui.actions.edits.uninstall import UninstallConsent
     from kymatui.actions.plans import Uninstall
-    from kymatui.actions.uninstall import UninstallConsent
 
 
 def add_uninstalling(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +31,7 @@ def add_uninstalling(parser: argparse.ArgumentParser) -> None:
 
 
 def consent_of(args: argparse.Namespace) -> UninstallConsent:
-    from kymatui.actions.uninstall import UninstallConsent
+    from kymatui.actions.edits.uninstall import UninstallConsent
 
     path = Path(args.backup) if args.backup else None
     return UninstallConsent(args.cascade, args.accept_unknown, not args.no_backup, path)

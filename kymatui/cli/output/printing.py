@@ -152,7 +152,7 @@ def escaped(cell: str) -> str:
 def document(value: Mapping[str, Any], form: str, *, one_line: bool = False) -> str:
     """Return a value as JSON or YAML; `one_line` is for a stream of JSON documents, one on each line."""
     if form == "yaml":
-        from kymatui.adapters.files.yaml_output import dump_yaml
+        from kymatui.engine.cluster.yaml_output import dump_yaml
 
         return dump_yaml(dict(value)).rstrip("\n")
     return json.dumps(value, ensure_ascii=False, indent=None if one_line else 2)

@@ -42,7 +42,7 @@ from kymatui.ui.widgets.top_line import FrameFacts
 if TYPE_CHECKING:
     from textual.command import Provider
 
-    from kymatui.composition.sessions.contexts import KubeContexts
+    from kymatui.composition.contexts import KubeContexts
     from kymatui.domain.catalog.rows import Catalog
 
 

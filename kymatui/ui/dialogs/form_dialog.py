@@ -15,9 +15,9 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widgets import Input, Label, Static, TextArea
 
-from kymatui.adapters.files.yaml_output import dump_yaml
 from kymatui.domain.kubernetes.schema_forms import FormField, format_value, parse_value, value_at, with_value
 from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.engine.cluster.yaml_output import dump_yaml
 from kymatui.ui.base.first_paint import FirstPaintModal
 from kymatui.ui.widgets.tone_styles import with_tone
 

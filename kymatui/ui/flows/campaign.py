@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from kymatui.actions.edits.uninstall import UninstallConsent
 from kymatui.actions.jobs import JobReport, JobSpec
-from kymatui.actions.uninstall import UninstallConsent
-from kymatui.composition.sessions.campaign import MAX_PARALLEL, Campaign, CampaignPace, open_campaign
+from kymatui.composition.campaign import MAX_PARALLEL, Campaign, CampaignPace, open_campaign
 from kymatui.domain.fleet.campaigns import CampaignStep, format_outcomes, waves
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma.kymas import Policy

@@ -11,8 +11,7 @@ from kymatui.actions.delete import RunControls, plan_deletions, run_deletion
 from kymatui.actions.finalizers import BlockedObject, blocked_objects, remove_finalizer
 from kymatui.actions.jobs import JobReport, JobSpec
 from kymatui.actions.plans import DeletionPlan, DeletionRequest
-from kymatui.adapters.files.backups import backup_path
-from kymatui.composition.sessions.deletion_port import SessionDeletions
+from kymatui.composition.session_ports import SessionDeletions
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.modules.presence import Presence
 from kymatui.domain.plans.jobs import JobPurpose, module_key
@@ -79,7 +78,7 @@ async def delete_modules(app: FlowApp, names: Sequence[str]) -> None:
 
 
 def _request(app: FlowApp, deletions: SessionDeletions, name: str) -> DeletionRequest:
-    backup = backup_path(deletions.cluster.name, name, app.clock())
+    backup = deletions.backup_path(name, app.clock())
     return DeletionRequest(name, backup=backup, timeout=float("inf"))
 
 

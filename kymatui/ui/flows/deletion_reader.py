@@ -10,7 +10,7 @@ from kymatui.errors import ConfigurationError, KymatuiError
 from kymatui.first_use import dataclass
 
 if TYPE_CHECKING:
-    from kymatui.composition.sessions.deletion_port import SessionDeletions
+    from kymatui.composition.session_ports import SessionDeletions
     from kymatui.engine.deletion.deletion_state import DeletionState
     from kymatui.ui.flows.flow_app import FlowApp
 
@@ -25,7 +25,7 @@ def delete_action(app: FlowApp) -> SessionDeletions:
 
     Raises ConfigurationError before it is connected.
     """
-    from kymatui.composition.sessions.kyma_edits import deletions_of
+    from kymatui.composition.session_ports import deletions_of
 
     session = app.view.writing
     if session is None:

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from kymatui.actions.edits.edit_watch import StartedEdit
+from kymatui.actions.edits.uninstall import UninstallConsent
 from kymatui.actions.jobs import FOLLOW_SECONDS, JobReport, JobSpec
 from kymatui.actions.modules.handover import complete_handover, planned_handover
-from kymatui.actions.uninstall import UninstallConsent
-from kymatui.composition.sessions.kyma_edit import StartedEdit
-from kymatui.composition.sessions.kyma_edits import edits_of
+from kymatui.composition.session_ports import edits_of
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kyma.kymas import Policy
@@ -28,8 +28,8 @@ from kymatui.ui.presenters.plans.kyma_edit_preview import edit_title, preview_ed
 from kymatui.ui.viewmodels.questions import ChoiceOption, Question
 
 if TYPE_CHECKING:
+    from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
     from kymatui.actions.plans import Uninstall
-    from kymatui.composition.sessions.kyma_edit import ClusterKymaEdits
     from kymatui.ui.connection.cluster_link import ConnectionLink
     from kymatui.ui.flows.flow_app import FlowApp
     from kymatui.ui.flows.job_controller import JobRestart

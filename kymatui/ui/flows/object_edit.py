@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from textual.app import SuspendNotSupported
 
+from kymatui.actions.edits.object_edit import ObjectEdit, apply_edit, editable_fields, plan_edit
 from kymatui.actions.jobs import JobReport, JobSpec
-from kymatui.actions.modules.object_edit import ObjectEdit, apply_edit, editable_fields, plan_edit
-from kymatui.composition.object_editor import edit_in_editor
+from kymatui.adapters.files.object_editor import edit_in_editor
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.plans.jobs import KYMA_KEY, module_key

@@ -69,7 +69,7 @@ def refuse_fleet_options(args: argparse.Namespace) -> None:
 def run(args: argparse.Namespace, toggle: ModuleEdit) -> int:
     """Plan, ask, and edit; stop at the first failure. The same words go on where it stopped."""
     from kymatui.cli.session_arguments import remote_options_of
-    from kymatui.composition.sessions.campaign import MAX_PARALLEL, Campaign, CampaignPace
+    from kymatui.composition.campaign import MAX_PARALLEL, Campaign, CampaignPace
     from kymatui.domain.fleet.campaigns import CampaignOutcome
 
     if not 1 <= args.at_once <= MAX_PARALLEL or args.canaries < 0:

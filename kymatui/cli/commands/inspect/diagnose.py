@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, Final
 from kymatui import __version__
 from kymatui.actions.diagnose import Diagnosis, diagnose
 from kymatui.adapters.files.user_files import write_private_file
-from kymatui.adapters.files.yaml_output import dump_yaml
 from kymatui.cli.commands.inspect.checks import checks_json
 from kymatui.cli.commands.inspect.diagnosis_page import PageFacts, diagnosis_page
 from kymatui.cli.commands.inspect.events import event_json
@@ -30,6 +29,7 @@ from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.catalog_json import catalog_to_json
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.objects.redaction import RULES, Redactor
+from kymatui.engine.cluster.yaml_output import dump_yaml
 from kymatui.errors import ConfigurationError, PartlyDoneError
 
 if TYPE_CHECKING:

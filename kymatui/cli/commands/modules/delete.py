@@ -26,7 +26,7 @@ from kymatui.first_use import dataclass, replace
 if TYPE_CHECKING:
     from kymatui.actions.delete import DeletionResult
     from kymatui.actions.plans import DeletionPlan, DeletionRequest
-    from kymatui.composition.sessions.deletion_port import SessionDeletions
+    from kymatui.composition.session_ports import SessionDeletions
     from kymatui.engine.deletion.deletion_state import DeletionState
 
 
@@ -122,7 +122,7 @@ class _Deletions:
     """One run of `kymatui delete`."""
 
     def __init__(self, place: CommandContext, *, delete_kymas: bool) -> None:
-        from kymatui.composition.sessions.kyma_edits import deletions_of
+        from kymatui.composition.session_ports import deletions_of
 
         self._place, self._args = place, place.args
         self._departing: SessionDeletions = deletions_of(place.session, place.cluster)
@@ -162,11 +162,10 @@ class _Deletions:
 
     def _request(self, name: str) -> DeletionRequest:
         from kymatui.actions.plans import DeletionRequest
-        from kymatui.adapters.files.backups import backup_path
         from kymatui.engine.deletion.deletion_state import ModuleCRHandling
 
         args = self._args
-        where = Path(args.backup) if args.backup else backup_path(self._place.cluster.name, name, time.time())
+        where = Path(args.backup) if args.backup else self._departing.backup_path(name, time.time())
         return DeletionRequest(
             name,
             self._place.namespace,

@@ -6,7 +6,8 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from kymatui.actions.modules.object_edit import ObjectEdit, apply_edit, editable_fields, plan_edit
+from kymatui.actions.edits.object_edit import ObjectEdit, apply_edit, editable_fields, plan_edit
+from kymatui.adapters.files.object_editor import edit_in_editor
 from kymatui.cli.options.confirmation import confirm
 from kymatui.cli.options.direct_install import FORMATS, CommandContext, add_clusters, cancellable, open_context
 from kymatui.cli.options.listing import add_list_timeout
@@ -14,7 +15,6 @@ from kymatui.cli.options.unknown_names import require_known
 from kymatui.cli.output.plan_changes import from_to
 from kymatui.cli.output.plan_header import plan_document, plan_text
 from kymatui.cli.output.printing import markdown, print_text, table
-from kymatui.composition.object_editor import edit_in_editor
 from kymatui.domain.plans.plan_summary import summarize_actions
 from kymatui.errors import (
     ForbiddenError,

@@ -28,9 +28,9 @@ from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, Refuse
 from kymatui.first_use import dataclass, replace
 
 if TYPE_CHECKING:
+    from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
     from kymatui.actions.plans import Uninstall
     from kymatui.actions.session import ListedSession
-    from kymatui.composition.sessions.kyma_edit import ClusterKymaEdits
     from kymatui.domain.kyma_edit.edit_progress import EditProgress
     from kymatui.domain.kyma_edit.module_edit import EditProposal, ModuleEdit
     from kymatui.domain.plans.cluster_target import ClusterTarget
@@ -87,7 +87,7 @@ class EditRun:
         session: ListedSession,
         changed: threading.Event,
     ) -> None:
-        from kymatui.composition.sessions.kyma_edits import edits_of
+        from kymatui.composition.session_ports import edits_of
 
         self._args, self._toggles = args, toggles
         self._session, self._changed = session, changed
@@ -174,7 +174,7 @@ class EditRun:
 
     def _follow(self, legs: list[_Leg], cancel: threading.Event) -> list[_Leg]:
         """Follow all edits in parallel, so that one that waits for the user does not block the others."""
-        from kymatui.composition.sessions.kyma_edit import StartedEdit
+        from kymatui.actions.edits.edit_watch import StartedEdit
 
         at = [place for place, leg in enumerate(legs) if leg.error is None and (leg.is_made or leg.on_its_way)]
         started = [StartedEdit(legs[place].proposal, legs[place].generation) for place in at]

@@ -28,9 +28,9 @@ from kymatui.errors import KymatuiError, RefusedError, UnknownNameError, UsageEr
 from kymatui.first_use import dataclass, replace
 
 if TYPE_CHECKING:
+    from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
     from kymatui.actions.plans import Uninstall
     from kymatui.actions.session import ListedSession
-    from kymatui.composition.sessions.kyma_edit import ClusterKymaEdits
     from kymatui.domain.kyma_edit.label_edit import LabelEdit, LabelProposal
     from kymatui.domain.plans.cluster_target import ClusterTarget
 
@@ -76,7 +76,7 @@ class _Run:
     changed: threading.Event
 
     def run(self) -> int:
-        from kymatui.composition.sessions.kyma_edits import edits_of
+        from kymatui.composition.session_ports import edits_of
 
         toggling = edits_of(self.session)
         proposal = toggling.propose_labels(self.labels)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kymatui.cli.session_arguments import open_configured_session, session_options_of
-from kymatui.composition.sessions.contexts import KubeContexts
+from kymatui.composition.contexts import KubeContexts
 from kymatui.errors import ConfigurationError, UsageError
 from kymatui.first_use import replace
 

@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
     from kymatui.adapters.sessions.cluster.session_options import RemoteOptions, SessionOptions
     from kymatui.adapters.sessions.control_plane.remote_session import RemoteSession
-    from kymatui.composition.sessions.contexts import KubeContexts
+    from kymatui.composition.contexts import KubeContexts
     from kymatui.ui.application.kymatui_app import KymatuiApp
 
 
 def run(args: argparse.Namespace) -> int:
     if getattr(args, "remote", None) is not None or is_remote(args):
         return _show_fleet(args)
-    from kymatui.composition.sessions.contexts import KubeContexts
+    from kymatui.composition.contexts import KubeContexts
 
     options, settings = session_options_of(args)
 
@@ -56,7 +56,7 @@ def _connected(args: argparse.Namespace, options: SessionOptions, settings: Sett
 
 
 def _show_fleet(args: argparse.Namespace) -> int:
-    from kymatui.composition.sessions.contexts import KubeContexts
+    from kymatui.composition.contexts import KubeContexts
 
     options, settings = remote_options_of(args)
     forced, _ = session_options_of(args)

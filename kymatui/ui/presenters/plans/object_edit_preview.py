@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kymatui.actions.modules.object_edit import ObjectEdit
+from kymatui.actions.edits.object_edit import ObjectEdit
 from kymatui.domain.plans.plan_preview import PlannedChange, Preview, PreviewLine
 from kymatui.ui.presenters.plans.install_preview import changed_fields
 

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from kymatui.adapters.files.yaml_output import dump_yaml
 from kymatui.domain.kubernetes.terminal_text import error_reason, sanitize
+from kymatui.engine.cluster.yaml_output import dump_yaml
 from kymatui.errors import ConfigurationError, InvalidError, KymatuiError
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.reading import load_exactly

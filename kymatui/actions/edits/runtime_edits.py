@@ -5,20 +5,19 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from kymatui.composition.sessions.kyma_edit import ClusterKymaEdits
+from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
+from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.kyma.problems import Actor
+from kymatui.domain.kyma_edit.edit_progress import EditProgress, track_edit
+from kymatui.domain.kyma_edit.entry_patch import edit_entry
+from kymatui.domain.kyma_edit.label_edit import LabelProposal, Labels
+from kymatui.domain.kyma_edit.label_effects import preview_label_effects
+from kymatui.domain.kyma_edit.module_edit import EditProposal, ModuleEdit, entry_change
+from kymatui.domain.remote.catalog_sync import SyncPlan, plan_pair_sync
 from kymatui.domain.remote.kyma_sync import owner_kyma
 from kymatui.first_use import replace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from kymatui.actions.ports import DeletionPort
-    from kymatui.actions.session import Session
-    from kymatui.domain.kyma_edit.edit_progress import EditProgress
-    from kymatui.domain.kyma_edit.label_edit import LabelProposal, Labels
-    from kymatui.domain.kyma_edit.module_edit import EditProposal, ModuleEdit
-    from kymatui.domain.remote.catalog_sync import SyncPlan
     from kymatui.domain.remote.runtime_pair import RuntimePair
     from kymatui.domain.snapshot.read_cache import ReadCache
     from kymatui.engine.cluster.ports import Cluster
@@ -31,22 +30,13 @@ class RuntimeKymaEdits(ClusterKymaEdits):
     plane's, which lifecycle-manager reads.
     """
 
-    def __init__(
-        self, session: Session, deletions: Callable[[Session], DeletionPort], memory: ReadCache | None = None
-    ) -> None:
-        super().__init__(session, deletions, memory)
-        self._pair = session
-
     @property
     def _sides(self) -> RuntimePair:
-        sides = self._pair.pair()
+        sides = self._session.pair()
         assert sides is not None, "a session with a Kyma on its home has two sides"
         return sides
 
     def propose(self, toggle: ModuleEdit) -> EditProposal:
-        from kymatui.domain.kyma_edit.entry_patch import edit_entry
-        from kymatui.domain.kyma_edit.module_edit import entry_change
-
         found = super().propose(toggle)
         kyma = self._sides.runtime_kyma
         if found.edit is None:
@@ -56,7 +46,7 @@ class RuntimeKymaEdits(ClusterKymaEdits):
             unknown = "" if why is None else f"the runtime's Kyma is unknown: {why.reason}"
             refusal = unknown or "the runtime has no Kyma to edit"
             return replace(found, edit=None, refusals=(refusal,))
-        if (owner := owner_kyma(kyma)) not in ("", self._pair.target.runtime):
+        if (owner := owner_kyma(kyma)) not in ("", self._session.target.runtime):
             refusal = f"the runtime's Kyma belongs to {owner}: the access Secret belongs to another runtime"
             return replace(found, refusals=(refusal, *found.refusals))
         if kyma.meta.deleting:
@@ -66,8 +56,6 @@ class RuntimeKymaEdits(ClusterKymaEdits):
 
     def propose_labels(self, labels: Labels) -> LabelProposal:
         """Propose labels, with the objects that the catalog sync adds to the runtime and removes from it."""
-        from kymatui.domain.kyma_edit.label_effects import preview_label_effects
-
         found, pair = super().propose_labels(labels), self._sides
         moved = preview_label_effects(pair, labels, time.time()) if found.edit is not None else None
         if moved is None or pair.is_one_cluster:
@@ -79,22 +67,17 @@ class RuntimeKymaEdits(ClusterKymaEdits):
 
     @property
     def _labelled(self) -> Cluster:
-        return self._pair.home
+        return self._session.home
 
     def may_write(self, proposal: EditProposal | LabelProposal) -> bool:
-        from kymatui.domain.kyma_edit.label_edit import LabelProposal
-
         if not isinstance(proposal, LabelProposal) or proposal.edit is None:
             return super().may_write(proposal)
         kyma = proposal.edit.kyma
-        return self._pair.home.allowed("patch", kyma.kind, kyma.namespace, kyma.name)
+        return self._session.home.allowed("patch", kyma.kind, kyma.namespace, kyma.name)
 
     def _stage(self, proposal: EditProposal, generation: int, memory: ReadCache) -> EditProgress:
-        from kymatui.domain.catalog.catalog import build_catalog
-        from kymatui.domain.kyma_edit.edit_progress import EditProgress, track_edit
-
         assert proposal.edit is not None
-        snapshot, pair = self._pair.snapshot(), self._sides
+        snapshot, pair = self._session.snapshot(), self._sides
         kyma = pair.runtime_kyma
         if kyma is None and not pair.runtime_is_listed:  # which does not mean that it is gone
             return EditProgress("the runtime is not connected", Actor.CLUSTER)
@@ -103,7 +86,5 @@ class RuntimeKymaEdits(ClusterKymaEdits):
         return track_edit(proposal.toggle, proposal.edit, generation, edited, seen)
 
     def _sync_plan(self) -> SyncPlan | None:
-        from kymatui.domain.remote.catalog_sync import plan_pair_sync
-
         pair = self._sides
         return None if pair.is_one_cluster else plan_pair_sync(pair)

@@ -12,14 +12,15 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
+from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
+from kymatui.actions.edits.edit_watch import StartedEdit
+from kymatui.actions.edits.uninstall import UninstallConsent
 from kymatui.actions.plans import Uninstall
-from kymatui.actions.uninstall import UninstallConsent
 from kymatui.adapters.files.campaign_journal import CampaignJournal
 from kymatui.adapters.sessions.cluster.cluster_target import read_cluster_target
 from kymatui.adapters.sessions.control_plane.pair_session import PairSession
 from kymatui.adapters.sessions.control_plane.shared_feeds import ControlPlane
-from kymatui.composition.sessions.kyma_edit import ClusterKymaEdits, StartedEdit
-from kymatui.composition.sessions.kyma_edits import edits_of
+from kymatui.composition.session_ports import edits_of
 from kymatui.domain.fleet.campaigns import CampaignOutcome, CampaignStep, waves
 from kymatui.errors import (
     CancelledError,

@@ -6,32 +6,30 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from kymatui.actions.edits.edit_watch import EditOutcome, EditWatch, StartedEdit
+from kymatui.actions.edits.uninstall import UninstallConsent, plan_uninstall, prepare_uninstalls, refuse_unplanned
+from kymatui.actions.plans import DeletionRequest, Uninstall
+from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import read_meta
-from kymatui.domain.kyma.problems import Actor
+from kymatui.domain.kyma_edit.edit_progress import EditProgress, track_edit
+from kymatui.domain.kyma_edit.label_edit import LabelProposal, Labels, propose_labels
+from kymatui.domain.kyma_edit.label_progress import track_label_edit
+from kymatui.domain.kyma_edit.module_edit import EditProposal, ModuleEdit, entry_change, propose_edit
 from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.domain.snapshot.snapshots import FeedState
-from kymatui.engine.jobs.run import USER_ACTION_SECONDS
-from kymatui.errors import CancelledError, PartlyDoneError, RefusedError
-from kymatui.first_use import dataclass
+from kymatui.engine.cluster.kyma_edit import carry_out, carry_out_labels
+from kymatui.errors import PartlyDoneError, RefusedError
 
 if TYPE_CHECKING:
-    from kymatui.actions.plans import Uninstall
     from kymatui.actions.ports import DeletionPort
     from kymatui.actions.session import Session
-    from kymatui.actions.uninstall import UninstallConsent
     from kymatui.domain.catalog.effects import Effect
-    from kymatui.domain.kyma_edit.edit_progress import EditProgress
-    from kymatui.domain.kyma_edit.label_edit import LabelProposal, Labels
-    from kymatui.domain.kyma_edit.module_edit import EditProposal, ModuleEdit
     from kymatui.domain.remote.catalog_sync import SyncPlan
     from kymatui.engine.cluster.ports import Cluster
     from kymatui.engine.jobs.run import Progress
-
-_YOURS_BEFORE: Final = 3.0  # the same, of what was edited before
-_LOOK = 1.0  # seconds between two stages where nothing changes, so that a deadline and a cancel are noticed
 
 
 class ClusterKymaEdits:
@@ -50,33 +48,24 @@ class ClusterKymaEdits:
     @property
     def cluster(self) -> Cluster:
         """Return the cluster of the edited Kyma."""
-
         return self._session.cluster
 
     def propose(self, toggle: ModuleEdit) -> EditProposal:
         """Return the effects of an edit according to the session's snapshot."""
-        from kymatui.domain.kyma_edit.module_edit import propose_edit
-
         return propose_edit(self._session.snapshot(), toggle, time.time(), memory=self._memory)
 
     def propose_labels(self, labels: Labels) -> LabelProposal:
         """Return the effects of other labels on the Kyma."""
-        from kymatui.domain.kyma_edit.label_edit import propose_labels
-
         return propose_labels(self._session.snapshot(), labels, time.time())
 
     def uninstalls(self, modules: Iterable[str], consent: UninstallConsent, timeout: float) -> tuple[Uninstall, ...]:
         """List the resources that these modules still manage, without a write."""
-        from kymatui.actions.plans import DeletionRequest
-        from kymatui.actions.uninstall import plan_uninstall
-        from kymatui.adapters.files.backups import backup_path
-
         found = tuple(dict.fromkeys(modules))
         if not found:
             return ()
         port, made = self._deletions(self._session), []
         for module in found:
-            path = consent.backup or backup_path(port.cluster.name, module, time.time())
+            path = consent.backup or port.backup_path(module, time.time())
             made.append(
                 DeletionRequest(
                     module,
@@ -96,8 +85,6 @@ class ClusterKymaEdits:
         progress: Callable[[Progress], None] | None = None,
     ) -> None:
         """Write the labels, only where they are as they were seen; what they uninstall as `carry_out` does."""
-        from kymatui.engine.cluster.kyma_edit import carry_out_labels
-
         if proposal.edit is None or proposal.refusal:
             raise RefusedError(proposal.refusal)
         self._prepare(proposal.effects, planned, progress, cancel)
@@ -116,8 +103,6 @@ class ClusterKymaEdits:
         cancel: threading.Event | None,
     ) -> None:
         """Check once more what an edit uninstalls, and delete what would block it; every edit calls this."""
-        from kymatui.actions.uninstall import refuse_unplanned
-
         found = list(effects)
         refuse_unplanned(found, planned)
         gone = {effect.module for effect in found if effect.uninstalls}
@@ -130,14 +115,11 @@ class ClusterKymaEdits:
         progress: Callable[[Progress], None] | None = None,
     ) -> None:
         """Delete what blocks the deletion of modules, as far as the plans displayed it and allow it."""
-        from kymatui.actions.uninstall import prepare_uninstalls
-
         if planned:
             prepare_uninstalls(self._deletions(self._session), planned, progress, cancel)
 
     def may_write(self, proposal: EditProposal | LabelProposal) -> bool:
         """Return whether the user may patch the Kyma of a proposal."""
-
         if proposal.edit is None:
             return False
         kyma = proposal.edit.kyma
@@ -155,9 +137,6 @@ class ClusterKymaEdits:
         What the edit uninstalls has to be in `planned`: it is checked once more, and what blocks it is deleted first
         where the plan allows that. Raises RefusedError, and PartlyDoneError where what blocks it does not go.
         """
-        from kymatui.domain.kyma_edit.module_edit import entry_change
-        from kymatui.engine.cluster.kyma_edit import carry_out
-
         if proposal.edit is None or proposal.is_refused:
             raise RefusedError("; ".join(proposal.refusals))
         self._prepare(proposal.effects, planned, progress, cancel)
@@ -203,7 +182,7 @@ class ClusterKymaEdits:
         memory = ReadCache()
         stages = [partial(self._stage, one.proposal, one.generation, memory) for one in started]
         edited = [one.generation > 0 for one in started]
-        watch = _Watch(stages, edited, changed, timeout, progress, cancel, self._silent, unattended=unattended)
+        watch = EditWatch(stages, edited, changed, timeout, progress, cancel, self._silent, unattended=unattended)
         return watch.ends()
 
     def follow_labels(
@@ -220,7 +199,7 @@ class ClusterKymaEdits:
         def report(_: int, stage: EditProgress) -> None:
             progress(stage)
 
-        watch = _Watch([stage], [True], changed, timeout, report, cancel, self._silent, unattended=True)
+        watch = EditWatch([stage], [True], changed, timeout, report, cancel, self._silent, unattended=True)
         (ended,) = watch.ends()
         if ended.failed:
             raise PartlyDoneError(ended.failed, hint="`kymatui catalog`")
@@ -236,9 +215,6 @@ class ClusterKymaEdits:
         return self._stage(proposal, 0, ReadCache())
 
     def _stage(self, proposal: EditProposal, generation: int, memory: ReadCache) -> EditProgress:
-        from kymatui.domain.catalog.catalog import build_catalog
-        from kymatui.domain.kyma_edit.edit_progress import track_edit
-
         assert proposal.edit is not None
         snapshot = self._session.snapshot()
         return track_edit(
@@ -246,9 +222,6 @@ class ClusterKymaEdits:
         )
 
     def _label_stage(self, proposal: LabelProposal, memory: ReadCache) -> EditProgress:
-        from kymatui.domain.catalog.catalog import build_catalog
-        from kymatui.domain.kyma_edit.label_progress import track_label_edit
-
         snapshot = self._session.snapshot()
         return track_label_edit(
             proposal, snapshot, build_catalog(snapshot, time.time(), memory=memory), self._sync_plan()
@@ -257,85 +230,3 @@ class ClusterKymaEdits:
     def _sync_plan(self) -> SyncPlan | None:
         """Return the catalog sync of a runtime; None for a single cluster."""
         return None
-
-
-@dataclass(frozen=True, slots=True)
-class StartedEdit:
-    """An edit that is followed; `generation` is the Kyma's after it, 0 where this run did not make it."""
-
-    proposal: EditProposal
-    generation: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class EditOutcome:
-    """The last stage of an edit, and why it has not come to its end; "" where it has."""
-
-    stage: EditProgress
-    failed: str = ""
-
-
-class _Watch:
-    """One wait for what several edits set off."""
-
-    def __init__(
-        self,
-        stages: Sequence[Callable[[], EditProgress]],
-        edited: Sequence[bool],
-        changed: threading.Event,
-        timeout: float,
-        progress: Callable[[int, EditProgress], None],
-        cancel: threading.Event | None,
-        silent: Callable[[], str],
-        *,
-        unattended: bool,
-    ) -> None:
-        self._stages, self._edited = stages, edited
-        self._changed, self._timeout, self._progress, self._cancel = changed, timeout, progress, cancel
-        self._silent, self._unattended = silent, unattended
-        self._last: list[EditProgress | None] = [None] * len(stages)
-        self._yours: list[float | None] = [None] * len(stages)
-        """Since when only a person can take it further."""
-
-    def ends(self) -> list[EditOutcome]:
-        deadline = time.monotonic() + self._timeout
-        ended: dict[int, EditOutcome] = {}
-        while True:
-            self._changed.clear()
-            is_over = time.monotonic() >= deadline
-            for at in range(len(self._stages)):
-                if at not in ended and (found := self._poll(at, is_over=is_over)) is not None:
-                    ended[at] = found
-            if len(ended) == len(self._stages):
-                return [ended[at] for at in range(len(self._stages))]
-            if self._cancel is not None and self._cancel.is_set():
-                said = "the Kyma is edited" if any(self._edited) else "no changes made"
-                raise CancelledError(f"{said}; stopped waiting, and lifecycle-manager continues")
-            self._changed.wait(min(_LOOK, max(0.0, deadline - time.monotonic())))
-
-    def _poll(self, at: int, *, is_over: bool) -> EditOutcome | None:
-        """Return how it ended, None where it is still waited for."""
-        now = self._stages[at]()
-        if now != self._last[at]:
-            self._progress(at, now)
-            self._last[at] = now
-        made = "the Kyma is edited" if self._edited[at] else "no changes made"
-        if now.finished:
-            return EditOutcome(now, f"{made}; {now.message}" if now.held else "")
-        if now.lost:
-            return EditOutcome(now, f"{made}; {now.message}")
-        if self._is_yours(at, now):
-            needed = now.message.removeprefix("Action needed: ").removesuffix(".")
-            return EditOutcome(now, f"{made}; action needed: {needed}")
-        if is_over:
-            waited = f"not finished within {round(self._timeout, 1):g} s" if self._timeout > 0 else "not waited for"
-            return EditOutcome(now, f"{made}; {waited}: {self._silent() or now.message}")
-        return None
-
-    def _is_yours(self, at: int, now: EditProgress) -> bool:
-        """Return whether only a person can take it further, and has been the only one for a while."""
-        if now.actor is not Actor.YOU or not self._unattended:
-            self._yours[at] = None
-            return False
-        since = self._yours[at] = self._yours[at] or time.monotonic()
-        return time.monotonic() - since >= (USER_ACTION_SECONDS if self._edited[at] else _YOURS_BEFORE)

@@ -1,4 +1,4 @@
-"""The guided deletion's view of one session: where a module's deletion is, and what a run needs to continue it."""
+"""The deletions and the edits of one session: each needs the other, since an edit may uninstall a module."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
+from kymatui.actions.edits.runtime_edits import RuntimeKymaEdits
 from kymatui.adapters.sessions.feeds.watched_kinds import DEFINITIONS
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.module_inputs import CatalogOptions, gather_inputs
@@ -40,7 +42,6 @@ from kymatui.first_use import replace
 if TYPE_CHECKING:
     from kymatui.actions.session import Session
     from kymatui.adapters.files.backups import DeletionBackup
-    from kymatui.composition.sessions.kyma_edit import ClusterKymaEdits
     from kymatui.domain.snapshot.snapshots import Feed, Snapshot
     from kymatui.engine.cluster.ports import Cluster
     from kymatui.engine.inventory.inventory import Inventory
@@ -210,6 +211,11 @@ class SessionDeletions:
 
         return journal_path(self._cluster.name, inventory.namespace, inventory.name)
 
+    def backup_path(self, module: str, moment: float) -> Path:
+        from kymatui.adapters.files.backups import backup_path
+
+        return backup_path(self._cluster.name, module, moment)
+
     def backup(self, path: Path, seen: DeletionState) -> DeletionBackup:
         """Save what the deletion may delete. Raises ConfigurationError where the file cannot be written."""
         from kymatui.adapters.files.backups import save_deletion
@@ -294,3 +300,14 @@ def _defines(raw: object) -> tuple[str, str]:
     """Return group and kind of the objects that a CustomResourceDefinition defines."""
     spec = JsonReader(raw).child("spec")
     return spec.text("group"), spec.child("names").text("kind")
+
+
+def edits_of(session: Session, memory: ReadCache | None = None) -> ClusterKymaEdits:
+    """Return the edits of a cluster, or of a runtime with its control plane."""
+    kind = RuntimeKymaEdits if session.target.has_control_plane else ClusterKymaEdits
+    return kind(session, deletions_of, memory)
+
+
+def deletions_of(session: Session, cluster: Cluster | None = None) -> SessionDeletions:
+    """Return the deletions of a session; `cluster` where it was connected to before."""
+    return SessionDeletions(session, lambda: edits_of(session), cluster)

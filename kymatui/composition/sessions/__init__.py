@@ -1,1 +1,0 @@
-"""Edits of a Kyma, deletions and campaigns over sessions. The sessions themselves are in `adapters.sessions`."""
