@@ -10,7 +10,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, given, settings, strategies
 
 from tests.collecting import look_first
 from tests.sandboxes.starting import CAN_COPY, template
@@ -58,7 +58,14 @@ def pytest_sessionstart() -> None:
     gc.disable()
 
 
+@settings(max_examples=1, database=None)
+@given(strategies.none())
+def _use_hypothesis(nothing: None) -> None:
+    """Make the random numbers of properties, which have to be in use before `gc.freeze` hides who uses them."""
+
+
 def pytest_collection_finish() -> None:
+    _use_hypothesis()
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)  # screens are made and thrown away by the hundred: a tenth of their cost
     gc.enable()
