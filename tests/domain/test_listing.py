@@ -30,6 +30,7 @@ KEYS: dict[str, type | tuple[type, ...]] = {
     "drift": str,
     "state": str,
     "stateSource": (str, type(None)),
+    "presence": str,
     "managed": bool,
     "mandatory": bool,
     "beta": bool,

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from kymatui.cli.commands.inspect.catalog import catalog_listing
+from kymatui.cli.commands.inspect.module import facts
 from kymatui.domain.catalog.rows import CatalogOrigin
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.maintenance_windows import MaintenanceWindow
@@ -46,10 +48,23 @@ def cell(column: str, view: CatalogView = ALL_MODULES, **more: Any) -> tuple[str
         ({"state": State.READY, "presence": Presence.ORPHAN}, "▲ orphan", "warning"),
         ({"state": State.READY, "presence": Presence.CONFLICT}, "▲ managed twice", "warning"),
         ({"state": State.WARNING, "presence": Presence.DELETING}, "◌ Deleting", "deleting"),
+        ({"state": State.ERROR, "presence": Presence.NOT_CONFIGURED}, "✖ Error", "error"),
+        ({"state": State.ERROR, "presence": Presence.ORPHAN}, "✖ Error", "error"),
     ],
 )
 def test_a_state_is_a_sign_and_a_word(more: dict[str, Any], text: str, tone: str) -> None:
     assert cell("state", **more) == (text, tone)
+
+
+@pytest.mark.parametrize("state", State)
+@pytest.mark.parametrize("presence", Presence)
+def test_the_screen_and_the_command_have_the_same_word_for_a_state(state: State, presence: Presence) -> None:
+    row = module("istio", state=state, presence=presence)
+    listing = catalog_listing(catalog(row))
+    (cells,) = listing.lines(row)
+    word = cells[list(listing.header).index("STATE")]
+    assert cell("state", state=state, presence=presence)[0].split(" ", 1)[1] == word
+    assert dict(facts(row))["state"] == word
 
 
 @pytest.mark.parametrize(

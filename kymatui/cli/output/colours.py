@@ -22,7 +22,10 @@ STATE_COLOURS: Final[Mapping[str, str]] = {
     "Deleting": MAGENTA,
     "Unknown": BLUE,
     "Unmanaged": DIM,
-    "NotInstalled": DIM,
+    "not installed": DIM,
+    "unconfigured": DIM,
+    "orphan": YELLOW,
+    "managed twice": YELLOW,
 }
 COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
     **dict.fromkeys(("STATE", "KYMA", "MANIFEST", "MODULE CR", "MANAGER"), STATE_COLOURS),

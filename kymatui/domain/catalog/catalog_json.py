@@ -64,6 +64,7 @@ def row_json(row: ModuleRow, mode: CheckMode = CheckMode.KLM) -> dict[str, Any]:
         "drift": row.drift.kind.value,
         "state": row.state.value,
         "stateSource": row.state_source.value or None,
+        "presence": row.presence.value,
         "managed": None if RowFact.MANAGED in row.unknown else row.managed,
         "mandatory": None if RowFact.MANDATORY in row.unknown else row.mandatory,
         "beta": row.beta,

@@ -9,6 +9,7 @@ from kymatui.domain.catalog.rows import CatalogOrigin
 from kymatui.domain.kyma.problems import Actor, Severity
 from kymatui.domain.kyma.states import State, StateSource
 from kymatui.domain.modules.module_signature import SignatureStatus
+from kymatui.domain.modules.presence import Presence
 from kymatui.domain.modules.state_checks import RuleResult
 from kymatui.domain.snapshot.missing_lists import LIST_WORDS, ListGap, RowFact
 from kymatui.domain.versions.drift import DriftKind
@@ -86,6 +87,7 @@ def _module_facts() -> Schema:
         drift=_word(DriftKind, "how installed relates to desired; none if nothing is compared"),
         state=_word(State, "the worst state that a source reports"),
         stateSource=_word(filter(None, StateSource), "the source of the state", null=True),
+        presence=_word(Presence, "whether it is installed, and by which owner; a partial one is the STATE of tables"),
         managed=_flag("whether lifecycle-manager manages it; null if unknown", null=True),
         mandatory=_flag("whether every Kyma has it without a request; null if unknown", null=True),
         beta=_flag("only Kymas with the beta label get it"),

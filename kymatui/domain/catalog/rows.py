@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field
 from enum import StrEnum
 from functools import cached_property, cmp_to_key
+from typing import Final
 
 from kymatui.domain.kubernetes.json_reader import Flaw
 from kymatui.domain.kubernetes.refs import ObjectRef
@@ -28,6 +29,15 @@ NAMING_LISTS = tuple(
     f"{plural}.operator.kyma-project.io" for plural in ("kymas", "moduletemplates", "modulereleasemetas", "manifests")
 )
 """The lists that name modules."""
+
+
+_PRESENCE_WORDS: Final[Mapping[Presence, str]] = {
+    Presence.NOT_INSTALLED: "not installed",
+    Presence.NOT_CONFIGURED: "unconfigured",
+    Presence.ORPHAN: "orphan",
+    Presence.CONFLICT: "managed twice",
+    Presence.DELETING: State.DELETING.value,
+}
 
 
 class CatalogOrigin(StrEnum):
@@ -176,6 +186,15 @@ class ModuleRow:
         source = self.version_source
         label = f" ({source.value})" if source is VersionSource.REPORTED else ""
         return self.text(RowFact.INSTALLED, self.installed + label)
+
+    @property
+    def state_words(self) -> str:
+        """Return the text of STATE, on the screen and in tables: a partial installation precedes the state.
+
+        But an Error is never hidden, and of an unknown state it is the reason.
+        """
+        partial = _PRESENCE_WORDS.get(self.presence) if self.state is not State.ERROR else None
+        return self.text(RowFact.STATE, partial or self.state.value)
 
     @property
     def actor(self) -> Actor:

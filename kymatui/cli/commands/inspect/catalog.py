@@ -45,7 +45,7 @@ _COLUMNS: tuple[tuple[str, Callable[[ModuleRow], str]], ...] = (
     ("DESIRED", lambda row: row.text(RowFact.DESIRED, row.desired)),
     ("NEWEST", lambda row: row.text(RowFact.NEWEST, row.newest)),
     ("DRIFT", _drift),
-    ("STATE", lambda row: row.text(RowFact.STATE, row.state.value)),
+    ("STATE", lambda row: row.state_words),
     ("PRESENCE", lambda row: row.text(RowFact.STATE, row.presence.value)),
     ("DECIDED BY", lambda row: row.state_source.value),
     ("TAGS", _tags),

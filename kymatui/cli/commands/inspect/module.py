@@ -42,7 +42,7 @@ def facts(row: ModuleRow) -> Iterator[tuple[str, str]]:
     yield "module", row.name
     yield "origin", row.origin.value
     yield "fetched from", ", ".join(row.sources)
-    yield "state", row.text(RowFact.STATE, row.state.value)
+    yield "state", row.state_words
     yield "state decided by", source_words(row.state_source)
     yield "reason", row.reason.text
     yield "who acts", row.reason.actor.value
@@ -99,7 +99,6 @@ def module_json(row: ModuleRow) -> dict[str, Any]:
     refusal = row.refusal
     return {
         **row_json(row),
-        "presence": row.presence.value,
         "waitingFor": row.reason.actor.value or None,
         "channelSource": row.resolution.channel_source.value if row.channel else None,
         "policy": None if RowFact.POLICY in row.unknown else str(row.policy) or None,

@@ -80,7 +80,7 @@ def _row(row: ModuleRow, manifest: Manifest | None) -> Sequence[str]:
         row.installed_words,
         row.text(RowFact.DESIRED, row.desired),
         row.text(RowFact.DRIFT, drift_words(row.drift)),
-        row.text(RowFact.STATE, row.state.value),
+        row.state_words,
         reports.kyma,
         row.text(RowFact.MANIFEST, reports.manifest),
         row.text(RowFact.CHECKS, reports.resource),

@@ -32,10 +32,11 @@ TONES: Mapping[State, str] = {
     State.UNKNOWN: "muted",
 }
 
-_PRESENCE_WORDS: Mapping[Presence, str] = {
-    Presence.NOT_CONFIGURED: "unconfigured",
-    Presence.ORPHAN: "orphan",
-    Presence.CONFLICT: "managed twice",
+_PRESENCE_TONES: Mapping[Presence, str] = {
+    Presence.NOT_CONFIGURED: "muted",
+    Presence.ORPHAN: "warning",
+    Presence.CONFLICT: "warning",
+    Presence.DELETING: "deleting",
 }
 
 _ORIGINS = {CatalogOrigin.KYMA: "kyma", CatalogOrigin.COMMUNITY: "comm."}
@@ -164,19 +165,14 @@ def format_age(module: Module, now: float) -> str:
 
 
 def state_cell(module: Module) -> Cell:
-    """Return the state with its sign; a partial installation precedes the reported state."""
+    """Return the state with its sign, in the tone of the worse of state and presence."""
     why = module.unknown.get(RowFact.STATE)
     if why is not None:
         return Cell(why.gap.value, GAP_TONES[why.gap])
     tone = TONES[module.state]
-    word = _PRESENCE_WORDS.get(module.presence)
-    if word is not None:
-        tone = "warning" if module.presence is not Presence.NOT_CONFIGURED else "muted"
-    elif module.presence is Presence.DELETING:
-        word, tone = str(State.DELETING), "deleting"
-    elif module.state is State.NOT_INSTALLED:
-        word = "not installed"
-    return Cell(f"{SIGNS.get(tone, '')} {word or sanitize(str(module.state))}".strip(), tone)
+    if module.state is not State.ERROR:
+        tone = _PRESENCE_TONES.get(module.presence, tone)
+    return Cell(f"{SIGNS.get(tone, '')} {sanitize(module.state_words)}".strip(), tone)
 
 
 def drift_cell(module: Module) -> Cell:
