@@ -136,6 +136,27 @@ def test_what_would_block_a_deletion_is_listed_and_refused_before_anything_is_ed
     assert module(capsys, "telemetry")["managed"] is True
 
 
+@pytest.mark.parametrize(
+    ("names", "summary"),
+    [
+        (["istio"], "1 to change, 1 to delete, 1 module to uninstall"),
+        (["serverless"], "1 to change, 4 to delete, 1 module to uninstall"),
+        (["serverless", "telemetry"], "2 to change, 5 to delete, 2 modules to uninstall"),
+    ],
+)
+def test_disable_and_delete_count_and_name_the_same(
+    names: list[str], summary: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for verb in ("disable", "delete"):
+        status, out, err = run(capsys, verb, *names, "--cascade", "--dry-run")
+        assert (status, err) == (0, "")
+        assert summary in out.splitlines(), out
+        assert out.count("deleted first") >= 3 * ("serverless" in names)
+        assert not re.search(r"(Function|Istio|Telemetry) .*blocks the deletion", out), "the plan deletes them"
+    _, out, _ = run(capsys, "delete", "serverless", "--dry-run")
+    assert len(re.findall("Function .*blocks the deletion", out)) == 3, "without consent they are in the way"
+
+
 def test_what_comes_between_the_plan_and_the_yes_is_not_deleted(
     capsys: pytest.CaptureFixture[str], kubeconfig: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -317,7 +317,7 @@ def test_a_direct_installation_in_a_version_of_a_channel_can_be_handed_over() ->
             {"customResourcePolicy": "Ignore"},
             "and waits until you delete Mod kyma-system/default",
         ),
-        ({}, "the default CR is deleted with the module; other objects that the module manages block the deletion"),
+        ({}, "the default CR is deleted with the module; other objects that the module manages must be deleted first"),
     ],
 )
 def test_disabling_says_what_becomes_of_the_resources(entry: Json, words: str) -> None:

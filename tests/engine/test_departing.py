@@ -82,6 +82,6 @@ def test_a_default_resource_that_lifecycle_manager_ignores_goes_before_the_modul
         (True, "deleted before the module: the policy is Ignore"),
     ):
         now = replace(looked, by_hand=by_hand)
-        assert words in deletion_text(now, "table")
+        assert words in deletion_text(now, "table", cascade=True)
         (row,) = deletion_rows(now, 0.0)
         assert row.cells["blocks"].text == words

@@ -198,7 +198,7 @@ async def test_several_modules_are_one_plan_and_what_is_uninstalled_is_agreed_to
     await person.sees(PlanScreen)
     assert "not included: warden is mandatory" in text(person.app, "#plan-words")
     assert [line[:1] for line in person.lines()] == ["~", "~", "-", "-", "-", "-"], "the default CRs too"
-    assert "2 to change, 4 to delete" in text(person.app, "#plan-head")
+    assert "2 to change, 2 to delete, 2 modules to uninstall" in text(person.app, "#plan-head")
     await person.press("enter")
     assert isinstance(person.app.screen, PlanScreen)
     await person.press("space", "tab", "space")

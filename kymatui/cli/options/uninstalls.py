@@ -61,7 +61,7 @@ def uninstall_tables(found: Iterable[Uninstall], form: str) -> list[str]:
         if one.seen is None:
             said.append(wrapped(f"the objects of {one.module} are unknown: {sanitize(one.failure)}"))
         else:
-            said += remaining_parts(one.seen, form)
+            said += remaining_parts(one.seen, form, cascade=one.request.cascade)
     return said
 
 

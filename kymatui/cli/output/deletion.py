@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kymatui.engine.plans.plan import Step
 
 
-def deletion_text(seen: DeletionState, form: str, *, is_refused: bool = False) -> str:
+def deletion_text(seen: DeletionState, form: str, *, cascade: bool, is_refused: bool = False) -> str:
     """Return who deletes the module, what it still manages, and what is deleted in which order; none if refused."""
     from kymatui.engine.deletion.deletion_state import ManagedBy
 
@@ -30,7 +30,7 @@ def deletion_text(seen: DeletionState, form: str, *, is_refused: bool = False) -
         parts.append(wrapped(f"on {sanitize(seen.control)}: {what} {goes}"))
     if seen.refusal:
         parts.append(wrapped(sanitize(seen.refusal)))
-    parts += remaining_parts(seen, form)
+    parts += remaining_parts(seen, form, cascade=cascade)
     if seen.warning:
         ways = f"(--way let|ignore|unmanage; selected: {seen.way.value})"
         parts.append(wrapped(f"warning: {sanitize(seen.warning)} {ways}"))
@@ -55,7 +55,7 @@ def deletion_text(seen: DeletionState, form: str, *, is_refused: bool = False) -
 
 def deletion_consequence(seen: Sequence[DeletionState], *, backup: bool) -> str:
     """Return what a question says of a deletion: how many objects, and whether they are saved first."""
-    refs = {one.ref for some in seen for one in some.remaining.instances if not one.shared}
+    refs = {one.ref for some in seen for one in some.deleted_objects}
     refs |= {step.ref for some in seen if some.found is not None for step in some.found.deletions}
     objects = [format_count(len(refs), "object")] if refs else []
     return ", ".join([*objects, "backup saved" if backup else "no backup"])
@@ -73,11 +73,11 @@ def _who_deletes(seen: DeletionState) -> str:
     return f"{first}{entry}lifecycle-manager deletes the module's own objects"
 
 
-def remaining_parts(seen: DeletionState, form: str) -> list[str]:
-    """Return what the module still manages, and the kinds that cannot be listed."""
+def remaining_parts(seen: DeletionState, form: str, *, cascade: bool) -> list[str]:
+    """Return what the module still manages, with what becomes of it, and the kinds that cannot be listed."""
     draw, heads = markdown if form == "md" else table, ("OBJECT", "AGE", "CREATED BY", "FINALIZERS", "EFFECT")
     instances = seen.remaining.instances
-    parts = [draw(heads, [_row(one, seen) for one in instances])] if instances else []
+    parts = [draw(heads, [_row(one, seen, cascade=cascade) for one in instances])] if instances else []
     unknown = (f"unknown: {kind} cannot be listed: {sanitize(reason)}" for kind, reason in seen.remaining.unknown)
     return [*parts, *map(wrapped, unknown)]
 
@@ -86,14 +86,15 @@ def _word(step: Step) -> str:
     return f"{step.event} hook" if step.event else step.action.value
 
 
-def _row(one: ManagedObject, seen: DeletionState) -> list[str]:
+def _row(one: ManagedObject, seen: DeletionState, *, cascade: bool) -> list[str]:
     age = format_duration(max(0.0, time.time() - one.created)) if one.created is not None else ""
     own = (
         "deleted before the module: the policy is Ignore"
         if seen.by_hand and not one.applied
         else "deleted with the module"
     )
-    what = one.held.strip(", ") or (own if one.ours else "stays" if one.shared else "blocks the deletion")
+    theirs = "deleted first" if cascade else "blocks the deletion"
+    what = one.held.strip(", ") or (own if one.ours else "stays" if one.shared else theirs)
     return [str(one.ref), age, one.maker, ", ".join(one.finalizers), what]
 
 

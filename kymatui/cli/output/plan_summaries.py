@@ -36,15 +36,14 @@ def label_summary(proposal: LabelProposal, uninstalls: Iterable[Uninstall]) -> s
 def _effects(effects: Iterable[Effect]) -> Iterator[str]:
     for effect in effects:
         stays = "same" if effect.changes_nothing else "change"
-        yield "delete" if effect.uninstalls else "create" if effect.installs else stays
+        yield "uninstall" if effect.uninstalls else "install" if effect.installs else stays
 
 
 def _deleted_first(uninstalls: Iterable[Uninstall]) -> Iterator[str]:
-    """Yield the objects that kymatui deletes before the edit, and the module CR that lifecycle-manager deletes."""
+    """Yield the objects that kymatui deletes before the edit, and those that lifecycle-manager deletes."""
     for one in uninstalls:
         if one.seen is not None:
-            yield from ("delete" for _ in one.seen.theirs)
-            yield from ["delete"] if one.seen.default is not None and not one.seen.by_hand else ()
+            yield from ("delete" for _ in one.seen.deleted_objects)
 
 
 def deletion_summary(seen: Sequence[DeletionState], refused: int = 0) -> str:
@@ -64,8 +63,8 @@ def _deletion_actions(seen: DeletionState) -> Iterator[str]:
         yield "change"  # the Kyma
         if seen.way.name == "UNMANAGE":
             return
-    refs = {one.ref for one in (*seen.theirs, *seen.remaining.ours) if not one.shared}
-    refs |= {seen.default.ref} if seen.default is not None else set()
+        yield "uninstall"
+    refs = {one.ref for one in seen.deleted_objects}
     refs |= {seen.manifest} if seen.manifest is not None and not in_kyma else set()
     if seen.found is not None:
         refs |= {step.ref for step in seen.found.deletions}

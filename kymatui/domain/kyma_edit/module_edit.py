@@ -343,4 +343,4 @@ def _of_disabling(case: _Case) -> Iterator[str]:
         names = ", ".join(str(item.resource) for item in row.checked[:3])
         yield f"the policy is Ignore: lifecycle-manager deletes no module CR and waits until you delete {names}"
     else:
-        yield "the default CR is deleted with the module; other objects that the module manages block the deletion"
+        yield "the default CR is deleted with the module; other objects that the module manages must be deleted first"

@@ -28,12 +28,21 @@ class PlannedChange(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PreviewLine:
-    """One object; `diff` has lines that begin with `+ `, `- ` or two spaces."""
+    """One object; `diff` has lines that begin with `+ `, `- ` or two spaces.
+
+    counts_as  how the summary counts a line that is no object: `install`, `uninstall`, "" for not at all
+    """
 
     mark: PlannedChange
     name: str
     note: str = ""
     diff: tuple[str, ...] = ()
+    counts_as: str | None = None
+
+    @property
+    def action(self) -> str:
+        """Return the action that the summary counts."""
+        return self.mark.word if self.counts_as is None else self.counts_as
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +96,8 @@ class Preview:
         """Return the parts of the summary, each with its mark."""
         if self.overview:
             return ((PlannedChange.CHANGE, self.overview),)
-        found = summary_parts(line.mark.word for line in self.lines)
-        marks = {mark.word: mark for mark in PlannedChange}
+        found = summary_parts(line.action for line in self.lines if line.action)
+        marks = {line.action: line.mark for line in self.lines}
         return tuple((marks[word], text) for word, text in found) or ((PlannedChange.SAME, NO_CHANGES),)
 
     @property

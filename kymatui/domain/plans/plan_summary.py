@@ -1,4 +1,4 @@
-"""The summary of a plan: how many objects it creates, changes and deletes."""
+"""The summary of a plan: how many objects it creates, changes and deletes, and modules that it installs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import Final
 NO_CHANGES: Final = "no changes"
 _PHRASES: Final = {
     "create": ("to create", "to create"),
+    "install": ("module to install", "modules to install"),
     "change": ("to change", "to change"),
     "delete": ("to delete", "to delete"),
+    "uninstall": ("module to uninstall", "modules to uninstall"),
     "keep": ("to keep", "to keep"),
     "conflict": ("conflict", "conflicts"),
     "blocked": ("blocked", "blocked"),

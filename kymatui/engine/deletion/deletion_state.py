@@ -145,6 +145,13 @@ class DeletionState:
         return (*(one for one in self.remaining.theirs if not one.shared), *own)
 
     @property
+    def deleted_objects(self) -> tuple[ManagedObject, ...]:
+        """Return the managed objects that go with the module, each once, whoever deletes them."""
+        default = (self.default,) if self.default is not None else ()
+        found = (*self.theirs, *self.remaining.ours, *default)
+        return tuple({one.ref: one for one in found if not one.shared}.values())
+
+    @property
     def blocking(self) -> tuple[ManagedObject, ...]:
         """Return the objects that block the deletion and are not being deleted yet."""
         return tuple(one for one in self.theirs if one.deleted_at is None)

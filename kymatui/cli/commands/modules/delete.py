@@ -243,7 +243,8 @@ class _Deletions:
             now = self._planned([legs[0].name])[0].seen
             target = self._place.target
             if form == "md":
-                print_text(plan_text(target, deletion_summary([now]), deletion_text(now, form), form))
+                text = deletion_text(now, form, cascade=self._args.cascade)
+                print_text(plan_text(target, deletion_summary([now]), text, form))
             else:
                 outcome = "refused" if isinstance(legs[0].failed, RefusedError) else "unfinished"
                 print_text(plan_document(target, deletion_json(now, outcome), form))
@@ -301,12 +302,16 @@ def _line(leg: _Leg) -> str:
 def _text(legs: Sequence[_Leg], form: str) -> str:
     """Return what is left of a single module and will be deleted; for several a table first."""
     if len(legs) == 1:
-        return deletion_text(legs[0].seen, form, is_refused=legs[0].refusal is not None)
+        return _leg_text(legs[0], form)
     draw = markdown if form == "md" else table
     parts = [draw(("MODULE", "VERSION", "MANAGED BY", "USER OBJECTS", "NEXT"), [_row(leg) for leg in legs])]
     planned = (leg for leg in legs if not leg.plan.is_gone)
-    parts += [deletion_text(leg.seen, form, is_refused=leg.refusal is not None) for leg in planned]
+    parts += [_leg_text(leg, form) for leg in planned]
     return "\n\n".join(parts)
+
+
+def _leg_text(leg: _Leg, form: str) -> str:
+    return deletion_text(leg.seen, form, cascade=leg.plan.request.cascade, is_refused=leg.refusal is not None)
 
 
 def _row(leg: _Leg) -> list[str]:

@@ -242,21 +242,27 @@ def _lines(seen: DeletionState, following: NextStep) -> Iterator[PreviewLine]:
     yield from _instances(seen.theirs, "deleted first")
     if seen.managed_by is ManagedBy.KYMA:
         if seen.way is ModuleCRHandling.IGNORE and not seen.by_hand and seen.default is not None:
-            yield PreviewLine(PlannedChange.CHANGE, f"Kyma: module {seen.module}", "customResourcePolicy: Ignore")
+            policy = "customResourcePolicy: Ignore"
+            yield PreviewLine(PlannedChange.CHANGE, f"Kyma: module {seen.module}", policy, counts_as="")
             yield PreviewLine(PlannedChange.DELETE, str(seen.default.ref), "deleted by kymatui")
         elif seen.default is not None and not seen.by_hand:
             yield PreviewLine(PlannedChange.DELETE, str(seen.default.ref), "deleted by lifecycle-manager")
         yield from _instances(
             [one for one in seen.remaining.ours if one.applied], "deleted by lifecycle-manager (part of the manifest)"
         )
-        yield PreviewLine(PlannedChange.DELETE, f"Kyma: module {seen.module}", "entry removed")
-        if seen.manager is not None:
-            yield PreviewLine(
-                PlannedChange.DELETE, str(seen.manager), "deleted by lifecycle-manager, with the module's objects"
-            )
+        yield PreviewLine(PlannedChange.CHANGE, f"Kyma: module {seen.module}", "entry removed")
+        yield PreviewLine(
+            PlannedChange.DELETE,
+            str(seen.manager) if seen.manager is not None else f"module {seen.module}",
+            "deleted by lifecycle-manager, with the module's objects",
+            counts_as="uninstall",
+        )
         if seen.manifest is not None and seen.control:
             yield PreviewLine(
-                PlannedChange.DELETE, f"{seen.manifest} on {seen.control}", "deleted by lifecycle-manager at the end"
+                PlannedChange.DELETE,
+                f"{seen.manifest} on {seen.control}",
+                "deleted by lifecycle-manager at the end",
+                counts_as="",
             )
         return
     if seen.manifest is not None:

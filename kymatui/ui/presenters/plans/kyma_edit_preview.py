@@ -137,12 +137,13 @@ def _value(value: object) -> str:
 def _effect_line(effect: Effect) -> PreviewLine:
     stays = PlannedChange.SAME if effect.changes_nothing else PlannedChange.CHANGE
     mark = PlannedChange.DELETE if effect.uninstalls else PlannedChange.CREATE if effect.installs else stays
+    counts_as = "uninstall" if effect.uninstalls else "install" if effect.installs else None
     facts = []
     for sign, row in (("- ", effect.before), ("+ ", effect.after)):
         if row is not None:
-            state = f"{row.installed or 'not installed'}, {row.state.value}, channel {row.channel or 'none'}"
-            facts.append(f"{sign}{state}")
-    return PreviewLine(mark, f"module {effect.module}", effect.message, tuple(facts))
+            known = [row.installed, row.state_words, f"channel {row.channel or 'none'}"]
+            facts.append(sign + ", ".join(filter(None, known)))
+    return PreviewLine(mark, f"module {effect.module}", effect.message, tuple(facts), counts_as)
 
 
 def _consents(effects: Sequence[Effect]) -> Iterator[Consent]:
@@ -156,17 +157,18 @@ def _consents(effects: Sequence[Effect]) -> Iterator[Consent]:
 
 
 def _remaining_lines(uninstalls: Sequence[Uninstall]) -> Iterator[PreviewLine]:
-    """Yield what kymatui deletes before the edit, and the default CR that lifecycle-manager deletes."""
+    """Yield what kymatui deletes before the edit, and what lifecycle-manager deletes with the module."""
     for one in uninstalls:
         if one.seen is None:
             continue
         for instance in one.seen.theirs:
-            words = f"being deleted{instance.held}" if instance.deleted_at else "blocks the deletion; deleted first"
+            words = f"being deleted{instance.held}" if instance.deleted_at else "deleted first"
             yield PreviewLine(
                 PlannedChange.DELETE, str(instance.ref), words, tuple(f"  {name}" for name in instance.finalizers)
             )
-        if one.seen.default is not None and not one.seen.by_hand:
-            yield PreviewLine(PlannedChange.DELETE, str(one.seen.default.ref), "deleted by lifecycle-manager")
+        for instance in one.seen.deleted_objects:
+            if instance not in one.seen.theirs:
+                yield PreviewLine(PlannedChange.DELETE, str(instance.ref), "deleted by lifecycle-manager")
 
 
 def _unchecked(uninstalls: Sequence[Uninstall]) -> Iterator[str]:
