@@ -26,7 +26,7 @@ _.retries  # kubernetes.client.Configuration
 ManualClock  # the sandbox's clock in tests
 WORDS  # the faults that the sandbox knows
 _.agent  # in the sandbox's log of requests
-_.from_channel, _.documentation
+_.documentation
 glossary_markdown  # the page of docs/guide that tests/reference.py writes
 
 # Pure functions with lifecycle-manager's own answers, held by tests against its behaviour.

@@ -358,20 +358,17 @@ def add_cluster_options(parser: argparse.ArgumentParser, *, default: str | None)
     )
 
 
-def add_remote_options(parser: argparse.ArgumentParser, *, remote: str = "", default: object = None) -> None:
+def add_remote_options(parser: argparse.ArgumentParser, *, remote: str = "") -> None:
     """Add the control plane and a second cluster by hand; with `remote`, its help, also `--remote RUNTIME`."""
     group = parser.add_argument_group("control plane and runtime")
     if remote:
-        group.add_argument("--remote", metavar="RUNTIME", default=default, help=remote)
+        group.add_argument("--remote", metavar="RUNTIME", help=remote)
     runtime = "of the runtime, instead of its access Secret"
     group.add_argument(
         "--kcp-kubeconfig",
         metavar="FILE",
-        default=default,
         help="kubeconfig of the control plane (default: --kubeconfig)",
     )
-    group.add_argument(
-        "--kcp-context", metavar="NAME", default=default, help="context of the control plane (default: --context)"
-    )
-    group.add_argument("--skr-kubeconfig", metavar="FILE", default=default, help=f"kubeconfig {runtime}")
-    group.add_argument("--skr-context", metavar="NAME", default=default, help=f"context {runtime}")
+    group.add_argument("--kcp-context", metavar="NAME", help="context of the control plane (default: --context)")
+    group.add_argument("--skr-kubeconfig", metavar="FILE", help=f"kubeconfig {runtime}")
+    group.add_argument("--skr-context", metavar="NAME", help=f"context {runtime}")

@@ -117,11 +117,11 @@ GLOSSARY: Final[tuple[tuple[str, Sequence[tuple[StrEnum, Term]]], ...]] = (
 )
 
 
-def glossary_lines(width: int = 27) -> Iterator[str]:
+def glossary_lines() -> Iterator[str]:
     """Yield the glossary as plain text, one line for each word."""
     for title, terms in GLOSSARY:
         yield f"{title.replace('`', '')}:"
         for word, term in terms:
             advice = f" ({term.advice.replace('`', '')})" if term.advice else ""
-            yield f"  {word.value or '(empty)':{width}} {term.meaning.replace('`', '')}{advice}"
+            yield f"  {word.value or '(empty)':27} {term.meaning.replace('`', '')}{advice}"
         yield ""

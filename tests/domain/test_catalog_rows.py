@@ -698,15 +698,11 @@ def test_in_a_control_plane_the_workloads_are_elsewhere() -> None:
     assert (found.state, found.manifest is not None) == (State.READY, True)
 
 
-def test_the_kyma_is_chosen_and_can_be_asked_for() -> None:
+def test_the_kyma_is_chosen() -> None:
     other = kyma(name="other", namespace="kyma-system", state="Error")
     seen = see(kymas=[other, kyma()])
     assert seen.kyma is not None
     assert seen.kyma.ref.name == "default"
-    asked = see(CatalogOptions(kyma="kyma-system/other"), kymas=[other, kyma()])
-    assert asked.kyma is not None
-    assert asked.kyma.state == "Error"
-    assert [problem.message for problem in see(CatalogOptions(kyma="a/b")).problems] == ["Kyma a/b not found"]
 
 
 @pytest.mark.parametrize(("value", "skipped"), [("true", True), ("True", True), ("false", False)])

@@ -10,7 +10,6 @@ from jsonschema import Draft202012Validator
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.catalog_json import catalog_to_json
 from kymatui.domain.catalog.catalog_schema import catalog_json_schema
-from kymatui.domain.modules.state_checks import CheckMode
 from tests.domain.builders import NOW, deployment, gvk, kyma, meta, report, resource, snapshot, template
 
 RULES = [
@@ -43,7 +42,7 @@ KEYS: dict[str, type | tuple[type, ...]] = {
 TOP = ["cluster", "kyma", "modules", "problems", "counts", "unknown", "lists"]
 
 
-def listed(mode: CheckMode = CheckMode.KLM) -> dict[str, Any]:
+def listed() -> dict[str, Any]:
     healthy = {**resource("mod", None), "status": {"health": "green"}}
     return catalog_to_json(
         build_catalog(
@@ -55,8 +54,7 @@ def listed(mode: CheckMode = CheckMode.KLM) -> dict[str, Any]:
                 module_resources={gvk("mod"): (healthy,)},
             ),
             NOW,
-        ),
-        mode,
+        )
     )
 
 
@@ -84,11 +82,10 @@ def test_the_values() -> None:
     }
 
 
-def test_the_checks_in_both_modes() -> None:
-    klm, strict = ([check["result"] for check in listed(mode)["modules"][0]["checks"]] for mode in CheckMode)
-    assert klm == ["match", "skipped", "no match"]
-    assert strict == ["match", "no match", "no match"]
-    assert listed()["modules"][0]["checks"][0] == {
+def test_the_checks() -> None:
+    checks = listed()["modules"][0]["checks"]
+    assert [check["result"] for check in checks] == ["match", "skipped", "no match"]
+    assert checks[0] == {
         "resource": "Mod kyma-system/default",
         "path": "status.health",
         "wanted": "green",
@@ -121,9 +118,8 @@ def test_the_schema_is_one_and_names_the_documented_keys_and_no_other() -> None:
     assert all(part.get("description") for part in (*schema["properties"].values(), *module["properties"].values()))
 
 
-@pytest.mark.parametrize("mode", CheckMode)
-def test_what_is_listed_is_valid(mode: CheckMode) -> None:
-    assert list(Draft202012Validator(catalog_json_schema()).iter_errors(listed(mode))) == []
+def test_what_is_listed_is_valid() -> None:
+    assert list(Draft202012Validator(catalog_json_schema()).iter_errors(listed())) == []
 
 
 @pytest.mark.parametrize("key", KEYS)

@@ -50,7 +50,7 @@ ITEM = WorkItem("mod", True, "CreateAndDelete")
         (r.WaitsForWindow("mod", "1", "2", WINDOW), Outcome.FAILED, Outcome.WAIT),
         (r.WaitsForWindow("mod", "1", "2", None), Outcome.FAILED, Outcome.KEEP_FAILED),
         (r.WindowsUnreadable("mod", "why"), Outcome.FAILED, Outcome.KEEP_FAILED),
-        (r.HeldBack("mod", "a", "b", "2", "1"), Outcome.FAILED, Outcome.KEEP_WARNED),
+        (r.HeldBack("mod", "b", "2", "1"), Outcome.FAILED, Outcome.KEEP_WARNED),
         (r.InvalidVersion("mod", "status", "main"), Outcome.FAILED, Outcome.KEEP_WARNED),
         (r.NoReleaseMeta("mod", "kcp-system"), Outcome.FAILED, Outcome.KEEP_WARNED),
         (r.IsMandatory("mod", "mod-1"), Outcome.FAILED, Outcome.WARNED),

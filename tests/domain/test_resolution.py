@@ -154,14 +154,14 @@ REFUSED: list[object] = [
         {"name": "mod"},
         {"status": [report("mod", "2.0.0", channel="fast")]},
         (meta("mod", {"regular": "1.9.9"}), template("mod", "1.9.9")),
-        r.HeldBack("mod", "fast", "regular", "2.0.0", "1.9.9"),
+        r.HeldBack("mod", "regular", "2.0.0", "1.9.9"),
         id="09 the channel is lower than what is installed",
     ),
     pytest.param(
         {"name": "mod"},
         {"status": [report("mod", "1.2.4-rc")]},
         (meta("mod", {"regular": "1.2.3"}), template("mod", "1.2.3")),
-        r.HeldBack("mod", "regular", "regular", "1.2.4-rc", "1.2.3"),
+        r.HeldBack("mod", "regular", "1.2.4-rc", "1.2.3"),
         id="10 1.2.4-rc to 1.2.3",
     ),
     pytest.param(
@@ -218,7 +218,7 @@ def test_the_old_generation_guards_only_changes_of_the_channel() -> None:
     same_channel = found({"name": "mod"}, *objects, kyma={"status": [report("mod", "2.0.0")]})
     other_channel = found({"name": "mod"}, *objects, kyma={"status": [report("mod", "2.0.0", channel="fast")]})
     assert same_channel.refusal is None
-    assert other_channel.refusal == r.HeldBack("mod", "fast", "regular", "2.0.0", "1.0.0")
+    assert other_channel.refusal == r.HeldBack("mod", "regular", "2.0.0", "1.0.0")
 
 
 def test_05_a_template_with_another_name_is_found_and_the_convention_noted() -> None:
@@ -306,7 +306,7 @@ def test_12_the_label_counts_in_any_case() -> None:
         (r.NoReleaseMeta("m", "n", True), State.WARNING, True, False),
         (r.NoTemplateInChannel("m", "c", ()), State.WARNING, False, False),
         (r.IsMandatory("m", "t"), State.WARNING, False, False),
-        (r.HeldBack("m", "a", "b", "2", "1"), State.WARNING, True, False),
+        (r.HeldBack("m", "b", "2", "1"), State.WARNING, True, False),
         (r.WaitsForWindow("m", "1", "2", None), State.WARNING, True, False),
         (r.WindowsUnreadable("m", "x"), State.ERROR, True, False),
         (r.BetaOnly("m"), State.ERROR, False, True),

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kymatui.domain.catalog.effects import EffectKind
-from kymatui.domain.catalog.module_inputs import CatalogOptions
 from kymatui.domain.kyma.kymas import Policy
 from kymatui.domain.kyma_edit import entry_patch
 from kymatui.domain.kyma_edit.entry_patch import KymaEdit, edit_entry
@@ -353,14 +352,9 @@ def test_a_manifest_with_the_skip_label_is_named_before_its_module_is_disabled()
     assert found.warnings[1:] == plain.warnings
 
 
-def test_one_of_several_kymas_is_not_edited_unless_it_is_named() -> None:
+def test_one_of_several_kymas_is_not_edited() -> None:
     """On a control plane the first of many Kymas would be edited: nobody has chosen it."""
     many = [asked(name="a", namespace="kcp-system"), asked(name="b", namespace="kcp-system")]
     found = proposal(EditVerb.CHANNEL, "fast", kymas=many)
     assert found.refusals == ("this cluster has 2 Kymas, and none is named: use --remote RUNTIME, or --fleet",)
     assert found.edit is None
-    named = propose_edit(
-        cluster(kymas=many), ModuleEdit(EditVerb.CHANNEL, "mod", "fast"), NOW, CatalogOptions("kcp-system/b")
-    )
-    assert named.edit is not None
-    assert named.edit.kyma.name == "b"

@@ -43,7 +43,7 @@ SENTENCES: list[tuple[r.Refusal, str]] = [
     (r.RestrictedToOthers("m"), "it is restricted to Kymas with other labels"),
     (r.SelectorInvalid("m", "why"), "the kymaSelector of its ModuleReleaseMeta is invalid: why"),
     (
-        r.HeldBack("m", "fast", "regular", "2.0.0", "1.0.0"),
+        r.HeldBack("m", "regular", "2.0.0", "1.0.0"),
         "newer than channel regular (2.0.0 > 1.0.0), and never downgraded automatically",
     ),
     (

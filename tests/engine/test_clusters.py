@@ -20,7 +20,7 @@ def test_the_client_is_a_cluster(place: Place) -> None:
     assert cluster.read_only is False
     served = cluster.kind(GroupVersionKind("apps", "v1", "Deployment"))
     assert served is not None
-    assert (served.resource, served.namespaced, served.has_status) == ("deployments", True, True)
+    assert (served.resource, served.namespaced) == ("deployments", True)
 
 
 @pytest.mark.parametrize(

@@ -96,12 +96,7 @@ def verify_image(store: ArtifactStore, image: tuple[str, str], key: bytes) -> Ve
 
 
 def sign_image(
-    store: ArtifactStore,
-    image: tuple[str, str],
-    key: PrivateKey,
-    *,
-    form: SignatureForm = SignatureForm.BUNDLE,
-    now: datetime | None = None,
+    store: ArtifactStore, image: tuple[str, str], key: PrivateKey, *, form: SignatureForm = SignatureForm.BUNDLE
 ) -> SignedImage:
     """Sign an image and store the signature next to it. Other signatures stay. Raise RegistryError.
 
@@ -119,7 +114,7 @@ def sign_image(
     if form is SignatureForm.LEGACY:
         return SignedImage(repository, digest, form, _store_legacy(store, repository, digest, key))
     subject = {"mediaType": media_type, "digest": digest, "size": len(raw)}
-    stored = _store_bundle(store, repository, subject, signed_bundle(key, digest), now or datetime.now(UTC))
+    stored = _store_bundle(store, repository, subject, signed_bundle(key, digest), datetime.now(UTC))
     return SignedImage(repository, digest, form, stored)
 
 

@@ -69,10 +69,10 @@ def _inflated(packed: Iterator[bytes]) -> Iterator[bytes]:
         raise BodyError("is truncated gzip")
 
 
-def read_body(response: BaseHTTPResponse, largest: int, deadline: Deadline | None = None) -> bytes:
+def read_body(response: BaseHTTPResponse, largest: int) -> bytes:
     """Return the whole body. Raise OversizedError beyond `largest` bytes, and the errors of `iter_chunks`."""
     content = bytearray()
-    for piece in iter_chunks(response, deadline):
+    for piece in iter_chunks(response):
         content += piece
         if len(content) > largest:
             raise OversizedError(f"is larger than {format_size(largest)}")

@@ -76,9 +76,8 @@ def check_resources(
     manager: Object | None,
     manifest: Manifest | None,
     now: float,
-    mode: CheckMode,
 ) -> tuple[CheckedResource, ...]:
-    """Evaluate every module CR in both modes and sort by the state in `mode`, the worst first."""
+    """Evaluate every module CR in both modes and sort by the state for lifecycle-manager, the worst first."""
     gate = manager is None or is_gate_open(manager)
     checked = []
     for raw in resources:
@@ -101,12 +100,7 @@ def check_resources(
                 flaws=tuple(dict.fromkeys(reader.flaws)),
             )
         )
-    return tuple(sorted(checked, key=lambda item: (state_rank(evaluate_in_mode(item, mode).state), str(item.resource))))
-
-
-def evaluate_in_mode(checked: CheckedResource, mode: CheckMode) -> Evaluation:
-    """Return the evaluation of one module CR in one mode."""
-    return checked.klm if mode is CheckMode.KLM else checked.strict
+    return tuple(sorted(checked, key=lambda item: (state_rank(item.klm.state), str(item.resource))))
 
 
 def _message(reader: JsonReader) -> str:
@@ -121,7 +115,6 @@ def _message(reader: JsonReader) -> str:
 def assess(
     presence: Presence,
     checked: Sequence[CheckedResource],
-    mode: CheckMode,
     *,
     readiness: Readiness | None,
     manager_missing: bool,
@@ -137,7 +130,7 @@ def assess(
     it for every Deployment that has no conditions yet. An Error with its own cause, such as a channel without a
     version, counts at once.
     """
-    evaluation = evaluate_in_mode(checked[0], mode) if checked else None
+    evaluation = checked[0].klm if checked else None
     fixed = {
         Presence.NOT_INSTALLED: State.NOT_INSTALLED,
         Presence.UNKNOWN: State.UNKNOWN,

@@ -14,7 +14,6 @@ from kymatui.domain.catalog.assessment import (
     assess,
     check_resources,
     effective_rules,
-    evaluate_in_mode,
 )
 from kymatui.domain.catalog.catalog_problems import catalog_problems, row_problems, taken_over_problems
 from kymatui.domain.catalog.module_inputs import (
@@ -40,7 +39,6 @@ from kymatui.domain.kyma.states import State, kyma_state
 from kymatui.domain.modules.presence import ManagerVisibility, Presence, determine_presence
 from kymatui.domain.modules.readiness import Readiness, check_readiness
 from kymatui.domain.modules.risks import find_risks
-from kymatui.domain.modules.state_checks import CheckMode
 from kymatui.domain.snapshot.cluster_index import KYMA_FEED, ClusterIndex, index_cluster
 from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.domain.snapshot.snapshots import Snapshot
@@ -65,7 +63,7 @@ def build_catalog(
     `memory`: only changed objects are read again, and facts that depend on time alone may be ten seconds old.
     """
     settings, memory = _settings(settings or CatalogOptions(), snapshot), memory or ReadCache()
-    world = index_cluster(snapshot, settings.kyma, memory)
+    world = index_cluster(snapshot, memory)
     names = module_names(world)
     rows = _rows(names, world, now, settings, memory)
     memory.forget_others(_REMEMBERED, names)
@@ -73,7 +71,7 @@ def build_catalog(
         cluster=snapshot.cluster,
         kyma=_summary(world.kyma) if world.kyma is not None else None,
         rows=rows,
-        problems=catalog_problems(world, rows, settings.kyma),
+        problems=catalog_problems(world, rows),
         taken_at=snapshot.taken_at,
         feeds=snapshot.feeds,
         is_control_plane=not world.is_runtime,
@@ -135,11 +133,10 @@ def _row(subject: ModuleInputs, world: ClusterIndex, now: float, settings: Catal
         manager=workload,
         manifest=subject.manifest,
         now=now,
-        mode=settings.mode,
     )
-    assessment = _assessment(subject, there, checked, ready, settings.mode, now)
+    assessment = _assessment(subject, there, checked, ready, now)
     drifted = _drift(subject, there, ready, world, now, settings.rules)
-    return _finished(subject, world, settings.mode, there, checked, ready, assessment, drifted)
+    return _finished(subject, world, there, checked, ready, assessment, drifted)
 
 
 def _assessment(
@@ -147,14 +144,12 @@ def _assessment(
     there: Presence,
     checked: Sequence[CheckedResource],
     ready: Readiness | None,
-    mode: CheckMode,
     now: float,
 ) -> Assessment:
     reported_ready = subject.report is not None and subject.report.state == State.READY
     return assess(
         there,
         checked,
-        mode,
         readiness=ready,
         manager_missing=subject.managed and reported_ready and subject.manager.sight is ManagerVisibility.ABSENT,
         report=subject.report,
@@ -210,7 +205,6 @@ def _only_intended(subject: ModuleInputs) -> bool:
 def _finished(
     subject: ModuleInputs,
     world: ClusterIndex,
-    mode: CheckMode,
     there: Presence,
     checked: tuple[CheckedResource, ...],
     ready: Readiness | None,
@@ -255,7 +249,7 @@ def _finished(
         checked=checked,
         evidence=subject.deployed.evidence,
         readiness=ready,
-        reports=_reports(subject, checked, ready, mode),
+        reports=_reports(subject, checked, ready),
         offers=subject.offers,
         policy=subject.request.policy if subject.request is not None else "",
         manager=subject.manager.ref,
@@ -278,9 +272,7 @@ def _taken_over(world: ClusterIndex, module: str) -> Iterator[Problem]:
             yield from taken_over_problems(module, template)
 
 
-def _reports(
-    subject: ModuleInputs, checked: Sequence[CheckedResource], ready: Readiness | None, mode: CheckMode
-) -> StateReports:
+def _reports(subject: ModuleInputs, checked: Sequence[CheckedResource], ready: Readiness | None) -> StateReports:
     report, manifest = subject.report, subject.manifest
     return StateReports(
         kyma=report.state if report is not None else "",
@@ -288,6 +280,6 @@ def _reports(
         kyma_version=report.version if report is not None else "",
         manifest=manifest.state if manifest is not None else "",
         manifest_message=manifest.operation if manifest is not None else "",
-        resource=evaluate_in_mode(checked[0], mode).state.value if checked else "",
+        resource=checked[0].klm.state.value if checked else "",
         manager=ready.state.value if ready is not None else "",
     )

@@ -7,12 +7,12 @@ from typing import Any
 from kymatui.domain.catalog.rows import Catalog, CheckedResource, KymaSummary, ModuleRow, StateReports
 from kymatui.domain.kyma.problems import Problem
 from kymatui.domain.kyma.states import StateSource
-from kymatui.domain.modules.state_checks import CheckMode, Evaluation, RuleOutcome
+from kymatui.domain.modules.state_checks import Evaluation, RuleOutcome
 from kymatui.domain.snapshot.missing_lists import LIST_WORDS, RowFact, UnknownFact
 from kymatui.domain.snapshot.snapshots import Feed
 
 
-def catalog_to_json(catalog: Catalog, mode: CheckMode = CheckMode.KLM) -> dict[str, Any]:
+def catalog_to_json(catalog: Catalog) -> dict[str, Any]:
     """Return the documented JSON of a catalog.
 
     `{"cluster", "kyma", "modules": […], "problems": […], "counts": {…}, "unknown": {…}, "lists": {…}}`. A missing
@@ -23,7 +23,7 @@ def catalog_to_json(catalog: Catalog, mode: CheckMode = CheckMode.KLM) -> dict[s
     return {
         "cluster": catalog.cluster,
         "kyma": _kyma(catalog.kyma) if catalog.kyma is not None else None,
-        "modules": [row_json(row, mode) for row in catalog.rows],
+        "modules": [row_json(row) for row in catalog.rows],
         "problems": [problem_json(problem) for problem in catalog.problems],
         "counts": {what: None if unknown[what] is not None else count for what, count in counts.items()},
         "unknown": {fact: unknown_json(why) for fact, why in unknown.items() if why is not None},
@@ -50,7 +50,7 @@ def _kyma(kyma: KymaSummary) -> dict[str, Any]:
     }
 
 
-def row_json(row: ModuleRow, mode: CheckMode = CheckMode.KLM) -> dict[str, Any]:
+def row_json(row: ModuleRow) -> dict[str, Any]:
     """Return the JSON of one module, with the documented keys only."""
     return {
         "name": row.name,
@@ -69,7 +69,7 @@ def row_json(row: ModuleRow, mode: CheckMode = CheckMode.KLM) -> dict[str, Any]:
         "mandatory": None if RowFact.MANDATORY in row.unknown else row.mandatory,
         "beta": row.beta,
         "internal": row.internal,
-        "checks": None if RowFact.CHECKS in row.unknown else [e for one in row.checked for e in _checks(one, mode)],
+        "checks": None if RowFact.CHECKS in row.unknown else [e for one in row.checked for e in _checks(one)],
         "reason": row.reason.text,
         "actor": row.actor.value or None,
         "unknown": {fact.value: unknown_json(why) for fact, why in row.unknown.items()},
@@ -88,9 +88,9 @@ def reports_json(reports: StateReports) -> dict[str, Any]:
     }
 
 
-def _checks(checked: CheckedResource, mode: CheckMode) -> list[dict[str, Any]]:
+def _checks(checked: CheckedResource) -> list[dict[str, Any]]:
     """Return the outcomes of the template's rules; a plain status.state has none."""
-    evaluation = checked.klm if mode is CheckMode.KLM else checked.strict
+    evaluation = checked.klm
     if evaluation.source is not StateSource.RULES:
         return []
     return [_rule(checked, evaluation, outcome) for outcome in evaluation.rules]

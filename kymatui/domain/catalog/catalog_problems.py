@@ -88,9 +88,9 @@ def taken_over_problems(module: str, template: ModuleTemplate) -> Iterator[Probl
         yield Problem(Severity.WARNING, message, Actor.YOU, module, template.ref)
 
 
-def catalog_problems(world: ClusterIndex, rows: Sequence[ModuleRow], wanted_kyma: str) -> tuple[Problem, ...]:
+def catalog_problems(world: ClusterIndex, rows: Sequence[ModuleRow]) -> tuple[Problem, ...]:
     """Return all problems including those of the rows, the worst first."""
-    found = [*_malformed(world), *_feeds(world), *_kyma(world, rows, wanted_kyma)]
+    found = [*_malformed(world), *_feeds(world), *_kyma(world, rows)]
     for row in rows:
         if row.reason.severity is not Severity.INFO:
             found.append(
@@ -174,15 +174,13 @@ def _outside(name: str, feed: Feed, said: str) -> Iterator[Problem]:
         yield Problem(Severity.INFO, f"the {name}{said}", Actor.NOBODY, "", name)
 
 
-def _kyma(world: ClusterIndex, rows: Sequence[ModuleRow], wanted: str) -> Iterator[Problem]:
+def _kyma(world: ClusterIndex, rows: Sequence[ModuleRow]) -> Iterator[Problem]:
     kyma = world.kyma
     if kyma is None:
-        if wanted:
-            yield Problem(Severity.ERROR, f"Kyma {wanted} not found", Actor.YOU)
         return
     name = str(kyma.ref)
     count = len(world.snapshot.kymas)
-    if count > 1 and not wanted:
+    if count > 1:
         message = f"the cluster has {count} Kymas; the rows are about {kyma.meta.namespace}/{kyma.meta.name}"
         yield Problem(Severity.INFO, message, Actor.NOBODY, "", kyma.ref)
     if kyma.channel.lower() == NO_CHANNEL:

@@ -56,15 +56,14 @@ class ChannelMatrix:
     rows: tuple[MatrixRow, ...]
 
 
-def build_matrix(catalog: Catalog, reference: str = "") -> ChannelMatrix:
-    """Return the matrix; the default reference is the Kyma's channel.
+def build_matrix(catalog: Catalog) -> ChannelMatrix:
+    """Return the matrix; the reference is the Kyma's channel.
 
     Community modules are in no channel and have no row.
     """
-    chosen = reference or (catalog.kyma.channel if catalog.kyma is not None else "") or DEFAULT_CHANNEL
+    chosen = (catalog.kyma.channel if catalog.kyma is not None else "") or DEFAULT_CHANNEL
     rows = tuple(_row(row, chosen) for row in catalog.rows if row.origin is CatalogOrigin.KYMA and row.channels)
-    is_own = catalog.kyma_unknown is None and not reference
-    return ChannelMatrix(catalog.channels, chosen, is_own, rows)
+    return ChannelMatrix(catalog.channels, chosen, catalog.kyma_unknown is None, rows)
 
 
 def _row(row: ModuleRow, reference: str) -> MatrixRow:

@@ -20,7 +20,6 @@ from kymatui.domain.kyma.states import State
 from kymatui.domain.kyma.versions import newest_version, same_version
 from kymatui.domain.modules.module_manager import ModuleManager, find_manager, manager_candidates
 from kymatui.domain.modules.presence import ManagerVisibility, PresenceEvidence
-from kymatui.domain.modules.state_checks import CheckMode
 from kymatui.domain.snapshot.cluster_index import (
     CATALOG_FEEDS,
     KYMA_FEED,
@@ -54,12 +53,10 @@ _NOT_A_MODULE = "Kyma"  # a template with the Kyma as default CR has no CR of it
 class CatalogOptions:
     """The options for building a catalog, and facts from outside the cluster.
 
-    `kyma` is `namespace/name`, "" for the runtime's default Kyma. `raw_manifests` are parsed objects by module and
-    version; they explain image tags that are no versions. `rules` is lifecycle-manager's own configuration.
+    `raw_manifests` are parsed objects by module and version; they explain image tags that are no versions. `rules` is
+    lifecycle-manager's own configuration.
     """
 
-    kyma: str = ""
-    mode: CheckMode = CheckMode.KLM
     rules: ControllerSettings = field(default_factory=ControllerSettings)
     raw_manifests: Mapping[tuple[str, str], Sequence[Mapping[str, Any]]] = field(default_factory=dict)
 

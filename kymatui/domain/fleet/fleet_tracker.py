@@ -188,12 +188,12 @@ def _of_modules(
             yield FleetChange(at, key, name, "version", was.version, now.version)
 
 
-def recent_changes(picture: FleetSnapshot, now: float, seconds: float = 3600.0) -> list[FleetChange]:
-    """Return recent changes, newest first.
+def recent_changes(picture: FleetSnapshot, now: float) -> list[FleetChange]:
+    """Return the changes of the last hour, newest first.
 
     Before the first observed change, the Manifests' own timestamps stand in.
     """
-    since = now - seconds
+    since = now - 3600
     seen = [change for change in picture.changes if change.at >= since]
     begun = min((change.at for change in picture.changes), default=now)
     told = [

@@ -246,7 +246,7 @@ def _module(kyma: Kyma, name: str, metas: Metas) -> RuntimeModule:
 def _drift(sight: RuntimeModule) -> Drift:
     offered = (sight.channel, sight.desired)
     is_guarded = sight.guarded and bool(sight.desired) and not sight.mandatory
-    held = guard(sight.name, (sight.channel, sight.version), offered) if is_guarded else None
+    held = guard(sight.name, sight.version, offered) if is_guarded else None
     return compute_drift(
         sight.version,
         sight.desired,

@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.effects import Effect, compare_catalogs
-from kymatui.domain.catalog.module_inputs import CatalogOptions
 from kymatui.domain.kubernetes.object_meta import LABEL_BETA, LABEL_INTERNAL, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
@@ -117,17 +116,15 @@ def _path(label: str) -> str:
     return f"/metadata/labels/{label.replace('~', '~0').replace('/', '~1')}"
 
 
-def propose_labels(
-    snapshot: Snapshot, labels: Labels, now: float, settings: CatalogOptions | None = None
-) -> LabelProposal:
+def propose_labels(snapshot: Snapshot, labels: Labels, now: float) -> LabelProposal:
     """Return the effects of a label change in a snapshot; `now` is in seconds of the Unix clock."""
     memory = ReadCache()  # both catalogs share most objects
-    before = build_catalog(snapshot, now, settings, memory)
+    before = build_catalog(snapshot, now, memory=memory)
     ref = before.kyma.ref if before.kyma is not None else None
     kyma = read_kyma(next((raw for raw in snapshot.kymas if read_ref(raw) == ref), None))
     if not isinstance(kyma, Kyma):
         return LabelProposal(None, explain_no_kyma(before))
-    if refusal := explain_choice(snapshot, kyma, settings):
+    if refusal := explain_choice(snapshot, kyma):
         return LabelProposal(None, refusal)
     if (why := explain_missing(snapshot.feeds, CATALOG_FEEDS)) is not None:
         return LabelProposal(None, f"the effect of the labels is unknown: {why.reason}")
@@ -136,7 +133,7 @@ def propose_labels(
     if edit.is_empty or refusal:
         return LabelProposal(edit, refusal)
     kymas = tuple(_labelled(raw, labels) if read_ref(raw) == edit.kyma else raw for raw in snapshot.kymas)
-    after = build_catalog(replace(snapshot, kymas=kymas), now, settings, memory)
+    after = build_catalog(replace(snapshot, kymas=kymas), now, memory=memory)
     return LabelProposal(edit, refusal, compare_catalogs(before, after))
 
 

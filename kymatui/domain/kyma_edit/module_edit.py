@@ -10,7 +10,6 @@ from enum import StrEnum
 
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.effects import Effect, compare_catalogs
-from kymatui.domain.catalog.module_inputs import CatalogOptions
 from kymatui.domain.catalog.rows import Catalog, CatalogOrigin, ModuleRow
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
@@ -90,7 +89,6 @@ def propose_edit(
     snapshot: Snapshot,
     toggle: ModuleEdit,
     now: float,
-    settings: CatalogOptions | None = None,
     memory: ReadCache | None = None,
 ) -> EditProposal:
     """Return the proposal for an edit in a snapshot; `now` is in seconds of the Unix clock.
@@ -98,14 +96,14 @@ def propose_edit(
     A caller that proposes several edits passes the same `memory`: a catalog with and one without the edit are built.
     """
     memory = memory or ReadCache()  # both catalogs share most objects
-    before = build_catalog(snapshot, now, settings, memory)
+    before = build_catalog(snapshot, now, memory=memory)
     kyma = _the_kyma(snapshot, before)
     if kyma is None:
         return EditProposal(toggle, None, (explain_no_kyma(before),))
-    if refusal := explain_choice(snapshot, kyma, settings):
+    if refusal := explain_choice(snapshot, kyma):
         return EditProposal(toggle, None, (refusal,))
     edit = entry_patch.edit_entry(kyma, toggle.module, entry_change(toggle))
-    after = build_catalog(_with_kyma(snapshot, edit), now, settings, memory)
+    after = build_catalog(_with_kyma(snapshot, edit), now, memory=memory)
     was, will = before.row(toggle.module), after.row(toggle.module)
     unknown = explain_missing(snapshot.feeds, CATALOG_FEEDS)
     case = _Case(toggle, kyma, edit, was, will, _skipped_manifest(snapshot, was), unknown)
@@ -120,10 +118,9 @@ def propose_edit(
     )
 
 
-def explain_choice(snapshot: Snapshot, kyma: Kyma, settings: CatalogOptions | None) -> str:
-    """Return why this one of several Kymas is not edited, "" if it was named or is a runtime's default Kyma."""
-    named = settings is not None and settings.kyma
-    if len(snapshot.kymas) < 2 or named or (kyma.ref.namespace, kyma.ref.name) == ("kyma-system", "default"):
+def explain_choice(snapshot: Snapshot, kyma: Kyma) -> str:
+    """Return why this one of several Kymas is not edited, "" if it is a runtime's default Kyma."""
+    if len(snapshot.kymas) < 2 or (kyma.ref.namespace, kyma.ref.name) == ("kyma-system", "default"):
         return ""
     return f"this cluster has {len(snapshot.kymas)} Kymas, and none is named: use --remote RUNTIME, or --fleet"
 

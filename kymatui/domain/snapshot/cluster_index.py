@@ -94,11 +94,11 @@ class ClusterIndex:
         return () if known and self.readable(feed) else None
 
 
-def index_cluster(snapshot: Snapshot, wanted_kyma: str = "", memory: ReadCache | None = None) -> ClusterIndex:
-    """Index a snapshot; `wanted_kyma` is `namespace/name`, "" for the runtime's default."""
+def index_cluster(snapshot: Snapshot, memory: ReadCache | None = None) -> ClusterIndex:
+    """Index a snapshot."""
     memory = memory or ReadCache()
     workloads, definitions = snapshot.workloads, snapshot.definitions
-    kyma = memory.recall("kyma", (snapshot.kymas,), lambda: _read_chosen(snapshot.kymas, wanted_kyma), wanted_kyma)
+    kyma = memory.recall("kyma", (snapshot.kymas,), lambda: _read_chosen(snapshot.kymas))
     namespace = kyma.meta.namespace if kyma is not None else _catalog_namespace(snapshot.release_metas)
     catalogs = (snapshot.templates, snapshot.release_metas)
     outside = snapshot.outside
@@ -131,8 +131,8 @@ def _no_objects(raws: Iterable[object]) -> list[MalformedObject]:
     return [MalformedObject(read_ref(raw), "it is not an object", raw) for raw in raws if not isinstance(raw, Mapping)]
 
 
-def _read_chosen(kymas: Sequence[object], wanted: str) -> Kyma | None:
-    chosen = choose_kyma(kymas, wanted)
+def _read_chosen(kymas: Sequence[object]) -> Kyma | None:
+    chosen = choose_kyma(kymas)
     found = read_kyma(chosen) if chosen is not None else None
     return found if isinstance(found, Kyma) else None
 
@@ -141,20 +141,13 @@ def _read_own(manifests: Sequence[object], kyma: Kyma | None) -> list[Manifest |
     return [read_manifest(raw) for raw in manifests if _may_belong(raw, kyma)]
 
 
-def choose_kyma(kymas: Sequence[object], wanted: str = "") -> object | None:
-    """Return the catalog's Kyma: the wanted one, else `kyma-system/default`, else the first with a status.
+def choose_kyma(kymas: Sequence[object]) -> object | None:
+    """Return the catalog's Kyma: `kyma-system/default`, else the first with a status.
 
     Only this one is read in full, because a control plane has thousands.
     """
     usable = [raw for raw in kymas if _unusable(raw) is None]
-    if wanted:
-        return next((raw for raw in usable if _name(raw) == wanted), None)
     return min(usable, key=_rank, default=None)
-
-
-def _name(raw: object) -> str:
-    ref = read_ref(raw)
-    return f"{ref.namespace}/{ref.name}"
 
 
 def _rank(raw: object) -> tuple[bool, bool, bool]:

@@ -206,7 +206,6 @@ class KeepsInstalled(Refusal):
 class HeldBack(KeepsInstalled):
     """The channel's version is lower than the installed one (downgrade guard)."""
 
-    from_channel: str
     to_channel: str
     installed: str
     offered: str

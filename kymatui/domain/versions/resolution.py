@@ -295,18 +295,18 @@ def _held_back(search: _Search, found: Resolution) -> Refusal | None:
         return None
     if search.meta is None and report.channel == search.channel:
         return None  # lifecycle-manager guards old-style templates only on a change of channel
-    return guard(search.module, (report.channel, report.version), (search.channel, found.version))
+    return guard(search.module, report.version, (search.channel, found.version))
 
 
-def guard(module: str, reported: tuple[str, str], offered: tuple[str, str]) -> Refusal | None:
-    """Return why the downgrade guard refuses `offered`; both are a channel and a version."""
-    here, there = parse_version(reported[1]), parse_version(offered[1])
+def guard(module: str, reported: str, offered: tuple[str, str]) -> Refusal | None:
+    """Return why the downgrade guard refuses `offered`, a channel and a version."""
+    here, there = parse_version(reported), parse_version(offered[1])
     if there is None:
         return refusals.InvalidVersion(module, "template", offered[1])
     if here is None:
-        return refusals.InvalidVersion(module, "status", reported[1])
+        return refusals.InvalidVersion(module, "status", reported)
     if is_downgrade(there, here):
-        return refusals.HeldBack(module, reported[0], offered[0], reported[1], offered[1])
+        return refusals.HeldBack(module, offered[0], reported, offered[1])
     return None
 
 

@@ -31,7 +31,6 @@ class ServedKind:
     resource: str
     namespaced: bool
     verbs: tuple[str, ...] = ()
-    has_status: bool = False
 
 
 class PatchKind(StrEnum):

@@ -27,12 +27,12 @@ def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
 _Dumper.add_representer(str, _text)
 
 
-def dump_yaml_documents(values: Iterable[Any], *, width: int = 120) -> str:
+def dump_yaml_documents(values: Iterable[Any]) -> str:
     """Return several documents; keys stay in order."""
-    text: str = yaml.dump_all(values, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=width)
+    text: str = yaml.dump_all(values, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
     return text
 
 
-def dump_yaml(value: Any, *, width: int = 120) -> str:
+def dump_yaml(value: Any) -> str:
     """Return one document, with a newline at its end."""
-    return dump_yaml_documents([value], width=width)
+    return dump_yaml_documents([value])

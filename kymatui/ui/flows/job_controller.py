@@ -188,10 +188,10 @@ class ScreenJobs:
 
     # leaving
 
-    async def quit(self, status: int = 0) -> None:
+    async def quit(self) -> None:
         """Quit the program; with active jobs only once confirmed and after the current steps."""
         if await self.stop("Quit and stop {}?"):
-            self._app.exit(status)
+            self._app.exit(0)
 
     async def stop(self, question: str) -> bool:
         """Stop the active jobs once the user confirms the question, which names them as `{}`; return whether they did.

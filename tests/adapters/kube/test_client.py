@@ -169,13 +169,6 @@ def test_what_is_not_projected_is_not_there(client: Client, namespace: str, conf
     assert "data" not in partial
 
 
-def test_everything_that_is_chosen_is_deleted(client: Client, namespace: str, config_maps: ApiResource) -> None:
-    for name in "ab":
-        client.create(config_maps, config_map(name, namespace), namespace)
-    client.delete_collection(config_maps, namespace, labels="app=it")
-    assert client.list(config_maps, namespace, labels="app=it").items == []
-
-
 def test_tables_have_a_row_an_object(client: Client, namespace: str, config_maps: ApiResource) -> None:
     client.create(config_maps, config_map("a", namespace, x="1"), namespace)
     found = client.table(config_maps, namespace, labels="app=it")

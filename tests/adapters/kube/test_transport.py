@@ -143,7 +143,6 @@ def test_no_method_of_the_client_writes_through_the_gate() -> None:
             lambda: client.apply(POD, body, how=dry),
             lambda: client.delete(POD, "p", "n"),
             lambda: client.delete(POD, "p", "n", dry_run=True),
-            lambda: client.delete_collection(POD, "n"),
             *((lambda kind=kind: client.patch(POD, "p", {}, kind, "n")) for kind in PatchType),
         ]
         for write in writes:

@@ -93,7 +93,7 @@ def test_a_kind_that_is_not_served_has_no_objects(cluster: LocalCluster) -> None
 def test_kinds_are_those_of_the_server(cluster: LocalCluster) -> None:
     served = cluster.kind(DEPLOYMENT)
     assert served is not None
-    assert (served.resource, served.namespaced, served.has_status) == ("deployments", True, True)
+    assert (served.resource, served.namespaced) == ("deployments", True)
     assert cluster.kinds("apps", "Deployment") == [served]
     assert served in cluster.all_kinds()
 

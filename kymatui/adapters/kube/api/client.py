@@ -279,22 +279,6 @@ class Client:
             options["preconditions"] = preconditions
         return self._write("DELETE", resource.path(namespace, name), options, [], cancel=cancel)
 
-    def delete_collection(
-        self,
-        resource: ApiResource,
-        namespace: str = "",
-        *,
-        labels: str = "",
-        fields: str = "",
-        propagation: str = "Background",
-        dry_run: bool = False,
-        cancel: threading.Event | None = None,
-    ) -> Object:
-        """Delete all objects that the selectors match; without selectors, all objects of the namespace."""
-        query = _selectors(labels, fields)
-        options = _delete_options(propagation, None, dry_run)
-        return self._write("DELETE", resource.path(namespace), options, query, cancel=cancel)
-
     def _write(
         self,
         method: str,

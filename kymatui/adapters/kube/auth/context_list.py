@@ -90,15 +90,14 @@ def connection_facts(
     kubeconfig: str = "",
     context: str = "",
     overrides: AccessOverrides = NO_OVERRIDES,
-    environment: Mapping[str, str] | None = None,
 ) -> ConnectionFacts:
     """Return what a connection to a context is made from on disk; tokens, keys and passwords as digests only.
 
     Opens no socket, runs no plugin. Raise ConfigurationError or UnknownNameError.
     """
-    config = read_kubeconfig(kubeconfig, environment)
+    config = read_kubeconfig(kubeconfig)
     if config is None:
-        raise no_kubeconfig(kubeconfig, environment)
+        raise no_kubeconfig(kubeconfig)
     chosen = config.context(context, overrides)
     endpoint = read_endpoint(chosen.cluster)
     read_user(chosen.user, endpoint, chosen.cluster)

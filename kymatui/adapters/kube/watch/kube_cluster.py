@@ -269,10 +269,4 @@ def is_kind_missing(error: NotFoundError) -> bool:
 
 
 def _served(resource: ApiResource) -> ServedKind:
-    return ServedKind(
-        resource.gvk,
-        resource.plural,
-        resource.namespaced,
-        resource.verbs,
-        "status" in resource.subresources,
-    )
+    return ServedKind(resource.gvk, resource.plural, resource.namespaced, resource.verbs)

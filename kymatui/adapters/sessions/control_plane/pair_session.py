@@ -87,7 +87,7 @@ def find_runtime(home: KubeCluster, name: str, namespace: str = "") -> RuntimeKe
     raise UnknownNameError.near("runtime", name, known, where=where, hint="`kymatui fleet` lists the runtimes")
 
 
-def open_pair(options: RemoteOptions, connect_timeout: float = CONNECT_SECONDS) -> PairSession:
+def open_pair(options: RemoteOptions) -> PairSession:
     """Return the runtime of `options.runtime`; without a name, that which the cluster named by hand belongs to.
 
     Raises what reading the configuration and finding the runtime raise.
@@ -103,7 +103,7 @@ def open_pair(options: RemoteOptions, connect_timeout: float = CONNECT_SECONDS) 
                 by_hand.client.transport.close()
         if not name:
             raise UsageError("no runtime named", hint="`kymatui fleet` lists the runtimes")
-        return PairSession(home, find_runtime(home, name, options.control.namespace), options, connect_timeout)
+        return PairSession(home, find_runtime(home, name, options.control.namespace), options)
     except BaseException:
         home.client.transport.close()
         raise

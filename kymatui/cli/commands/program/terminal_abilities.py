@@ -25,9 +25,9 @@ def require_screen(environment: Mapping[str, str] = os.environ) -> None:
         )
 
 
-def settings_for_locale(settings: Settings, environment: Mapping[str, str] = os.environ) -> Settings:
+def settings_for_locale(settings: Settings) -> Settings:
     """Return the settings with ASCII only where the locale has no UTF-8, unless KYMATUI_ASCII decides."""
-    if has_utf8(environment) or environment.get("KYMATUI_ASCII"):
+    if has_utf8() or os.environ.get("KYMATUI_ASCII"):
         return settings
     return replace(settings, ascii=True)
 

@@ -286,13 +286,8 @@ def _require_write(dry_run: bool) -> None:
 
 
 def _served(found: ResourceOfKind) -> ServedKind:
-    return ServedKind(
-        GroupVersionKind(found.group, found.version, found.kind),
-        found.name,
-        found.namespaced,
-        found.verbs,
-        "status" in found.subresources,
-    )
+    gvk = GroupVersionKind(found.group, found.version, found.kind)
+    return ServedKind(gvk, found.name, found.namespaced, found.verbs)
 
 
 def _error_of(error: StatusError) -> ClusterError:

@@ -73,7 +73,7 @@ def populate_remote(
     ready = StoryStep("CRDs established", lambda: all(world_population.are_established(o) for o in observers), fill)
     story.add(ready)
     story.begin()
-    return world_population.SampleWorld(story, packed)
+    return world_population.SampleWorld(story)
 
 
 def _control_kyma(name: str) -> Obj:

@@ -46,7 +46,6 @@ class SampleWorld:
     """The result of `populate`: the running story, and a way to stop it."""
 
     story: Story
-    packed: PACKED
 
     def stop(self) -> None:
         self.story.stop()
@@ -113,7 +112,7 @@ def populate(controllers: ControllerManager, registry: SandboxRegistry) -> Sampl
 
     story.add(StoryStep("CRDs established", lambda: are_established(observer), fill))
     story.begin()
-    return SampleWorld(story, packed)
+    return SampleWorld(story)
 
 
 def are_established(observer: StoreReader) -> bool:

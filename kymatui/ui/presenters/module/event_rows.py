@@ -54,10 +54,10 @@ def event_subjects(module: ModuleRow, snapshot: Snapshot, locations: ObjectIndex
     return {_key(event): ref for event, ref in events_about(snapshot, event_objects(module, locations))}
 
 
-def newest_events(module: ModuleRow, snapshot: Snapshot, now: float, count: int = 5) -> list[Fact]:
-    """Return the newest events of the module's own objects, one line each."""
+def newest_events(module: ModuleRow, snapshot: Snapshot, now: float) -> list[Fact]:
+    """Return the five newest events of the module's own objects, one line each."""
     facts = []
-    for event, _ in events_about(snapshot, module_objects(module))[:count]:
+    for event, _ in events_about(snapshot, module_objects(module))[:5]:
         line = _line(event, now)
         cells = {name: cell.text for name, cell in line.cells.items()}
         many = f"  (×{cells['count']})" if cells["count"] not in ("", "1") else ""

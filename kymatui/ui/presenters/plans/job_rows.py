@@ -53,10 +53,10 @@ _STEP_TONES = {
 _BAR = 10  # cells of a progress bar: one for each 10 percent
 
 
-def progress_bar(share: float, width: int = _BAR) -> str:
+def progress_bar(share: float) -> str:
     """Return a bar such as `██████░░░░  60%`."""
-    full = int(share * width)
-    return f"{'█' * full}{'░' * (width - full)} {int(share * 100):3d}%"
+    full = int(share * _BAR)
+    return f"{'█' * full}{'░' * (_BAR - full)} {int(share * 100):3d}%"
 
 
 def job_rows(jobs: Iterable[Job], now: float) -> list[Row]:
