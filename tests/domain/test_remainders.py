@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kymatui.domain.kubernetes.managed_fields import created_by, manager_name
+from kymatui.domain.kubernetes.managed_fields import content_writers, created_by, manager_name
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.domain.plans.managed_resources import associated_kinds
@@ -54,3 +54,14 @@ def test_who_sets_status_or_finalizers_only_has_not_created_the_object() -> None
     assert created_by({"metadata": {"managedFields": [old, first]}}) == "kubectl-create"
     assert manager_name("resource.kyma-project.io/finalizer") == "lifecycle-manager"
     assert manager_name("kubectl-create") == "kubectl-create"
+
+
+def test_who_owns_the_content_is_no_writer_of_status_and_no_component_of_kubernetes() -> None:
+    fields: dict[str, object] = {"f:spec": {"f:x": {}}}
+    names = ("kubectl-client-side-apply", "kube-apiserver", "kube-controller-manager", "")
+    entries = [{"manager": name, "operation": "Update", "fieldsV1": fields} for name in names]
+    status = {"manager": "operator", "operation": "Update", "subresource": "status", "fieldsV1": {"f:status": {}}}
+    scale = {"manager": "autoscaler", "operation": "Update", "subresource": "scale", "fieldsV1": fields}
+    raw = {"metadata": {"managedFields": [*entries, status, scale]}}
+    assert content_writers(raw) == {"kubectl-client-side-apply", "autoscaler"}
+    assert content_writers({}) == frozenset()

@@ -8,7 +8,9 @@ from dataclasses import replace
 import pytest
 
 from kymatui.actions.modules.handover import hand_over, handover_notice, handover_summary
+from kymatui.domain.kubernetes.managed_fields import KUBERNETES_COMPONENTS
 from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.deletion import module_deletion, uninstall_plan
 from kymatui.engine.deletion.managed_deletion import DeletionConsent
 from kymatui.engine.inventory.ownership_marks import ANNOTATION_RELEASE, LIFECYCLE_APPLIER, field_managers
@@ -46,6 +48,20 @@ def test_what_was_only_found_is_taken_over_by_adopting_it(place: Place) -> None:
 
 def test_the_plan_of_an_adoption_names_who_had_it(place: Place) -> None:
     somebody_made(place)
+    (step,) = plan(place, Intent(bundle(place, make.config_map("a", x="1")), adopt=True)).steps
+    assert (step.action, step.reason) == (Action.CHANGE, "owner: somebody → kymatui")
+
+
+def test_components_of_kubernetes_are_no_owner_to_take_over_from(place: Place) -> None:
+    somebody_made(place)
+    found = place.get("v1", "ConfigMap", "a")
+    assert found is not None
+    for component in sorted(KUBERNETES_COMPONENTS):
+        mark = {"metadata": {"annotations": {f"example.com/{component}": "1"}}}
+        place.cluster.patch(read_ref(found), mark, PatchKind.MERGE, manager=component)
+    found = place.get("v1", "ConfigMap", "a")
+    assert found is not None
+    assert field_managers(found) >= KUBERNETES_COMPONENTS
     (step,) = plan(place, Intent(bundle(place, make.config_map("a", x="1")), adopt=True)).steps
     assert (step.action, step.reason) == (Action.CHANGE, "owner: somebody → kymatui")
 

@@ -12,7 +12,15 @@ from typing import Final
 
 from kymatui.domain.audit.findings import AuditFinding, AuditInput, AuditRule
 from kymatui.domain.audit.inspection import InstallationRecord
-from kymatui.domain.kubernetes.managed_fields import FieldWriter, Path, field_writers, format_path, owned_value
+from kymatui.domain.kubernetes.managed_fields import (
+    KUBERNETES_COMPONENTS,
+    FieldWriter,
+    Path,
+    content_writers,
+    field_writers,
+    format_path,
+    owned_value,
+)
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.kyma.problems import Actor, Severity
@@ -54,7 +62,7 @@ RULES = (CHANGED, MISSING, FOREIGN, UNSEEN)
 INSTALLERS: Final = frozenset({"kymatui", "kymatui-operator", "declarative.kyma-project.io/applier", "helm"})
 _SYSTEM: Final = frozenset(
     # the last one is the server's name for all fields that were set before the object's first apply
-    {"kube-controller-manager", "kube-scheduler", "kubelet", "kube-apiserver", "manager", "before-first-apply"}
+    {*KUBERNETES_COMPONENTS, "manager", "before-first-apply"}
 )
 _MOST_FIELDS: Final = 10  # findings for one manager of an object; its other fields are counted
 _LONGEST: Final = 80  # characters of a value in a finding
@@ -119,7 +127,7 @@ def _object(one: InstallationRecord, ref: ObjectRef, raw: Object, own: set[str])
         yield AuditFinding(UNSEEN, f"{ref} has no managed fields", one.module, str(ref))
         return
     if not any(_is_installers(entry) for entry in entries):
-        names = ", ".join(dict.fromkeys(entry.manager for entry in entries if entry.manager))
+        names = ", ".join(sorted(content_writers(raw)))
         when = max((entry.at for entry in entries if entry.at is not None), default=None)
         words = f"{ref} was written by {names or 'an unnamed field manager'}, not by its installer"
         yield AuditFinding(FOREIGN, words, one.module, str(ref), since=when, actor=Actor.YOU)

@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from kymatui.domain.kubernetes.object_meta import parse_time
 from kymatui.first_use import dataclass
 
 CATALOG_SYNC = "catalog-sync"
 """The field manager of the copies that lifecycle-manager writes to a runtime."""
+
+KUBERNETES_COMPONENTS: Final = frozenset(
+    {"kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "cloud-controller-manager"}
+)
+"""The field managers of Kubernetes' own components, which write status and defaults of every client's objects."""
 
 _LIFECYCLE_MANAGER = frozenset({"declarative.kyma-project.io/applier", "resource.kyma-project.io/finalizer"})
 _NO_CONTENT = frozenset({"f:metadata", "f:status"})
@@ -43,6 +48,12 @@ def field_writers(raw: Mapping[str, Any]) -> tuple[FieldWriter, ...]:
     entries = metadata.get("managedFields") if isinstance(metadata, Mapping) else None
     listed = entries if isinstance(entries, list) else ()
     return tuple(_writer(entry) for entry in listed if isinstance(entry, Mapping))
+
+
+def content_writers(raw: Mapping[str, Any]) -> frozenset[str]:
+    """Return the field managers that own an object's content: clients that set more than its status."""
+    named = {one.manager for one in field_writers(raw) if one.subresource != "status"}
+    return frozenset(named - KUBERNETES_COMPONENTS - {""})
 
 
 def find_manual_changes(raw: Mapping[str, Any]) -> FieldWriter | None:

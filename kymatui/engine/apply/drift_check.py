@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any, Final
 
+from kymatui.domain.kubernetes.managed_fields import KUBERNETES_COMPONENTS
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.modules.readiness import Readiness, check_readiness
@@ -150,7 +151,8 @@ def _field(
     if owners:
         since = max((time for time, name in entries if name == owners[0]), default="")
         return DriftedField(change.path, change.after, change.before, owners[0], since)
-    since, who = max(entries, default=("", ""))  # a removed field has no owner, so name the latest writer
+    clients = [entry for entry in entries if entry[1] not in KUBERNETES_COMPONENTS]
+    since, who = max(clients, default=("", ""))  # a removed field has no owner, so name the latest writer
     return DriftedField(change.path, change.after, change.before, who, since)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
+from kymatui.domain.kubernetes.managed_fields import content_writers
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import Policy
@@ -26,7 +27,7 @@ from kymatui.engine.dryrun.preview import ApplyPreview, existed_before, observe,
 from kymatui.engine.inventory.inventory import Inventory, InventoryItem, reset_if_deleting
 from kymatui.engine.inventory.inventory_lookup import read_inventory
 from kymatui.engine.inventory.inventory_store import CONFIG_MAP, ApplySetStore, refuse_other_kind
-from kymatui.engine.inventory.ownership_marks import LABEL_PART_OF, OwnerKind, bundle_owner, field_managers
+from kymatui.engine.inventory.ownership_marks import LABEL_PART_OF, OwnerKind, bundle_owner
 from kymatui.engine.inventory.release_store import SECRET
 from kymatui.engine.jobs.wait import is_deleted_when_done
 from kymatui.engine.plans.diff import diff_objects
@@ -316,7 +317,7 @@ class Planner:
         taken = self._intent.adopt and sight.live is not None and sight.action is not Action.SAME
         if not taken or not existed_before(sight.live or {}, self._mine, self._manager):
             return ""
-        others = sorted(field_managers(sight.live or {}) - {self._manager, "", _NAMELESS})
+        others = sorted(content_writers(sight.live or {}) - {self._manager, _NAMELESS})
         return f"owner: {', '.join(others) or 'unknown'} → kymatui"
 
     def _has_run(self) -> bool:
