@@ -193,7 +193,7 @@ class _DeletionRun:
             case NextStep.UNMANAGE:
                 self._edit(ModuleEdit(EditVerb.UNMANAGE, self._module))
                 return (
-                    f"lifecycle-manager has released {self._module}; its objects stay. To delete them, run "
+                    f"{seen.keeper} has released {self._module}; its objects stay. To delete them, run "
                     f"`kymatui adopt {self._module}` first"
                 )
             case NextStep.IGNORE:
@@ -282,7 +282,7 @@ class _DeletionRun:
 
     def _pause(self, deadline: float) -> None:
         if self._cancel.is_set():
-            raise CancelledError(f"stopped waiting for {self._module}; lifecycle-manager continues")
+            raise CancelledError(f"stopped waiting for {self._module}; its deletion continues")
         self._changed.wait(min(0.5, max(0.0, deadline - time.monotonic())))
 
     def _delete_manifest(self, seen: DeletionState) -> None:
@@ -334,7 +334,7 @@ class _DeletionRun:
         self._lost += ended.lost
         return ""
 
-    def _see_what_stays(self, seen: DeletionState, reason: str = "lifecycle-manager does not delete it") -> None:
+    def _see_what_stays(self, seen: DeletionState, reason: str = "") -> None:
         """Report the CRDs that are left; they belong to whoever applied them, and are not deleted."""
         known = {ref for ref, _ in self._kept}
         for ref in seen.definitions:
@@ -345,4 +345,4 @@ class _DeletionRun:
             except ForbiddenError:  # a CRD that the user may not read is not reported as left
                 continue
             if live is not None and not live["metadata"].get("deletionTimestamp"):
-                self._kept.append((ref, reason))
+                self._kept.append((ref, reason or f"{seen.keeper} does not delete it"))

@@ -71,7 +71,7 @@ class EditWatch:
                 return [ended[at] for at in range(len(self._stages))]
             if self._cancel is not None and self._cancel.is_set():
                 said = "the Kyma is edited" if any(self._edited) else "no changes made"
-                raise CancelledError(f"{said}; stopped waiting, and lifecycle-manager continues")
+                raise CancelledError(f"{said}; stopped waiting for its effect")
             self._changed.wait(min(_LOOK, max(0.0, deadline - time.monotonic())))
 
     def _poll(self, at: int, *, is_over: bool) -> EditOutcome | None:

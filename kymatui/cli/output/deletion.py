@@ -66,11 +66,11 @@ def _who_deletes(seen: DeletionState) -> str:
     from kymatui.engine.deletion.deletion_state import ModuleCRHandling
 
     if seen.way is ModuleCRHandling.UNMANAGE and seen.requested:
-        return "lifecycle-manager releases the module; nothing is deleted"
+        return f"{seen.keeper} releases the module; nothing is deleted"
     count = len(seen.theirs)
     first = f"kymatui deletes {format_count(count, 'managed object')} first; then " if count else ""
     entry = "kymatui removes the module from the Kyma, and " if seen.requested else ""
-    return f"{first}{entry}lifecycle-manager deletes the module's own objects"
+    return f"{first}{entry}{seen.keeper} deletes the module's own objects"
 
 
 def remaining_parts(seen: DeletionState, form: str, *, cascade: bool) -> list[str]:

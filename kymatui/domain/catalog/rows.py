@@ -121,7 +121,7 @@ class ModuleRow:
     `channels` maps each channel of the module to its version. A missing version is ""; `channel` is "" for
     community modules. `checked` holds every module CR, the worst first; `evaluation` explains the first of them.
     `created` is when the module came into the cluster, in seconds of the Unix clock. `unknown` names the facts that
-    depend on a missing list; their values in the row are not facts.
+    depend on a missing list; their values in the row are not facts. `keeper` is what works on the Kyma.
     """
 
     name: str
@@ -154,6 +154,7 @@ class ModuleRow:
     problems: tuple[Problem, ...] = ()
     foreseen: tuple[ModuleRisk, ...] = ()
     unknown: Mapping[RowFact, UnknownFact] = field(default_factory=dict)
+    keeper: Actor = Actor.KLM
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -233,7 +234,10 @@ class ModuleRow:
 
 @dataclass(frozen=True, slots=True)
 class KymaSummary:
-    """The Kyma of the catalog; `state` is reported, `expected` is computed from modules and conditions."""
+    """The Kyma of the catalog, and what works on it.
+
+    `state` is reported, `expected` is computed from modules and conditions.
+    """
 
     ref: ObjectRef
     channel: str
@@ -241,6 +245,7 @@ class KymaSummary:
     expected: State
     deleting: bool
     skipped: bool
+    keeper: Actor = Actor.KLM
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Any
 from kymatui.domain.catalog.rows import Catalog, ModuleRow
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kyma.kyma_keeper import actor_with_keeper, with_keeper
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.states import State
@@ -66,8 +67,20 @@ class EditProgress:
     phase: EditPhase = EditPhase.ACCEPTED
 
 
+def progress_with_keeper(progress: EditProgress, seen: Catalog) -> EditProgress:
+    """Return progress that names what works on the Kyma."""
+    if seen.kyma is None or seen.kyma.keeper is Actor.KLM:
+        return progress
+    message = with_keeper(progress.message, seen.kyma.keeper)
+    return replace(progress, message=message, actor=actor_with_keeper(progress.actor, seen.kyma.keeper))
+
+
 def track_edit(toggle: ModuleEdit, edit: KymaEdit, generation: int, snapshot: Snapshot, seen: Catalog) -> EditProgress:
     """Return the progress in a snapshot; `generation` is the Kyma's after the edit, 0 if unknown."""
+    return progress_with_keeper(_track(toggle, edit, generation, snapshot, seen), seen)
+
+
+def _track(toggle: ModuleEdit, edit: KymaEdit, generation: int, snapshot: Snapshot, seen: Catalog) -> EditProgress:
     kyma = _kyma(edit, snapshot)
     if kyma is None:
         return EditProgress(f"{edit.kyma} no longer exists", lost=True)

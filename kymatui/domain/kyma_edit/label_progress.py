@@ -10,7 +10,7 @@ from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
 from kymatui.domain.kyma.problems import Actor
-from kymatui.domain.kyma_edit.edit_progress import EditPhase, EditProgress, track_install
+from kymatui.domain.kyma_edit.edit_progress import EditPhase, EditProgress, progress_with_keeper, track_install
 from kymatui.domain.kyma_edit.label_edit import LabelEdit, LabelProposal
 from kymatui.domain.modules.presence import Presence
 from kymatui.domain.remote.catalog_sync import SyncPlan, SyncStatus
@@ -20,6 +20,10 @@ from kymatui.first_use import replace
 
 def track_label_edit(proposal: LabelProposal, snapshot: Snapshot, seen: Catalog, plan: SyncPlan | None) -> EditProgress:
     """Return the first unfinished stage, else the result; `plan` is a runtime's catalog sync, if any."""
+    return progress_with_keeper(_track(proposal, snapshot, seen, plan), seen)
+
+
+def _track(proposal: LabelProposal, snapshot: Snapshot, seen: Catalog, plan: SyncPlan | None) -> EditProgress:
     edit = proposal.edit
     assert edit is not None
     kyma = read_kyma(next((raw for raw in snapshot.kymas if read_ref(raw) == edit.kyma), None))

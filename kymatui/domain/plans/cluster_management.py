@@ -6,22 +6,20 @@ manager of its own. A cluster without either is not managed, but only if Kymas a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from typing import Any, Final
 
 from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import parse_time
+from kymatui.domain.kyma.kyma_keeper import OWN_OPERATOR, field_managers, is_lifecycle_manager
 from kymatui.domain.snapshot.cluster_index import KYMA_FEED, MANIFEST_FEED
 from kymatui.domain.snapshot.missing_lists import UnknownFact, explain_missing
 from kymatui.domain.snapshot.snapshots import Snapshot
 from kymatui.first_use import dataclass
 
-OWN_OPERATOR: Final = "kymatui-operator"
-_LIFECYCLE_MANAGERS = ("lifecycle-manager", "module-manager")
 _CLOCKS_DIFFER: Final = 60.0  # seconds that the clocks of two machines may differ
-_LIFECYCLE_PREFIX = "declarative.kyma-project.io/"
 
 
 class ClusterManager(StrEnum):
@@ -75,18 +73,31 @@ class ClusterManagement:
     """The manager of a cluster; `why` is the evidence, `way` tells how to enable modules.
 
     `operator` is set if kymatui's operator manages the cluster and its Lease is readable; `unknown` names the
-    missing list if the manager is unknown.
+    missing list if the manager is unknown. `kymas` is whether the manager works on Kymas, as the whole operator does,
+    and not on Manifests alone.
     """
 
     keeper: ClusterManager
     why: str
     operator: Operator | None = None
     unknown: UnknownFact | None = None
+    kymas: bool = False
+
+    @property
+    def works_on_kymas(self) -> bool:
+        """Return whether an edit of the Kyma has an effect."""
+        if self.keeper is ClusterManager.LIFECYCLE_MANAGER:
+            return True
+        return self.kymas and (self.operator is None or self.operator.works)
 
     @property
     def way(self) -> str:
         if self.operator is not None and not self.operator.works:
+            if self.kymas:
+                return "edits of the Kyma have no effect until `kymatui operator` runs again"
             return "Manifests have no effect until `kymatui operator` runs again; all other modules are direct"
+        if self.kymas:
+            return "enable modules in the Kyma resource"
         return {
             ClusterManager.LIFECYCLE_MANAGER: "enable modules in the Kyma resource",
             ClusterManager.OPERATOR: "the operator installs modules that have a Manifest, kymatui all others directly",
@@ -120,11 +131,11 @@ def detect_management(snapshot: Snapshot, operator: Callable[[], Operator | None
     `operator` reads the Lease; it is called only if kymatui's operator has written something, which does not prove
     that it still runs.
     """
-    kymas = {manager: "the Kyma" for raw in snapshot.kymas for manager in _managers(raw)}
-    manifests = {manager: "Manifests" for raw in snapshot.manifests for manager in _managers(raw)}
-    written = {**kymas, **manifests}
+    kymas = {manager: "the Kyma" for raw in snapshot.kymas for manager in field_managers(raw)}
+    manifests = {manager: "Manifests" for raw in snapshot.manifests for manager in field_managers(raw)}
+    written = {**manifests, **kymas}
     for manager, what in written.items():
-        if manager in _LIFECYCLE_MANAGERS or manager.startswith(_LIFECYCLE_PREFIX):
+        if is_lifecycle_manager(manager):
             return ClusterManagement(ClusterManager.LIFECYCLE_MANAGER, f"{manager} writes {what}")
     unknown = explain_missing(snapshot.feeds, (KYMA_FEED,) if OWN_OPERATOR in written else (KYMA_FEED, MANIFEST_FEED))
     if unknown is not None:
@@ -132,7 +143,10 @@ def detect_management(snapshot: Snapshot, operator: Callable[[], Operator | None
     if OWN_OPERATOR in written:
         why, found = f"{OWN_OPERATOR} writes {written[OWN_OPERATOR]}", operator()
         return ClusterManagement(
-            ClusterManager.OPERATOR, f"{why}; {found.message}" if found is not None else why, found
+            ClusterManager.OPERATOR,
+            f"{why}; {found.message}" if found is not None else why,
+            found,
+            kymas=OWN_OPERATOR in kymas,
         )
     if _has_status(snapshot.kymas):
         return ClusterManagement(ClusterManager.LIFECYCLE_MANAGER, "the Kyma has a status")
@@ -140,11 +154,6 @@ def detect_management(snapshot: Snapshot, operator: Callable[[], Operator | None
         return ClusterManagement(ClusterManager.LIFECYCLE_MANAGER, "Manifests have a status")
     why = "the Kyma has no status" if snapshot.kymas else "no Kyma found"
     return ClusterManagement(ClusterManager.NOBODY, why)
-
-
-def _managers(raw: Mapping[str, Any]) -> Iterator[str]:
-    for entry in JsonReader(raw).child("metadata").children("managedFields"):
-        yield entry.text("manager")
 
 
 def _has_status(objects: Iterable[Mapping[str, Any]]) -> bool:

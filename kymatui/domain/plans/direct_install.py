@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from kymatui.domain.catalog.rows import NAMING_LISTS, Catalog, CatalogOrigin, ModuleRow
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
 from kymatui.domain.kyma.module_templates import ModuleTemplate
+from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.states import State
 from kymatui.domain.kyma.template_index import TemplateIndex
 from kymatui.domain.kyma.versions import same_version, version_order
@@ -104,22 +105,22 @@ def install_refusals(
         return
     if row.managed or row.mandatory:
         instead = "" if row.mandatory else f"; `kymatui channel {row.name} CHANNEL` changes its version"
-        yield f"{row.name} is managed by lifecycle-manager, which would revert this change{instead}"
+        yield f"{row.name} is managed by {row.keeper}, which would revert this change{instead}"
     elif row.manifest is not None and row.presence is not Presence.UNMANAGED:
         yield (
             f"{row.name} is installed by Manifest {row.manifest.namespace}/{row.manifest.name}, whose controller "
             "would revert this change; change or delete the Manifest instead"
         )
-    elif (
-        seen.kyma is not None and row.origin is CatalogOrigin.KYMA and not direct and keeper is ClusterManager.OPERATOR
-    ):
+    elif seen.kyma is None or row.origin is not CatalogOrigin.KYMA or direct:
+        return
+    elif keeper is ClusterManager.OPERATOR and seen.kyma.keeper is not Actor.OPERATOR:
         yield (
             f"{row.name} is in the catalog, and kymatui's operator manages this cluster: install it with a Manifest "
             f"(`:manifest {row.name}` on the screen), or use --direct, without automatic upgrades"
         )
-    elif seen.kyma is not None and row.origin is CatalogOrigin.KYMA and not direct:
+    else:
         yield (
-            f"{row.name} is in the catalog, and lifecycle-manager manages this cluster: enable it in the Kyma, "
+            f"{row.name} is in the catalog, and {row.keeper} manages this cluster: enable it in the Kyma, "
             "or use --direct, without automatic upgrades"
         )
 
@@ -134,12 +135,12 @@ def adoptable_row(row: ModuleRow | None, name: str, version: str = "") -> Module
         raise RefusedError(f"{name} is not installed, so it cannot be adopted", hint=f"`kymatui install {name}`")
     if row.presence is Presence.UNMANAGED and row.reports.kyma not in ("", State.UNMANAGED):
         raise RefusedError(
-            f"lifecycle-manager has not released {name} yet: the Kyma reports {row.reports.kyma}",
+            f"{row.keeper} has not released {name} yet: the Kyma reports {row.reports.kyma}",
             hint=f"`kymatui unmanage {name}` waits until it is released",
         )
     if row.managed:
         raise RefusedError(
-            f"{name} is managed by lifecycle-manager, which would revert the adoption",
+            f"{name} is managed by {row.keeper}, which would revert the adoption",
             hint=f"run `kymatui unmanage {name}` first",
         )
     if version and row.installed and not same_version(row.installed, version):

@@ -15,6 +15,7 @@ from typing import Any
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import ModuleRequest, read_request
+from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.plans.accepted_objects import AcceptedObjects
 from kymatui.engine.deletion.uninstall_plan import UninstallPlan
 from kymatui.engine.inventory.managed_resources import ManagedObject, ManagedObjects
@@ -106,6 +107,7 @@ class DeletionState:
     entry        its entry in the Kyma, or None
     manifest_uid uid of its Manifest, "" for none
     foreseen     known deviations of lifecycle-manager, as sentences with a solution
+    keeper       what works on the Kyma: lifecycle-manager or kymatui's operator
     """
 
     cluster: str
@@ -129,6 +131,7 @@ class DeletionState:
     entry: ModuleRequest | None = None
     manifest_uid: str = ""
     foreseen: tuple[str, ...] = ()
+    keeper: Actor = Actor.KLM
 
     @property
     def accepted(self) -> AcceptedObjects:
@@ -213,8 +216,8 @@ class DeletionState:
             return ""
         assert self.default is not None
         return (
-            f"{self.default.ref} is the default CR: while the Kyma requests the module, lifecycle-manager may create "
-            "it again after you delete it. Let lifecycle-manager delete it, set the policy to Ignore first, or "
+            f"{self.default.ref} is the default CR: while the Kyma requests the module, {self.keeper} may create "
+            f"it again after you delete it. Let {self.keeper} delete it, set the policy to Ignore first, or "
             "unmanage the module"
         )
 

@@ -35,13 +35,13 @@ if TYPE_CHECKING:
     from kymatui.ui.flows.job_controller import JobRestart
 
 EDIT = "edit the Kyma"
-_FOLLOW = "wait for lifecycle-manager"
-_STAYS = "the Kyma edit stays; lifecycle-manager continues"
+_FOLLOW = "wait for the modules"
+_STAYS = "the Kyma edit stays, and its effect continues"
 _TICKED = UninstallConsent(cascade=True)
 OWN = "the Kyma's own"
 SAME = "as it is"
 _POLICIES = {
-    Policy.CREATE_AND_DELETE: "lifecycle-manager creates and deletes the default CR",
+    Policy.CREATE_AND_DELETE: "the default CR is created and deleted with the module",
     Policy.IGNORE: "you create and delete the default CR",
 }
 

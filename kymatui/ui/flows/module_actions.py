@@ -55,7 +55,7 @@ _VERBS = {
     EditVerb.ENABLE: "Enable in the Kyma…",
     EditVerb.DISABLE: "Disable (uninstalls)…",
     EditVerb.CHANNEL: "Change channel…",
-    EditVerb.MANAGE: "Manage (lifecycle-manager updates it)",
+    EditVerb.MANAGE: "Manage (updated with its channel)",
     EditVerb.UNMANAGE: "Unmanage (keep installed, stop updates)",
     EditVerb.POLICY: "Set policy of the default CR…",
 }

@@ -93,7 +93,7 @@ def _refuse_managed(place: CommandContext, name: str) -> None:
     row = place.catalog.row(name)
     if row is not None and (row.managed or row.mandatory):
         raise RefusedError(
-            f"{name} is managed by lifecycle-manager; `check` compares only what kymatui installed",
+            f"{name} is managed by {row.keeper}; `check` compares only what kymatui installed",
             hint=f"`kymatui audit --module {name}` lists changed fields, `kymatui module {name}` versions and state",
         )
 

@@ -20,6 +20,7 @@ from kymatui.cli.output.plan_header import plan_document, plan_text
 from kymatui.cli.output.plan_summaries import deletion_summary
 from kymatui.cli.output.printing import markdown, print_text, table
 from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.kyma.kyma_keeper import with_keeper
 from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, RefusedError, UsageError
 from kymatui.first_use import dataclass, replace
 
@@ -317,4 +318,5 @@ def _leg_text(leg: _Leg, form: str) -> str:
 def _row(leg: _Leg) -> list[str]:
     seen = leg.seen
     following = f"refused: {leg.trouble}" if leg.refusal else leg.trouble or leg.plan.next_step.value
-    return [seen.module, seen.installed, seen.managed_by.value, str(len(seen.theirs)) if seen.theirs else "", following]
+    managed_by, following = (with_keeper(words, seen.keeper) for words in (seen.managed_by.value, following))
+    return [seen.module, seen.installed, managed_by, str(len(seen.theirs)) if seen.theirs else "", following]

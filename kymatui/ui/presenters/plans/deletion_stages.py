@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
+from kymatui.domain.kyma.kyma_keeper import with_keeper
 from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine
 from kymatui.engine.deletion.deletion_state import (
     DeletionState,
@@ -123,13 +124,13 @@ def describe_blocking(one: ManagedObject, *, by_hand: bool = False) -> tuple[str
 def deletion_notes(seen: DeletionState, *, accept_unknown: bool = False) -> list[tuple[str, str]]:
     """Return the notes to read before you continue, with tones; who must act comes first."""
     step = seen.next_step(accept_unknown=accept_unknown)
-    said = [(f"Next (ctrl-d): {step.value}", "accent")]
+    said = [(f"Next (ctrl-d): {with_keeper(step.value, seen.keeper)}", "accent")]
     if seen.refusal:
         said = [(as_screen_commands(sanitize(seen.refusal)), "error" if step is NextStep.REFUSED else "ready")]
         if step is NextStep.GONE:
             said.append((f":restore {sanitize(seen.module)} restores its objects from a backup", "muted"))
     elif step is NextStep.FOLLOW:
-        said = [("Waiting for lifecycle-manager to uninstall the module", "accent")]
+        said = [(f"Waiting for {seen.keeper} to uninstall the module", "accent")]
     if seen.manifest is not None and seen.control:
         state = seen.reported_by_manifest or "has not reported"
         said.append((f"on {sanitize(seen.control)}: {sanitize(str(seen.manifest))} {sanitize(state)}", "muted"))
@@ -142,7 +143,10 @@ def deletion_notes(seen: DeletionState, *, accept_unknown: bool = False) -> list
         said.append((f"▲ {sanitize(seen.advice)}", "warning"))
     said += [(f"▲ {sanitize(text)}", "warning") for text in seen.foreseen]
     if seen.warning:
-        said += [(f"▲ {sanitize(seen.warning)}", "warning"), (f"Option (w): {_WAYS[seen.way]}", "accent")]
+        said += [
+            (f"▲ {sanitize(seen.warning)}", "warning"),
+            (f"Option (w): {with_keeper(_WAYS[seen.way], seen.keeper)}", "accent"),
+        ]
     return said
 
 
@@ -203,10 +207,10 @@ def _refusals(seen: DeletionState, step: NextStep) -> Iterator[str]:
 
 def _warnings(seen: DeletionState, unmanages: bool, backup: str) -> Iterator[str]:
     if unmanages:
-        yield "lifecycle-manager stops updates and repairs; nothing is deleted"
+        yield f"{seen.keeper} stops updates and repairs; nothing is deleted"
         return
     if seen.warning:
-        yield f"{seen.warning}. Selected: {_WAYS[seen.way]}"
+        yield f"{seen.warning}. Selected: {with_keeper(_WAYS[seen.way], seen.keeper)}"
     if seen.advice:
         yield seen.advice
     yield from seen.foreseen
@@ -246,22 +250,22 @@ def _lines(seen: DeletionState, following: NextStep) -> Iterator[PreviewLine]:
             yield PreviewLine(PlannedChange.CHANGE, f"Kyma: module {seen.module}", policy, counts_as="")
             yield PreviewLine(PlannedChange.DELETE, str(seen.default.ref), "deleted by kymatui")
         elif seen.default is not None and not seen.by_hand:
-            yield PreviewLine(PlannedChange.DELETE, str(seen.default.ref), "deleted by lifecycle-manager")
+            yield PreviewLine(PlannedChange.DELETE, str(seen.default.ref), f"deleted by {seen.keeper}")
         yield from _instances(
-            [one for one in seen.remaining.ours if one.applied], "deleted by lifecycle-manager (part of the manifest)"
+            [one for one in seen.remaining.ours if one.applied], f"deleted by {seen.keeper} (part of the manifest)"
         )
         yield PreviewLine(PlannedChange.CHANGE, f"Kyma: module {seen.module}", "entry removed")
         yield PreviewLine(
             PlannedChange.DELETE,
             str(seen.manager) if seen.manager is not None else f"module {seen.module}",
-            "deleted by lifecycle-manager, with the module's objects",
+            f"deleted by {seen.keeper}, with the module's objects",
             counts_as="uninstall",
         )
         if seen.manifest is not None and seen.control:
             yield PreviewLine(
                 PlannedChange.DELETE,
                 f"{seen.manifest} on {seen.control}",
-                "deleted by lifecycle-manager at the end",
+                f"deleted by {seen.keeper} at the end",
                 counts_as="",
             )
         return

@@ -96,8 +96,8 @@ def _refusals(proposals: Sequence[EditProposal]) -> Iterator[str]:
 def _bystander(management: ClusterManagement | None) -> Iterator[str]:
     if management is not None and management.keeper is ClusterManager.UNKNOWN:
         yield f"it is unknown whether lifecycle-manager manages this cluster: {management.why}"
-    elif management is not None and management.keeper is not ClusterManager.LIFECYCLE_MANAGER:
-        yield f"the edit has no effect: lifecycle-manager does not manage this cluster ({management.why})"
+    elif management is not None and not management.works_on_kymas:
+        yield f"the edit has no effect: nothing works on this cluster's Kymas ({management.why})"
 
 
 def _edit_line(proposal: EditProposal) -> PreviewLine:
@@ -168,7 +168,7 @@ def _remaining_lines(uninstalls: Sequence[Uninstall]) -> Iterator[PreviewLine]:
             )
         for instance in one.seen.deleted_objects:
             if instance not in one.seen.theirs:
-                yield PreviewLine(PlannedChange.DELETE, str(instance.ref), "deleted by lifecycle-manager")
+                yield PreviewLine(PlannedChange.DELETE, str(instance.ref), f"deleted by {one.seen.keeper}")
 
 
 def _unchecked(uninstalls: Sequence[Uninstall]) -> Iterator[str]:

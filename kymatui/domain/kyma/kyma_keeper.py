@@ -1,0 +1,63 @@
+"""What works on a Kyma: lifecycle-manager, or kymatui's operator, which has the same role on other clusters.
+
+Sentences are written for lifecycle-manager; where the operator has its role, `with_keeper` names that instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kyma.problems import Actor, Problem, Reason
+from kymatui.first_use import deferred, replace
+
+OWN_OPERATOR: Final = "kymatui-operator"
+"""The field manager of kymatui's operator."""
+_LIFECYCLE_MANAGERS: Final = ("lifecycle-manager", "module-manager")
+_LIFECYCLE_PREFIX: Final = "declarative.kyma-project.io/"
+_NAME: Final = deferred(r"(?<![\w./-])lifecycle-manager(?![\w./-]*\w)")
+"""The name as a word, and no part of the name of an object."""
+
+
+def field_managers(raw: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the field managers of an object."""
+    for entry in JsonReader(raw).child("metadata").children("managedFields"):
+        yield entry.text("manager")
+
+
+def is_lifecycle_manager(manager: str) -> bool:
+    """Return whether a field manager is lifecycle-manager's."""
+    return manager in _LIFECYCLE_MANAGERS or manager.startswith(_LIFECYCLE_PREFIX)
+
+
+def keeper_of(managers: Iterable[str]) -> Actor:
+    """Return what works on a Kyma with these field managers; lifecycle-manager if both have written."""
+    found = set(managers)
+    own = OWN_OPERATOR in found and not any(map(is_lifecycle_manager, found))
+    return Actor.OPERATOR if own else Actor.KLM
+
+
+def with_keeper(text: str, keeper: Actor) -> str:
+    """Return a sentence about lifecycle-manager as one about what works on the Kyma."""
+    return text if keeper is Actor.KLM else _NAME.sub(keeper.value, text)
+
+
+def actor_with_keeper(actor: Actor, keeper: Actor) -> Actor:
+    """Return who acts: what works on the Kyma in place of lifecycle-manager."""
+    return keeper if actor is Actor.KLM else actor
+
+
+def problem_with_keeper(problem: Problem, keeper: Actor) -> Problem:
+    """Return a problem that names what works on the Kyma."""
+    if keeper is Actor.KLM:
+        return problem
+    message = with_keeper(problem.message, keeper)
+    return replace(problem, message=message, actor=actor_with_keeper(problem.actor, keeper))
+
+
+def reason_with_keeper(reason: Reason, keeper: Actor) -> Reason:
+    """Return a reason that names what works on the Kyma."""
+    if keeper is Actor.KLM:
+        return reason
+    return replace(reason, text=with_keeper(reason.text, keeper), actor=actor_with_keeper(reason.actor, keeper))
