@@ -80,7 +80,7 @@ class SessionDeletions:
         world = index_cluster(snapshot, memory=self.memory)
         unseen = tuple(unknown_lists(snapshot.feeds))
         managed_by = self._managed_by(row, world, module)
-        made = DeletionState(self._cluster.name, module, managed_by, way=way)
+        made = DeletionState(self._cluster.name, module, managed_by, way=way, keeper=world.keeper)
         if managed_by in (ManagedBy.KYMA, ManagedBy.MANIFEST):
             assert row is not None
             return self._through_manager(made, row, world)

@@ -10,6 +10,7 @@ from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.kubernetes.object_meta import LABEL_BETA, LABEL_INTERNAL
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
+from kymatui.domain.kyma_edit.edit_progress import NOT_VISIBLE
 from kymatui.domain.kyma_edit.label_edit import Labels, label_edit, propose_labels
 from kymatui.domain.kyma_edit.label_progress import track_label_edit
 from kymatui.domain.remote.catalog_sync import SyncEntry, SyncPlan, SyncStatus
@@ -89,7 +90,7 @@ BEFORE = world({LABEL_BETA: "true"})
 @pytest.mark.parametrize(
     ("now", "copy", "words", "ended"),
     [
-        (BEFORE, None, "accepted; waiting for lifecycle-manager", ""),
+        (BEFORE, None, NOT_VISIBLE, ""),
         (world({}), None, "mod is not uninstalled yet", ""),
         (world({}, installed=False), None, f"{IS}; mod is uninstalled", "finished"),
         (world({}, installed=False), SyncStatus.LEFT_OVER, "the catalog sync has not deleted ModuleTemplate", ""),

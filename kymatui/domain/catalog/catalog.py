@@ -31,14 +31,15 @@ from kymatui.domain.catalog.rows import Catalog, CatalogOrigin, CheckedResource,
 from kymatui.domain.catalog.unknown_facts import unknown_facts
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import LABEL_SKIP, read_meta
+from kymatui.domain.kyma.kyma_keeper import problem_with_keeper, reason_with_keeper
 from kymatui.domain.kyma.kymas import Kyma
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings
 from kymatui.domain.kyma.module_templates import ModuleTemplate, read_template
-from kymatui.domain.kyma.problems import Problem
+from kymatui.domain.kyma.problems import Actor, Problem
 from kymatui.domain.kyma.states import State, kyma_state
 from kymatui.domain.modules.presence import ManagerVisibility, Presence, determine_presence
 from kymatui.domain.modules.readiness import Readiness, check_readiness
-from kymatui.domain.modules.risks import find_risks
+from kymatui.domain.modules.risks import find_risks, risk_with_keeper
 from kymatui.domain.snapshot.cluster_index import KYMA_FEED, ClusterIndex, index_cluster
 from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.domain.snapshot.snapshots import Snapshot
@@ -69,7 +70,7 @@ def build_catalog(
     memory.forget_others(_REMEMBERED, names)
     return Catalog(
         cluster=snapshot.cluster,
-        kyma=_summary(world.kyma) if world.kyma is not None else None,
+        kyma=_summary(world.kyma, world.keeper) if world.kyma is not None else None,
         rows=rows,
         problems=catalog_problems(world, rows),
         taken_at=snapshot.taken_at,
@@ -92,6 +93,7 @@ def _rows(
 ) -> tuple[ModuleRow, ...]:
     """Return the rows; rebuild a row if one of its objects changed, and every few seconds as time passes."""
     feeds = tuple(sorted((name, feed.state) for name, feed in world.snapshot.feeds.items()))
+    keeper = world.keeper
 
     def row(name: str) -> ModuleRow:
         def make() -> ModuleRow:
@@ -99,7 +101,7 @@ def _rows(
 
         inputs = (row_inputs(name, world, settings),)
         kyma = kyma_inputs(name, world.kyma)
-        return memory.recall(_REMEMBERED + name, inputs, make, settings, feeds, now // _FRESH, kyma)
+        return memory.recall(_REMEMBERED + name, inputs, make, settings, feeds, now // _FRESH, kyma, keeper)
 
     return tuple(map(row, names))
 
@@ -112,7 +114,7 @@ def module_names(world: ClusterIndex) -> list[str]:
     return sorted(name for name in names if name)
 
 
-def _summary(kyma: Kyma) -> KymaSummary:
+def _summary(kyma: Kyma, keeper: Actor) -> KymaSummary:
     return KymaSummary(
         ref=kyma.ref,
         channel=kyma.channel,
@@ -120,6 +122,7 @@ def _summary(kyma: Kyma) -> KymaSummary:
         expected=kyma_state((r.state for r in kyma.reports), (c.status for c in kyma.conditions)),
         deleting=kyma.meta.deleting,
         skipped=kyma.meta.label_is_true(LABEL_SKIP),
+        keeper=keeper,
     )
 
 
@@ -227,6 +230,12 @@ def _finished(
         [one.resource for one in checked],
     )
     has_channel = subject.origin is CatalogOrigin.KYMA and not subject.mandatory
+    keeper = world.keeper
+    problems = (
+        *row_problems(subject.name, subject.templates, meta, subject.manifest, checked, ready),
+        *_taken_over(world, subject.name),
+        *(one.problem(subject.name) for one in risks),
+    )
     return ModuleRow(
         name=subject.name,
         origin=subject.origin,
@@ -243,7 +252,7 @@ def _finished(
         mandatory=subject.mandatory,
         beta=(meta is not None and meta.beta) or (shown is not None and shown.beta),
         internal=(meta is not None and meta.internal) or (shown is not None and shown.internal),
-        reason=choose_reason(case),
+        reason=reason_with_keeper(choose_reason(case), keeper),
         resolution=subject.resolution,
         evaluation=assessment.evaluation,
         checked=checked,
@@ -255,13 +264,10 @@ def _finished(
         manager=subject.manager.ref,
         manifest=subject.manifest.ref if subject.manifest is not None else None,
         created=subject.created,
-        problems=(
-            *row_problems(subject.name, subject.templates, meta, subject.manifest, checked, ready),
-            *_taken_over(world, subject.name),
-            *(one.problem(subject.name) for one in risks),
-        ),
-        foreseen=risks,
+        problems=tuple(problem_with_keeper(one, keeper) for one in problems),
+        foreseen=tuple(risk_with_keeper(one, keeper) for one in risks),
         unknown=unknown_facts(subject, world, there, drifted, installed),
+        keeper=keeper,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from kymatui.domain.catalog.rows import Catalog, ModuleRow
 from kymatui.domain.kubernetes.json_reader import JsonReader
@@ -67,6 +67,9 @@ class EditProgress:
     phase: EditPhase = EditPhase.ACCEPTED
 
 
+NOT_VISIBLE: Final = "accepted; not visible in the cluster yet"
+
+
 def progress_with_keeper(progress: EditProgress, seen: Catalog) -> EditProgress:
     """Return progress that names what works on the Kyma."""
     if seen.kyma is None or seen.kyma.keeper is Actor.KLM:
@@ -85,7 +88,7 @@ def _track(toggle: ModuleEdit, edit: KymaEdit, generation: int, snapshot: Snapsh
     if kyma is None:
         return EditProgress(f"{edit.kyma} no longer exists", lost=True)
     if kyma.meta.generation < generation:
-        return EditProgress("accepted; waiting for lifecycle-manager")
+        return EditProgress(NOT_VISIBLE)
     if not _stands(edit, kyma):
         return EditProgress(f"another client has changed the entry of {edit.module} since", Actor.YOU, lost=True)
     row = seen.row(toggle.module)
@@ -125,7 +128,7 @@ def _stands(edit: KymaEdit, kyma: Kyma) -> bool:
 def track_install(module: str, row: ModuleRow | None) -> EditProgress:
     """Return the progress of a module that the Kyma requests."""
     if row is None or row.reports.kyma in ("", State.UNMANAGED):
-        return EditProgress("accepted; lifecycle-manager has not started yet", Actor.KLM)
+        return EditProgress("accepted; the installation has not started yet", Actor.KLM)
     if row.state is State.WARNING:
         return EditProgress(row.reason.text, row.actor, finished=True, phase=EditPhase.READY)
     if row.drift.kind in _SETTLED and row.state is State.READY:

@@ -10,7 +10,13 @@ from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
 from kymatui.domain.kyma.problems import Actor
-from kymatui.domain.kyma_edit.edit_progress import EditPhase, EditProgress, progress_with_keeper, track_install
+from kymatui.domain.kyma_edit.edit_progress import (
+    NOT_VISIBLE,
+    EditPhase,
+    EditProgress,
+    progress_with_keeper,
+    track_install,
+)
 from kymatui.domain.kyma_edit.label_edit import LabelEdit, LabelProposal
 from kymatui.domain.modules.presence import Presence
 from kymatui.domain.remote.catalog_sync import SyncPlan, SyncStatus
@@ -45,7 +51,7 @@ def _changed(edit: LabelEdit, kyma: Kyma) -> EditProgress | None:
     if now == edit.labels:
         return None
     if now == {change.label: change.before for change in edit.changes}:
-        return EditProgress("accepted; waiting for lifecycle-manager")
+        return EditProgress(NOT_VISIBLE)
     return EditProgress(f"another client has changed the labels of {edit.kyma} since", Actor.YOU, lost=True)
 
 

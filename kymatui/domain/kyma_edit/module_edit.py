@@ -13,6 +13,7 @@ from kymatui.domain.catalog.effects import Effect, compare_catalogs
 from kymatui.domain.catalog.rows import Catalog, CatalogOrigin, ModuleRow
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kyma.kyma_keeper import field_managers, keeper_of, with_keeper
 from kymatui.domain.kyma.kymas import Kyma, Policy, read_kyma
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.domain.kyma.states import State
@@ -107,11 +108,12 @@ def propose_edit(
     was, will = before.row(toggle.module), after.row(toggle.module)
     unknown = explain_missing(snapshot.feeds, CATALOG_FEEDS)
     case = _Case(toggle, kyma, edit, was, will, _skipped_manifest(snapshot, was), unknown)
+    keeper = keeper_of(field_managers(kyma.raw))
     return EditProposal(
         toggle,
         edit,
-        tuple(_refusals(case)),
-        () if edit.is_empty else tuple(_warnings(case)),
+        tuple(with_keeper(words, keeper) for words in _refusals(case)),
+        () if edit.is_empty else tuple(with_keeper(words, keeper) for words in _warnings(case)),
         () if edit.is_empty else compare_catalogs(before, after),
         _is_gone(case),
         case.offers is not None,

@@ -9,8 +9,10 @@ from typing import Any
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, MalformedObject, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.domain.kyma.kyma_keeper import field_managers, keeper_of
 from kymatui.domain.kyma.kymas import KYMA_NAME, KYMA_NAMESPACE, Kyma, read_kyma
 from kymatui.domain.kyma.manifests import Manifest, manifest_name, read_manifest
+from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.template_index import TemplateIndex, index_templates
 from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact, explain_gaps, explain_missing, gap_of
 from kymatui.domain.snapshot.read_cache import ReadCache
@@ -47,6 +49,11 @@ class ClusterIndex:
     def is_runtime(self) -> bool:
         """Return whether modules may run in this cluster; a control plane's modules run in other clusters."""
         return self.snapshot.joined or self.kyma is None or self.kyma.meta.namespace == KYMA_NAMESPACE
+
+    @property
+    def keeper(self) -> Actor:
+        """Return what works on the Kyma: lifecycle-manager or kymatui's operator."""
+        return keeper_of(field_managers(self.kyma.raw)) if self.kyma is not None else Actor.KLM
 
     @property
     def kyma_unreadable(self) -> bool:
