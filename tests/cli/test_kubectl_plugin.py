@@ -121,7 +121,7 @@ def test_options_of_kubectl_that_make_no_sense(
 def test_a_request_may_be_given_less_time() -> None:
     with told_sandbox() as sandbox:
         at = ("--kubeconfig", str(sandbox.kubeconfig))
-        transport = Transport(connect(str(sandbox.kubeconfig), overrides=AccessOverrides(request_timeout=2.0)))
+        transport = Transport(connect(str(sandbox.kubeconfig), overrides=AccessOverrides(request_timeout=8.0)))
         Client(transport).version()
         assert main(["sandbox", "fault", "latency", "--resource", "nodes", "--seconds", "20s", *at]) == 0
         with pytest.raises(UnreachableError):
