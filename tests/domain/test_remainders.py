@@ -58,7 +58,7 @@ def test_who_sets_status_or_finalizers_only_has_not_created_the_object() -> None
 
 def test_who_owns_the_content_is_no_writer_of_status_and_no_component_of_kubernetes() -> None:
     fields: dict[str, object] = {"f:spec": {"f:x": {}}}
-    names = ("kubectl-client-side-apply", "kube-apiserver", "kube-controller-manager", "")
+    names = ("kubectl-client-side-apply", "kube-apiserver", "kube-controller-manager", "before-first-apply", "")
     entries = [{"manager": name, "operation": "Update", "fieldsV1": fields} for name in names]
     status = {"manager": "operator", "operation": "Update", "subresource": "status", "fieldsV1": {"f:status": {}}}
     scale = {"manager": "autoscaler", "operation": "Update", "subresource": "scale", "fieldsV1": fields}

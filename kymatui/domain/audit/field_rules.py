@@ -14,6 +14,7 @@ from kymatui.domain.audit.findings import AuditFinding, AuditInput, AuditRule
 from kymatui.domain.audit.inspection import InstallationRecord
 from kymatui.domain.kubernetes.managed_fields import (
     KUBERNETES_COMPONENTS,
+    NAMELESS,
     FieldWriter,
     Path,
     content_writers,
@@ -60,10 +61,7 @@ UNSEEN = AuditRule(
 RULES = (CHANGED, MISSING, FOREIGN, UNSEEN)
 
 INSTALLERS: Final = frozenset({"kymatui", "kymatui-operator", "declarative.kyma-project.io/applier", "helm"})
-_SYSTEM: Final = frozenset(
-    # the last one is the server's name for all fields that were set before the object's first apply
-    {*KUBERNETES_COMPONENTS, "manager", "before-first-apply"}
-)
+_SYSTEM: Final = frozenset({*KUBERNETES_COMPONENTS, "manager", NAMELESS})
 _MOST_FIELDS: Final = 10  # findings for one manager of an object; its other fields are counted
 _LONGEST: Final = 80  # characters of a value in a finding
 _RESTARTED: Final = "f:kubectl.kubernetes.io/restartedAt"

@@ -21,6 +21,9 @@ KUBERNETES_COMPONENTS: Final = frozenset(
 )
 """The field managers of Kubernetes' own components, which write status and defaults of every client's objects."""
 
+NAMELESS: Final = "before-first-apply"
+"""The server's name for the field manager of what was set before an object's first apply."""
+
 _LIFECYCLE_MANAGER = frozenset({"declarative.kyma-project.io/applier", "resource.kyma-project.io/finalizer"})
 _NO_CONTENT = frozenset({"f:metadata", "f:status"})
 
@@ -53,7 +56,7 @@ def field_writers(raw: Mapping[str, Any]) -> tuple[FieldWriter, ...]:
 def content_writers(raw: Mapping[str, Any]) -> frozenset[str]:
     """Return the field managers that own an object's content: clients that set more than its status."""
     named = {one.manager for one in field_writers(raw) if one.subresource != "status"}
-    return frozenset(named - KUBERNETES_COMPONENTS - {""})
+    return frozenset(named - KUBERNETES_COMPONENTS - {NAMELESS, ""})
 
 
 def find_manual_changes(raw: Mapping[str, Any]) -> FieldWriter | None:

@@ -37,8 +37,6 @@ from kymatui.engine.plans.plan_json import bundle_digest
 from kymatui.errors import ForbiddenError
 from kymatui.first_use import dataclass, replace
 
-_NAMELESS = "before-first-apply"
-"""The server's name for the field manager of an object that was never applied."""
 LEASE = GroupVersionKind("coordination.k8s.io", "v1", "Lease")
 ANNOTATION_MADE_FOR: Final = "kymatui.io/made-for"
 
@@ -317,7 +315,7 @@ class Planner:
         taken = self._intent.adopt and sight.live is not None and sight.action is not Action.SAME
         if not taken or not existed_before(sight.live or {}, self._mine, self._manager):
             return ""
-        others = sorted(content_writers(sight.live or {}) - {self._manager, _NAMELESS})
+        others = sorted(content_writers(sight.live or {}) - {self._manager})
         return f"owner: {', '.join(others) or 'unknown'} → kymatui"
 
     def _has_run(self) -> bool:
