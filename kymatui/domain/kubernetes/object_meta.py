@@ -53,6 +53,17 @@ class ObjectMeta:
         return self.labels.get(label, "").lower() == "true"
 
 
+class WithRaw:
+    """The base of classes that are read from an object, which `raw` is."""
+
+    __slots__ = ()
+    raw: Mapping[str, Any]
+
+    @property
+    def ref(self) -> ObjectRef:
+        return read_ref(self.raw)
+
+
 @dataclass(frozen=True, slots=True)
 class MalformedObject:
     """An object that cannot be used, with the reason; the others are not affected."""

@@ -13,6 +13,7 @@ from kymatui.domain.kubernetes.object_meta import (
     LABEL_INTERNAL,
     MalformedObject,
     ObjectMeta,
+    WithRaw,
     identity_flaw,
     read_meta,
     read_ref,
@@ -70,7 +71,7 @@ class ModuleReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Kyma:
+class Kyma(WithRaw):
     """A Kyma of any served version; `raw` is the whole object, including fields that are not read here."""
 
     meta: ObjectMeta
@@ -84,10 +85,6 @@ class Kyma:
     operation: str
     flaws: tuple[Flaw, ...]
     raw: Mapping[str, Any]
-
-    @property
-    def ref(self) -> ObjectRef:
-        return read_ref(self.raw)
 
     @property
     def beta(self) -> bool:

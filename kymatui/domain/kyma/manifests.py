@@ -16,6 +16,7 @@ from kymatui.domain.kubernetes.object_meta import (
     LABEL_SKIP,
     MalformedObject,
     ObjectMeta,
+    WithRaw,
     identity_flaw,
     read_meta,
     read_ref,
@@ -74,7 +75,7 @@ class ManifestInstall:
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
+class Manifest(WithRaw):
     """A Manifest of either version; `raw` is the whole object, including fields that are not read here."""
 
     meta: ObjectMeta
@@ -92,10 +93,6 @@ class Manifest:
     synced: tuple[ObjectRef, ...]
     flaws: tuple[Flaw, ...]
     raw: Mapping[str, Any]
-
-    @property
-    def ref(self) -> ObjectRef:
-        return read_ref(self.raw)
 
     @property
     def module(self) -> str:

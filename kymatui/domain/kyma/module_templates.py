@@ -17,12 +17,13 @@ from kymatui.domain.kubernetes.object_meta import (
     LABEL_SYNC,
     MalformedObject,
     ObjectMeta,
+    WithRaw,
     identity_flaw,
     read_kind,
     read_meta,
     read_ref,
 )
-from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.first_use import dataclass, deferred
 
 
@@ -70,7 +71,7 @@ class DescriptorResource:
 
 
 @dataclass(frozen=True, slots=True)
-class ModuleTemplate:
+class ModuleTemplate(WithRaw):
     """A ModuleTemplate; `raw` is the whole object, including fields that are not read here.
 
     `outside` means that it is not in the cluster, so lifecycle-manager cannot find it.
@@ -95,10 +96,6 @@ class ModuleTemplate:
     flaws: tuple[Flaw, ...]
     raw: Mapping[str, Any]
     outside: bool = False
-
-    @property
-    def ref(self) -> ObjectRef:
-        return read_ref(self.raw)
 
     @property
     def generation(self) -> TemplateGeneration:

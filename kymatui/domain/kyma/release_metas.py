@@ -6,13 +6,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from kymatui.domain.kubernetes.json_reader import Flaw, JsonReader
-from kymatui.domain.kubernetes.object_meta import MalformedObject, ObjectMeta, identity_flaw, read_meta, read_ref
-from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kubernetes.object_meta import (
+    MalformedObject,
+    ObjectMeta,
+    WithRaw,
+    identity_flaw,
+    read_meta,
+    read_ref,
+)
 from kymatui.first_use import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class ReleaseMeta:
+class ReleaseMeta(WithRaw):
     """A ModuleReleaseMeta.
 
     `channels` keeps the order, and the first entry of a duplicate channel. `mandatory_version` is None without
@@ -29,10 +35,6 @@ class ReleaseMeta:
     selector: Mapping[str, Any] | None
     flaws: tuple[Flaw, ...]
     raw: Mapping[str, Any]
-
-    @property
-    def ref(self) -> ObjectRef:
-        return read_ref(self.raw)
 
     @property
     def follows_convention(self) -> bool:

@@ -11,16 +11,16 @@ from kymatui.domain.kubernetes.object_meta import (
     LABEL_MANAGED_BY,
     MalformedObject,
     ObjectMeta,
+    WithRaw,
     identity_flaw,
     read_meta,
     read_ref,
 )
-from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.first_use import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Watcher:
+class Watcher(WithRaw):
     """A Watcher; `raw` is the whole object, including fields that are not read here."""
 
     meta: ObjectMeta
@@ -38,10 +38,6 @@ class Watcher:
     conditions: tuple[Condition, ...]
     flaws: tuple[Flaw, ...]
     raw: Mapping[str, Any]
-
-    @property
-    def ref(self) -> ObjectRef:
-        return read_ref(self.raw)
 
     @property
     def webhook(self) -> str:

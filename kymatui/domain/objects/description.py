@@ -9,8 +9,7 @@ from kymatui.domain.catalog.module_events import Event
 from kymatui.domain.kubernetes.conditions import Condition, read_conditions
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.managed_fields import FieldWriter, field_writers
-from kymatui.domain.kubernetes.object_meta import ObjectMeta, read_meta, read_ref
-from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kubernetes.object_meta import ObjectMeta, WithRaw, read_meta
 from kymatui.domain.objects.references import ResolvedReference
 from kymatui.domain.snapshot.snapshots import Object
 from kymatui.first_use import dataclass
@@ -19,7 +18,7 @@ _NEGATIVE = ("Pressure", "Failure", "Failed", "Suspended", "NetworkUnavailable",
 
 
 @dataclass(frozen=True, slots=True)
-class Description:
+class Description(WithRaw):
     """An object with what was read about it; `events_unknown` says why events are missing, "" if they are listed."""
 
     raw: Object
@@ -28,10 +27,6 @@ class Description:
     events_unknown: str = ""
     left_out: int = field(default=0)
     """References that were not checked because there are too many."""
-
-    @property
-    def ref(self) -> ObjectRef:
-        return read_ref(self.raw)
 
     @property
     def meta(self) -> ObjectMeta:
