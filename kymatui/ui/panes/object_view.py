@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
 
 from textual import work
 from textual.app import ComposeResult
@@ -20,27 +21,30 @@ from kymatui.ui.widgets.document import Document
 from kymatui.ui.widgets.tone_styles import with_tone
 
 if TYPE_CHECKING:
+    from kymatui.ui.connection.cluster_link import ClusterSession
     from kymatui.ui.flows.flow_app import FlowApp
 
 
-class ObjectView(Vertical):
-    """View that reads in a worker, again on each watched change; it never displays another object."""
+T = TypeVar("T")
+
+
+class ReadingView(Vertical):
+    """A document of one object that is read in a worker, below its name and when it was read."""
+
+    KIND: ClassVar[str]
+    """The id of the document, and the start of the others."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._ref: ObjectRef | None = None
-        self._body: Object | None = None
         self._reading = DocumentReading.LOADING
         self._error = ""
         self._at = 0.0
-        self._asked: tuple[ObjectRef, str] | None = None  # the last object read, and its resourceVersion
-        self._asking: ObjectRef | None = None
         self._note = ""
 
     def compose(self) -> ComposeResult:
-        yield Static("", id="yaml-name", classes="object-name")
-        yield Static("", id="yaml-state", classes="object-state")
-        yield Document(id="yaml")
+        yield Static("", id=f"{self.KIND}-name", classes="object-name")
+        yield Static("", id=f"{self.KIND}-state", classes="object-state")
+        yield Document(id=self.KIND)
 
     @property
     def kymatui(self) -> FlowApp:
@@ -49,6 +53,48 @@ class ObjectView(Vertical):
     @property
     def document(self) -> Document:
         return self.query_one(Document)
+
+    def note(self, text: str) -> None:
+        """Display a note after the name of the object."""
+        self._note = text
+        self._draw()
+
+    def _draw(self) -> None:
+        raise NotImplementedError
+
+    async def _read_in_thread(self, read: Callable[[ClusterSession], T]) -> T | None:
+        """Return what is read; None, and why, where that fails."""
+        app, error = self.kymatui, None
+        try:
+            session = app.view.session
+            if session is None:
+                raise UnreachableError("not connected to the cluster yet")
+            return await app.jobs.in_thread(lambda: read(session))
+        except KymatuiError as failure:
+            error = failure
+        except Exception as failure:  # noqa: BLE001 (else the view would load for ever)
+            error = DefectError(failure)
+        self._reading, self._error = reading_of(error), str(error)
+        return None
+
+    def _draw_head(self, ref: ObjectRef, *, has_body: bool) -> None:
+        is_secret = (ref.kind.group, ref.kind.kind) == ("", "Secret")
+        line, tone = reading_line(self._reading, self._error, at=self._at, has_body=has_body, is_secret=is_secret)
+        self.query_one(f"#{self.KIND}-name", Static).update(Content(sanitize(f"{ref}   {self._note}".rstrip())))
+        self.query_one(f"#{self.KIND}-state", Static).update(with_tone(line, tone))
+
+
+class ObjectView(ReadingView):
+    """View that reads in a worker, again on each watched change; it never displays another object."""
+
+    KIND = "yaml"
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._ref: ObjectRef | None = None
+        self._body: Object | None = None
+        self._asked: tuple[ObjectRef, str] | None = None  # the last object read, and its resourceVersion
+        self._asking: ObjectRef | None = None
 
     @property
     def text(self) -> str:
@@ -81,44 +127,19 @@ class ObjectView(Vertical):
         if self._ref is not None:
             self.show(self._ref)
 
-    def note(self, text: str) -> None:
-        """Display a note after the name of the object."""
-        self._note = text
-        self._draw()
-
     @work(exclusive=True, group="object", exit_on_error=False)
     async def _read(self, ref: ObjectRef) -> None:
         """Read in a thread; a request for another object cancels it."""
-        app, error = self.kymatui, None
-        body: Object | None = None
-        try:
-            session = app.view.session
-            if session is None:
-                raise UnreachableError("not connected to the cluster yet")
-            body = await app.jobs.in_thread(lambda: session.read(ref))
-        except KymatuiError as failure:
-            error = failure
-        except Exception as failure:  # noqa: BLE001 (else the view would load for ever)
-            error = DefectError(failure)
+        body = await self._read_in_thread(lambda session: session.read(ref))
         self._asking = None
-        self._take(body, error)
-        if self.is_mounted:
-            self.show(ref)
-
-    def _take(self, body: Object | None, error: KymatuiError | None) -> None:
         if body is not None:
             self._body, self._reading, self._error, self._at = body, DocumentReading.READ, "", self.kymatui.clock()
-        elif error is not None:
-            self._reading, self._error = reading_of(error), str(error)
+        if self.is_mounted:
+            self.show(ref)
 
     def _draw(self) -> None:
         ref, body = self._ref, self._body
         if ref is None or not self.query(Document):
             return
-        is_secret = (ref.kind.group, ref.kind.kind) == ("", "Secret")
-        line, tone = reading_line(
-            self._reading, self._error, at=self._at, has_body=body is not None, is_secret=is_secret
-        )
-        self.query_one("#yaml-name", Static).update(Content(sanitize(f"{ref}   {self._note}".rstrip())))
-        self.query_one("#yaml-state", Static).update(with_tone(line, tone))
+        self._draw_head(ref, has_body=body is not None)
         self.document.show(as_yaml(body) if body is not None else "")
