@@ -27,6 +27,7 @@ KINDS = (
     *("modules", "module", "object", "logs", "channels", "problems", "changes", "jobs", "job", "delete"),
     *(CONTEXTS, COMPONENT, CONTENT),
 )
+_FLEET_KINDS = ("matrix", "waits", FLEET_PROBLEMS, "recent", "compare", "sync", "windows", "watchers")
 
 
 def key_scopes(app: type) -> Iterator[KeyScope]:
@@ -47,14 +48,6 @@ def key_scopes(app: type) -> Iterator[KeyScope]:
     from kymatui.ui.screens.component_screen import ComponentScreen, ContentScreen
     from kymatui.ui.screens.contexts_screen import ContextsScreen
     from kymatui.ui.screens.deletion_screen import DeletionScreen
-    from kymatui.ui.screens.fleet.compare_screen import CompareScreen
-    from kymatui.ui.screens.fleet.control_plane_screens import SyncScreen, WatchersScreen, WindowsScreen
-    from kymatui.ui.screens.fleet.fleet_list_screens import (
-        FleetProblemsScreen,
-        RecentChangesScreen,
-        VersionMatrixScreen,
-        WaitingScreen,
-    )
     from kymatui.ui.screens.fleet.fleet_screen import FleetScreen
     from kymatui.ui.screens.fleet.whatif_screen import WhatIfScreen
     from kymatui.ui.screens.jobs_screen import JobScreen, JobsScreen
@@ -81,17 +74,7 @@ def key_scopes(app: type) -> Iterator[KeyScope]:
     yield key_scope(app, LogsScreen, LogsPane, LogText)
     yield key_scope(app, CatalogScreen, CatalogPane, LiveTable)
     yield key_scope(app, FleetScreen, RuntimesPane, RuntimeTable)
-    fleets = (
-        VersionMatrixScreen,
-        WaitingScreen,
-        FleetProblemsScreen,
-        RecentChangesScreen,
-        CompareScreen,
-        SyncScreen,
-        WindowsScreen,
-        WatchersScreen,
-        WhatIfScreen,
-    )
+    fleets: tuple[type[FramedScreen], ...] = (*_fleet_screens().values(), WhatIfScreen)
     yield from (key_scope(app, sight, LiveTable) for sight in fleets)
     for pane in PANES:
         found = key_scope(app, ModuleScreen, pane, Document if pane.TITLE == "yaml" else LiveTable)
@@ -101,42 +84,32 @@ def key_scopes(app: type) -> Iterator[KeyScope]:
     yield from (key_scope(app, question) for question in (HelpScreen, ColumnsScreen, ConfirmScreen, FormScreen, Prompt))
 
 
+def _fleet_screens() -> dict[str, type[FramedScreen]]:
+    """Return the screens of a control plane that need nothing but their kind."""
+    from kymatui.ui.screens.fleet.compare_screen import CompareScreen
+    from kymatui.ui.screens.fleet.control_plane_screens import SyncScreen, WatchersScreen, WindowsScreen
+    from kymatui.ui.screens.fleet.fleet_list_screens import (
+        FleetProblemsScreen,
+        RecentChangesScreen,
+        VersionMatrixScreen,
+        WaitingScreen,
+    )
+
+    lists = (VersionMatrixScreen, WaitingScreen, FleetProblemsScreen, RecentChangesScreen)
+    reports = (CompareScreen, SyncScreen, WindowsScreen, WatchersScreen)
+    return dict(zip(_FLEET_KINDS, (*lists, *reports), strict=True))
+
+
 def screen_for(step: ScreenStep) -> FramedScreen:
     """Return a new screen for the step; a step without a screen is a defect."""
     if step.kind == "modules":
         return CatalogScreen(step.about, step.tab)
-    if step.kind in ("matrix", "waits", FLEET_PROBLEMS, "recent"):
-        from kymatui.ui.screens.fleet.fleet_list_screens import (
-            FleetProblemsScreen,
-            RecentChangesScreen,
-            VersionMatrixScreen,
-            WaitingScreen,
-        )
-
-        sights: dict[str, type[FramedScreen]] = {
-            "matrix": VersionMatrixScreen,
-            "waits": WaitingScreen,
-            FLEET_PROBLEMS: FleetProblemsScreen,
-            "recent": RecentChangesScreen,
-        }
-        return sights[step.kind]()
+    if step.kind in _FLEET_KINDS:
+        return _fleet_screens()[step.kind]()
     if step.kind == "module":
         from kymatui.ui.screens.module_screen import ModuleScreen
 
         return ModuleScreen(step.about, step.tab)
-    if step.kind == "compare":
-        from kymatui.ui.screens.fleet.compare_screen import CompareScreen
-
-        return CompareScreen()
-    if step.kind in ("sync", "windows", "watchers"):
-        from kymatui.ui.screens.fleet.control_plane_screens import SyncScreen, WatchersScreen, WindowsScreen
-
-        explained: dict[str, type[FramedScreen]] = {
-            "sync": SyncScreen,
-            "windows": WindowsScreen,
-            "watchers": WatchersScreen,
-        }
-        return explained[step.kind]()
     if step.kind == WHATIF:
         from kymatui.ui.screens.fleet.whatif_screen import WhatIfScreen
 
