@@ -22,6 +22,7 @@ from kymatui.adapters.sessions.control_plane.pair_session import PairSession
 from kymatui.adapters.sessions.control_plane.shared_feeds import ControlPlane
 from kymatui.composition.session_ports import edits_of
 from kymatui.domain.fleet.campaigns import CampaignOutcome, CampaignStep, waves
+from kymatui.domain.kubernetes.refs import split_name
 from kymatui.errors import (
     CancelledError,
     ConfigurationError,
@@ -35,7 +36,6 @@ from kymatui.first_use import dataclass, replace
 
 if TYPE_CHECKING:
     from kymatui.adapters.sessions.cluster.session_options import RemoteOptions
-    from kymatui.domain.fleet.fleet_tracker import RuntimeKey
     from kymatui.domain.kyma_edit.module_edit import EditProposal, ModuleEdit
     from kymatui.domain.plans.cluster_target import ClusterTarget
 
@@ -100,7 +100,7 @@ class Campaign:
 
     @contextmanager
     def _listed(self, runtimes: Sequence[str]) -> Iterator[ControlPlane]:
-        plane = ControlPlane(self._options.control, [_key(name) for name in runtimes])
+        plane = ControlPlane(self._options.control, [split_name(name) for name in runtimes])
         try:
             plane.start(_CONTROL_LISTED)
             yield plane
@@ -152,7 +152,7 @@ class Campaign:
         return replace(leg, message=f"{leg.message}; {now.message}")
 
     def _opened(self, plane: ControlPlane, name: str) -> PairSession:
-        session = PairSession(plane.home, _key(name), self._options, plane=plane)
+        session = PairSession(plane.home, split_name(name), self._options, plane=plane)
         try:
             session.start(lambda: None)
             if not session.wait_complete(_LISTED):
@@ -304,11 +304,6 @@ def _refuse_unknown(legs: list[CampaignStep]) -> list[CampaignStep]:
     if any(leg.is_known for leg in legs if leg.outcome is not CampaignOutcome.UNREACHED):
         return legs
     return [leg if leg.is_known else replace(leg, outcome=CampaignOutcome.REFUSED) for leg in legs]
-
-
-def _key(name: str) -> RuntimeKey:
-    namespace, _, last = name.rpartition("/")
-    return namespace, last
 
 
 def _leg(name: str, proposal: EditProposal) -> CampaignStep:

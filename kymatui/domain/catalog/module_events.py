@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from kymatui.domain.catalog.rows import ModuleRow
+from kymatui.domain.kubernetes.json_reader import mapping_at, text_at
 from kymatui.domain.kubernetes.object_meta import parse_time, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.snapshot.missing_lists import ListGap, RowFact, UnknownFact, explain_gaps
@@ -113,28 +114,19 @@ def unlisted_events(row: ModuleRow, snapshot: Snapshot) -> UnknownFact | None:
 
 def read_event(raw: Mapping[str, Any]) -> Event:
     """Read an event; a field that is missing or has the wrong type is empty."""
-    about, metadata, series = (_mapping(raw.get(name)) for name in ("involvedObject", "metadata", "series"))
+    about, metadata, series = (mapping_at(raw, name) for name in ("involvedObject", "metadata", "series"))
     count = series.get("count") or raw.get("count")
     return Event(
-        uid=_text(metadata, "uid"),
-        kind=_text(about, "kind"),
-        namespace=_text(about, "namespace"),
-        name=_text(about, "name"),
-        type=_text(raw, "type"),
-        reason=_text(raw, "reason"),
-        message=_text(raw, "message"),
+        uid=text_at(metadata, "uid"),
+        kind=text_at(about, "kind"),
+        namespace=text_at(about, "namespace"),
+        name=text_at(about, "name"),
+        type=text_at(raw, "type"),
+        reason=text_at(raw, "reason"),
+        message=text_at(raw, "message"),
         count=count if isinstance(count, int) else 0,
         seen=_seen(raw, series),
     )
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _text(raw: Mapping[str, Any], name: str) -> str:
-    value = raw.get(name)
-    return value if isinstance(value, str) else ""
 
 
 def _seen(raw: Mapping[str, Any], series: Mapping[str, Any]) -> float:

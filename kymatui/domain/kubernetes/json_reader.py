@@ -41,6 +41,19 @@ def json_type(value: object) -> str:
     return f"a {type(value).__name__}"
 
 
+def mapping_at(raw: object, *keys: str) -> Mapping[str, Any]:
+    """Return the object at a path, {} where there is none."""
+    for key in keys:
+        raw = raw.get(key) if isinstance(raw, Mapping) else None
+    return raw if isinstance(raw, Mapping) else {}
+
+
+def text_at(raw: Mapping[str, Any], key: str) -> str:
+    """Return a text, "" where there is none."""
+    value = raw.get(key)
+    return value if isinstance(value, str) else ""
+
+
 class JsonReader:
     """A reader of one JSON object that shares its list of flaws with its children. Null counts as absent."""
 

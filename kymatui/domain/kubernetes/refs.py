@@ -59,3 +59,9 @@ class ObjectRef:
 
     def __str__(self) -> str:
         return f"{self.kind.kind} {self.path}"
+
+
+def split_name(text: str) -> tuple[str, str]:
+    """Return the namespace, "" where it is missing, and the name of `namespace/name`."""
+    namespace, _, name = text.rpartition("/")
+    return namespace, name

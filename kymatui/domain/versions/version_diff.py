@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any, Final
 
+from kymatui.domain.kubernetes.json_reader import mapping_at
 from kymatui.domain.kyma.field_defaults import FieldSchema, is_default
 from kymatui.domain.kyma.module_templates import ModuleTemplate
 from kymatui.domain.kyma.versions import Distance, parse_version, version_distance
@@ -79,17 +80,12 @@ def compare_versions(before: ModuleTemplate, after: ModuleTemplate) -> VersionCo
 
 def _template_changes(before: ModuleTemplate, after: ModuleTemplate) -> Iterator[ValueChange]:
     for field in ("labels", "annotations"):
-        yield from field_changes(_part(before.raw, "metadata", field), _part(after.raw, "metadata", field), field)
-    old, new = (_part(template.raw, "spec") for template in (before, after))
+        old, new = (mapping_at(template.raw, "metadata", field) for template in (before, after))
+        yield from field_changes(old, new, field)
+    old, new = (mapping_at(template.raw, "spec") for template in (before, after))
     before_spec, after_spec = ({k: v for k, v in spec.items() if k not in _SKIPPED} for spec in (old, new))
     for change in spec_changes(before_spec, after_spec):
         yield replace(change, path=change.path.removeprefix("spec."))
-
-
-def _part(raw: object, *keys: str) -> Mapping[str, Any]:
-    for key in keys:
-        raw = raw.get(key) if isinstance(raw, Mapping) else None
-    return raw if isinstance(raw, Mapping) else {}
 
 
 def field_changes(before: object, after: object, path: str = "") -> Iterator[ValueChange]:

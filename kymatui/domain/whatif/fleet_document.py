@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from kymatui.domain.fleet.fleet_tracker import RuntimeKey
+from kymatui.domain.kubernetes.json_reader import mapping_at
 from kymatui.domain.kubernetes.object_meta import ANNOTATION_MODULE_VERSION, OPERATOR
 from kymatui.domain.kyma.maintenance_windows import (
     ControllerSettings,
@@ -99,12 +100,6 @@ def _read_settings(raw: Object) -> ControllerSettings:
 # objects
 
 
-def _part(raw: object, *keys: str) -> Mapping[str, Any]:
-    for key in keys:
-        raw = raw.get(key) if isinstance(raw, Mapping) else None
-    return raw if isinstance(raw, Mapping) else {}
-
-
 def _picked(raw: Mapping[str, Any], names: Iterable[str]) -> Json:
     return {name: raw[name] for name in names if name in raw}
 
@@ -113,8 +108,8 @@ def _selected(raw: Object) -> Iterator[str]:
     """Yield the labels that the kymaSelector of a release meta names."""
     if raw.get("kind") != RELEASE_META:
         return
-    selector = _part(raw, "spec", "kymaSelector")
-    yield from map(str, _part(selector, "matchLabels"))
+    selector = mapping_at(raw, "spec", "kymaSelector")
+    yield from map(str, mapping_at(selector, "matchLabels"))
     expressions = selector.get("matchExpressions")
     for one in expressions if isinstance(expressions, list) else ():
         if isinstance(one, Mapping):
@@ -122,17 +117,17 @@ def _selected(raw: Object) -> Iterator[str]:
 
 
 def _catalog_object(raw: Object) -> Json:
-    metadata = _picked(_part(raw, "metadata"), ("name", "namespace", "labels", "deletionTimestamp"))
-    if version := _part(raw, "metadata", "annotations").get(ANNOTATION_MODULE_VERSION):
+    metadata = _picked(mapping_at(raw, "metadata"), ("name", "namespace", "labels", "deletionTimestamp"))
+    if version := mapping_at(raw, "metadata", "annotations").get(ANNOTATION_MODULE_VERSION):
         metadata["annotations"] = {ANNOTATION_MODULE_VERSION: version}
-    return {**_picked(raw, ("apiVersion", "kind")), "metadata": metadata, "spec": dict(_part(raw, "spec"))}
+    return {**_picked(raw, ("apiVersion", "kind")), "metadata": metadata, "spec": dict(mapping_at(raw, "spec"))}
 
 
 def _kyma(runtime: RuntimeKey, raw: Object, named: set[str], key: bytes) -> Json:
-    metadata, status = _part(raw, "metadata"), _part(raw, "status")
+    metadata, status = mapping_at(raw, "metadata"), mapping_at(raw, "status")
     labels = {
         name: _hashed(value, key) if name in _IDS else value
-        for name, value in _part(metadata, "labels").items()
+        for name, value in mapping_at(metadata, "labels").items()
         if name in named or name.partition("/")[0] in _DOMAINS
     }
     kept = _picked(metadata, ("creationTimestamp", "deletionTimestamp"))
@@ -142,7 +137,7 @@ def _kyma(runtime: RuntimeKey, raw: Object, named: set[str], key: bytes) -> Json
         "apiVersion": raw.get("apiVersion", ""),
         "kind": KYMA,
         "metadata": {"name": _hashed(runtime[1], key), "namespace": runtime[0], "labels": labels, **kept},
-        "spec": _picked(_part(raw, "spec"), _SPEC),
+        "spec": _picked(mapping_at(raw, "spec"), _SPEC),
         "status": {**_picked(status, ("state", "activeChannel")), "modules": modules},
     }
 
@@ -151,11 +146,11 @@ def _report(raw: Mapping[str, Any], key: bytes) -> Json:
     found = _picked(raw, _REPORTED)
     for name in ("template", "manifest"):
         if name in found:
-            reference = _part(found[name], "metadata")
+            reference = mapping_at(found[name], "metadata")
             shown = _picked(reference, ("name", "namespace"))
             if name == "manifest" and "name" in shown:
                 shown["name"] = _hashed(shown["name"], key)
-            found[name] = {**_picked(_part(found, name), ("apiVersion", "kind")), "metadata": shown}
+            found[name] = {**_picked(mapping_at(found, name), ("apiVersion", "kind")), "metadata": shown}
     return found
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from kymatui.domain.kubernetes.refs import split_name
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.snapshot.cluster_index import KYMA_FEED
 from kymatui.domain.snapshot.snapshots import FeedState
@@ -88,9 +89,8 @@ class FleetApp(KymatuiApp, FleetFlowApp):
     @property
     def runtime_key(self) -> RuntimeKey | None:
         """Return the runtime that the screens are about; None where they are about the fleet."""
-        key_of = _runtime_rows().key_of
         steps = (screen.step for screen in reversed(self.ways.framed))
-        return next((key_of(step.about) for step in steps if step.kind == "modules" and step.about), None)
+        return next((split_name(step.about) for step in steps if step.kind == "modules" and step.about), None)
 
     @property
     def view(self) -> ClusterView:

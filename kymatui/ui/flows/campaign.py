@@ -11,6 +11,7 @@ from kymatui.actions.edits.uninstall import UninstallConsent
 from kymatui.actions.jobs import JobReport, JobSpec
 from kymatui.composition.campaign import MAX_PARALLEL, Campaign, CampaignPace, open_campaign
 from kymatui.domain.fleet.campaigns import CampaignStep, format_outcomes, waves
+from kymatui.domain.kubernetes.refs import split_name
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma.kymas import Policy
 from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit
@@ -156,12 +157,11 @@ def _pace(canaries: int, at_once: int) -> ChoiceOption:
 
 def _modules(app: FleetFlowApp, runtimes: Sequence[str], *, installed: bool) -> tuple[ChoiceOption, ...]:
     """Return the modules that any runtime has, with counts; to enable, the available modules too."""
-    from kymatui.ui.presenters.fleet.runtime_rows import key_of
 
     picture = app.fleet.picture if app.fleet is not None else None
     if picture is None:
         return ()
-    chosen = [found for name in runtimes if (found := picture.runtimes.get(key_of(name))) is not None]
+    chosen = [found for name in runtimes if (found := picture.runtimes.get(split_name(name))) is not None]
     names = {one.name for runtime in chosen for one in runtime.modules}
     if not installed:
         names |= picture.offered

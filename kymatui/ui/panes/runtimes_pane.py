@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
+from kymatui.domain.kubernetes.refs import split_name
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.first_use import replace
 from kymatui.ui.navigation.command_table import ScreenCommand, unknown_name
@@ -165,12 +166,12 @@ class RuntimesPane(TablePane):
         self.refresh_bindings()
 
     def reason(self) -> Content:
-        from kymatui.ui.presenters.fleet.runtime_rows import explain_runtime, key_of
+        from kymatui.ui.presenters.fleet.runtime_rows import explain_runtime
 
         seen, key = self.fleet_app.fleet, self.table.cursor_key
         if seen is None or key is None or self.group:
             return Content("enter shows the runtimes of the group" if self.group else "")
-        runtime = seen.picture.runtimes.get(key_of(key))
+        runtime = seen.picture.runtimes.get(split_name(key))
         if runtime is None:
             return Content("")
         text, actor, tone = explain_runtime(runtime, seen.picture)

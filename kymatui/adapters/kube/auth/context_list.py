@@ -20,6 +20,7 @@ from kymatui.adapters.kube.auth.kubeconfig import (
     no_kubeconfig,
     read_kubeconfig,
 )
+from kymatui.domain.kubernetes.json_reader import text_at
 from kymatui.errors import ConfigurationError
 from kymatui.first_use import dataclass
 
@@ -48,11 +49,11 @@ def list_contexts(kubeconfig: str = "", environment: Mapping[str, str] | None = 
 
 def _listed(config: Kubeconfig, name: str) -> KubeconfigContext:
     body = config.contexts[name].body
-    cluster, user, namespace = (_word(body, key) for key in ("cluster", "user", "namespace"))
+    cluster, user, namespace = (text_at(body, key) for key in ("cluster", "user", "namespace"))
     server, problem = "", ""
     try:
         chosen = config.context(name)
-        server = redact_url(_word(chosen.cluster.body, "server"))
+        server = redact_url(text_at(chosen.cluster.body, "server"))
         read_user(chosen.user, read_endpoint(chosen.cluster), chosen.cluster)
     except ConfigurationError as error:
         problem = str(error)
@@ -134,7 +135,7 @@ def _is_as(key: str) -> bool:
 
 def _content(user: KubeconfigEntry | None, key: str) -> str:
     """Return a file that the user names; "" where it cannot be read now, as when it is being replaced."""
-    path = _word(user.body, key) if user is not None else ""
+    path = text_at(user.body, key) if user is not None else ""
     if not path:
         return ""
     try:
@@ -149,8 +150,3 @@ def _digest(value: object) -> str:
     if not value or (isinstance(value, list) and not any(value)):
         return ""
     return hashlib.sha256(json.dumps(value, default=str).encode()).hexdigest()
-
-
-def _word(body: Mapping[str, Any], key: str) -> str:
-    value = body.get(key)
-    return value if isinstance(value, str) else ""

@@ -5,14 +5,13 @@ from __future__ import annotations
 import base64
 import binascii
 import ipaddress
-from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 from kymatui.adapters.http.safe_urls import parts_of
 from kymatui.adapters.kube.auth.kubeconfig import KubeconfigEntry
+from kymatui.domain.kubernetes.json_reader import text_at
 from kymatui.errors import ConfigurationError
 from kymatui.first_use import dataclass
 
@@ -62,8 +61,8 @@ def read_endpoint(cluster: KubeconfigEntry) -> Endpoint:
         server=_checked_server(cluster, server),
         authority=authority,
         insecure=insecure,
-        server_name=_word(body, "tls-server-name"),
-        proxy=_checked_proxy(cluster, _word(body, "proxy-url")),
+        server_name=text_at(body, "tls-server-name"),
+        proxy=_checked_proxy(cluster, text_at(body, "proxy-url")),
         compress=body.get("disable-compression") is not True,
         origin=f"cluster {cluster.name!r} in {cluster.file}",
     )
@@ -90,7 +89,7 @@ def _checked_proxy(cluster: KubeconfigEntry, proxy: str) -> str:
 
 def read_pem(entry: KubeconfigEntry, kind: str, key: str) -> str:
     """Return the text of `KEY-data` (base64), else of the file at `KEY`; "" if neither is set."""
-    data, path = _word(entry.body, f"{key}-data"), _word(entry.body, key)
+    data, path = text_at(entry.body, f"{key}-data"), text_at(entry.body, key)
     if data:
         try:
             return base64.b64decode("".join(data.split()), validate=True).decode()
@@ -114,8 +113,3 @@ def entry_error(entry: KubeconfigEntry, kind: str, reason: str) -> Configuration
         f"the {kind} {entry.name!r} in {entry.file} cannot be used: {reason}",
         hint="fix it there, or choose another context",
     )
-
-
-def _word(body: Mapping[str, Any], key: str) -> str:
-    value = body.get(key)
-    return value if isinstance(value, str) else ""

@@ -58,7 +58,7 @@ def _row(one: ModuleChange, now: float) -> Row:
         "module": Cell(sanitize(one.module), "strong"),
         "what": Cell(sanitize(one.what)),
         "before": Cell(sanitize(one.before) or ABSENT, "muted"),
-        "after": _value(one.after),
+        "after": value_cell(one.after),
         "since": Cell(
             "" if one.since is None else format_duration(now - one.since), "muted", -(one.since or 0.0), since=one.since
         ),
@@ -67,7 +67,7 @@ def _row(one: ModuleChange, now: float) -> Row:
     return Row(_key(one), cells)
 
 
-def _value(text: str) -> Cell:
+def value_cell(text: str) -> Cell:
     """Return a value as a cell; a state has its sign."""
     state = parse_state(text)
     if state is None:

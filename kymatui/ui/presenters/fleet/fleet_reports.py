@@ -10,9 +10,10 @@ from kymatui.domain.fleet.runtimes import Runtime, VersionCounts, version_matrix
 from kymatui.domain.fleet.short_names import short_names
 from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import sanitize
-from kymatui.domain.kyma.states import parse_state, state_rank
+from kymatui.domain.kyma.states import state_rank
 from kymatui.first_use import dataclass, replace
 from kymatui.ui.presenters.catalog.catalog_rows import ABSENT, TONES
+from kymatui.ui.presenters.catalog.change_rows import value_cell
 from kymatui.ui.presenters.fleet.runtime_rows import RuntimeFilter, key_text, next_actor_of, state_cell
 from kymatui.ui.terminal.glyphs import SIGNS
 from kymatui.ui.viewmodels.columns import Column
@@ -162,16 +163,9 @@ def _change_row(change: FleetChange, short: str) -> Row:
         "module": Cell(sanitize(change.module) or "(the runtime)"),
         "what": Cell(sanitize(change.what)),
         "before": Cell(sanitize(change.before) or ABSENT, "muted"),
-        "after": _value(change.after),
+        "after": value_cell(change.after),
     }
     return Row(_SEPARATOR.join((key_text(change.runtime), change.module, change.what, str(change.at))), cells)
-
-
-def _value(text: str) -> Cell:
-    state = parse_state(text)
-    if state is None:
-        return Cell(sanitize(text) or ABSENT, "" if text else "muted")
-    return Cell(f"{SIGNS.get(TONES[state], '')} {text}", TONES[state])
 
 
 def format_wait(row: Row) -> str:

@@ -62,11 +62,6 @@ def key_text(key: RuntimeKey) -> str:
     return "/".join(key)
 
 
-def key_of(text: str) -> RuntimeKey:
-    namespace, _, name = text.rpartition("/")
-    return namespace, name
-
-
 class FleetRows:
     """Cache of rows, for one thread; a row is made again only on a change of its runtime or age text."""
 

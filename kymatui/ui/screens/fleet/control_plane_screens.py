@@ -15,6 +15,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from kymatui.domain.fleet.maintenance import fleet_maintenance, runtime_maintenance
+from kymatui.domain.kubernetes.refs import split_name
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
 from kymatui.domain.kyma.template_index import index_templates
@@ -27,7 +28,6 @@ from kymatui.ui.base.list_screen import ListScreen
 from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.presenters.fleet import control_plane_reports
 from kymatui.ui.presenters.fleet.control_plane_reports import ReportTable
-from kymatui.ui.presenters.fleet.runtime_rows import key_of
 from kymatui.ui.viewmodels.columns import Column
 from kymatui.ui.viewmodels.sorting import SortOrder
 from kymatui.ui.widgets.live_table import LiveTable
@@ -222,8 +222,8 @@ class WindowsScreen(ReportScreen):
     def opened(self, about: str, row_key: str) -> None:
         if self.fleet_app.runtime_key is not None:
             self.open_module(row_key.rpartition("\0")[2], "overview")
-        elif self.fleet_app.fleet is not None and key_of(about) in self.fleet_app.fleet.picture.runtimes:
-            self.fleet_app.look_at(key_of(about))
+        elif self.fleet_app.fleet is not None and split_name(about) in self.fleet_app.fleet.picture.runtimes:
+            self.fleet_app.look_at(split_name(about))
 
 
 class WatchersScreen(ReportScreen):

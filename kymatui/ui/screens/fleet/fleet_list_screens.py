@@ -13,12 +13,12 @@ from textual.widgets import Static
 
 from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, recent_changes
 from kymatui.domain.fleet.pending_actions import pending_actions
+from kymatui.domain.kubernetes.refs import split_name
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.ui.base.list_screen import ListScreen
 from kymatui.ui.navigation.history import FLEET_PROBLEMS, ScreenStep
 from kymatui.ui.presenters.fleet import fleet_reports
 from kymatui.ui.presenters.fleet.matrix_cursor import MatrixCursor
-from kymatui.ui.presenters.fleet.runtime_rows import key_of
 from kymatui.ui.screens.fleet.fleet_screen import FleetScreen
 from kymatui.ui.viewmodels.columns import Column
 from kymatui.ui.viewmodels.row_list import Row
@@ -90,7 +90,7 @@ class FleetListScreen(ListScreen):
 
     def opened(self, row_key: str) -> None:
         """Open the runtime of a line if it still exists, with its module under the cursor."""
-        app, key = self.fleet_app, key_of(fleet_reports.runtime_of(row_key))
+        app, key = self.fleet_app, split_name(fleet_reports.runtime_of(row_key))
         if app.fleet is not None and key in app.fleet.picture.runtimes:
             app.look_at(key, fleet_reports.module_of(row_key))
 

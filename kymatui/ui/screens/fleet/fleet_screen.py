@@ -9,6 +9,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
+from kymatui.domain.kubernetes.refs import split_name
 from kymatui.ui.base.framed_screen import FramedScreen
 from kymatui.ui.navigation.command_table import ScreenCommand
 from kymatui.ui.navigation.history import ScreenStep
@@ -62,12 +63,11 @@ class FleetScreen(FramedScreen):
 
     def action_compare(self) -> None:
         """Connect to the runtime under the cursor and compare it with its control plane."""
-        from kymatui.ui.presenters.fleet.runtime_rows import key_of
 
         key = self.main_widget().cursor_key
         if self._pane.group or not key:
             return
-        self.fleet_app.look_at(key_of(key))
+        self.fleet_app.look_at(split_name(key))
         self.fleet_app.ways.open(ScreenStep("compare"))
 
     @property
@@ -95,13 +95,12 @@ class FleetScreen(FramedScreen):
 
     @on(RowTable.Chosen)
     def _opened(self, event: RowTable.Chosen) -> None:
-        from kymatui.ui.presenters.fleet.runtime_rows import key_of
 
         if self._pane.group:
             self._origin = None
             self._pane.open_group(event.key)
         else:
-            self.fleet_app.look_at(key_of(event.key))
+            self.fleet_app.look_at(split_name(event.key))
 
     @on(RowTable.Marked)
     def _marks_changed(self) -> None:

@@ -10,6 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Static
 
+from kymatui.domain.kubernetes.refs import split_name
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.whatif.summary import forecast_summary
 from kymatui.domain.whatif.version_lines import CellKind
@@ -18,7 +19,6 @@ from kymatui.ui.connection.forecast_link import ForecastLink, ForecastReading
 from kymatui.ui.navigation.history import WHATIF, ScreenStep
 from kymatui.ui.presenters.fleet import forecast_rows
 from kymatui.ui.presenters.fleet.forecast_rows import CELLS, OpenedNumber
-from kymatui.ui.presenters.fleet.runtime_rows import key_of
 from kymatui.ui.viewmodels.display_text import clock_time
 from kymatui.ui.viewmodels.row_list import Row
 from kymatui.ui.viewmodels.sorting import SortOrder
@@ -135,8 +135,8 @@ class WhatIfScreen(ListScreen):
             return
         runtime, module = forecast_rows.subject_of(event.key)
         fleet = self.fleet_app.fleet
-        if fleet is not None and key_of(runtime) in fleet.picture.runtimes:
-            self.fleet_app.look_at(key_of(runtime), module)
+        if fleet is not None and split_name(runtime) in fleet.picture.runtimes:
+            self.fleet_app.look_at(split_name(runtime), module)
         else:
             self.notify(f"{sanitize(runtime)} is not in the fleet", markup=False, timeout=3)
 
