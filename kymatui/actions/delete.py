@@ -16,7 +16,7 @@ from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma.kymas import Policy
-from kymatui.domain.kyma.problems import Actor
+from kymatui.domain.kyma.problems import Actor, action_of
 from kymatui.domain.kyma_edit.edit_progress import EditProgress
 from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit
 from kymatui.domain.snapshot.cluster_index import ClusterIndex, index_cluster
@@ -99,10 +99,6 @@ def prepare_deletion(
     A rehearsal checks that all is as displayed, and changes nothing. Raises as `run_deletion`.
     """
     _DeletionRun(port, plan, watching or RunControls()).prepare(is_rehearsal=is_rehearsal)
-
-
-def _action(words: str) -> str:
-    return words.removeprefix("Action needed: ").removesuffix(".")
 
 
 class _DeletionRun:
@@ -273,7 +269,7 @@ class _DeletionRun:
             last = words
             yours = (yours or time.monotonic()) if row.actor is Actor.YOU else 0.0
             if self._unattended and yours and time.monotonic() - yours >= USER_ACTION_SECONDS:
-                message = f"{self._module} is not uninstalled yet; action needed: {_action(row.reason.text)}"
+                message = f"{self._module} is not uninstalled yet; action needed: {action_of(row.reason.text)}"
                 raise PartlyDoneError(message, hint="then run the command again")
             if time.monotonic() > deadline:
                 message = f"{self._module} is not uninstalled yet: {words}"

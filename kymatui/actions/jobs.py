@@ -113,8 +113,7 @@ class JobReport:
         if progress.waits is not None:
             self.wait(progress.waits_for or progress.message, progress.waits)
             return
-        about = str(progress.ref) if progress.ref is not None and str(progress.ref) not in progress.message else ""
-        self.log(progress.message, done=progress.done, total=progress.total, about=about)
+        self.log(progress.message, done=progress.done, total=progress.total, about=progress.about)
 
     def _change(self, change: Callable[[Job], Job]) -> None:
         self._jobs.change(self._number, change)

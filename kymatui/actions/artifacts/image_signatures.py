@@ -6,12 +6,13 @@ The signed image is the manifest or index that the tag names now; a signature fo
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Final
 
 from kymatui.actions.bundle.ports import ArtifactStore
+from kymatui.actions.bundle.stored_components import json_object, json_objects
 from kymatui.engine.authoring.component_artifact import MANIFEST_TYPE, blob_digest, content_descriptor
 from kymatui.errors import RegistryError, UsageError
 from kymatui.first_use import dataclass
@@ -159,8 +160,8 @@ def _checked_bundles(store: ArtifactStore, repository: str, digest: str, key: Pu
         if not str(referrer.get("artifactType", "")).startswith(_BUNDLES):
             continue
         found = store.manifest(repository, str(referrer.get("digest", "")))
-        manifest = _object(found[0]) if found else {}
-        for layer in _layers(manifest):
+        manifest = json_object(found[0]) if found else {}
+        for layer in json_objects(manifest, "layers"):
             if not str(layer.get("mediaType", "")).startswith(_BUNDLES):
                 continue
             content = store.blob(repository, str(layer.get("digest", "")), LARGEST_SIGNATURE)
@@ -179,7 +180,7 @@ def _legacy_signatures(store: ArtifactStore, repository: str, digest: str, key: 
 def _checked_layers(store: ArtifactStore, repository: str, digest: str, key: PublicKey) -> Iterator[tuple[Json, str]]:
     """Yield each layer with a legacy signature, and its problem."""
     found = store.manifest(repository, legacy_tag(digest))
-    for layer in _layers(_object(found[0]) if found else {})[:MOST_SIGNATURES]:
+    for layer in json_objects(json_object(found[0]) if found else {}, "layers")[:MOST_SIGNATURES]:
         if layer.get("mediaType") != SIMPLE_SIGNING:
             continue
         annotations = layer.get("annotations")
@@ -218,7 +219,7 @@ def _store_legacy(store: ArtifactStore, repository: str, digest: str, key: Priva
     """Add a layer to the manifest of the legacy signatures, whose config lists the layers."""
     tag = legacy_tag(digest)
     found = store.manifest(repository, tag)
-    layers = _layers(_object(found[0])) if found else []
+    layers = json_objects(json_object(found[0]), "layers") if found else []
     payload = simple_payload(digest, repository)
     layer = content_descriptor(payload, SIMPLE_SIGNING)
     layers.append({**layer, "annotations": {SIGNATURE_ANNOTATION: sign_payload(key, payload)}})
@@ -237,19 +238,6 @@ def _store_legacy(store: ArtifactStore, repository: str, digest: str, key: Priva
     for content in (payload, config):
         store.push_blob(repository, content)
     return store.push_manifest(repository, tag, _compact(manifest), MANIFEST_TYPE)
-
-
-def _object(raw: bytes) -> Json:
-    try:
-        found = json.loads(raw)
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _layers(manifest: Mapping[str, Any]) -> list[Json]:
-    found = manifest.get("layers")
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
 
 
 def _compact(value: Any) -> bytes:

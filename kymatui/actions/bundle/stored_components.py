@@ -52,7 +52,7 @@ class StoredComponent:
     @property
     def layers(self) -> list[Json]:
         """Return the content descriptors of the local blobs."""
-        return [one for one in _listed(self.manifest, "layers") if one.get("digest") != self.descriptor_layer]
+        return [one for one in json_objects(self.manifest, "layers") if one.get("digest") != self.descriptor_layer]
 
 
 class PushOutcome(StrEnum):
@@ -176,7 +176,7 @@ def _image(store: ContentStore, location: ComponentLocation, raw: bytes) -> tupl
     manifest = _json(raw, location)
     if "manifests" not in manifest:
         return raw, manifest
-    entries = _listed(manifest, "manifests")
+    entries = json_objects(manifest, "manifests")
     if not entries:
         raise RegistryError(f"{location} is an empty index")
     chosen = next((one for one in entries if _is_marked(one)), entries[0])
@@ -188,11 +188,11 @@ def _image(store: ContentStore, location: ComponentLocation, raw: bytes) -> tupl
 
 def _descriptor_layer(store: ContentStore, location: ComponentLocation, manifest: Json) -> str:
     """Return the digest of the layer with the descriptor: named by the config, else marked, else known by its type."""
-    layers = _listed(manifest, "layers")
+    layers = json_objects(manifest, "layers")
     digests = {str(one.get("digest")) for one in layers}
     config = manifest.get("config")
     if isinstance(config, dict) and config.get("digest"):
-        body = _maybe_json(store.blob(location.repository, str(config["digest"]), LARGEST_CONFIG))
+        body = json_object(store.blob(location.repository, str(config["digest"]), LARGEST_CONFIG))
         named = body.get("componentDescriptorLayer")
         if isinstance(named, dict) and named.get("digest") in digests:
             return str(named["digest"])
@@ -224,13 +224,14 @@ def _document(content: bytes, where: str) -> Json:
 
 
 def _json(raw: bytes, location: ComponentLocation) -> Json:
-    found = _maybe_json(raw)
+    found = json_object(raw)
     if not found:
         raise RegistryError(f"{location}: the manifest is not a JSON object")
     return found
 
 
-def _maybe_json(raw: bytes) -> Json:
+def json_object(raw: bytes) -> Json:
+    """Return an object, {} for other content."""
     try:
         found = json.loads(raw)
     except (ValueError, RecursionError):
@@ -238,6 +239,7 @@ def _maybe_json(raw: bytes) -> Json:
     return found if isinstance(found, dict) else {}
 
 
-def _listed(body: Mapping[str, Any], key: str) -> list[Json]:
+def json_objects(body: Mapping[str, Any], key: str) -> list[Json]:
+    """Return the objects of a list, [] where there is none."""
     found = body.get(key)
     return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []

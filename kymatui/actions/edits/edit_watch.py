@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from kymatui.domain.kyma.problems import Actor
+from kymatui.domain.kyma.problems import Actor, action_of
 from kymatui.engine.jobs.run import USER_ACTION_SECONDS
 from kymatui.errors import CancelledError
 from kymatui.first_use import dataclass
@@ -86,8 +86,7 @@ class EditWatch:
         if now.lost:
             return EditOutcome(now, f"{made}; {now.message}")
         if self._is_yours(at, now):
-            needed = now.message.removeprefix("Action needed: ").removesuffix(".")
-            return EditOutcome(now, f"{made}; action needed: {needed}")
+            return EditOutcome(now, f"{made}; action needed: {action_of(now.message)}")
         if is_over:
             waited = f"not finished within {round(self._timeout, 1):g} s" if self._timeout > 0 else "not waited for"
             return EditOutcome(now, f"{made}; {waited}: {self._silent() or now.message}")

@@ -130,8 +130,8 @@ def add_intent(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--allow-downgrade", action="store_true", help="allow a version lower than the installed one")
 
 
-def add_running(parser: argparse.ArgumentParser, *, remote: bool = True) -> None:
-    """Add options for confirmation, waiting, output and cluster; with `remote`, those of a runtime too."""
+def add_consent(parser: argparse.ArgumentParser, limit: str) -> None:
+    """Add options for confirmation, waiting and output; `limit` is the help of the time limit."""
     parser.add_argument("--dry-run", action="store_true", help="print the plan, change nothing")
     parser.add_argument("--yes", "-y", action="store_true", help="skip the confirmation")
     wait = parser.add_mutually_exclusive_group()
@@ -139,8 +139,13 @@ def add_running(parser: argparse.ArgumentParser, *, remote: bool = True) -> None
         "--wait", dest="wait", action="store_true", default=True, help="wait until the change is done (default)"
     )
     wait.add_argument("--no-wait", dest="wait", action="store_false", help="do not wait until the change is done")
-    add_duration(parser, "--timeout", "5m", "time limit of each wait")
+    add_duration(parser, "--timeout", "5m", limit)
     parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="output format (default: table)")
+
+
+def add_running(parser: argparse.ArgumentParser, *, remote: bool = True) -> None:
+    """Add options for confirmation, waiting, output and cluster; with `remote`, those of a runtime too."""
+    add_consent(parser, "time limit of each wait")
     add_fetching(parser)
     if remote:
         add_clusters(parser)
@@ -323,7 +328,7 @@ class ProgressPrinter:
     def __call__(self, progress: Progress) -> None:
         counts = progress.total and progress.done and progress.waits is None
         count = f"[{progress.done} of {format_count(progress.total, progress.unit)}] " if counts else ""
-        about = f" {progress.ref}" if progress.ref is not None and str(progress.ref) not in progress.message else ""
+        about = f" {progress.about}" if progress.about else ""
         line = f"  {count}{sanitize(progress.message)}{about}{waiting_note(progress.message, progress.waits)}"
         with self._lock:
             if line != self._last:

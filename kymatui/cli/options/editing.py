@@ -9,9 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from kymatui.cli.durations import add_duration
 from kymatui.cli.options.confirmation import no_changes_on_interrupt
-from kymatui.cli.options.direct_install import FORMATS, LISTED, waiting_note
+from kymatui.cli.options.direct_install import LISTED, add_consent, waiting_note
 from kymatui.cli.options.unknown_names import require_known, require_namespace
 from kymatui.cli.output.printing import print_text
 from kymatui.cli.parser import add_cluster_options, add_remote_options
@@ -30,15 +29,7 @@ if TYPE_CHECKING:
 
 def add_editing(parser: argparse.ArgumentParser, *, remote: str) -> None:
     """Add options for confirmation, waiting, output and Kyma; `remote` is the help of `--remote`."""
-    parser.add_argument("--dry-run", action="store_true", help="print the plan, change nothing")
-    parser.add_argument("--yes", "-y", action="store_true", help="skip the confirmation")
-    wait = parser.add_mutually_exclusive_group()
-    wait.add_argument(
-        "--wait", dest="wait", action="store_true", default=True, help="wait until the change is done (default)"
-    )
-    wait.add_argument("--no-wait", dest="wait", action="store_false", help="do not wait until the change is done")
-    add_duration(parser, "--timeout", "5m", "time limit of the whole wait")
-    parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="output format (default: table)")
+    add_consent(parser, "time limit of the whole wait")
     add_cluster_options(parser, default=argparse.SUPPRESS)
     add_remote_options(parser, remote=remote)
 

@@ -8,6 +8,8 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import to_sentence
 from kymatui.first_use import dataclass
 
+_ACTION_NEEDED = "Action needed: "
+
 
 class Severity(StrEnum):
     ERROR = "error"
@@ -67,9 +69,14 @@ class Reason:
     about: ObjectRef | None = None
 
 
+def action_of(text: str) -> str:
+    """Return the action of a reason that needs a person, for the end of a sentence."""
+    return text.removeprefix(_ACTION_NEEDED).removesuffix(".")
+
+
 def action_needed(text: str, severity: Severity, about: ObjectRef | None = None) -> Reason:
     """Return a reason that needs a person."""
-    return Reason(f"Action needed: {text}", Actor.YOU, severity, says_waiting=True, about=about)
+    return Reason(f"{_ACTION_NEEDED}{text}", Actor.YOU, severity, says_waiting=True, about=about)
 
 
 def reason_by(actor: Actor, text: str, severity: Severity) -> Reason:

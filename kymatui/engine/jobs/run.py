@@ -37,6 +37,11 @@ class Progress:
     waits_for: str = ""
     unit: str = "object"
 
+    @property
+    def about(self) -> str:
+        """Return the object, "" if the message names it."""
+        return str(self.ref) if self.ref is not None and str(self.ref) not in self.message else ""
+
 
 USER_ACTION_SECONDS: Final = 30.0
 """Seconds for which an unattended run waits for a person: what starts often looks broken for a moment."""
