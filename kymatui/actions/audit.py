@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol
 from kymatui.actions.session import ListedSession
 from kymatui.domain.audit.fleet_rules import unreached_finding
 from kymatui.domain.audit.ignores import IgnoreEntry
-from kymatui.domain.audit.inspection import Inspection, InstallationRecord, MissingPermission
+from kymatui.domain.audit.inspection import Inspection, InstallationRecord, InventoryOwner, MissingPermission
 from kymatui.domain.audit.kyma_rules import unread_findings
 from kymatui.domain.audit.report import AuditReport, audit, audit_catalog, audit_runtime, has_no_modules, judge_findings
 from kymatui.domain.catalog.catalog import build_catalog
@@ -129,12 +129,13 @@ class _Inspector:
 
     def _manifests(self) -> Iterator[InstallationRecord]:
         """Yield the Manifests of the modules in the catalog; a control plane also has those of every runtime."""
-        wanted = {row.manifest: row.name for row in self._seen.rows if row.manifest is not None}
+        wanted = {row.manifest: row for row in self._seen.rows if row.manifest is not None}
         for raw in self._snapshot.manifests:
             manifest = read_manifest(raw)
             if isinstance(manifest, Manifest) and manifest.ref in wanted and not manifest.meta.deleting:
                 refs = tuple(ref for ref in manifest.synced if ref.kind.kind and ref.name)
-                yield InstallationRecord(wanted[manifest.ref], "lifecycle-manager", manifest.ref, refs)
+                row = wanted[manifest.ref]
+                yield InstallationRecord(row.name, InventoryOwner.KEEPER, manifest.ref, refs, keeper=row.keeper)
 
     # objects
 
@@ -193,17 +194,19 @@ def _inventory(raw: Mapping[str, Any]) -> InstallationRecord:
     try:
         found = read_document((raw.get("data") or {}).get(KEY, ""), str(ref))
     except ConfigurationError as error:
-        return InstallationRecord(name, "kymatui", ref, unread=str(error))
+        return InstallationRecord(name, InventoryOwner.KYMATUI, ref, unread=str(error))
     cut_off = {InventoryState.PENDING: "installation", InventoryState.DELETING: "deletion"}.get(found.state, "")
     held = tuple(item.ref for item in found.items if not item.adopted)
-    return InstallationRecord(found.name, "kymatui", ref, held, cut_off)
+    return InstallationRecord(found.name, InventoryOwner.KYMATUI, ref, held, cut_off)
 
 
 def _release(name: str, raw: Mapping[str, Any]) -> InstallationRecord:
     ref = ObjectRef(read_ref(raw).kind, str(raw["metadata"].get("namespace") or ""), _name(raw))
     status = str(_labels(raw).get("status") or "")
     words = "the release's objects are listed in the data of a Secret, which an audit does not read"
-    return InstallationRecord(name, "Helm", ref, unfinished="" if status in _DONE else status, unread=words)
+    return InstallationRecord(
+        name, InventoryOwner.HELM, ref, unfinished="" if status in _DONE else status, unread=words
+    )
 
 
 class AuditedSession(ListedSession, Protocol):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kymatui.domain.audit.findings import AuditFinding
-from kymatui.domain.audit.inspection import Inspection, InstallationRecord, MissingPermission
+from kymatui.domain.audit.inspection import Inspection, InstallationRecord, InventoryOwner, MissingPermission
 from kymatui.domain.audit.report import audit
 from kymatui.domain.kubernetes.managed_fields import field_writers, format_path, owned_value
 from kymatui.domain.kubernetes.object_meta import read_ref
@@ -62,7 +62,9 @@ def rule(verbs: str, resources: str, group: str = "", *names: str) -> Json:
 
 def inspected(*objects: Json, gone: tuple[ObjectRef, ...] = (), **more: Any) -> Inspection:
     refs = (*map(read_ref, objects), *gone)
-    account = InstallationRecord("mod", more.pop("by", "kymatui"), RECORD, refs, more.pop("unfinished", ""))
+    account = InstallationRecord(
+        "mod", more.pop("by", InventoryOwner.KYMATUI), RECORD, refs, more.pop("unfinished", "")
+    )
     known: dict[ObjectRef, Any] = {**{read_ref(one): one for one in objects}, **dict.fromkeys(gone)}
     return Inspection((account,), known, **{"sets": frozenset({"s"}), "releases": frozenset(), **more})
 
@@ -122,16 +124,19 @@ HELD = workload(OURS)
         pytest.param(inspected(workload()), "drift.unseen", True, id="no managedFields at all"),
         pytest.param(inspected(HELD), "drift.unseen", False, id="managedFields are there"),
         pytest.param(
-            Inspection((InstallationRecord("mod", "Helm", RECORD, unread="in a Secret"),)),
+            Inspection((InstallationRecord("mod", InventoryOwner.HELM, RECORD, unread="in a Secret"),)),
             "drift.unseen",
             True,
             id="release",
         ),
         pytest.param(
-            inspected(gone=(GONE,), by="lifecycle-manager"), "drift.unseen", True, id="objects of another cluster"
+            inspected(gone=(GONE,), by=InventoryOwner.KEEPER), "drift.unseen", True, id="objects of another cluster"
         ),
         pytest.param(
-            inspected(gone=(GONE,), by="lifecycle-manager"), "drift.missing", False, id="another cluster's do not miss"
+            inspected(gone=(GONE,), by=InventoryOwner.KEEPER),
+            "drift.missing",
+            False,
+            id="another cluster's do not miss",
         ),
         pytest.param(inspected(HELD, role(rule("*", "*", "*"))), "rights.everything", True, id="everything"),
         pytest.param(inspected(HELD, binding("cluster-admin")), "rights.everything", True, id="cluster-admin"),
@@ -182,8 +187,8 @@ HELD = workload(OURS)
         pytest.param(
             Inspection(
                 (
-                    InstallationRecord("mod", "kymatui", RECORD, (GONE,)),
-                    InstallationRecord("mod", "Helm", GONE, (GONE,)),
+                    InstallationRecord("mod", InventoryOwner.KYMATUI, RECORD, (GONE,)),
+                    InstallationRecord("mod", InventoryOwner.HELM, GONE, (GONE,)),
                 )
             ),
             "module.two-accounts",

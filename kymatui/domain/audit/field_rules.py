@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from kymatui.domain.audit.findings import AuditFinding, AuditInput, AuditRule
-from kymatui.domain.audit.inspection import InstallationRecord
+from kymatui.domain.audit.inspection import InstallationRecord, InventoryOwner
 from kymatui.domain.kubernetes.managed_fields import (
     KUBERNETES_COMPONENTS,
     NAMELESS,
@@ -78,7 +78,7 @@ def _installation(case: AuditInput, one: InstallationRecord) -> Iterator[AuditFi
         return
     asked = [ref for ref in one.refs if ref in case.inspection.objects]
     live = {ref: found for ref in asked if (found := case.inspection.objects[ref]) is not None}
-    if asked and not live and one.by == "lifecycle-manager":
+    if asked and not live and one.by is InventoryOwner.KEEPER:
         yield AuditFinding(UNSEEN, "its objects are in another cluster", one.module, str(one.record))
         return
     if one.unfinished != "deletion":
@@ -104,7 +104,7 @@ def _unread(case: AuditInput, one: InstallationRecord) -> Iterator[AuditFinding]
 
 
 def _mender(one: InstallationRecord) -> Actor:
-    return Actor.KLM if one.by == "lifecycle-manager" else Actor.YOU
+    return one.keeper if one.by is InventoryOwner.KEEPER else Actor.YOU
 
 
 def _own_names(ref: ObjectRef, raw: Object) -> Iterator[str]:

@@ -4,26 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
+from enum import StrEnum
 
 from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.snapshot.snapshots import Object
 from kymatui.first_use import dataclass
+
+
+class InventoryOwner(StrEnum):
+    """The owners of inventories; lifecycle-manager, or kymatui's operator in its role, keeps Manifests."""
+
+    KYMATUI = "kymatui"
+    KEEPER = "lifecycle-manager"
+    HELM = "Helm"
 
 
 @dataclass(frozen=True, slots=True)
 class InstallationRecord:
     """One inventory of a module's objects.
 
-    `by` is the owner of the inventory ("kymatui", "lifecycle-manager", "Helm") and `record` the object that stores
-    it. `unfinished` is the operation of an interrupted run; `unread` says why the objects are unknown.
+    `by` is the owner of the inventory, `record` the object that stores it, `keeper` what works on the Kyma. `unfinished` is the operation of an interrupted run; `unread` says why the objects are unknown.
     """
 
     module: str
-    by: str
+    by: InventoryOwner
     record: ObjectRef
     refs: tuple[ObjectRef, ...] = ()
     unfinished: str = ""
     unread: str = ""
+    keeper: Actor = Actor.KLM
+
+    @property
+    def owner(self) -> str:
+        """Return the owner's name."""
+        return self.keeper.value if self.by is InventoryOwner.KEEPER else self.by.value
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,7 @@ def check(case: AuditInput) -> Iterator[AuditFinding]:
 def _shared(case: AuditInput) -> Iterator[AuditFinding]:
     seen: dict[object, str] = {}
     for one in case.inspection.installations:
-        account = f"{one.by} ({one.record})"
+        account = f"{one.owner} ({one.record})"
         for ref in one.refs:
             other = seen.setdefault(ref.key, account)
             if other != account and ref.kind.kind != "Namespace":
