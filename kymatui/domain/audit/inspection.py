@@ -24,7 +24,8 @@ class InventoryOwner(StrEnum):
 class InstallationRecord:
     """One inventory of a module's objects.
 
-    `by` is the owner of the inventory, `record` the object that stores it, `keeper` what works on the Kyma. `unfinished` is the operation of an interrupted run; `unread` says why the objects are unknown.
+    `by` is the owner of the inventory, `record` the object that stores it, `keeper` what works on the Kyma.
+    `unfinished` is the operation of an interrupted run; `unread` says why the objects are unknown.
     """
 
     module: str
