@@ -23,7 +23,7 @@ def deletion_text(seen: DeletionState, form: str, *, cascade: bool, is_refused: 
     from kymatui.engine.deletion.deletion_state import ManagedBy
 
     draw = markdown if form == "md" else table
-    parts = [wrapped(f"{seen.module} {seen.installed}".strip() + f": {seen.managed_by.message}")]
+    parts = [wrapped(f"{seen.module} {seen.installed}".strip() + f": {seen.managed_by_words}")]
     if seen.manifest is not None and seen.control:
         goes = "is deleted last, after the module's objects in the runtime"
         what = f"{seen.manifest} {seen.reported_by_manifest}".rstrip()

@@ -14,6 +14,7 @@ from typing import Any
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kyma.kyma_keeper import with_keeper
 from kymatui.domain.kyma.kymas import ModuleRequest, read_request
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.plans.accepted_objects import AcceptedObjects
@@ -132,6 +133,11 @@ class DeletionState:
     manifest_uid: str = ""
     foreseen: tuple[str, ...] = ()
     keeper: Actor = Actor.KLM
+
+    @property
+    def managed_by_words(self) -> str:
+        """Return who manages the module, as a phrase."""
+        return with_keeper(self.managed_by.message, self.keeper)
 
     @property
     def accepted(self) -> AcceptedObjects:

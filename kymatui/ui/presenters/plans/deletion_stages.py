@@ -188,7 +188,7 @@ def preview_deletion(seen: DeletionState, *, accept_unknown: bool, backup: str) 
     return Preview(
         title,
         lines=tuple(_lines(seen, step)),
-        management=f"{seen.managed_by.message[:1].upper()}{seen.managed_by.message[1:]}",
+        management=f"{seen.managed_by_words[:1].upper()}{seen.managed_by_words[1:]}",
         refusals=tuple(_refusals(seen, step)),
         warnings=tuple(_warnings(seen, unmanages, backup)),
         missing=tuple(map(str, seen.found.missing)) if seen.found is not None else (),
