@@ -8,11 +8,13 @@ import pytest
 
 from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, FleetTracker, recent_changes, runtime_changes
 from kymatui.domain.fleet.manifest_summary import ManifestSummary, read_summary
-from kymatui.domain.fleet.pending_actions import pending_actions, runtime_pending_actions, runtime_reason
+from kymatui.domain.fleet.pending_actions import NO_MESSAGE, pending_actions, runtime_pending_actions, runtime_reason
 from kymatui.domain.fleet.runtimes import Runtime, build_fleet, metas_by_module, with_release_metas
 from kymatui.domain.kubernetes.object_meta import MalformedObject
 from kymatui.domain.kyma.states import State, parse_state
 from kymatui.domain.modules.risks import NO_ACCESS, kyma_error_words
+from kymatui.ui.presenters.fleet.fleet_reports import problem_rows
+from kymatui.ui.presenters.fleet.runtime_rows import count_runtimes
 from tests.domain.builders import NOW, Json, kyma, manifest, meta, report, stamp
 
 CONTROL = "kcp-system"
@@ -138,8 +140,8 @@ WAITS = [
         (sight("keda", "Error", "not ready"),),
         [("keda", "you", "not ready")],
     ),
-    (one(report("keda", "1", "Processing")), (), [("keda", "lifecycle-manager", "state is Processing")]),
-    (one(report("keda", "1", "Warning")), (), [("keda", "you", "state is Warning")]),
+    (one(report("keda", "1", "Processing")), (), [("keda", "lifecycle-manager", f"state is Processing{NO_MESSAGE}")]),
+    (one(report("keda", "1", "Warning")), (), [("keda", "you", f"state is Warning{NO_MESSAGE}")]),
     (
         one(report("keda", "1", "Deleting")),
         (sight("keda", "Deleting", "pruning"),),
@@ -189,10 +191,16 @@ def test_who_waits_for_whom(
 
 def test_a_mandatory_module_waits_though_no_kyma_names_it() -> None:
     mandatory = sight("warden", "Processing", "installing", mandatory=True)
-    (found,) = pending_actions(FleetSnapshot(runtimes={KEY: one()}, manifests={KEY: (mandatory,)}))
+    (found,) = pending_actions(
+        FleetSnapshot(runtimes={KEY: one()}, manifests={KEY: (mandatory,)}, mandatory=frozenset({KEY}))
+    )
     assert (found.module, found.on, found.reason) == ("warden", "lifecycle-manager", "mandatory: installing")
     (found,) = pending_actions(
-        FleetSnapshot(runtimes={KEY: one()}, manifests={KEY: (replace(mandatory, operation=""),)})
+        FleetSnapshot(
+            runtimes={KEY: one()},
+            manifests={KEY: (replace(mandatory, operation=""),)},
+            mandatory=frozenset({KEY}),
+        )
     )
     assert found.reason == "mandatory: state is Processing"
 
@@ -200,7 +208,32 @@ def test_a_mandatory_module_waits_though_no_kyma_names_it() -> None:
 @pytest.mark.parametrize("state", ["Warning", "Error", "Processing", "Deleting", "unheard of"])
 def test_the_reason_of_a_runtime_has_words_after_its_module(state: str) -> None:
     found = runtime_reason(one(report("keda", "1", state), state=state))
-    assert found.text == f"keda: state is {parse_state(state) or State.UNKNOWN}"
+    known = f"keda: state is {parse_state(state) or State.UNKNOWN}"
+    assert found.text == f"{known}, and the Kyma has no message of it", "its Manifest was not read"
+    manifest = sight("keda", state)
+    assert runtime_reason(one(report("keda", "1", state), state=state), [manifest]).text == known
+
+
+def test_problems_are_those_of_kymas_of_mandatory_modules_and_kymas_that_cannot_be_read() -> None:
+    painter, bad = FleetTracker(), MalformedObject(one(name="bad").ref, "its spec is no object", {})
+    painter.kymas({KEY: one(), (CONTROL, "two"): one(name="two"), (CONTROL, "bad"): bad}, NOW, notice=False)
+    mandatory = sight("warden", "Error", "no image", mandatory=True)
+    where = (CONTROL, mandatory.name)
+    painter.manifests({where: mandatory})
+    found = painted(painter)
+    assert (found.problem_count, found.has_problem(KEY), found.has_problem((CONTROL, "two"))) == (1, True, False)
+    assert "with problems 1  malformed 1  " in count_runtimes(found, ())
+    rows = [[cell.text for cell in row.cells.values()] for row in problem_rows(found)]
+    malformed = "Action needed: correct the malformed Kyma: its spec is no object"
+    assert [(row[0], row[2]) for row in rows] == [("one", "warden: mandatory: no image"), ("bad", malformed)]
+    assert [wait.reason for wait in pending_actions(found)] == ["mandatory: no image", malformed]
+    for state in ("Processing", "Ready"):
+        painter.manifests({where: replace(mandatory, state=state)})
+        assert painted(painter).problem_count == 0, "a rollout on its way is none"
+    painter.manifests({where: mandatory})
+    painter.manifests({where: None})
+    painter.kymas({(CONTROL, "bad"): None}, NOW, notice=False)
+    assert (painted(painter).problem_count, problem_rows(painted(painter))) == (0, [])
 
 
 @pytest.mark.parametrize(

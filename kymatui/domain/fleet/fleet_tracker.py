@@ -41,6 +41,7 @@ class FleetChange:
 class FleetSnapshot:
     """A snapshot of the fleet; `manifests` are by Kyma, `changes` newest first.
 
+    `mandatory` are the Kymas with a mandatory module that is not ready, which their status does not report.
     A mapping stays the same object from snapshot to snapshot until something in it changes.
     """
 
@@ -52,6 +53,7 @@ class FleetSnapshot:
     feeds: Mapping[str, Feed] = field(default_factory=dict)
     taken_at: float = 0.0
     metas: Metas = field(default_factory=dict)
+    mandatory: frozenset[RuntimeKey] = frozenset()
 
     @property
     def unknown_runtimes(self) -> UnknownFact | None:
@@ -71,7 +73,13 @@ class FleetSnapshot:
     @property
     def problem_count(self) -> int:
         """Return the number of runtimes with a problem, as the header and the problems filter count it."""
-        return sum(runtime.has_problem for runtime in self.runtimes.values())
+        return sum(self.has_problem(key) for key in self.runtimes)
+
+    def has_problem(self, key: RuntimeKey) -> bool:
+        """Return whether the header, the list of problems and the problems filter count this runtime."""
+        if self.runtimes[key].has_problem:
+            return True
+        return key in self.mandatory and any(one.mandatory and one.is_failing for one in self.manifests.get(key, ()))
 
     @property
     def offered(self) -> frozenset[str]:
@@ -99,6 +107,7 @@ class FleetTracker:
         self._malformed: dict[RuntimeKey, MalformedObject] = {}
         self._sights: dict[RuntimeKey, ManifestSummary] = {}
         self._manifests: dict[RuntimeKey, tuple[ManifestSummary, ...]] = {}
+        self._mandatory: frozenset[RuntimeKey] = frozenset()
         self._changes: tuple[FleetChange, ...] = ()
 
     def metas(self, metas: Metas) -> None:
@@ -144,6 +153,10 @@ class FleetTracker:
                 owners[sight.namespace, sight.kyma][key] = sight
         changed_owners = {owner: tuple(found.values()) for owner, found in owners.items()}
         self._manifests = {**self._manifests, **changed_owners}
+        waiting = {
+            key for key, found in changed_owners.items() if any(one.mandatory and one.is_waiting for one in found)
+        }
+        self._mandatory = self._mandatory - changed_owners.keys() | waiting
 
     def _owned(self, owners: dict[RuntimeKey, dict[RuntimeKey, ManifestSummary]], owner: RuntimeKey) -> None:
         if owner not in owners:
@@ -152,7 +165,15 @@ class FleetTracker:
     def picture(self, cluster: str, feeds: Mapping[str, Feed], now: float) -> FleetSnapshot:
         malformed = tuple(self._malformed.values())
         return FleetSnapshot(
-            cluster, self._runtimes, self._manifests, self._changes, malformed, feeds, now, self._metas
+            cluster,
+            self._runtimes,
+            self._manifests,
+            self._changes,
+            malformed,
+            feeds,
+            now,
+            self._metas,
+            self._mandatory,
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sys import intern
 
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
+from kymatui.domain.kyma.states import State
 from kymatui.domain.snapshot.snapshots import Object
 from kymatui.first_use import dataclass
 
@@ -27,6 +28,16 @@ class ManifestSummary:
     deleting: bool
     created: float | None
     changed: float | None
+
+    @property
+    def is_waiting(self) -> bool:
+        """Return whether its module is known not to be ready."""
+        return self.state not in (State.READY, "")
+
+    @property
+    def is_failing(self) -> bool:
+        """Return whether its module needs attention: a rollout on its way does not."""
+        return self.is_waiting and self.state != State.PROCESSING
 
 
 def read_summary(raw: Object) -> ManifestSummary | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, RuntimeKey
 from kymatui.domain.fleet.manifest_summary import ManifestSummary
 from kymatui.domain.fleet.runtimes import Runtime, RuntimeModule
+from kymatui.domain.kubernetes.object_meta import MalformedObject
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.states import State, parse_state, state_rank
@@ -18,6 +19,8 @@ from kymatui.first_use import dataclass
 YOU = Actor.YOU.value
 KLM = Actor.KLM.value
 WINDOW = "maintenance window"
+NO_MESSAGE = ", and the Kyma has no message of it"
+"""End of the reason of a module whose Manifest was not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +46,21 @@ def pending_actions(picture: FleetSnapshot) -> list[PendingAction]:
         if not _is_at_rest(runtime)
         for wait in runtime_pending_actions(runtime, picture.manifests.get(key, ()))
     ]
-    found += [
-        wait
-        for key, sights in picture.manifests.items()
-        for sight in sights
-        if sight.mandatory and sight.state not in (State.READY, "") and key in picture.runtimes
-        for wait in (_of_manifest(key, sight),)
-    ]
+    for key in picture.mandatory:
+        found += _of_mandatory(key, picture.manifests.get(key, ())) if key in picture.runtimes else ()
+    found += map(malformed_action, picture.malformed)
     return sorted(found, key=lambda wait: (state_rank(wait.state), wait.on, wait.module, wait.runtime))
+
+
+def _of_mandatory(key: RuntimeKey, sights: Sequence[ManifestSummary]) -> Iterator[PendingAction]:
+    """Yield the mandatory modules that are not ready; only their Manifests say so."""
+    return (_of_manifest(key, sight) for sight in sights if sight.mandatory and sight.is_waiting)
+
+
+def malformed_action(item: MalformedObject) -> PendingAction:
+    """Return what a Kyma needs that cannot be read."""
+    key = (item.ref.namespace, item.ref.name)
+    return PendingAction(key, "", State.UNKNOWN, YOU, f"Action needed: correct the malformed Kyma: {item.reason}")
 
 
 def _is_at_rest(runtime: Runtime) -> bool:
@@ -103,7 +113,8 @@ def runtime_reason(
     runtime: Runtime, sights: Sequence[ManifestSummary] = (), unknown_drift: UnknownFact | None = None
 ) -> RuntimeReason:
     """Return the worst that a runtime waits for, else what drifts; `unknown_drift` says why that is unknown."""
-    waits = sorted(runtime_pending_actions(runtime, sights), key=lambda wait: state_rank(wait.state))
+    found = [*runtime_pending_actions(runtime, sights), *_of_mandatory((runtime.ref.namespace, runtime.name), sights)]
+    waits = sorted(found, key=lambda wait: state_rank(wait.state))
     if waits:
         first, more = waits[0], len(waits) - 1
         module = f"{first.module}: " if first.module else ""
@@ -128,6 +139,7 @@ def _of_module(key: RuntimeKey, module: RuntimeModule, sight: ManifestSummary | 
     words = f"Action needed: delete the CRs of {module.name} that block the deletion" if blocked else ""
     since = sight.changed if sight is not None else None
     reason = module.message or words or operation or _state_words(module.state)
+    reason += "" if module.message or words or sight is not None else NO_MESSAGE
     return PendingAction(key, module.name, module.state, on.value, reason, since)
 
 

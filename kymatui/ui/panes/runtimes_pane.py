@@ -149,9 +149,9 @@ class RuntimesPane(TablePane):
     def _chosen(self, seen: FleetReading) -> list[Runtime]:
         return [
             runtime
-            for runtime in seen.picture.runtimes.values()
+            for key, runtime in seen.picture.runtimes.items()
             if all(narrow.accepts(runtime) for narrow in self._filters)
-            and (not self.only_problems or runtime.has_problem)
+            and (not self.only_problems or seen.picture.has_problem(key))
         ]
 
     def show_around(self) -> None:

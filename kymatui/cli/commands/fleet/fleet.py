@@ -92,7 +92,8 @@ class FleetCommand:
                 printer.show(_groups(cluster, chosen, args.group))
             else:
                 listing = _runtimes(cluster, worst_first(chosen), fleet.unknown_drift)
-                printer.show(replace(listing, below=(*listing.below, *_why_none(fleet, chosen, args.module))))
+                notes = (*_why_none(fleet, chosen, args.module), *_where_messages_are(chosen, args.output))
+                printer.show(replace(listing, below=(*listing.below, *notes)))
         return 0
 
 
@@ -146,6 +147,13 @@ def _why_none(fleet: Fleet, chosen: Sequence[Runtime], wanted: str | None) -> It
     row = next((row for row in version_matrix(fleet.runtimes) if row.module == name), None)
     if row is not None:
         yield f"no runtime that matches reports {name} {version}; reported: {_counts(row)}"
+
+
+def _where_messages_are(chosen: Sequence[Runtime], form: str) -> Iterator[str]:
+    """Yield where to read why modules are not ready: their Kymas have no message for most of them."""
+    quiet = (State.READY, State.UNMANAGED)
+    if form == "wide" and any(one.state not in quiet and not one.message for run in chosen for one in run.modules):
+        yield "messages of modules are in their Manifests: `kymatui module MODULE --remote RUNTIME`"
 
 
 def _row(runtime: Runtime, why: RuntimeReason, unknown: UnknownFact | None) -> list[str]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from kymatui.domain.fleet.fleet_tracker import MANIFEST, FleetChange, FleetSnapshot, RuntimeKey
-from kymatui.domain.fleet.pending_actions import YOU, PendingAction, runtime_reason
+from kymatui.domain.fleet.pending_actions import YOU, PendingAction, malformed_action, runtime_reason
 from kymatui.domain.fleet.runtimes import Runtime, VersionCounts, version_matrix
 from kymatui.domain.fleet.short_names import short_names
 from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import sanitize
-from kymatui.domain.kyma.states import state_rank
+from kymatui.domain.kyma.states import State, state_rank
 from kymatui.first_use import dataclass, replace
 from kymatui.ui.presenters.catalog.catalog_rows import ABSENT, TONES
 from kymatui.ui.presenters.catalog.change_rows import value_cell
@@ -115,10 +115,21 @@ PROBLEM_COLUMNS = (
 
 
 def problem_rows(picture: FleetSnapshot) -> list[Row]:
-    """Return the runtimes with a problem, each with its worst reason."""
-    found = [(key, runtime) for key, runtime in picture.runtimes.items() if runtime.has_problem]
+    """Return the runtimes with a problem, each with its worst reason, and the Kymas that cannot be read."""
+    found = [(key, runtime) for key, runtime in picture.runtimes.items() if picture.has_problem(key)]
     short = short_names(name for _, name in picture.runtimes)
-    return [_problem_row(key, runtime, picture, short.get(key[1], "")) for key, runtime in found]
+    rows = [_problem_row(key, runtime, picture, short.get(key[1], "")) for key, runtime in found]
+    return [*rows, *map(_malformed_row, map(malformed_action, picture.malformed))]
+
+
+def _malformed_row(action: PendingAction) -> Row:
+    cells = {
+        "runtime": Cell(sanitize(action.runtime[1]), "strong"),
+        "state": Cell(f"{SIGNS.get('error', '')} malformed", "error", order=state_rank(State.ERROR)),
+        "reason": Cell(sanitize(action.reason)),
+        "on": Cell(next_actor_of(action.on), "accent"),
+    }
+    return Row(_SEPARATOR.join((key_text(action.runtime), "")), cells)
 
 
 def _problem_row(key: RuntimeKey, runtime: Runtime, picture: FleetSnapshot, short: str) -> Row:

@@ -103,7 +103,8 @@ def count_runtimes(picture: FleetSnapshot, connected: Iterable[Feed]) -> str:
     runtimes = _counted(len(picture.runtimes), picture.unknown_runtimes)
     problems = _counted(picture.problem_count, picture.unknown_runtimes or picture.unknown_drift)
     states = [feed.state for feed in connected]
-    found = f"runtimes {runtimes}  with problems {problems}  SKR {states.count(FeedState.LIVE)} connected"
+    malformed = f"  malformed {len(picture.malformed)}" if picture.malformed else ""
+    found = f"runtimes {runtimes}  with problems {problems}{malformed}  SKR {states.count(FeedState.LIVE)} connected"
     failed = states.count(FeedState.FAILED)
     return found + (f", {failed} unreachable" if failed else "")
 
