@@ -389,6 +389,7 @@ NO_IMPERATIVE = {
     *("no", "not", "nothing", "of", "one", "only", "that", "the", "these", "this", "those", "to", "true", "until"),
     *("what", "when", "where", "whether", "which", "while", "who", "whoever", "why", "with"),
     *("asks", "begins", "ends", "keeps", "opens", "prints", "raises", "reads", "returns", "runs", "sets", "waits"),
+    *("kyma", "manifest", "module", "runtime", "unmanaged"),
     *("says", "shows", "starts", "stops", "takes", "writes", "yields"),
 }
 

@@ -69,26 +69,23 @@ def _edit_manifest(sandbox: _Sandbox, module: str, patch: Mapping[str, Any]) -> 
 
 
 def _policy_pending(sandbox: _Sandbox) -> str:
-    """Kyma Ignore, Manifest CreateAndDelete."""
     _edit_entry(sandbox, "nats", _IGNORE)
     return "nats: customResourcePolicy is Ignore in the Kyma, CreateAndDelete in its Manifest"
 
 
 def _cr_stays(sandbox: _Sandbox) -> str:
-    """Kyma CreateAndDelete, Manifest Ignore, with the finalizer that lifecycle-manager forgets."""
+    """Set Ignore in the Manifest alone, so that lifecycle-manager forgets its finalizer."""
     _edit_manifest(sandbox, "telemetry", {"spec": _IGNORE})
     return "telemetry: customResourcePolicy is CreateAndDelete in the Kyma, Ignore in its Manifest"
 
 
 def _may_not_wait(sandbox: _Sandbox) -> str:
-    """Kyma and Manifest Ignore, and users have objects of the module."""
     _edit_manifest(sandbox, "serverless", {"spec": _IGNORE})
     _edit_entry(sandbox, "serverless", _IGNORE)
     return "serverless: customResourcePolicy is Ignore in Kyma and Manifest, and users have objects of the module"
 
 
 def _still_releasing(sandbox: _Sandbox) -> str:
-    """Unmanaged is reported, and the Manifest is not released, because its reconciliation is paused."""
     _edit_manifest(sandbox, "btp-operator", _PAUSED)
     _edit_entry(sandbox, "btp-operator", {"managed": False})
     return "btp-operator: the Kyma reports Unmanaged, and its Manifest is not released: its reconciliation is paused"

@@ -67,11 +67,9 @@ def start_sandbox(
     clusters: Sequence[str] = (),
     empty: bool = False,
     viewer_token: str = "",
-    port: int = 0,
     kubeconfig: Path | None = None,
     settled: bool = False,
     fleet: int | None = None,
-    timeout: float = STARTUP_SECONDS,
 ) -> RunningSandbox:
     """Start `kymatui sandbox up` and wait until it answers. Raise ClusterError.
 
@@ -81,7 +79,7 @@ def start_sandbox(
     """
     folder = Path(tempfile.mkdtemp(prefix="kymatui-sandbox-")) if kubeconfig is None else None
     path = kubeconfig or Path(str(folder), "kubeconfig")
-    command = [sys.executable, "-m", "kymatui", "sandbox", "up", "--kubeconfig", str(path), "--port", str(port)]
+    command = [sys.executable, "-m", "kymatui", "sandbox", "up", "--kubeconfig", str(path), "--port", "0"]
     if clusters:
         command += ["--clusters", ",".join(clusters)]
     if viewer_token:
@@ -92,7 +90,7 @@ def start_sandbox(
         command.append("--settled")
     if fleet is not None:
         command += ["--fleet", str(fleet)]
-        timeout += fleet / _FLEET_A_SECOND
+    timeout = STARTUP_SECONDS + (fleet or 0) / _FLEET_A_SECOND
     try:
         process = _spawn(command)
     except OSError as error:

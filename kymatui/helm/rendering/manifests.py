@@ -198,10 +198,10 @@ def _after(content: str, at: int) -> int:
     return at
 
 
-def sort_by_kind(items: list[Kinded], order: tuple[str, ...] = INSTALL_ORDER) -> list[Kinded]:
+def sort_by_kind(items: list[Kinded]) -> list[Kinded]:
     """Sort items by kind; items of one kind keep their order."""
-    ranks = {kind: rank for rank, kind in enumerate(order)}
-    return sorted(items, key=lambda item: (ranks.get(item.kind, len(order)), "" if item.kind in ranks else item.kind))
+    ranks = {kind: rank for rank, kind in enumerate(INSTALL_ORDER)}
+    return sorted(items, key=lambda item: (ranks.get(item.kind, len(ranks)), "" if item.kind in ranks else item.kind))
 
 
 def sort_hooks(hooks: list[Hook], event: str) -> list[Hook]:

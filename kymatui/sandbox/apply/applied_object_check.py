@@ -13,22 +13,22 @@ Problems = list[tuple[str, str]]
 _WORDS = {"string": "string", "boolean": "boolean", "integer": "numeric", "number": "numeric"}
 
 
-def check_applied_object(schema: Schema, value: Any, *, allow_duplicates: bool = False) -> None:
+def check_applied_object(schema: Schema, value: Any) -> None:
     """Raise `TypedValueError` with every problem."""
     problems: Problems = []
-    _check(schema, value, "", problems, allow_duplicates)
+    _check(schema, value, "", problems)
     if problems:
         raise TypedValueError(problems)
 
 
-def _check(schema: Schema, value: Any, path: str, problems: Problems, duplicates: bool) -> None:
+def _check(schema: Schema, value: Any, path: str, problems: Problems) -> None:
     shape = form(schema, value)
     if value is None:
         return
     if shape == "scalar":
         _check_scalar(schema, value, path, problems)
     elif shape == "list":
-        _check_list(schema, value, path, problems, duplicates)
+        _check_list(schema, value, path, problems)
     elif not isinstance(value, dict):
         problems.append((path, f"expected map, got {_shown(value)}"))
     else:
@@ -37,7 +37,7 @@ def _check(schema: Schema, value: Any, path: str, problems: Problems, duplicates
             if not _declared(schema, name):
                 problems.append((below, "field not declared in schema"))
             else:
-                _check(child_schema(schema, name), item, below, problems, duplicates)
+                _check(child_schema(schema, name), item, below, problems)
 
 
 def _declared(schema: Schema, name: str) -> bool:
@@ -86,7 +86,7 @@ def _go_syntax(value: Any) -> str:
     return quoted(value) if isinstance(value, str) else _format_go(value)
 
 
-def _check_list(schema: Schema, value: Any, path: str, problems: Problems, duplicates: bool) -> None:
+def _check_list(schema: Schema, value: Any, path: str, problems: Problems) -> None:
     if not isinstance(value, list):
         problems.append((path, f"expected list, got {_shown(value)}"))
         return
@@ -100,10 +100,10 @@ def _check_list(schema: Schema, value: Any, path: str, problems: Problems, dupli
                 problems.append((path, f"element {index}: {error}"))
                 continue
             where = path + show_path((element,))
-            if element in seen and not duplicates:
+            if element in seen:
                 problems.append((path, f"duplicate entries for key {show_path((element,))}"))
             seen.add(element)
-        _check(schema.items or ANY, item, where, problems, duplicates)
+        _check(schema.items or ANY, item, where, problems)
 
 
 def _shown(value: Any) -> str:

@@ -103,7 +103,7 @@ def _on(options: SessionOptions, kubeconfig: Path) -> SessionOptions:
 
 
 def _check(args: argparse.Namespace) -> int:
-    """Start the cluster, waits until everything in it has come to rest, opens the screen unseen, prints the catalog.
+    """Start the cluster, wait until it is at rest, open the screen unseen, and print the catalog.
 
     An installation without its stylesheets, or whose screen does not show the modules, fails.
     """

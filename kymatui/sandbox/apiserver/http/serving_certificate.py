@@ -25,15 +25,15 @@ class ServingCertificate:
     key: bytes
 
 
-def make_serving_certificate(address: str = "127.0.0.1") -> ServingCertificate:
-    """Return a new authority with a certificate for the address and the service `kubernetes`."""
+def make_serving_certificate() -> ServingCertificate:
+    """Return a new authority with a certificate for this machine and the service `kubernetes`."""
     now = datetime.now(UTC)
     authority_key = ec.generate_private_key(ec.SECP256R1())
     authority = _authority(authority_key, now)
     key = ec.generate_private_key(ec.SECP256R1())
     certificate = _builder("kymatui-sandbox", authority.subject, key.public_key(), now)
     alternatives: list[x509.GeneralName] = [x509.DNSName(name) for name in NAMES]
-    alternatives.append(x509.IPAddress(ipaddress.ip_address(address)))
+    alternatives.append(x509.IPAddress(ipaddress.ip_address("127.0.0.1")))
     signed = (
         certificate.add_extension(x509.SubjectAlternativeName(alternatives), critical=False)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)

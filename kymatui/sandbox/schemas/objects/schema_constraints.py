@@ -295,11 +295,11 @@ def _tried(schema: Schema, value: Any, path: str) -> Errors:
 # -- lists without duplicates
 
 
-def validate_lists(schema: Schema, value: Any, path: str = "") -> Errors:
+def validate_lists(schema: Schema, value: Any) -> Errors:
     """Return the errors of duplicates in sets and list maps."""
     errors: Errors = []
     if _has_keyed_lists(schema):
-        _lists(schema, value, path, errors)
+        _lists(schema, value, "", errors)
     return errors
 
 

@@ -136,9 +136,8 @@ def forbidden(field: str, detail: str) -> ApiFieldError:
     return ApiFieldError("Forbidden", field, f"Forbidden: {detail}")
 
 
-def too_long(field: str, limit: int, unit: str = "bytes") -> ApiFieldError:
-    """Return the error of a long value; `unit` is "bytes" or "characters"."""
-    return ApiFieldError("TooLong", field, f"Too long: may not be more than {limit} {unit}")
+def too_long(field: str, limit: int) -> ApiFieldError:
+    return ApiFieldError("TooLong", field, f"Too long: may not be more than {limit} bytes")
 
 
 def too_many(field: str, count: int, limit: int) -> ApiFieldError:

@@ -116,14 +116,9 @@ def kyma() -> Schema:
     return definition(GROUP, "Kyma", "kymas", [version_of("v1beta2", spec, status, columns=STATE_COLUMNS)])
 
 
-def _image(*, credentials: bool = True) -> Schema:
-    fields = {
-        "repo": STRING,
-        "name": STRING,
-        "ref": STRING,
-        "type": choice(["helm-chart", "oci-ref", "kustomize", ""]),
-    }
-    return record({**fields, "credSecretSelector": selector()} if credentials else fields)
+def _image() -> Schema:
+    kinds = choice(["helm-chart", "oci-ref", "kustomize", ""])
+    return record({"repo": STRING, "name": STRING, "ref": STRING, "type": kinds, "credSecretSelector": selector()})
 
 
 def _install() -> Schema:
@@ -275,7 +270,7 @@ def kyma_definitions() -> list[Schema]:
     return [kyma(), manifest(), module_template(), module_release_meta(), watcher()]
 
 
-def module_definition(group: str, kind: str, plural: str, version: str, *, namespaced: bool = True) -> Schema:
+def module_definition(group: str, kind: str, plural: str, version: str) -> Schema:
     """Return the CRD of a module CR: any spec, and a status with state and conditions."""
     status = {
         **record(
@@ -284,7 +279,7 @@ def module_definition(group: str, kind: str, plural: str, version: str, *, names
         "x-kubernetes-preserve-unknown-fields": True,
     }
     made = version_of(version, ANYTHING, status, columns=STATE_COLUMNS)
-    return definition(group, kind, plural, [made], namespaced=namespaced, categories=["kyma-modules"])
+    return definition(group, kind, plural, [made], categories=["kyma-modules"])
 
 
 def user_definition(group: str, kind: str, plural: str, version: str) -> Schema:

@@ -82,7 +82,6 @@ def version_of(
     status: Schema | None,
     *,
     storage: bool = True,
-    served: bool = True,
     columns: Sequence[Schema] = (AGE_COLUMN,),
     required: Sequence[str] = (),
 ) -> Schema:
@@ -94,7 +93,7 @@ def version_of(
         properties["status"] = status
     found: Schema = {
         "name": name,
-        "served": served,
+        "served": True,
         "storage": storage,
         "additionalPrinterColumns": list(columns),
         "schema": {"openAPIV3Schema": record(properties, required)},

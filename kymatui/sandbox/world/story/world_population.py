@@ -32,7 +32,7 @@ from kymatui.sandbox.world.modules.module_announcement import (
 )
 from kymatui.sandbox.world.modules.module_packages import PackedModule, pack
 from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
-from kymatui.sandbox.world.modules.sample_module import ModuleStyle, SampleModule
+from kymatui.sandbox.world.modules.sample_module import ModuleStyle
 from kymatui.sandbox.world.modules.sample_modules import MODULES
 from kymatui.sandbox.world.story.sample_situations import tell_situations
 from kymatui.sandbox.world.story.story_steps import Story, StoryStep
@@ -60,11 +60,11 @@ def create(client: LocalClient, resource: str, obj: Mapping[str, Any], namespace
             raise
 
 
-def pack_all(registry: SandboxRegistry, modules: tuple[SampleModule, ...] = MODULES) -> PACKED:
+def pack_all(registry: SandboxRegistry) -> PACKED:
     """Pack every version of every module into the registry."""
     return {
         module.name: {version: pack(registry.store, module, version, registry.address) for version in module.versions}
-        for module in modules
+        for module in MODULES
     }
 
 
