@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -200,6 +201,15 @@ HELD = workload(OURS)
 )
 def test_each_rule_in_its_situation_and_beside_it(inspection: Inspection, rule_id: str, is_found: bool) -> None:
     assert (rule_id in rules_of(inspection)) is is_found
+
+
+def test_objects_of_another_cluster_are_one_finding_however_many_modules_have_some() -> None:
+    records = tuple(
+        InstallationRecord(name, InventoryOwner.KEEPER, replace(RECORD, name=name), (GONE,)) for name in ("a", "b", "c")
+    )
+    (note,) = [one for one in found(Inspection(records, {GONE: None})) if one.rule.id == "drift.unseen"]
+    assert note.message == "the objects of 3 modules are in another cluster (a, b, c); use --remote"
+    assert (note.module, note.path, note.value) == ("", "modules", "3")
 
 
 def test_a_changed_field_is_told_with_its_writer_its_value_and_the_time() -> None:

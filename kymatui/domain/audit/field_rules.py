@@ -7,7 +7,7 @@ run needs the right to write. `drift.unseen` reports what they cannot decide.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from kymatui.domain.audit.findings import AuditFinding, AuditInput, AuditRule
@@ -68,8 +68,28 @@ _RESTARTED: Final = "f:kubectl.kubernetes.io/restartedAt"
 
 
 def check(case: AuditInput) -> Iterator[AuditFinding]:
+    elsewhere = [one for one in case.inspection.installations if _is_elsewhere(case, one)]
+    yield from _elsewhere(case, elsewhere)
     for one in case.inspection.installations:
-        yield from _installation(case, one)
+        if one not in elsewhere:
+            yield from _installation(case, one)
+
+
+def _is_elsewhere(case: AuditInput, one: InstallationRecord) -> bool:
+    """Return whether none of the objects of a Manifest exists here: they are in the runtime's cluster."""
+    asked = [ref for ref in one.refs if ref in case.inspection.objects]
+    here = any(case.inspection.objects[ref] is not None for ref in asked)
+    return bool(asked) and not here and one.by is InventoryOwner.KEEPER and not one.unread
+
+
+def _elsewhere(case: AuditInput, some: Sequence[InstallationRecord]) -> Iterator[AuditFinding]:
+    """Yield one finding for all modules of a control plane's Kyma, with their number as value."""
+    if some:
+        names = sorted({one.module for one in some})
+        count = format_count(len(names), "module")
+        message = f"the objects of {count} are in another cluster ({', '.join(names)}); use --remote"
+        about = case.catalog.kyma.ref if case.catalog.kyma is not None else some[0].record
+        yield AuditFinding(UNSEEN, message, "", str(about), "modules", str(len(names)))
 
 
 def _installation(case: AuditInput, one: InstallationRecord) -> Iterator[AuditFinding]:
@@ -78,9 +98,6 @@ def _installation(case: AuditInput, one: InstallationRecord) -> Iterator[AuditFi
         return
     asked = [ref for ref in one.refs if ref in case.inspection.objects]
     live = {ref: found for ref in asked if (found := case.inspection.objects[ref]) is not None}
-    if asked and not live and one.by is InventoryOwner.KEEPER:
-        yield AuditFinding(UNSEEN, "its objects are in another cluster", one.module, str(one.record))
-        return
     if one.unfinished != "deletion":
         for ref in asked:
             if ref not in live:
