@@ -8,7 +8,10 @@ import pytest
 
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.rows import NAMING_LISTS, Catalog
+from kymatui.domain.fleet.pending_actions import runtime_reason
+from kymatui.domain.fleet.runtimes import metas_by_module, read_runtime
 from kymatui.domain.kyma.kyma_keeper import keeper_of, with_keeper
+from kymatui.domain.kyma.kymas import Kyma, read_kyma
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma_edit.edit_progress import track_edit
 from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit, propose_edit
@@ -149,3 +152,21 @@ def test_an_operator_of_kymas_is_told_from_one_of_manifests(
     assert found.keeper is ClusterManager.OPERATOR
     assert found.way.startswith(way)
     assert found.works_on_kymas is works
+
+
+def test_the_fleet_names_the_operator_too() -> None:
+    raws = [
+        kyma([{"name": "mod"}], status=[report("mod", "1.3.1", "Processing")], state="Processing"),
+        kyma([{"name": "mod"}], status=[report("mod", "1.2.0")]),
+        kyma(state="Error", operation="skr client context not found"),
+        kyma(labelled=labels(skip_reconciliation="true"), state="Error"),
+    ]
+    metas = metas_by_module([meta("mod", {"regular": "1.3.1"})])
+    said = {}
+    for keeper, manager in MANAGERS.items():
+        read = [read_kyma(kept(raw, manager)) for raw in raws]
+        runtimes = [read_runtime(one, metas) for one in read if isinstance(one, Kyma)]
+        said[keeper] = [f"{found.text} {found.actor}" for found in map(runtime_reason, runtimes)]
+    theirs = said[Actor.KLM]
+    assert all("lifecycle-manager" in words for words in theirs)
+    assert said[Actor.OPERATOR] == [words.replace("lifecycle-manager", "kymatui's operator") for words in theirs]

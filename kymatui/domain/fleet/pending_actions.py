@@ -9,12 +9,13 @@ from kymatui.domain.fleet.manifest_summary import ManifestSummary
 from kymatui.domain.fleet.runtimes import Runtime, RuntimeModule
 from kymatui.domain.kubernetes.object_meta import MalformedObject
 from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.kyma.kyma_keeper import actor_with_keeper, with_keeper
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.states import State, parse_state, state_rank
 from kymatui.domain.modules.next_actor import actor_for_manifest_state, actor_for_state
 from kymatui.domain.modules.risks import kyma_error_words
 from kymatui.domain.snapshot.missing_lists import UnknownFact
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 YOU = Actor.YOU.value
 KLM = Actor.KLM.value
@@ -47,14 +48,17 @@ def pending_actions(picture: FleetSnapshot) -> list[PendingAction]:
         for wait in runtime_pending_actions(runtime, picture.manifests.get(key, ()))
     ]
     for key in picture.mandatory:
-        found += _of_mandatory(key, picture.manifests.get(key, ())) if key in picture.runtimes else ()
+        if (runtime := picture.runtimes.get(key)) is not None:
+            found += _of_mandatory(runtime, picture.manifests.get(key, ()))
     found += map(malformed_action, picture.malformed)
     return sorted(found, key=lambda wait: (state_rank(wait.state), wait.on, wait.module, wait.runtime))
 
 
-def _of_mandatory(key: RuntimeKey, sights: Sequence[ManifestSummary]) -> Iterator[PendingAction]:
+def _of_mandatory(runtime: Runtime, sights: Sequence[ManifestSummary]) -> Iterator[PendingAction]:
     """Yield the mandatory modules that are not ready; only their Manifests say so."""
-    return (_of_manifest(key, sight) for sight in sights if sight.mandatory and sight.is_waiting)
+    key = (runtime.ref.namespace, runtime.name)
+    found = (_of_manifest(key, sight) for sight in sights if sight.mandatory and sight.is_waiting)
+    return (_with_keeper(wait, runtime.keeper) for wait in found)
 
 
 def malformed_action(item: MalformedObject) -> PendingAction:
@@ -70,8 +74,19 @@ def _is_at_rest(runtime: Runtime) -> bool:
     return settled and not runtime.deleting and not (runtime.skipped and runtime.state != State.READY) and not own_error
 
 
+def _with_keeper(wait: PendingAction, keeper: Actor) -> PendingAction:
+    """Return the action with the name of what works on the Kyma."""
+    if keeper is Actor.KLM:
+        return wait
+    return replace(wait, on=keeper.value if wait.on == KLM else wait.on, reason=with_keeper(wait.reason, keeper))
+
+
 def runtime_pending_actions(runtime: Runtime, sights: Sequence[ManifestSummary] = ()) -> Iterator[PendingAction]:
     """Yield the pending actions of one runtime."""
+    return (_with_keeper(wait, runtime.keeper) for wait in _pending_actions(runtime, sights))
+
+
+def _pending_actions(runtime: Runtime, sights: Sequence[ManifestSummary]) -> Iterator[PendingAction]:
     key = (runtime.ref.namespace, runtime.name)
     by_module = {sight.module: sight for sight in sights}
     if runtime.skipped:
@@ -113,7 +128,7 @@ def runtime_reason(
     runtime: Runtime, sights: Sequence[ManifestSummary] = (), unknown_drift: UnknownFact | None = None
 ) -> RuntimeReason:
     """Return the worst that a runtime waits for, else what drifts; `unknown_drift` says why that is unknown."""
-    found = [*runtime_pending_actions(runtime, sights), *_of_mandatory((runtime.ref.namespace, runtime.name), sights)]
+    found = [*runtime_pending_actions(runtime, sights), *_of_mandatory(runtime, sights)]
     waits = sorted(found, key=lambda wait: state_rank(wait.state))
     if waits:
         first, more = waits[0], len(waits) - 1
@@ -123,7 +138,8 @@ def runtime_reason(
         names = ", ".join(
             f"{one.name}: {one.version} installed, {one.desired} in its channel" for one in runtime.drifting[:3]
         )
-        return RuntimeReason(names, runtime.drifting[0].actor.value, State.WARNING)
+        actor = actor_with_keeper(runtime.drifting[0].actor, runtime.keeper)
+        return RuntimeReason(names, actor.value, State.WARNING)
     if unknown_drift is not None:
         return RuntimeReason(f"All modules are ready. Drift: {unknown_drift}")
     if runtime.unknown_drift:

@@ -13,6 +13,7 @@ from sys import intern
 
 from kymatui.domain.kubernetes.object_meta import MalformedObject
 from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kyma.kyma_keeper import keeper_of
 from kymatui.domain.kyma.kymas import Kyma, ModuleReport, read_kyma
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.release_metas import ReleaseMeta, read_release_meta
@@ -74,7 +75,10 @@ class RuntimeModule:
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """One runtime; `created` is in seconds of the Unix clock, None if unknown; `message` is of the Kyma itself."""
+    """One runtime, of which `keeper` works on the Kyma.
+
+    `created` is in seconds of the Unix clock, None if unknown; `message` is of the Kyma itself.
+    """
 
     ref: ObjectRef
     shoot: str
@@ -90,6 +94,7 @@ class Runtime:
     skipped: bool
     labels: Mapping[str, str]
     message: str = ""
+    keeper: Actor = Actor.KLM
 
     @property
     def name(self) -> str:
@@ -216,6 +221,7 @@ def read_runtime(kyma: Kyma, metas: Metas) -> Runtime:
         skipped=kyma.meta.label_is_true("operator.kyma-project.io/skip-reconciliation"),
         labels=labels,
         message=intern(kyma.operation),
+        keeper=keeper_of(kyma.meta.field_managers),
     )
 
 

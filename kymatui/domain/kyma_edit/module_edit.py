@@ -13,7 +13,7 @@ from kymatui.domain.catalog.effects import Effect, compare_catalogs
 from kymatui.domain.catalog.rows import Catalog, CatalogOrigin, ModuleRow
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
-from kymatui.domain.kyma.kyma_keeper import field_managers, keeper_of, with_keeper
+from kymatui.domain.kyma.kyma_keeper import keeper_of, with_keeper
 from kymatui.domain.kyma.kymas import Kyma, Policy, read_kyma
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.domain.kyma.states import State
@@ -108,7 +108,7 @@ def propose_edit(
     was, will = before.row(toggle.module), after.row(toggle.module)
     unknown = explain_missing(snapshot.feeds, CATALOG_FEEDS)
     case = _Case(toggle, kyma, edit, was, will, _skipped_manifest(snapshot, was), unknown)
-    keeper = keeper_of(field_managers(kyma.raw))
+    keeper = keeper_of(kyma.meta.field_managers)
     return EditProposal(
         toggle,
         edit,

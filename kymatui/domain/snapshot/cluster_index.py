@@ -9,7 +9,7 @@ from typing import Any
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, MalformedObject, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind
-from kymatui.domain.kyma.kyma_keeper import field_managers, keeper_of
+from kymatui.domain.kyma.kyma_keeper import keeper_of
 from kymatui.domain.kyma.kymas import KYMA_NAME, KYMA_NAMESPACE, Kyma, read_kyma
 from kymatui.domain.kyma.manifests import Manifest, manifest_name, read_manifest
 from kymatui.domain.kyma.problems import Actor
@@ -53,7 +53,7 @@ class ClusterIndex:
     @property
     def keeper(self) -> Actor:
         """Return what works on the Kyma: lifecycle-manager or kymatui's operator."""
-        return keeper_of(field_managers(self.kyma.raw)) if self.kyma is not None else Actor.KLM
+        return keeper_of(self.kyma.meta.field_managers) if self.kyma is not None else Actor.KLM
 
     @property
     def kyma_unreadable(self) -> bool:

@@ -27,6 +27,7 @@ from kymatui.domain.fleet.runtimes import (
 )
 from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.kyma.kyma_keeper import actor_with_keeper
 from kymatui.domain.kyma.states import State, StateSource
 from kymatui.domain.versions.drift import DriftKind
 from kymatui.domain.versions.evidence import VersionSource
@@ -207,7 +208,7 @@ def _json(runtime: Runtime, why: RuntimeReason, unknown: UnknownFact | None) -> 
                 "state": module.state.value,
                 "stateSource": StateSource.KYMA.value,
                 "maintenance": module.maintenance,
-                "actor": module.actor.value or None,
+                "actor": actor_with_keeper(module.actor, runtime.keeper).value or None,
             }
             for module in runtime.modules
         ],
