@@ -1,57 +1,32 @@
-"""One edit over many runtimes, carried out: planned for each, the canaries first, and no further after a failure.
-
-What is edited is read from the clusters, and what was seen to its end from a book: whoever runs the same again goes on
-where it stopped, with those first that were edited and not seen to be done.
-"""
+"""The control plane of a campaign: one edit over many of its runtimes."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
-from kymatui.actions.edits.edit_watch import StartedEdit
-from kymatui.actions.edits.uninstall import UninstallConsent
-from kymatui.actions.plans import Uninstall
+from kymatui.actions.edits.campaign import Campaign
 from kymatui.adapters.files.campaign_journal import CampaignJournal
 from kymatui.adapters.sessions.cluster.cluster_target import read_cluster_target
 from kymatui.adapters.sessions.control_plane.pair_session import PairSession
 from kymatui.adapters.sessions.control_plane.shared_feeds import ControlPlane
 from kymatui.composition.session_ports import edits_of
-from kymatui.domain.fleet.campaigns import CampaignOutcome, CampaignStep, waves
+from kymatui.domain.fleet.campaigns import CampaignPace
 from kymatui.domain.kubernetes.refs import split_name
-from kymatui.errors import (
-    CancelledError,
-    ConfigurationError,
-    ForbiddenError,
-    KymatuiError,
-    OutdatedError,
-    PartlyDoneError,
-    UnreachableError,
-)
-from kymatui.first_use import dataclass, replace
+from kymatui.errors import ConfigurationError, UnreachableError
+from kymatui.first_use import replace
 
 if TYPE_CHECKING:
+    from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
+    from kymatui.actions.edits.uninstall import UninstallConsent
+    from kymatui.actions.session import Session
     from kymatui.adapters.sessions.cluster.session_options import RemoteOptions
-    from kymatui.domain.kyma_edit.module_edit import EditProposal, ModuleEdit
-    from kymatui.domain.plans.cluster_target import ClusterTarget
+    from kymatui.domain.kyma_edit.module_edit import ModuleEdit
 
-MAX_PARALLEL: Final = 8  # runtimes that are planned or edited at the same time
 _LISTED: Final = 10.0  # seconds until one runtime has to be listed
 _CONTROL_LISTED: Final = 60.0  # seconds until the control plane has to be listed, with all its Kymas
-
-
-@dataclass(frozen=True, slots=True)
-class CampaignPace:
-    """How many runtimes come first, one by one; how many go at once after them; whether each is waited for."""
-
-    canaries: int = 1
-    at_once: int = 4
-    wait: bool = True
-    timeout: float = 300.0
 
 
 def open_campaign(
@@ -60,258 +35,38 @@ def open_campaign(
     """Return one edit over many runtimes. Raise ConfigurationError where one runtime's cluster was named by hand."""
     if options.by_hand is not None:
         raise ConfigurationError("edits of several runtimes cannot use a runtime's own kubeconfig")
-    return Campaign(replace(options, runtime=""), toggle, pace, consent)
+    return Campaign(partial(_listed, replace(options, runtime=""), toggle), toggle, pace, consent)
 
 
-class Campaign:
-    """One toggle over the runtimes of a control plane, which are named `namespace/name`.
+@contextmanager
+def _listed(options: RemoteOptions, toggle: ModuleEdit, runtimes: Sequence[str]) -> Iterator[_Fleet]:
+    plane = ControlPlane(options.control, [split_name(name) for name in runtimes])
+    try:
+        plane.start(_CONTROL_LISTED)
+        yield _Fleet(plane, options, toggle)
+    finally:
+        plane.close()
 
-    The control plane is listed once for all of them; each runtime is asked by itself, and let go of again.
-    """
 
-    def __init__(
-        self, options: RemoteOptions, toggle: ModuleEdit, pace: CampaignPace, consent: UninstallConsent | None = None
-    ) -> None:
-        self._options, self._toggle, self._pace = options, toggle, pace
-        self._consent = consent or UninstallConsent()
-        self._begun: frozenset[str] = frozenset()
-        self.target: ClusterTarget | None = None
-        """The control plane, once something is planned."""
-        self._uninstalls: dict[str, Sequence[Uninstall]] = {}
-        """What each runtime's plan showed of the modules that it uninstalls."""
+class _Fleet:
+    """The control plane is listed once; each runtime is asked by itself, and closed again."""
 
-    def plan(
-        self, runtimes: Sequence[str], tell: Callable[[CampaignStep], None] = lambda _: None
-    ) -> list[CampaignStep]:
-        """Plan each runtime and report each plan from any thread; also those of runtimes that cannot be reached.
+    def __init__(self, plane: ControlPlane, options: RemoteOptions, toggle: ModuleEdit) -> None:
+        self._plane, self._options = plane, options
+        self.target = replace(read_cluster_target(plane.home.client), namespace=options.control.namespace)
+        self.journal = CampaignJournal(plane.home.name, toggle)
 
-        Raises what keeps the control plane from being read.
-        """
-
-        def planned(name: str) -> CampaignStep:
-            leg = self._planned(plane, name)
-            tell(leg)
-            return leg
-
-        with self._listed(runtimes) as plane, ThreadPoolExecutor(MAX_PARALLEL, thread_name_prefix="plan") as pool:
-            self.target = replace(read_cluster_target(plane.home.client), namespace=self._options.control.namespace)
-            self._begun = CampaignJournal(plane.home.name, self._toggle).unfinished()
-            return _refuse_unknown(list(pool.map(planned, runtimes)))
-
-    @contextmanager
-    def _listed(self, runtimes: Sequence[str]) -> Iterator[ControlPlane]:
-        plane = ControlPlane(self._options.control, [split_name(name) for name in runtimes])
+    def open(self, runtime: str, on_change: Callable[[], None]) -> PairSession:
+        session = PairSession(self._plane.home, split_name(runtime), self._options, plane=self._plane)
         try:
-            plane.start(_CONTROL_LISTED)
-            yield plane
-        finally:
-            plane.close()
-
-    def _planned(self, plane: ControlPlane, name: str) -> CampaignStep:
-        try:
-            session = self._opened(plane, name)
-        except KymatuiError as error:
-            return CampaignStep(name, CampaignOutcome.UNREACHED, str(error))
-        try:
-            toggling = edits_of(session)
-            proposal = self._proposed(toggling)
-            found = self._with_uninstalls(_leg(name, proposal), toggling, proposal)
-            found = replace(found, server=session.target.server)
-            return self._standing(found, toggling, proposal) if found.outcome is CampaignOutcome.UNCHANGED else found
-        except KymatuiError as error:
-            return CampaignStep(name, CampaignOutcome.UNREACHED, str(error))
-        finally:
-            session.close()
-
-    def _with_uninstalls(self, leg: CampaignStep, toggling: ClusterKymaEdits, proposal: EditProposal) -> CampaignStep:
-        """Add what has to be deleted before modules go; refuse if that, or reading it, is not allowed."""
-        if leg.outcome is not CampaignOutcome.PLANNED or not leg.uninstalls:
-            return leg
-        found = toggling.uninstalls(leg.uninstalls, self._consent, self._pace.timeout)
-        blocking = tuple(str(ref) for one in found for ref in one.blocking)
-        said = [f"{one.refusal} ({one.refusal.hint})" for one in found if one.refusal is not None]
-        if said:
-            return replace(leg, outcome=CampaignOutcome.REFUSED, message="; ".join(said), blocking=blocking)
-        self._uninstalls[leg.runtime] = found
-        return replace(leg, blocking=blocking)
-
-    def _proposed(self, toggling: ClusterKymaEdits) -> EditProposal:
-        """Propose the edit as for one runtime; a module that is already disabled is done, and not refused."""
-        found = toggling.propose(self._toggle)
-        return replace(found, refusals=()) if found.gone else found
-
-    def _standing(self, leg: CampaignStep, toggling: ClusterKymaEdits, proposal: EditProposal) -> CampaignStep:
-        """Return where the edit stands in a Kyma that already has it; a failure counts also after an earlier run."""
-        if not proposal.known:
-            return replace(leg, message="not requested in the Kyma, and not in the catalog", is_known=False)
-        now = toggling.standing(proposal)
-        if now.finished:
-            return leg
-        if leg.runtime in self._begun and self._pace.wait:
-            return replace(leg, outcome=CampaignOutcome.UNDER_WAY, message=f"edited by an earlier run; {now.message}")
-        return replace(leg, message=f"{leg.message}; {now.message}")
-
-    def _opened(self, plane: ControlPlane, name: str) -> PairSession:
-        session = PairSession(plane.home, split_name(name), self._options, plane=plane)
-        try:
-            session.start(lambda: None)
+            session.start(on_change)
             if not session.wait_complete(_LISTED):
-                raise UnreachableError(f"{name} was not listed within {_LISTED:g} s")
+                raise UnreachableError(f"{runtime} was not listed within {_LISTED:g} s")
             session.require_kyma()
         except BaseException:
             session.close()
             raise
         return session
 
-    def carry_out(
-        self,
-        legs: Sequence[CampaignStep],
-        tell: Callable[[CampaignStep], None],
-        cancel: threading.Event,
-        begins: Callable[[Sequence[CampaignStep]], None] = lambda _: None,
-    ) -> list[CampaignStep]:
-        """Carry out all that is planned; begin nothing more after the first failure, or once `cancel` is set.
-
-        `progress` gets every leg when it has ended, from any thread, and `begins` those that are begun together. Raises
-        what keeps the control plane from being read, and ConfigurationError where what is begun cannot be written down:
-        then nothing was changed.
-        """
-        found = {leg.runtime: leg for leg in legs}
-        planned = [leg.runtime for leg in legs if leg.is_ahead]
-        failed = False
-
-        def edited(leg: CampaignStep) -> CampaignStep:
-            ended = self._edited(plane, leg, cancel, book)
-            tell(ended)
-            return ended
-
-        with (
-            self._listed(planned) as plane,
-            self._written(plane.home.name) as book,
-            ThreadPoolExecutor(self._pace.at_once, thread_name_prefix="edit") as pool,
-        ):
-            for wave in waves(legs, self._pace.canaries, self._pace.at_once):
-                if failed or cancel.is_set():
-                    found.update({leg.runtime: replace(leg, outcome=CampaignOutcome.NOT_BEGUN) for leg in wave})
-                    continue
-                begins(wave)
-                for ended in pool.map(edited, wave):
-                    found[ended.runtime] = ended
-                    failed = failed or ended.stops
-        return [found[leg.runtime] for leg in legs]
-
-    @contextmanager
-    def _written(self, context: str) -> Iterator[CampaignJournal]:
-        book = CampaignJournal(context, self._toggle)
-        book.open()
-        try:
-            yield book
-        finally:
-            book.close()
-
-    def _edited(
-        self, plane: ControlPlane, leg: CampaignStep, cancel: threading.Event, book: CampaignJournal
-    ) -> CampaignStep:
-        if cancel.is_set():
-            return replace(leg, outcome=CampaignOutcome.NOT_BEGUN)
-        try:
-            session = self._opened(plane, leg.runtime)
-        except KymatuiError as error:
-            return replace(leg, outcome=CampaignOutcome.FAILED, message=f"no changes made: {error}")
-        changed = threading.Event()
-        session.start_telling(changed.set)
-        try:
-            if leg.outcome is CampaignOutcome.UNDER_WAY:
-                return self._followed(leg, edits_of(session), changed, cancel, book)
-            return self._run(leg, edits_of(session), changed, cancel, book)
-        except KymatuiError as error:
-            return replace(leg, outcome=CampaignOutcome.FAILED, message=str(error))
-        finally:
-            session.close()
-
-    def _followed(
-        self,
-        leg: CampaignStep,
-        toggling: ClusterKymaEdits,
-        changed: threading.Event,
-        cancel: threading.Event,
-        book: CampaignJournal,
-    ) -> CampaignStep:
-        """Return what an earlier run has edited, until it is done."""
-        proposal = self._proposed(toggling)
-        if not proposal.is_done:
-            raise OutdatedError("no changes made: another client changed the Kyma after the earlier run")
-        return self._until_done(leg, toggling, proposal, 0, changed, cancel, book)
-
-    def _run(
-        self,
-        leg: CampaignStep,
-        toggling: ClusterKymaEdits,
-        changed: threading.Event,
-        cancel: threading.Event,
-        book: CampaignJournal,
-    ) -> CampaignStep:
-        proposal = self._proposed(toggling)
-        now = replace(_leg(leg.runtime, proposal), server=leg.server)
-        if now.outcome is CampaignOutcome.UNCHANGED:
-            return now
-        if now.outcome is not CampaignOutcome.PLANNED or now.lines != leg.lines:
-            raise OutdatedError("no changes made: the Kyma changed after the plan")
-        if not toggling.may_write(proposal):
-            raise ForbiddenError("no changes made: you lack the permission to patch the runtime's Kyma", status=403)
-        if cancel.is_set():
-            return replace(leg, outcome=CampaignOutcome.NOT_BEGUN)
-        book.begun(leg.runtime)
-        try:
-            generation = toggling.carry_out(proposal, planned=self._uninstalls.get(leg.runtime, ()))
-        except KymatuiError:
-            book.failed(leg.runtime)
-            raise
-        if not self._pace.wait:
-            book.done(leg.runtime)
-            return replace(leg, outcome=CampaignOutcome.ACCEPTED, message="the Kyma is edited")
-        return self._until_done(leg, toggling, proposal, generation, changed, cancel, book)
-
-    def _until_done(
-        self,
-        leg: CampaignStep,
-        toggling: ClusterKymaEdits,
-        proposal: EditProposal,
-        generation: int,
-        changed: threading.Event,
-        cancel: threading.Event,
-        book: CampaignJournal,
-    ) -> CampaignStep:
-        try:
-            started = [StartedEdit(proposal, generation)]
-            (end,) = toggling.follow_all(started, changed, self._pace.timeout, lambda *_: None, cancel, unattended=True)
-        except CancelledError as error:  # the edit stays, and lifecycle-manager continues
-            return replace(leg, outcome=CampaignOutcome.ACCEPTED, message=str(error))
-        except KymatuiError:
-            book.failed(leg.runtime)
-            raise
-        if end.failed and not end.stage.held:
-            book.failed(leg.runtime)
-            raise PartlyDoneError(end.failed)
-        book.done(leg.runtime)
-        return replace(
-            leg, outcome=CampaignOutcome.STAYS if end.stage.held else CampaignOutcome.DONE, message=end.stage.message
-        )
-
-
-def _refuse_unknown(legs: list[CampaignStep]) -> list[CampaignStep]:
-    """Refuse a module that no runtime knows, which is a mistyped name; where one runtime knows it, skip the others."""
-    if any(leg.is_known for leg in legs if leg.outcome is not CampaignOutcome.UNREACHED):
-        return legs
-    return [leg if leg.is_known else replace(leg, outcome=CampaignOutcome.REFUSED) for leg in legs]
-
-
-def _leg(name: str, proposal: EditProposal) -> CampaignStep:
-    lines = proposal.edit.lines() if proposal.edit is not None else ()
-    effects = tuple(f"{effect.module} {effect.message}" for effect in proposal.effects)
-    if proposal.is_refused:
-        return CampaignStep(name, CampaignOutcome.REFUSED, "; ".join(proposal.refusals), lines)
-    if proposal.is_done:
-        return CampaignStep(name, CampaignOutcome.UNCHANGED, "the Kyma has these values already")
-    uninstalls = tuple(effect.module for effect in proposal.effects if effect.uninstalls)
-    return CampaignStep(name, CampaignOutcome.PLANNED, "", lines, effects, uninstalls, warnings=proposal.warnings)
+    def edits(self, session: Session) -> ClusterKymaEdits:
+        return edits_of(session)

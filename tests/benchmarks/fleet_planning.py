@@ -16,8 +16,8 @@ from pathlib import Path
 import yaml
 
 from kymatui.adapters.sessions.cluster.session_options import RemoteOptions, SessionOptions
-from kymatui.composition.campaign import Campaign, CampaignPace
-from kymatui.domain.fleet.campaigns import format_outcomes
+from kymatui.composition.campaign import open_campaign
+from kymatui.domain.fleet.campaigns import CampaignPace, format_outcomes
 from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit
 from kymatui.sandbox.sandbox_process import start_sandbox
 from kymatui.sandbox.world.story.sample_fleet import access_secret
@@ -54,7 +54,7 @@ def main() -> None:
         runtimes = fill(sandbox.kubeconfig, Path(folder), count)
         print(f"| {count} runtimes, one plan | |\n|---|---|")
         options = RemoteOptions(SessionOptions(str(sandbox.kubeconfig), "kcp"))
-        campaign = Campaign(options, ModuleEdit(EditVerb.ENABLE, "keda"), CampaignPace())
+        campaign = open_campaign(options, ModuleEdit(EditVerb.ENABLE, "keda"), CampaignPace())
         began, cpu, before = time.perf_counter(), time.process_time(), memory()
         legs = campaign.plan(runtimes)
         seconds = time.perf_counter() - began

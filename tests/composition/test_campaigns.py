@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from unittest.mock import Mock, create_autospec
+from unittest.mock import Mock
 
 import pytest
 
-from kymatui.adapters.files.campaign_journal import CampaignJournal
-from kymatui.adapters.sessions.cluster.session_options import RemoteOptions, SessionOptions
-from kymatui.adapters.sessions.control_plane.shared_feeds import ControlPlane
-from kymatui.composition.campaign import Campaign, CampaignPace
-from kymatui.domain.fleet.campaigns import CampaignOutcome, CampaignStep
+from kymatui.actions.edits.campaign import Campaign, CampaignBook, CampaignPort
+from kymatui.domain.fleet.campaigns import CampaignOutcome, CampaignPace, CampaignStep
 from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit
 
 
@@ -22,21 +18,11 @@ class Rehearsal(Campaign):
     """Edits nothing: `bad` fail, and after `stop` somebody has had enough."""
 
     def __init__(self, pace: CampaignPace, bad: frozenset[str] = frozenset(), stop: str = "") -> None:
-        super().__init__(RemoteOptions(SessionOptions()), ModuleEdit(EditVerb.ENABLE, "keda"), pace)
+        super().__init__(lambda _: contextlib.nullcontext(Mock()), ModuleEdit(EditVerb.ENABLE, "keda"), pace)
         self._bad, self._stop = bad, stop
 
-    @contextlib.contextmanager
-    def _listed(self, runtimes: Sequence[str]) -> Iterator[ControlPlane]:
-        plane = create_autospec(ControlPlane, instance=True)
-        plane.home = Mock()
-        yield plane
-
-    @contextlib.contextmanager
-    def _written(self, context: str) -> Iterator[CampaignJournal]:
-        yield create_autospec(CampaignJournal, instance=True)
-
     def _edited(
-        self, plane: ControlPlane, leg: CampaignStep, cancel: threading.Event, book: CampaignJournal
+        self, plane: CampaignPort, leg: CampaignStep, cancel: threading.Event, book: CampaignBook
     ) -> CampaignStep:
         if leg.runtime == self._stop:
             cancel.set()

@@ -1,1 +1,1 @@
-"""Edits of a Kyma and of single objects, and what an edit uninstalls. Installations are in `actions.modules`."""
+"""Edits of a Kyma, of many Kymas and of single objects, and what they uninstall. Installations are in `modules`."""

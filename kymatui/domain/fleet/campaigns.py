@@ -9,6 +9,9 @@ from enum import StrEnum
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.first_use import dataclass
 
+MAX_PARALLEL = 8
+"""Runtimes that are planned or edited at the same time."""
+
 
 class CampaignOutcome(StrEnum):
     """The outcomes of a campaign in one runtime."""
@@ -107,6 +110,16 @@ def summarize_campaign(legs: Sequence[CampaignStep]) -> str:
     uninstalls = Counter(module for leg in planned for module in leg.uninstalls)
     gone = "".join(f"; {module} uninstalled from {number}" for module, number in uninstalls.items())
     return f"{format_count(len(legs), 'runtime')}: {counted}{gone}"
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignPace:
+    """How many runtimes come first, one by one; how many go at once after them; whether each is waited for."""
+
+    canaries: int = 1
+    at_once: int = 4
+    wait: bool = True
+    timeout: float = 300.0
 
 
 def waves(legs: Sequence[CampaignStep], canaries: int, at_once: int) -> tuple[tuple[CampaignStep, ...], ...]:

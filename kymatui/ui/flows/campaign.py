@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from kymatui.actions.edits.campaign import Campaign
 from kymatui.actions.edits.uninstall import UninstallConsent
 from kymatui.actions.jobs import JobReport, JobSpec
-from kymatui.composition.campaign import MAX_PARALLEL, Campaign, CampaignPace, open_campaign
-from kymatui.domain.fleet.campaigns import CampaignStep, format_outcomes, waves
+from kymatui.composition.campaign import open_campaign
+from kymatui.domain.fleet.campaigns import MAX_PARALLEL, CampaignPace, CampaignStep, format_outcomes, waves
 from kymatui.domain.kubernetes.refs import split_name
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma.kymas import Policy

@@ -172,10 +172,6 @@ class PairSession:
         self._on_change = on_change
         self._session.start(self._notice)
 
-    def start_telling(self, on_change: Callable[[], None]) -> None:
-        """Call another `on_change` from now on."""
-        self._on_change = on_change
-
     def _notice(self) -> None:
         self._changed.set()
         self._on_change()

@@ -69,8 +69,8 @@ def refuse_fleet_options(args: argparse.Namespace) -> None:
 def run(args: argparse.Namespace, toggle: ModuleEdit) -> int:
     """Plan, ask, and edit; stop at the first failure. The same words go on where it stopped."""
     from kymatui.cli.session_arguments import remote_options_of
-    from kymatui.composition.campaign import MAX_PARALLEL, Campaign, CampaignPace
-    from kymatui.domain.fleet.campaigns import CampaignOutcome
+    from kymatui.composition.campaign import open_campaign
+    from kymatui.domain.fleet.campaigns import MAX_PARALLEL, CampaignOutcome, CampaignPace
 
     if not 1 <= args.at_once <= MAX_PARALLEL or args.canaries < 0:
         raise UsageError(f"--at-once must be from 1 to {MAX_PARALLEL}, --canaries 0 or more")
@@ -82,7 +82,7 @@ def run(args: argparse.Namespace, toggle: ModuleEdit) -> int:
         )
     with no_changes_on_interrupt():
         pace = CampaignPace(args.canaries, args.at_once, args.wait, args.timeout)
-        campaign = Campaign(options, toggle, pace, consent_of(args))
+        campaign = open_campaign(options, toggle, pace, consent_of(args))
         legs = campaign.plan(selected_runtimes(args, options))
         target = campaign.target
         assert target is not None
