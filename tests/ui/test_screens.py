@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from kymatui.ui.application.kymatui_app import KymatuiApp
 from kymatui.ui.base.framed_screen import FramedScreen
 from kymatui.ui.base.help_screen import HelpScreen
 from kymatui.ui.base.screen_keys import key_help
-from kymatui.ui.dialogs.action_menu import MenuItem
+from kymatui.ui.dialogs.action_menu import MenuItem, MenuScreen
 from kymatui.ui.flows import module_actions
 from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.presenters.catalog.catalog_rows import format_age
@@ -34,6 +34,7 @@ from kymatui.ui.viewmodels.sorting import SortOrder
 from kymatui.ui.widgets.advancing import advance_ages
 from kymatui.ui.widgets.document import Document
 from kymatui.ui.widgets.live_table import LiveTable
+from kymatui.ui.widgets.plan_widgets import PlanTable
 from kymatui.ui.widgets.row_table import RowTable
 from kymatui.ui.widgets.top_line import TopLine
 from tests.domain import builders as b
@@ -471,6 +472,34 @@ async def test_enter_on_a_problem_opens_the_very_object_that_it_names() -> None:
             app.ways.climb_to(0)
             await until(pilot, lambda: isinstance(app.screen, CatalogScreen))
         assert opened > 1
+
+
+async def test_a_menu_opens_while_a_cluster_does_not_answer_and_is_completed_when_it_does(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    answer = threading.Event()
+
+    def items(*_: object) -> Iterator[MenuItem]:
+        yield MenuItem("enable", "enable", off="already enabled")
+        answer.wait(30)
+        yield MenuItem("delete", "delete", destroys=True)
+        yield MenuItem("edit", "edit")
+
+    def reasons() -> dict[str, str]:
+        return {row.key: row.cells["off"].text for row in app.screen.query_one(PlanTable).rows}
+
+    monkeypatch.setattr(module_actions, "_items", items)
+    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        await pilot.press("a")
+        await until(pilot, lambda: isinstance(app.screen, MenuScreen))
+        assert reasons()["enable"] == "already enabled"
+        assert reasons()["delete"] == reasons()["edit"] == "waiting for the cluster's answer"
+        await pilot.press("enter")
+        assert isinstance(app.screen, MenuScreen), "nothing can be chosen yet"
+        answer.set()
+        await until(pilot, lambda: reasons() == {"enable": "already enabled", "delete": "", "edit": ""})
+        assert app.screen.query_one(PlanTable).cursor_key == "edit", "never on what deletes"
 
 
 @pytest.mark.parametrize("keys", [("slash", *"ke"), ("P",)], ids=["typing", "on another screen"])

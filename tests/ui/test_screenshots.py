@@ -105,7 +105,7 @@ async def _plan(pilot: Pilot[Any]) -> None:
 
 async def _menu(pilot: Pilot[Any]) -> None:
     await pressing("j", "a")(pilot)
-    await until(pilot, lambda: isinstance(pilot.app.screen, MenuScreen))
+    await until(pilot, lambda: isinstance(pilot.app.screen, MenuScreen) and pilot.app.screen.is_complete)
     await pilot.pause()
 
 

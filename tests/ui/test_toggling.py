@@ -87,7 +87,12 @@ class Person:
         await until(self.pilot, holds, lambda: f"; problems: {self.app.problems}, jobs: {self.app.jobs.all}")
 
     async def sees(self, screen: type) -> None:
-        await self.until(lambda: isinstance(self.app.screen, screen) and self.app.screen.is_attached)
+        def is_there() -> bool:
+            found = self.app.screen
+            is_complete = not isinstance(found, MenuScreen) or found.is_complete
+            return isinstance(found, screen) and found.is_attached and is_complete
+
+        await self.until(is_there)
 
     async def press(self, *keys: str) -> None:
         await self.pilot.press(*keys)

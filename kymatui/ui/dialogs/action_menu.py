@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Iterable, Sequence
 from typing import ClassVar
 
 from textual import on
@@ -40,18 +40,30 @@ class MenuItem:
 
 
 class MenuScreen(FirstPaintModal[str | None]):
-    """Menu that returns the id of the chosen action, or None."""
+    """Menu that returns the id of the chosen action, or None; `later` has the items that replace those of the start."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "take", "Run", id="menu.take"),
         Binding("escape,q,a", "dismiss(None)", "Back", id="menu.cancel"),
     ]
 
-    def __init__(self, title: str, items: Sequence[MenuItem], words: str = "") -> None:
+    def __init__(
+        self,
+        title: str,
+        items: Sequence[MenuItem],
+        words: str = "",
+        later: Awaitable[Sequence[MenuItem]] | None = None,
+    ) -> None:
         super().__init__()
         self._title = title
         self._items = {item.id: item for item in items}
         self._words = words
+        self._later = later
+
+    @property
+    def is_complete(self) -> bool:
+        """Return whether the reasons of all items are known."""
+        return self._later is None
 
     def compose(self) -> ComposeResult:
         with Vertical(id="menu") as box:
@@ -62,14 +74,25 @@ class MenuScreen(FirstPaintModal[str | None]):
             yield Static("", id="menu-off")
 
     def on_mount(self) -> None:
+        self._show_items()
+        self.query_one(PlanTable).focus()
+        self.on_resize()
+        if self._later is not None:
+            self.run_worker(self._complete(self._later))
+
+    def _show_items(self) -> None:
         table = self.query_one(PlanTable)
         table.set_rows(map(_row, self._items.values()))
         first = next((item.id for item in self._items.values() if not item.off and not item.destroys), None)
         if first is not None:
             table.move_to(first)
-        table.focus()
-        self.on_resize()
         self._show_off()
+
+    async def _complete(self, later: Awaitable[Sequence[MenuItem]]) -> None:
+        """Replace the items once all reasons are known."""
+        self._items = {item.id: item for item in await later}
+        self._later = None
+        self._show_items()
 
     def on_resize(self) -> None:
         """Scroll the list if it has no room, so that the reason below it stays visible."""

@@ -9,6 +9,7 @@ An action that is added here is in the menu of the catalog and of the module scr
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from kymatui.ui.flows.flow_app import FlowApp
 
 Flow = Coroutine[Any, Any, None]
+_PATIENCE = 1.0  # seconds until the menu opens without the reasons that depend on a cluster's answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,20 +148,35 @@ def start_module_action(app: FlowApp, key: str, names: Sequence[str]) -> Flow:
 async def open_action_menu(app: FlowApp, names: Sequence[str]) -> None:
     """Open the menu of the actions for these modules and run the chosen action.
 
-    Skips a menu that is ready late, since it would take keys meant for another screen.
+    Skips a menu that is ready late, since it would take keys meant for another screen. While a cluster does not answer,
+    the menu opens with the reasons that are known, and gets the others when they are.
     """
     asked_on = app.screen
-    items = await app.jobs.in_thread(lambda: list(_items(app, names)))
+    found: dict[str, MenuItem] = {}
+
+    def read() -> list[MenuItem]:
+        found.update((item.id, item) for item in _items(app, names))
+        return list(found.values())
+
+    reading = asyncio.ensure_future(app.jobs.in_thread(read))
+    await asyncio.wait({reading}, timeout=_PATIENCE)
     title = names[0] if len(names) == 1 else f"{len(names)} modules"
     if app.screen is not asked_on or (app.shown is not None and app.shown.command_line.is_typing):
+        await reading
         app.notify(f"Actions for {title} are ready; press a to open", markup=False, timeout=5)
         return
+    later = None if reading.done() else reading
+    items = await reading if later is None else [found.get(one.id) or _waiting(one) for one in ACTIONS]
     words = ", ".join(names) + "\n" if len(names) > 1 else ""
     management = str(app.view.management) if app.view.management is not None else ""
-    chosen = await app.push_screen_wait(MenuScreen(title, items, words + management))
+    chosen = await app.push_screen_wait(MenuScreen(title, items, words + management, later))
     action = next((one for one in ACTIONS if one.id == chosen), None)
     if action is not None:
         await action.start(app, names)
+
+
+def _waiting(action: ModuleAction) -> MenuItem:
+    return MenuItem(action.id, action.label, action.key, "waiting for the cluster's answer", action.destroys)
 
 
 def _items(app: FlowApp, names: Sequence[str]) -> Iterator[MenuItem]:
