@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, Final
 
+from kymatui.domain.kubernetes.json_reader import text_at
 from kymatui.first_use import dataclass
 
 SCHEMA_V2: Final = "v2"
@@ -64,7 +65,7 @@ class ComponentResource(Element):
 
     @property
     def access_type(self) -> str:
-        return _type(self.access)
+        return text_at(self.access or {}, "type")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +128,3 @@ class ComponentDescriptor:
     def label(self, name: str) -> Any:
         """Return the value of a label, None if absent."""
         return next((one.value for one in self.labels if one.name == name), None)
-
-
-def _type(access: AccessSpec | None) -> str:
-    found = (access or {}).get("type")
-    return found if isinstance(found, str) else ""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from kymatui.domain.kubernetes.json_reader import text_at
 from kymatui.first_use import dataclass
 from kymatui.ocm.component_location import NameMapping, repository_of
 from kymatui.ocm.descriptors import AccessSpec, ComponentDescriptor, ComponentResource
@@ -79,8 +80,7 @@ def module_layers(descriptor: ComponentDescriptor, registry: str = "") -> Module
 
 def access_kind(access: AccessSpec | None) -> str:
     """Return the type of an access without its version ("ociArtifact" for "ociArtifact/v1")."""
-    found = (access or {}).get("type")
-    return found.partition("/")[0] if isinstance(found, str) else ""
+    return text_at(access or {}, "type").partition("/")[0]
 
 
 def local_digest(resource: ComponentResource) -> str:

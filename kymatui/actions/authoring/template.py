@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from kymatui.actions.bundle.ports import ContentStore
 from kymatui.actions.bundle.stored_components import StoredComponent, require_component
+from kymatui.domain.kubernetes.json_reader import text_at
 from kymatui.engine.authoring.module_component import DEFAULT_CR, MODULE_TEMPLATE, repository_context
 from kymatui.engine.authoring.module_manifest import read_default_cr
 from kymatui.engine.authoring.module_template import (
@@ -23,7 +24,7 @@ from kymatui.engine.bundles.yaml_objects import read_objects
 from kymatui.engine.cluster.ports import Object
 from kymatui.engine.sources.oci_layers import raw_manifest
 from kymatui.errors import RegistryError, UsageError
-from kymatui.ocm import ComponentResource, check_content
+from kymatui.ocm import check_content
 from kymatui.ocm.component_location import ComponentLocation
 from kymatui.ocm.module_layers import TAR_TYPES, access_kind
 
@@ -104,16 +105,11 @@ def _content(store: ContentStore, found: StoredComponent, name: str, *, signed: 
     resource = found.descriptor.resource(name)
     if resource is None or access_kind(resource.access) != "localBlob":
         return None
-    digest, media_type = _text(resource, "localReference"), _text(resource, "mediaType")
+    digest, media_type = (text_at(resource.access or {}, field) for field in ("localReference", "mediaType"))
     content = store.blob(found.location.repository, digest, LARGEST_TEMPLATE)
     if signed or (resource.digest is not None and not resource.digest.is_excluded):
         check_content(resource, content)
     return raw_manifest(content, f"{found.location}: resource {name}", archive=media_type.endswith(TAR_TYPES))
-
-
-def _text(resource: ComponentResource, field: str) -> str:
-    value = (resource.access or {}).get(field)
-    return value if isinstance(value, str) else ""
 
 
 def with_context(source: Mapping[str, Any], location: ComponentLocation, scheme: str) -> Object:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from kymatui.domain.kubernetes.image_references import parse_image
+from kymatui.domain.kubernetes.json_reader import mapping_at, text_at
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.engine.authoring.module_config import ConfigManager
 from kymatui.engine.bundles.yaml_objects import each_object, read_objects
@@ -33,14 +33,14 @@ def crd_of(objects: Iterable[Object], custom_resource: Object) -> Object | None:
     """Return the CRD of a custom resource by group and kind, None if the manifest has none."""
     group, kind = str(custom_resource["apiVersion"]).rpartition("/")[0], custom_resource["kind"]
     for body in objects:
-        found = (_text(body, "spec", "group"), _text(body, "spec", "names", "kind"))
+        found = (text_at(mapping_at(body, "spec"), "group"), text_at(mapping_at(body, "spec", "names"), "kind"))
         if body["kind"] == "CustomResourceDefinition" and found == (group, kind):
             return body
     return None
 
 
 def is_cluster_scoped(crd: Object | None) -> bool:
-    return crd is not None and _text(crd, "spec", "scope") == "Cluster"
+    return crd is not None and text_at(mapping_at(crd, "spec"), "scope") == "Cluster"
 
 
 def manager_images(objects: Iterable[Object], manager: ConfigManager) -> list[str] | None:
@@ -50,7 +50,7 @@ def manager_images(objects: Iterable[Object], manager: ConfigManager) -> list[st
         if (body["kind"], body["metadata"]["name"]) != (manager.type.kind, manager.name):
             continue
         if body["kind"] in ("Deployment", "StatefulSet"):
-            containers = _below(body, "spec", "template", "spec", "containers")
+            containers = mapping_at(body, "spec", "template", "spec").get("containers")
             listed = containers if isinstance(containers, list) else []
             found = [*(found or ()), *(str(one.get("image", "")) for one in listed if isinstance(one, dict))]
     return found
@@ -59,14 +59,3 @@ def manager_images(objects: Iterable[Object], manager: ConfigManager) -> list[st
 def runs_version(images: Iterable[str], version: str) -> bool:
     """Return whether an image has the version as its tag."""
     return any(parsed is not None and parsed.tag == version for parsed in map(parse_image, images))
-
-
-def _text(body: Object, *path: str) -> str:
-    found = _below(body, *path)
-    return found if isinstance(found, str) else ""
-
-
-def _below(body: Any, *path: str) -> Any:
-    for name in path:
-        body = body.get(name) if isinstance(body, dict) else None
-    return body

@@ -13,6 +13,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from kymatui.domain.kubernetes.json_reader import text_at
 from kymatui.errors import ConfigurationError, UnknownNameError
 from kymatui.first_use import dataclass, replace
 
@@ -99,7 +100,7 @@ class Kubeconfig:
             raise UnknownNameError.near("context", name, self.contexts, where=where, hint=hint)
         return KubeContext(
             name=name,
-            namespace=_text(entry, "namespace"),
+            namespace=text_at(entry.body, "namespace"),
             cluster=self._pointed(entry, "cluster", self.clusters),
             user=self._user(entry, overrides),
             files=self.files,
@@ -122,7 +123,7 @@ class Kubeconfig:
         return ", ".join(sorted(self.contexts)) or "none"
 
     def _pointed(self, context: KubeconfigEntry, what: str, among: Mapping[str, KubeconfigEntry]) -> KubeconfigEntry:
-        name = _text(context, what)
+        name = text_at(context.body, what)
         if name in among:
             return among[name]
         told = f"points to the {what} {name!r}, which does not exist" if name else f"names no {what}"
@@ -242,11 +243,6 @@ def _malformed(file: Path, reason: str) -> ConfigurationError:
     return ConfigurationError(
         f"the kubeconfig {file} cannot be used: {reason}", hint="fix the file, or use another --kubeconfig"
     )
-
-
-def _text(entry: KubeconfigEntry, key: str) -> str:
-    value = entry.body.get(key)
-    return value if isinstance(value, str) else ""
 
 
 def _listed(files: Sequence[Path]) -> str:
