@@ -364,7 +364,7 @@ def server(cluster: KubeCluster) -> str:
     return cluster.client.transport.connection.endpoint.host
 
 
-SUMMARY = re.compile(r"\d+ to (create|change|delete)(, \d+ to (change|delete))*")
+SUMMARY = re.compile(r"\d+ to (create|change|delete)(, \d+ to (change|delete))*(, \d+ modules? to (un)?install)*")
 
 
 def test_plans_and_questions_name_the_runtime_and_its_control_plane(

@@ -255,6 +255,7 @@ def expected(module: str, kyma_channel: str, files: Files) -> Json:
         "drift": drift,
         "state": state,
         "stateSource": source,
+        "presence": presence(module),
         "managed": module in ASKED and module != UNMANAGED,
         "mandatory": False,
         "beta": False,
@@ -263,6 +264,12 @@ def expected(module: str, kyma_channel: str, files: Files) -> Json:
         "reason": reason(module, channel, desired, have, newest, drift, files),
         "unknown": {},
     }
+
+
+def presence(module: str) -> str:
+    if module == UNMANAGED:
+        return "unmanaged"
+    return "enabled" if module in RUNNING or module in ASKED else "not installed"
 
 
 def state_of(module: str, channel: str | None, drift: str, files: Files) -> tuple[str, str]:

@@ -50,7 +50,14 @@ NOT_KNOWN: dict[str, tuple[object, ...]] = {
     "mandatory": (None,),
     "checks": (None,),
 }
-FREE = {"reason", "actor", "stateSource", "installedSource", "unknown"}  # these say themselves what is known
+FREE = {
+    "reason",
+    "actor",
+    "stateSource",
+    "installedSource",
+    "presence",
+    "unknown",
+}  # these say themselves what is known
 
 
 def manager() -> Json:

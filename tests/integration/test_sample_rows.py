@@ -107,6 +107,14 @@ SITUATIONS = {
 }
 
 
+PRESENCES = {
+    "api-gateway": "deleting",
+    "cloud-manager": "unmanaged",
+    "transparent-proxy": "installed, not configured",
+    "cap-operator": "orphan configuration",
+}
+
+
 def numbers(version: str) -> tuple[int, ...]:
     return tuple(map(int, version.partition("-")[0].split(".")))
 
@@ -134,6 +142,7 @@ def expected(module: SampleModule) -> Json:
         "drift": told.drift,
         "state": told.state,
         "stateSource": "customStateCheck" if module.name in CHECKED else told.source,
+        "presence": PRESENCES.get(module.name, "enabled" if installed else "not installed"),
         "managed": told.managed,
         "mandatory": module.mandatory,
         "beta": module.beta,
