@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
+from typing import cast
 
 import pytest
 
 from kymatui.composition.operator import OperatorOptions
 from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kyma.manifests import Manifest, read_manifest
+from kymatui.domain.kyma.states import State
 from kymatui.engine.cluster.ports import PatchKind
+from kymatui.engine.controllers.lifecycle.reconcile_pass import ModuleContext, ReconcilePass
+from kymatui.engine.controllers.lifecycle.resource_rendering import LayerReader, ModuleRenderer
 from kymatui.engine.controllers.runtime.circuit_breaker import CircuitState
 from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
+from kymatui.engine.controllers.runtime.runtime_cache import RuntimeCache, SingleCluster
+from kymatui.engine.jobs.run import SystemClock
 from tests.engine.places import eventually
 from tests.integration.operators import HOME, KYMA, ControlPlane, RunningOperator, running_operator, silent_server
 from tests.sandboxes.starting import ready_sandbox
 
 pytestmark = pytest.mark.xdist_group("many-runtimes")
 HANGING = 12
+SPEC = {"remote": True, "install": {"name": "raw-manifest", "source": {}}}
 CHANNELS = [{"channel": "regular", "version": "1.0.0"}]
 SELDOM = {name: RequeueIntervals.every(3600.0) for name in ("kyma", "mandatory", "manifest", "watcher")}
 
@@ -70,6 +79,32 @@ def test_a_runtime_with_nothing_to_do_costs_no_request_and_no_connection(plane: 
         before = kymas_of(operator)
         plane.skr.patch(ObjectRef(KYMA, "kyma-system", "default"), patch, PatchKind.MERGE)
         eventually(lambda: kymas_of(operator) > before, "and the watch of the runtime's Kyma is still there", 30)
+
+
+def test_a_new_manifest_says_that_it_is_processed_while_its_layer_is_read(plane: ControlPlane) -> None:
+    metadata = {"name": "slow", "namespace": HOME}
+    body = {"apiVersion": KYMA.api_version, "kind": "Manifest", "metadata": metadata, "spec": SPEC}
+    manifest = read_manifest(plane.kcp.apply(body, manager="test"))
+    assert isinstance(manifest, Manifest)
+    layers = ModuleRenderer(cast("LayerReader", None))
+    context = ModuleContext(
+        plane.kcp, SystemClock(), RuntimeCache(SingleCluster(plane.kcp)), layers, RequeueIntervals()
+    )
+
+    def state() -> str:
+        return str(((plane.kcp.get(manifest.ref) or {}).get("status") or {}).get("state", ""))
+
+    for seconds, reads, seen in ((30.0, 0.0, ""), (0.1, 60.0, "Processing")):
+        turn = ReconcilePass(context, manifest, threading.Event())
+        turn.begin()
+        with turn.visible_after(seconds):
+            deadline = time.monotonic() + reads
+            while not state() and time.monotonic() < deadline:
+                time.sleep(0.05)
+        assert state() == seen
+    turn.status.set_state(State.READY, "resources are ready")
+    turn.write_status()
+    assert state() == "Ready"
 
 
 def test_runtimes_that_hang_hold_back_no_other(plane: ControlPlane) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Sequence
+from typing import Final
 
 from kymatui.domain.kubernetes.label_selectors import InvalidSelector, read_selector
 from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, read_ref
@@ -35,6 +36,9 @@ from kymatui.engine.controllers.manifest.custom_state_check import (
 from kymatui.engine.controllers.manifest.manifest_marks import POD, STATEFUL_SET, WORKLOADS
 from kymatui.engine.controllers.manifest.manifest_status import INSTALLATION, MODULE_CR, RESOURCES
 from kymatui.errors import ConfigurationError, ConflictError, KymatuiError, NotFoundError
+
+_PATIENCE: Final = 1.0
+"""Seconds after which a new Manifest says that it is being processed, while its layer is read."""
 
 
 class ModuleInstallation:
@@ -88,7 +92,8 @@ class ModuleInstallation:
         turn, status = self._pass, self._pass.status
         try:
             layer = layer_of(turn.manifest).ref
-            target = turn.context.renderer.render(turn.manifest, runtime)
+            with turn.visible_after(_PATIENCE):  # a registry may take its time
+                target = turn.context.renderer.render(turn.manifest, runtime)
         except KymatuiError as error:
             turn.fail(error)
         status.fulfil(RESOURCES)

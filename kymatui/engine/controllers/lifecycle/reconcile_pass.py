@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any, Final, NoReturn
 
@@ -90,7 +91,7 @@ class ReconcilePass:
         return self.context.runtimes.of(self.kyma, self.cancel)
 
     def begin(self) -> None:
-        """Give a new Manifest its first state, in memory: what the reconciliation finds is written soon."""
+        """Give a new Manifest its first state, in memory: it is written with what the reconciliation finds."""
         if not self.manifest.state:
             self.status.set_state(State.PROCESSING, "object has an empty state")
 
@@ -102,6 +103,26 @@ class ReconcilePass:
         self.patch(self.status.patch(), "status")
         if event is not None and not failed:
             self.context.events(self.manifest.raw, event)
+
+    @contextlib.contextmanager
+    def visible_after(self, seconds: float) -> Iterator[None]:
+        """Write the status if the block takes longer; the block itself changes neither status nor Manifest."""
+
+        def write() -> None:
+            with contextlib.suppress(KymatuiError):  # the end of the reconciliation writes it again
+                self.write_status()
+
+        if not self.status.differs:
+            yield
+            return
+        timer = threading.Timer(seconds, write)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+            timer.join()
 
     def finish(self) -> float:
         """Write the status; return the seconds until the next reconciliation."""
