@@ -44,9 +44,9 @@ BUDGETS = {  # modules that are not of Python itself, and KiB of their source
     ("catalog", "-o", "json"): (237, 1670),
     ("module", "keda"): (231, 1670),
     ("checks", "keda"): (231, 1670),
-    ("drift",): (231, 1670),
+    ("drift",): (232, 1670),
     ("events", "keda"): (233, 1670),
-    ("audit",): (296, 1990),
+    ("audit",): (297, 1990),
 }
 
 
