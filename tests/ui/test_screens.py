@@ -502,6 +502,28 @@ async def test_a_menu_opens_while_a_cluster_does_not_answer_and_is_completed_whe
         assert app.screen.query_one(PlanTable).cursor_key == "edit", "never on what deletes"
 
 
+async def test_an_item_that_can_run_keeps_the_cursor_when_a_menu_is_completed(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = threading.Event()
+
+    def items(*_: object) -> Iterator[MenuItem]:
+        yield MenuItem("enable", "enable")
+        yield MenuItem("channel", "channel")
+        answer.wait(30)
+        yield MenuItem("edit", "edit")
+
+    monkeypatch.setattr(module_actions, "_items", items)
+    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        await pilot.press("a")
+        await until(pilot, lambda: isinstance(app.screen, MenuScreen))
+        menu = app.screen
+        assert isinstance(menu, MenuScreen)
+        menu.query_one(PlanTable).move_to("channel")
+        answer.set()
+        await until(pilot, lambda: menu.is_complete)
+        assert menu.query_one(PlanTable).cursor_key == "channel"
+
+
 @pytest.mark.parametrize("keys", [("slash", *"ke"), ("P",)], ids=["typing", "on another screen"])
 async def test_a_menu_that_is_ready_late_takes_no_key_that_is_meant_for_something_else(
     monkeypatch: pytest.MonkeyPatch, keys: tuple[str, ...]

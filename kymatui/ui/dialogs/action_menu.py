@@ -80,19 +80,21 @@ class MenuScreen(FirstPaintModal[str | None]):
         if self._later is not None:
             self.run_worker(self._complete(self._later))
 
-    def _show_items(self) -> None:
+    def _show_items(self, *, stay: bool = False) -> None:
+        """Display the items, with the cursor on the first that can run and deletes nothing unless it may `stay`."""
         table = self.query_one(PlanTable)
         table.set_rows(map(_row, self._items.values()))
         first = next((item.id for item in self._items.values() if not item.off and not item.destroys), None)
-        if first is not None:
+        if first is not None and not stay:
             table.move_to(first)
         self._show_off()
 
     async def _complete(self, later: Awaitable[Sequence[MenuItem]]) -> None:
-        """Replace the items once all reasons are known."""
-        self._items = {item.id: item for item in await later}
-        self._later = None
-        self._show_items()
+        """Replace the items once all reasons are known; an item that could run keeps the cursor."""
+        items = {item.id: item for item in await later}
+        before = self._chosen
+        self._items, self._later = items, None
+        self._show_items(stay=before is not None and not before.off)
 
     def on_resize(self) -> None:
         """Scroll the list if it has no room, so that the reason below it stays visible."""
