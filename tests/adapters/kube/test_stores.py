@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import random
+import sys
+import threading
+import time
+from typing import Any
+
 import msgspec
 
 from kymatui.adapters.kube.watch.projections import FleetKyma
-from kymatui.adapters.kube.watch.watch_cache import RowStore
+from kymatui.adapters.kube.watch.watch_cache import Key, RowStore
 from kymatui.domain.fleet.runtimes import read_runtime
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
 
@@ -91,3 +97,45 @@ def test_a_row_of_the_fleet_is_the_same_from_what_is_kept_of_a_kyma() -> None:
     assert kept.skip_maintenance_windows is whole.skip_maintenance_windows is True
     assert kept.modules == whole.modules
     assert kept.conditions == whole.conditions
+
+
+def test_a_reader_misses_no_change_that_is_made_while_it_reads() -> None:
+    """A row that is told as changed before it is stored would be read as deleted, and never again."""
+    rows, read, done = RowStore(lambda: None, lambda item: item), dict[Key, Any](), threading.Event()
+
+    def follow() -> None:
+        while not done.is_set():
+            take()
+
+    def take() -> None:
+        for key, row in rows.changes().items():
+            if row is None:
+                read.pop(key, None)
+            else:
+                read[key] = row
+
+    switch = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    reader = threading.Thread(target=follow)
+    reader.start()
+    try:
+        drawn = random.Random(1)
+        for turn in range(6000):
+            key = ("", f"{drawn.randrange(5)}")
+            match drawn.randrange(3):
+                case 0:
+                    rows.put(key, {"turn": turn})
+                case 1:
+                    rows.drop(key)
+                case _:
+                    rows.replace({key: {"turn": turn}})
+            # the reader has come to rest: nothing later may mend what it missed
+            if turn % 20 == 0:
+                wanted, end = {one: rows._objects.get(one) for one in sorted(rows.keys())}, time.monotonic() + 10
+                while read != wanted and time.monotonic() < end:
+                    time.sleep(0.001)
+                assert read == wanted, turn
+    finally:
+        done.set()
+        reader.join()
+        sys.setswitchinterval(switch)

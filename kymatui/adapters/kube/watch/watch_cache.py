@@ -87,11 +87,18 @@ class Store:
         """Return the weight of an object in memory, 0 for None."""
         return weigh(item) if self._weighs and item is not None else 0
 
+    def note(self, key: Key) -> None:
+        """Note a change for readers of changes; called under the lock, so that none sees one without the other."""
+
+    def note_all(self, before: Mapping[Key, Object], after: Mapping[Key, Object]) -> None:
+        """Note a complete list in the same way."""
+
     def replace(self, objects: dict[Key, Object]) -> None:
         """Replace all objects by a complete list."""
         total = sum(map(self.weigh, objects.values()))
         with self._lock:
             self._claim.hold(total)
+            self.note_all(self._objects, objects)
             self._objects, self._values = objects, None
         self._changed()
 
@@ -100,12 +107,14 @@ class Store:
             self._claim.add(self.weigh(item) - self.weigh(self._objects.get(key)))
             self._objects[key] = item
             self._values = None
+            self.note(key)
         self._changed()
 
     def drop(self, key: Key) -> None:
         with self._lock:
             self._claim.add(-self.weigh(self._objects.pop(key, None)))
             self._values = None
+            self.note(key)
         self._changed()
 
     def close(self) -> None:
@@ -167,23 +176,13 @@ class RowStore(Store):
             self._touched.update(part)
         self._changed()
 
-    def replace(self, objects: dict[Key, Object]) -> None:
-        with self._lock:
-            before = self._objects
-            self._touched.update(key for key in before if key not in objects)
-            self._touched.update(key for key, item in objects.items() if before.get(key) is not item)
-            self._whole = bool(objects)
-        super().replace(objects)
+    def note(self, key: Key) -> None:
+        self._touched.add(key)
 
-    def put(self, key: Key, item: Object) -> None:
-        with self._lock:
-            self._touched.add(key)
-        super().put(key, item)
-
-    def drop(self, key: Key) -> None:
-        with self._lock:
-            self._touched.add(key)
-        super().drop(key)
+    def note_all(self, before: Mapping[Key, Object], after: Mapping[Key, Object]) -> None:
+        self._touched.update(key for key in before if key not in after)
+        self._touched.update(key for key, item in after.items() if before.get(key) is not item)
+        self._whole = bool(after)
 
     def changes(self) -> dict[Key, Any]:
         """Return the changes since the last call by key, None for deleted objects; for one thread only."""
