@@ -18,6 +18,8 @@ from kymatui.domain.remote.watcher_routes import event_path
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.cluster.request_scope import RequestScope, request_scope
 from kymatui.engine.controllers.sharding.lease_term import LeaseTerm
+from kymatui.engine.controllers.sharding.replica_leases import ReplicaLeases
+from kymatui.engine.controllers.sharding.shard_holder import ShardHolder, ShardPlan
 from kymatui.engine.controllers.watcher.event_listener import MANAGER
 from kymatui.engine.controllers.watcher.event_targets import RUNTIME_ID
 from kymatui.engine.controllers.watcher.runtime_events import FORWARDED
@@ -157,6 +159,26 @@ def test_a_replica_that_is_cut_off_stops_before_another_one_begins(plane: Contro
         assert not any(both)
         one.home.client.transport.guard = None
         eventually(lambda: len(held(one)) == len(held(two)) == SHARDS // 2, "it comes back", 40)
+
+
+def test_a_lease_whose_renewal_was_not_answered_is_released_and_anothers_is_not(plane: ControlPlane) -> None:
+    leases_of_one = ReplicaLeases(plane.kcp, "kymatui-operator-test", "kube-system", "one", 10.0)
+    for holder, stays in (("one", False), ("two", True)):
+        assert leases_of_one.take("kymatui.operator-test", "one", threading.Event())
+        ref = ObjectRef(LEASE, "kube-system", "kymatui.operator-test")
+        plane.kcp.patch(ref, {"spec": {"holderIdentity": holder, "leaseTransitions": 1}}, PatchKind.MERGE)
+        leases_of_one.delete("kymatui.operator-test")
+        assert (plane.kcp.get(ref) is not None) is stays
+    plane.kcp.delete(ref)
+
+
+def test_a_shard_that_is_taken_while_the_replica_ends_is_released(plane: ControlPlane) -> None:
+    plan = ShardPlan("ending", "kube-system", 1, "one")
+    holder = ShardHolder(plane.kcp, plan, lambda shard: None, lambda words: None)
+    holder._stopping = True
+    holder._hold(time.monotonic(), threading.Event(), 0)
+    assert holder.held == []
+    assert plane.kcp.get(ObjectRef(LEASE, "kube-system", holder._leases.shard_name(0))) is None
 
 
 def test_operators_with_other_numbers_of_shards_wait(plane: ControlPlane) -> None:

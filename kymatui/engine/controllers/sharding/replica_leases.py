@@ -93,9 +93,17 @@ class ReplicaLeases:
         """Delete a Lease as this replica has written it last; another replica's stays."""
         with self._lock:
             version = self._versions.pop(name, "")
-        if version:
-            with contextlib.suppress(ClusterError, CancelledError):  # it expires by itself, only later
-                self._cluster.delete(lease_ref(name, self._namespace), resource_version=version)
+        if not version:
+            return
+        ref = lease_ref(name, self._namespace)
+        with contextlib.suppress(ClusterError, CancelledError):  # it expires by itself, only later
+            try:
+                self._cluster.delete(ref, resource_version=version)
+            except ConflictError:  # perhaps it was renewed, and the answer was lost
+                live = self._cluster.get(ref)
+                record = read_record(live) if live is not None else _NONE
+                if record.holder == self._replica:
+                    self._cluster.delete(ref, resource_version=record.version)
 
     def sweep(self, now: float, cancel: threading.Event) -> None:
         """Delete the Leases of replicas that have ended without a word."""

@@ -203,10 +203,15 @@ class ShardHolder:
         if term is not None and shard not in self._ended:
             self._forget(shard)
         with self._lock:
-            if self._stopping or shard in self._ended:
-                return
-            self._terms[shard] = LeaseTerm(shard, min(began, since), self._plan.duration, self._clock)
-        self._changed(shard)
+            if shard in self._ended:
+                return  # its release follows
+            is_over = self._stopping
+            if not is_over:
+                self._terms[shard] = LeaseTerm(shard, min(began, since), self._plan.duration, self._clock)
+        if is_over:
+            self._leases.delete(name)  # no release knows of it
+        else:
+            self._changed(shard)
 
     # the end of terms
 
