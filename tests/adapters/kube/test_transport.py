@@ -12,6 +12,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -633,3 +634,62 @@ def test_what_fails_beside_others_keeps_nothing_of_its_callers_alive() -> None:
     stop = threading.Event()
     assert asks_at_work(lambda: run_for_each([1, 2], fails, stop))() is None
     assert asks_at_work(lambda: run_abandonable(lambda: fails(1), stop))() is None
+
+
+def test_what_an_abandoned_call_returns_is_dropped_and_nothing_else_is() -> None:
+    stop, may_end, dropped, ended = threading.Event(), threading.Event(), list[int](), threading.Event()
+
+    def slow() -> int:
+        stop.set()
+        may_end.wait(30)
+        return 1
+
+    def drop(result: int) -> None:
+        dropped.append(result)
+        ended.set()
+
+    with pytest.raises(CancelledError):
+        run_abandonable(slow, stop, drop)
+    assert dropped == []
+    may_end.set()
+    assert ended.wait(30)
+    assert dropped == [1]
+    assert run_abandonable(lambda: 2, threading.Event(), drop) == 2
+    assert dropped == [1]
+
+
+def test_a_stream_that_comes_after_it_was_given_up_is_closed() -> None:
+    """However long its error is kept: that refers to the call, and the call to its result."""
+    asked, may_answer, stop, closed = (threading.Event() for _ in range(4))
+
+    class Late(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            asked.set()
+            may_answer.wait(30)
+            self.send_response(200)
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            self.rfile.read(1)  # until the client closes the connection
+            closed.set()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Late)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    late = Transport(connection(f"http://127.0.0.1:{server.server_port}"))
+
+    def give_up() -> None:
+        asked.wait(30)
+        stop.set()
+
+    threading.Thread(target=give_up).start()
+    with pytest.raises(CancelledError) as kept:
+        late.stream(Request("GET", "/"), stop)
+    may_answer.set()
+    assert closed.wait(10)
+    assert kept.value
+    server.shutdown()
+    server.server_close()

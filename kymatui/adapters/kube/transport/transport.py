@@ -266,7 +266,8 @@ class Transport:
                 return ApiReply(response, deadline, _body(response, deadline, turn))
 
         try:
-            reply = run_abandonable(exchange, cancel) if cancel is not None else exchange()
+            # an abandoned stream would keep its connection until the server ends it
+            reply = run_abandonable(exchange, cancel, _close_stream) if cancel is not None else exchange()
         except BodyError as error:
             raise status_errors.unreadable(asked, error) from error
         except (urllib3.exceptions.HTTPError, OSError) as error:
@@ -363,6 +364,11 @@ def _take(turn: DecodeSlot, deadline: Deadline) -> None:
 
 def _seconds(duration: float) -> str:
     return f"{duration:.0f} s" if duration >= 1 else f"{duration:.1f} s"
+
+
+def _close_stream(reply: ApiReply) -> None:
+    if not reply.body:
+        reply.response.close()
 
 
 def _stop_if(cancel: threading.Event | None) -> None:
