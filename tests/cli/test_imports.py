@@ -19,7 +19,7 @@ PROBE = """
 import json, sys
 from kymatui.cli.main import main
 try:
-    status = main(sys.argv[1:])
+    status = main()  # of this process, which then ends as the program does: OpenSSL's end may crash below its threads
 except SystemExit as done:
     status = done.code or 0
 files = {name: getattr(module, "__file__", None) for name, module in list(sys.modules.items())}
