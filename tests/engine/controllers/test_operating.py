@@ -209,8 +209,11 @@ class Broken:
 
 def test_a_bug_is_told_and_the_operator_goes_on(desk: Desk) -> None:
     put(desk, "bad", "1")
+
+    def bugs() -> list[str]:  # Manifests of earlier tests may be refused
+        return [str(error) for error in running.told if isinstance(error, DefectError)]
+
     with operator(replace(desk.site, runtimes=Broken())) as running:
-        eventually(lambda: len(running.told) > 1, "it tries again", 60)
+        eventually(lambda: len(bugs()) > 1, "it tries again", 60)
     assert running.raised == []
-    assert str(running.told[0]) == "ZeroDivisionError: a bug"
-    assert isinstance(running.told[0], DefectError)
+    assert set(bugs()) == {"ZeroDivisionError: a bug"}
