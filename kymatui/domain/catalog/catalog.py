@@ -31,7 +31,7 @@ from kymatui.domain.catalog.rows import Catalog, CatalogOrigin, CheckedResource,
 from kymatui.domain.catalog.unknown_facts import unknown_facts
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import LABEL_SKIP, read_meta
-from kymatui.domain.kyma.kyma_keeper import problem_with_keeper, reason_with_keeper
+from kymatui.domain.kyma.kyma_keeper import reason_with_keeper, statement_with_keeper
 from kymatui.domain.kyma.kymas import Kyma
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings
 from kymatui.domain.kyma.module_templates import ModuleTemplate, read_template
@@ -39,7 +39,7 @@ from kymatui.domain.kyma.problems import Actor, Problem
 from kymatui.domain.kyma.states import State, kyma_state
 from kymatui.domain.modules.presence import ManagerVisibility, Presence, determine_presence
 from kymatui.domain.modules.readiness import Readiness, check_readiness
-from kymatui.domain.modules.risks import find_risks, risk_with_keeper
+from kymatui.domain.modules.risks import find_risks
 from kymatui.domain.snapshot.cluster_index import KYMA_FEED, ClusterIndex, index_cluster
 from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.domain.snapshot.snapshots import Snapshot
@@ -264,8 +264,8 @@ def _finished(
         manager=subject.manager.ref,
         manifest=subject.manifest.ref if subject.manifest is not None else None,
         created=subject.created,
-        problems=tuple(problem_with_keeper(one, keeper) for one in problems),
-        foreseen=tuple(risk_with_keeper(one, keeper) for one in risks),
+        problems=tuple(statement_with_keeper(one, keeper) for one in problems),
+        foreseen=tuple(statement_with_keeper(one, keeper) for one in risks),
         unknown=unknown_facts(subject, world, there, drifted, installed),
         keeper=keeper,
     )

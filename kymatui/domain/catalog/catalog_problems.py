@@ -9,7 +9,7 @@ from kymatui.domain.catalog.rows import NAMING_LISTS, CheckedResource, ModuleRow
 from kymatui.domain.kubernetes.managed_fields import CATALOG_SYNC, created_by
 from kymatui.domain.kubernetes.object_meta import LABEL_SKIP
 from kymatui.domain.kyma import module_templates, release_metas
-from kymatui.domain.kyma.kyma_keeper import problem_with_keeper
+from kymatui.domain.kyma.kyma_keeper import statement_with_keeper
 from kymatui.domain.kyma.kymas import NO_CHANNEL, Kyma, read_kyma
 from kymatui.domain.kyma.manifests import Manifest
 from kymatui.domain.kyma.module_templates import ModuleTemplate
@@ -91,7 +91,8 @@ def taken_over_problems(module: str, template: ModuleTemplate) -> Iterator[Probl
 
 def catalog_problems(world: ClusterIndex, rows: Sequence[ModuleRow]) -> tuple[Problem, ...]:
     """Return all problems including those of the rows, the worst first."""
-    of_kyma = (problem_with_keeper(one, world.keeper) for one in _kyma(world, rows))
+    keeper = world.keeper
+    of_kyma = (statement_with_keeper(one, keeper) for one in _kyma(world, rows))
     found = [*_malformed(world), *_feeds(world), *of_kyma]
     for row in rows:
         if row.reason.severity is not Severity.INFO:

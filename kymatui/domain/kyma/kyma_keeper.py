@@ -5,11 +5,10 @@ Sentences are written for lifecycle-manager; where the operator has its role, `w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Any, ClassVar, Final, Protocol, TypeVar
 
-from kymatui.domain.kubernetes.json_reader import JsonReader
-from kymatui.domain.kyma.problems import Actor, Problem, Reason
+from kymatui.domain.kyma.problems import Actor, Reason
 from kymatui.first_use import deferred, replace
 
 OWN_OPERATOR: Final = "kymatui-operator"
@@ -20,10 +19,19 @@ _NAME: Final = deferred(r"(?<![\w./-])lifecycle-manager(?![\w./-]*\w)")
 """The name as a word, and no part of the name of an object."""
 
 
-def field_managers(raw: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the field managers of an object."""
-    for entry in JsonReader(raw).child("metadata").children("managedFields"):
-        yield entry.text("manager")
+class _Statement(Protocol):
+    """A data class with a sentence and who acts."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def message(self) -> str: ...
+
+    @property
+    def actor(self) -> Actor: ...
+
+
+S = TypeVar("S", bound=_Statement)
 
 
 def is_lifecycle_manager(manager: str) -> bool:
@@ -48,12 +56,11 @@ def actor_with_keeper(actor: Actor, keeper: Actor) -> Actor:
     return keeper if actor is Actor.KLM else actor
 
 
-def problem_with_keeper(problem: Problem, keeper: Actor) -> Problem:
-    """Return a problem that names what works on the Kyma."""
+def statement_with_keeper(one: S, keeper: Actor) -> S:
+    """Return a problem, risk or progress that names what works on the Kyma."""
     if keeper is Actor.KLM:
-        return problem
-    message = with_keeper(problem.message, keeper)
-    return replace(problem, message=message, actor=actor_with_keeper(problem.actor, keeper))
+        return one
+    return replace(one, message=with_keeper(one.message, keeper), actor=actor_with_keeper(one.actor, keeper))
 
 
 def reason_with_keeper(reason: Reason, keeper: Actor) -> Reason:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from kymatui.domain.catalog.rows import Catalog, ModuleRow
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import read_ref
-from kymatui.domain.kyma.kyma_keeper import actor_with_keeper, with_keeper
+from kymatui.domain.kyma.kyma_keeper import statement_with_keeper
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.states import State
@@ -72,10 +72,7 @@ NOT_VISIBLE: Final = "accepted; not visible in the cluster yet"
 
 def progress_with_keeper(progress: EditProgress, seen: Catalog) -> EditProgress:
     """Return progress that names what works on the Kyma."""
-    if seen.kyma is None or seen.kyma.keeper is Actor.KLM:
-        return progress
-    message = with_keeper(progress.message, seen.kyma.keeper)
-    return replace(progress, message=message, actor=actor_with_keeper(progress.actor, seen.kyma.keeper))
+    return statement_with_keeper(progress, seen.kyma.keeper) if seen.kyma is not None else progress
 
 
 def track_edit(toggle: ModuleEdit, edit: KymaEdit, generation: int, snapshot: Snapshot, seen: Catalog) -> EditProgress:

@@ -11,7 +11,6 @@ from enum import StrEnum
 from typing import Final
 
 from kymatui.domain.kubernetes.refs import ObjectRef
-from kymatui.domain.kyma.kyma_keeper import actor_with_keeper, with_keeper
 from kymatui.domain.kyma.kymas import ModuleReport, ModuleRequest, Policy
 from kymatui.domain.kyma.manifests import Manifest
 from kymatui.domain.kyma.problems import Actor, Problem, Severity
@@ -19,7 +18,7 @@ from kymatui.domain.kyma.states import State
 from kymatui.domain.kyma.versions import same_version
 from kymatui.domain.modules.readiness import Readiness
 from kymatui.domain.versions.drift import Drift, DriftKind
-from kymatui.first_use import dataclass, replace
+from kymatui.first_use import dataclass
 
 FINALIZER_MODULE_CR = "resource.kyma-project.io/finalizer"
 _PASSED_ON = "with the next version, channel or template change"
@@ -47,13 +46,6 @@ class ModuleRisk:
 
     def problem(self, module: str) -> Problem:
         return Problem(self.severity, self.message, self.actor, module)
-
-
-def risk_with_keeper(risk: ModuleRisk, keeper: Actor) -> ModuleRisk:
-    """Return a risk that names what works on the Kyma."""
-    if keeper is Actor.KLM:
-        return risk
-    return replace(risk, message=with_keeper(risk.message, keeper), actor=actor_with_keeper(risk.actor, keeper))
 
 
 def find_risks(
