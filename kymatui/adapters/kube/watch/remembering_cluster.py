@@ -90,19 +90,20 @@ class RememberingCluster(KubeCluster):
         """Return whether a watch would have reported the object, and neither that nor an answer has."""
         if self._memory.find(ref) is not None:
             return False
-        with self._opening:
-            streams = list(self._streams)
+        streams = self._followed()
         return any(one.misses(ref) for one in streams) and not any(any(one.versions_of(ref)) for one in streams)
 
     def delete(self, ref: ObjectRef, **how: Any) -> None:
         self._memory.forget(ref)
         super().delete(ref, **how)
 
+    def _followed(self) -> list[WatchedChanges]:
+        with self._opening:
+            return list(self._streams)
+
     def _watched(self, ref: ObjectRef) -> frozenset[str]:
         """Return the versions that the watches know, empty if one of them does not see the object."""
-        with self._opening:
-            streams = list(self._streams)
-        versions = [version for one in streams for version in one.versions_of(ref)]
+        versions = [version for one in self._followed() for version in one.versions_of(ref)]
         return frozenset(filter(None, versions)) if all(versions) else frozenset()
 
     def _write(self, ref: ObjectRef, write: Callable[[ApiResource], Object], *, dry_run: bool = False) -> Object:

@@ -140,7 +140,7 @@ class ReconcilePass:
         raise error
 
     def keep_finalizers(self, names: Sequence[str]) -> None:
-        self.patch({"metadata": {**self._version(), "finalizers": list(names)}})
+        self.mark(names, "")
 
     def mark(self, finalizers: Sequence[str] | None, layer: str) -> bool:
         """Write finalizers (None leaves them) and a layer ("" leaves it); return whether the Manifest still exists."""
@@ -150,7 +150,7 @@ class ReconcilePass:
         return self.patch({"metadata": metadata})
 
     def annotate_layer(self, ref: str) -> None:
-        self.patch({"metadata": {"annotations": {SYNCED_LAYER: ref}}})
+        self.mark(None, ref)
 
     def delete_manifest(self) -> None:
         self.context.home.delete(read_ref(self.manifest.raw), uid=self.manifest.meta.uid, cancel=self.cancel)
