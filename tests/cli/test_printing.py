@@ -69,14 +69,14 @@ def test_a_plan_is_parted_between_words(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 class Person(io.StringIO):
-    """A terminal on which somebody types."""
+    """A terminal with answers to read."""
 
     def isatty(self) -> bool:
         return True
 
 
 def asking(monkeypatch: pytest.MonkeyPatch) -> Person:
-    """Put somebody who types y on a terminal of 60 columns; return what standard error displays."""
+    """Answer y on a terminal of 60 columns; return what standard error displays."""
     shown = Person()
     monkeypatch.setenv("COLUMNS", "60")
     monkeypatch.setattr(sys, "stdin", Person("y\n"))

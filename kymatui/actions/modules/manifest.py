@@ -183,7 +183,7 @@ class ManifestAction:
         if not self.cluster.kinds(OPERATOR, "Manifest"):
             yield "this cluster does not serve Manifests, and no kymatui operator runs"
             return
-        if self._session.target.has_control_plane:  # else nobody knows who else has the control plane
+        if self._session.target.has_control_plane:  # else its other clients are unknown
             operator = operator_of(self.cluster)
             if not operator.works:
                 said = "no kymatui operator runs for the control plane"

@@ -155,7 +155,7 @@ class DeletionState:
 
     @property
     def deleted_objects(self) -> tuple[ManagedObject, ...]:
-        """Return the managed objects that go with the module, each once, whoever deletes them."""
+        """Return the managed objects that go with the module, each once."""
         default = (self.default,) if self.default is not None else ()
         found = (*self.theirs, *self.remaining.ours, *default)
         return tuple({one.ref: one for one in found if not one.shared}.values())

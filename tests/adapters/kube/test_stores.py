@@ -100,7 +100,7 @@ def test_a_row_of_the_fleet_is_the_same_from_what_is_kept_of_a_kyma() -> None:
 
 
 def test_a_reader_misses_no_change_that_is_made_while_it_reads() -> None:
-    """A row that is told as changed before it is stored would be read as deleted, and never again."""
+    """A row that is reported as changed before it is stored would be read as deleted, and never again."""
     rows, read, done = RowStore(lambda: None, lambda item: item), dict[Key, Any](), threading.Event()
 
     def follow() -> None:
