@@ -158,7 +158,7 @@ def test_the_operator_follows_manifests_takes_over_from_a_killed_one_and_is_stop
 ) -> None:
     ref = put(cluster, sandbox.registry, "kept", config_map("kept", SPACE, a="1"))
     command = [sys.executable, "-m", "kymatui", "operator", "--insecure-registry", sandbox.registry]
-    with subprocess.Popen(command, stderr=subprocess.DEVNULL, env=dict(os.environ)) as first:
+    with subprocess.Popen(command, env=dict(os.environ)) as first:
         try:
             eventually(lambda: state(cluster, ref) == "Ready", "it is installed")
         finally:

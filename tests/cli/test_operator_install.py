@@ -78,7 +78,7 @@ def actions(document: dict[str, Any]) -> dict[str, str]:
 @contextmanager
 def running_operator() -> Iterator[None]:
     command = [sys.executable, "-m", "kymatui", "operator", "run", "--namespace", SPACE, "--interval", "1s"]
-    with subprocess.Popen(command, stderr=subprocess.DEVNULL, env=dict(os.environ)) as process:
+    with subprocess.Popen(command, env=dict(os.environ)) as process:
         try:
             yield
         finally:

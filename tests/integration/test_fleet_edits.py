@@ -140,9 +140,7 @@ def test_what_a_killed_run_has_edited_is_seen_to_its_end_before_anything_more_is
     runtimes: Runtimes, command: Callable[..., tuple[int, dict[str, str], str]]
 ) -> None:
     words = ("disable", MODULE, "--fleet", "--yes", "--allow-fleet-writes")
-    killed = subprocess.Popen(
-        [sys.executable, "-m", "kymatui", *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=os.environ
-    )
+    killed = subprocess.Popen([sys.executable, "-m", "kymatui", *words], env=os.environ)
     try:
         eventually(lambda: not runtimes.entries("e0"), "the canary is edited", timeout=60)
     finally:

@@ -24,7 +24,7 @@ def test_a_module_that_is_ready_at_once_costs_three_writes() -> None:
     with fleet_world(module_names(MODULES)) as world:
         command = [sys.executable, "-m", "kymatui", "operator", "run", "--registry", f"http://{world.registry}"]
         home = {**environment(world.folder), "KUBECONFIG": str(world.kubeconfig)}
-        with subprocess.Popen(command, env=home, cwd=world.folder, stderr=subprocess.DEVNULL) as process:
+        with subprocess.Popen(command, env=home, cwd=world.folder) as process:
             try:
                 put(world.cluster, "a", world.server, module_names(MODULES))
                 eventually(lambda: is_ready(world), "the Kyma is ready")

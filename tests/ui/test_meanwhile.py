@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +82,14 @@ def edit(cluster: Cluster, module: str, field: str, value: str) -> None:
 def command(options: SessionOptions, *words: str) -> subprocess.Popen[bytes]:
     """kymatui in a process of its own, which knows nothing of this one but the cluster."""
     call = [sys.executable, "-m", "kymatui", *words, "--kubeconfig", options.kubeconfig]
-    return subprocess.Popen(call, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+    return subprocess.Popen(call, stdin=subprocess.DEVNULL)
+
+
+def happens(holds: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
+    """Wait for what a command does; one that ends before fails the test."""
+    with contextlib.suppress(AssertionError):
+        eventually(lambda: holds() or process.poll() is not None)
+    assert holds(), f"exit status {process.poll()}"
 
 
 async def test_a_deletion_goes_on_wherever_it_was_left_and_one_finalizer_is_let_go_by_its_name(
@@ -96,7 +104,7 @@ async def test_a_deletion_goes_on_wherever_it_was_left_and_one_finalizer_is_let_
         manager="operator",
     )
     with command(options, "delete", "application-connector", "--cascade", "--yes") as killed:
-        await asyncio.to_thread(eventually, lambda: is_going(cluster), "it is being deleted", 60)
+        await asyncio.to_thread(happens, lambda: is_going(cluster), killed)
         killed.kill()
     await install_that_is_killed(options, cluster)
 
@@ -149,7 +157,7 @@ async def test_a_deletion_goes_on_wherever_it_was_left_and_one_finalizer_is_let_
         await person.until(lambda: stepper(person).next_step is NextStep.LEAVE)
 
     with command(options, "delete", "application-connector", "--yes", "--timeout", "120") as last:
-        assert await asyncio.to_thread(last.wait, 120) == 0
+        assert await asyncio.to_thread(last.wait, 150) == 0
     assert "application-connector" not in entries(cluster)
     assert interrupted_runs(cluster.name) == (), "whoever looks now is told of nothing that is over"
 
@@ -159,9 +167,7 @@ async def install_that_is_killed(options: SessionOptions, cluster: Cluster) -> N
     (node,) = (read_ref(body) for body in cluster.list(NODE))
     cluster.patch(node, {"spec": {"unschedulable": True}}, PatchKind.MERGE, manager="other")
     with command(options, "install", "registry-proxy", "--yes") as killed:
-        await asyncio.to_thread(
-            eventually, lambda: "Unschedulable" in str(cluster.list(POD, "registry-proxy")), "its pod waits", 60
-        )
+        await asyncio.to_thread(happens, lambda: "Unschedulable" in str(cluster.list(POD, "registry-proxy")), killed)
         killed.kill()
     cluster.patch(node, {"spec": {"unschedulable": None}}, PatchKind.MERGE, manager="other")
 

@@ -261,7 +261,7 @@ def test_the_operator_ends_a_deletion_that_a_finalizer_holds(desk: PurgeDesk) ->
     desk.put_kyma(deleted=False)
     command = [sys.executable, "-m", "kymatui", "operator", "run", "--interval", "1s", "--purge-grace", "2s"]
     shell = {**os.environ, "KUBECONFIG": str(desk.sandbox.kubeconfig)}
-    with subprocess.Popen(command, stderr=subprocess.DEVNULL, env=shell) as process:
+    with subprocess.Popen(command, env=shell) as process:
         try:
             eventually(lambda: desk.skr.get(ObjectRef(KYMA, "kyma-system", "default")) is not None, "it is copied")
             held = desk.hold(TEMPLATE, "held", "example.org/held")
