@@ -12,7 +12,7 @@ from kymatui.helm.charts.dependencies import is_compatible, process_dependencies
 from kymatui.helm.charts.trees import ChartNode
 from kymatui.helm.functions import FUNCTIONS
 from kymatui.helm.govalues.text import from_bytes
-from kymatui.helm.language.caching import TemplateCache
+from kymatui.helm.language.caching import CodeFolder, TemplateCache
 from kymatui.helm.language.environment import Environment
 from kymatui.helm.language.templates import TemplateSet
 from kymatui.helm.rendering.builtin_objects import Scopes, scope_templates
@@ -98,7 +98,8 @@ def render(
     Raise HelmError, with Helm's message where Helm has one.
     """
     capabilities = Capabilities(kube_version, api_versions, served)
-    root, coalesced = _prepare(chart, values, check_schema)
+    templates = cache or TEMPLATES
+    root, coalesced = _prepare(chart, values, check_schema, templates.folder)
     _check_kube_version(chart, capabilities)
     release = {
         "Name": release_name,
@@ -109,7 +110,7 @@ def render(
         "Service": "Helm",
     }
     scopes = scope_templates(root, coalesced, release, capabilities)
-    files = _execute(root, scopes, environment or Environment(), cache or TEMPLATES)
+    files = _execute(root, scopes, environment or Environment(), templates)
     notes = _take_notes(files, chart.name, sub_notes)
     crds = list(_crds(root)) if include_crds else []
     return Rendered(files, notes, crds, coalesced, root, _sort(files, check_manifests))
@@ -141,14 +142,16 @@ def _sort(files: Mapping[str, str], strict: bool) -> tuple[list[RenderedManifest
         return error
 
 
-def _prepare(chart: Chart, values: Mapping[str, Any], check_schema: bool) -> tuple[ChartNode, dict[str, Any]]:
+def _prepare(
+    chart: Chart, values: Mapping[str, Any], check_schema: bool, folder: CodeFolder | None = None
+) -> tuple[ChartNode, dict[str, Any]]:
     """Return the enabled dependencies, and the values of all charts."""
     try:
         given = plain_values(values)
         root = process_dependencies(chart, given)
         coalesced = coalesce_values(root, given)
         if check_schema:
-            check_schemas(root, coalesced)
+            check_schemas(root, coalesced, folder)
     except RecursionError as error:
         raise HelmError(f"the values of chart {chart.name} are nested too deeply") from error
     return root, coalesced

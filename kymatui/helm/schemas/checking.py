@@ -8,27 +8,42 @@ from typing import Any, Final
 from kymatui.errors import HelmError
 from kymatui.helm.charts.trees import ChartNode
 from kymatui.helm.govalues.types import go_type
+from kymatui.helm.language.caching import CodeFolder
 
 _HEADLINE: Final = "values don't meet the specifications of the schema(s) in the following chart(s):\n"
 
 
-def check_schemas(node: ChartNode, values: Mapping[str, Any]) -> None:
-    """Validate the values of a chart and its dependencies. Raise HelmError."""
-    if problems := _problems(node, values):
+def check_schemas(node: ChartNode, values: Mapping[str, Any], folder: CodeFolder | None = None) -> None:
+    """Validate the values of a chart and its dependencies. Raise HelmError.
+
+    `folder` remembers the schemas that were accepted.
+    """
+    if problems := _problems(node, values, folder):
         raise HelmError(_HEADLINE + problems)
 
 
-def _problems(node: ChartNode, values: Mapping[str, Any]) -> str:
+def _problems(node: ChartNode, values: Mapping[str, Any], folder: CodeFolder | None) -> str:
     found = ""
-    if node.chart.schema is not None:
-        from kymatui.helm.schemas.validating import validate  # takes 60 ms to import, and most charts have no schema
-
-        problem = validate(values, node.chart.schema)
-        found = f"{node.name}:\n{problem}" if problem else ""
+    if node.chart.schema is not None and (problem := _problem(values, node.chart.schema, folder)):
+        found = f"{node.name}:\n{problem}"
     for child in node.dependencies:
         inner = values.get(child.name)
         if isinstance(inner, dict):
-            found += _problems(child, inner)
+            found += _problems(child, inner, folder)
         elif inner is not None:
             found += f"{child.name}:\ninvalid type for values: expected object (map), got {go_type(inner)}\n"
     return found
+
+
+def _problem(values: Mapping[str, Any], schema: bytes, folder: CodeFolder | None) -> str:
+    from kymatui.helm.schemas.quick_check import KnownSchemas, is_surely_valid  # most charts have no schema
+
+    known = KnownSchemas(folder) if folder is not None else None
+    if known is not None and known.has(schema) and is_surely_valid(values, schema):
+        return ""
+    from kymatui.helm.schemas.validating import validate  # takes 60 ms to import
+
+    problem = validate(values, schema)
+    if known is not None and not problem:
+        known.add(schema)
+    return problem
