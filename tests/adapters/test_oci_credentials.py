@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,23 @@ def test_a_helper_that_is_not_installed_is_named(tmp_path: Path) -> None:
     path.write_text(json.dumps({"credHelpers": {"r.io": "kymatui-test-absent"}}))
     with pytest.raises(RegistryError, match="docker-credential-kymatui-test-absent is not installed"):
         DockerCredentials((path,)).find("r.io")
+
+
+@pytest.mark.parametrize(
+    ("mode", "content"), [(0o755, b"MZ\x90"), (0o644, b"#!/bin/sh\n"), (0o755, b"#!/bin/sh\nprintf '\\377'\n")]
+)
+def test_a_helper_that_cannot_be_used_is_named(
+    tmp_path: Path, mode: int, content: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    helper = tmp_path / "docker-credential-desktop.exe"
+    helper.write_bytes(content)
+    helper.chmod(mode)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({"credsStore": "desktop.exe"}))
+    with pytest.raises(RegistryError, match=r"docker-credential-desktop\.exe cannot be used") as caught:
+        DockerCredentials((path,)).find("r.io")
+    assert "docker configuration" in caught.value.hint
 
 
 def test_docker_config_moves_the_file() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -60,6 +61,21 @@ def filled(serve: Serve) -> Served:  # noqa: F811
     served = serve()
     push(Registry(insecure=True), f"{served.registry.address}/a:1")
     return served
+
+
+def test_the_login_of_a_netrc_replaces_no_token(
+    serve: Serve,  # noqa: F811
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """`requests` would send it in the place of the token, to the token server and after redirects, too."""
+    netrc = tmp_path / "netrc"
+    netrc.write_text("machine 127.0.0.1 login someone password else\n")
+    monkeypatch.setenv("NETRC", str(netrc))
+    host = serve(access=RegistryAccess(Scheme.BEARER, {"ann": RegistryUser("s3cret")})).registry.address
+    client = Registry(insecure=True, credentials=ann)
+    push(client, f"{host}/a:1")
+    assert read(client, f"{host}/a:1") == LAYER
 
 
 @pytest.mark.parametrize("kind", [RegistryFaultKind.TAMPER, RegistryFaultKind.TRUNCATE])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 from collections.abc import Mapping
 from dataclasses import replace
@@ -34,7 +36,7 @@ from kymatui.ui.presenters.catalog.table_notices import table_notice
 from kymatui.ui.presenters.module import event_rows, module_facts, state_check_lines, version_rows
 from kymatui.ui.presenters.module.object_tree import foldable_keys, tree_branches, tree_rows
 from kymatui.ui.terminal.ascii_filter import ascii_only
-from kymatui.ui.terminal.file_saving import save_file
+from kymatui.ui.terminal.file_saving import save_file, save_new_file
 from kymatui.ui.viewmodels.columns import Column
 from kymatui.ui.viewmodels.row_filter import parse_filter
 from kymatui.ui.viewmodels.row_list import Cell, Row
@@ -394,6 +396,20 @@ def test_nothing_is_overwritten_and_nothing_half_written(tmp_path: Path) -> None
     with pytest.raises(ValueError, match="cannot write"):
         save_file(str(tmp_path / "no" / "b.csv"), {"csv": lambda: "y"})
     assert [path.read_text() for path in tmp_path.iterdir()] == ["x", "x"]
+
+
+def test_a_file_that_does_not_fit_is_not_left_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Full(io.FileIO):
+        def write(self, content: object) -> int:
+            super().write(b"half")
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("kymatui.ui.terminal.file_saving.open", Full, raising=False)
+    with pytest.raises(ValueError, match="No space left on device"):
+        save_file(str(tmp_path / "a.csv"), {"csv": lambda: "whole"})
+    with pytest.raises(ValueError, match="No space left on device"):
+        save_new_file(str(tmp_path / "b"), b"whole")
+    assert list(tmp_path.iterdir()) == []
 
 
 # keys and signs

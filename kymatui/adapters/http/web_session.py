@@ -9,7 +9,7 @@ from kymatui.adapters.http.deadlines import time_answers
 from kymatui.adapters.http.requests_import import load_requests
 
 if TYPE_CHECKING:
-    from requests import Session
+    from requests import PreparedRequest, Session
 
 
 def open_web_session() -> Session:
@@ -28,8 +28,21 @@ def bound_session(session: Session) -> None:
     requests reads and decompresses the whole body of a redirect, even with `allow_redirects=False`.
     """
     session.get_redirect_target = lambda response: None  # type: ignore[method-assign, assignment]
+    session.auth = _add_login
     for scheme in ("https://", "http://"):
         session.mount(scheme, _adapter()())
+
+
+def _add_login(request: PreparedRequest) -> PreparedRequest:
+    """Add the login of the address, if it has one.
+
+    Without a function here, requests replaces every Authorization by the login that ~/.netrc has for the host.
+    """
+    from requests.auth import HTTPBasicAuth
+    from requests.utils import get_auth_from_url
+
+    user, password = get_auth_from_url(request.url or "")
+    return HTTPBasicAuth(user, password)(request) if user or password else request
 
 
 @lru_cache(maxsize=1)

@@ -197,6 +197,11 @@ def _ask_helper(program: str, key: str) -> str:
         raise RegistryError(
             f"{program} is not installed", hint="install it, or remove it from the docker configuration"
         ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        reason = "its answer is not text" if isinstance(error, UnicodeDecodeError) else error_reason(error)
+        raise RegistryError(
+            f"{program} cannot be used: {reason}", hint="repair it, or remove it from the docker configuration"
+        ) from None
     except subprocess.TimeoutExpired:
         raise RegistryError(f"{program} did not answer within {HELPER_TIMEOUT:.0f} s") from None
     if done.returncode != 0:

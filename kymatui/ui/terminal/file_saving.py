@@ -18,14 +18,7 @@ def save_file(name: str, exports: Mapping[str, Callable[[], str]]) -> str:
     if not name or form not in exports:
         raise ValueError(f"file name needs one of these endings: {', '.join(f'.{one}' for one in exports)}")
     body = exports[form]()
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(body)
-    except FileExistsError:
-        raise ValueError(f"{name} already exists; not overwritten") from None
-    except OSError as error:
-        raise ValueError(f"cannot write {name}: {error.strerror or error}") from error
-    return str(path)
+    return _save(path, name, body.encode(), 0o666)
 
 
 def save_new_file(name: str, content: bytes) -> str:
@@ -33,12 +26,21 @@ def save_new_file(name: str, content: bytes) -> str:
 
     Raises ValueError with the problem.
     """
-    path = Path(name).expanduser()
+    return _save(Path(name).expanduser(), name, content, 0o600)
+
+
+def _save(path: Path, name: str, content: bytes, mode: int) -> str:
+    """Write a new file; half of one would be taken for the whole, and block the next try."""
     try:
-        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(content)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     except FileExistsError:
         raise ValueError(f"{name} already exists; not overwritten") from None
     except OSError as error:
+        raise ValueError(f"cannot write {name}: {error.strerror or error}") from error
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(content)
+    except OSError as error:
+        path.unlink(missing_ok=True)
         raise ValueError(f"cannot write {name}: {error.strerror or error}") from error
     return str(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,8 +12,10 @@ from kubernetes.client.rest import RESTClientObject
 from urllib3 import PoolManager, ProxyManager, make_headers
 from urllib3.contrib.socks import SOCKSProxyManager
 
+from kymatui.adapters.kube.auth.credentials import ClientCertificate
 from kymatui.adapters.kube.auth.endpoint import Endpoint
 from kymatui.adapters.kube.transport.connection_pool import POOL_SIZE, _keepalive, open_pool
+from kymatui.errors import ConfigurationError
 
 FAR = "https://api.cluster.example:6443/base"
 LOGIN = "http://us%40er:pa%3Ass@proxy.example:3128"
@@ -85,3 +88,38 @@ def test_the_official_client_would_connect_alike(name: str, environment: str, mo
     for variable, value in ENVIRONMENTS[environment].items():
         monkeypatch.setenv(variable, value)
     assert facts(open_pool(ENDPOINTS[name], None)._manager) == facts(official(ENDPOINTS[name]))
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted"),
+    [("proxy.example:3128", "http://proxy.example:3128"), ("https://proxy.example", "https://proxy.example:443")],
+)
+def test_a_proxy_of_the_environment_without_a_scheme_is_an_http_one(
+    value: str, wanted: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", value)
+    proxy = open_pool(Endpoint(FAR), None)._manager.proxy
+    assert proxy is not None
+    assert proxy.url == wanted
+
+
+@pytest.mark.parametrize(
+    "value", ["http://proxy:port", "http://", "ftp://proxy.example", "http://[::1", "http://u:SECRET@p:x"]
+)
+def test_a_proxy_of_the_environment_that_is_none_is_refused_by_its_variable(
+    value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", value)
+    with pytest.raises(ConfigurationError, match="HTTPS_PROXY") as caught:
+        open_pool(Endpoint(FAR), None)
+    assert "SECRET" not in str(caught.value)
+
+
+def test_a_client_certificate_that_cannot_be_written_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> str:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("tempfile.mkdtemp", full)
+    with pytest.raises(ConfigurationError, match="No space left on device") as caught:
+        open_pool(Endpoint(FAR), ClientCertificate("chain", "key"))
+    assert "TMPDIR" in caught.value.hint

@@ -271,3 +271,45 @@ def test_nothing_secret_is_shown() -> None:
 )
 def test_how_a_user_proves_who_it_is(tmp_path: Path, body: dict[str, Any], wanted: str) -> None:
     assert authentication_kind(entry(tmp_path, body)) == wanted
+
+
+@pytest.mark.parametrize("token", ["SECRET\nTOKEN", "SECRET\rTOKEN", "SECRETÿTOKEN", "SECRET\0TOKEN"])
+@pytest.mark.parametrize("kind", ["token", "tokenFile", "exec"])
+def test_a_token_that_no_header_can_hold_is_refused_and_not_shown(tmp_path: Path, token: str, kind: str) -> None:
+    if kind == "exec":
+        body = plugin(tmp_path, answering({"token": token}))
+    elif kind == "tokenFile":
+        Path(tmp_path, "token").write_text(token, newline="")
+        body = {"tokenFile": str(tmp_path / "token")}
+    else:
+        body = {"token": token}
+    with pytest.raises(ConfigurationError, match="no HTTP header can hold") as caught:
+        credential(tmp_path, body)
+    assert "SECRET" not in str(caught.value) + caught.value.hint
+    assert "TOKEN" not in str(caught.value) + caught.value.hint
+
+
+def test_a_user_to_impersonate_is_sent_as_utf_8_and_never_breaks_a_header(tmp_path: Path) -> None:
+    headers = dict(credential(tmp_path, {"as": "Jürgen"}).headers)
+    assert headers["Impersonate-User"].encode("latin-1") == "Jürgen".encode()
+    with pytest.raises(ConfigurationError, match="Impersonate-User"):
+        credential(tmp_path, {"as": "a\nX-Other: b"})
+
+
+@pytest.mark.parametrize("args", [5, "word", {"a": 1}])
+def test_arguments_of_a_plugin_are_a_list(tmp_path: Path, args: Any) -> None:
+    with pytest.raises(ConfigurationError, match="args"):
+        credential(tmp_path, {"exec": {"apiVersion": API, "command": sys.executable, "args": args}})
+
+
+def test_an_empty_variable_of_a_plugin_is_empty(tmp_path: Path) -> None:
+    script = (
+        f"print(json.dumps(dict(apiVersion={API!r}, kind='ExecCredential', status=dict(token='t' + os.environ['E']))))"
+    )
+    body = plugin(tmp_path, script, env=[{"name": "E", "value": None}])
+    assert authorization(credential(tmp_path, body)) == "Bearer t"
+
+
+@pytest.mark.parametrize("moment", [-1e300, -1, 1e300, 10**12])
+def test_an_impossible_end_of_a_web_token_is_none(moment: float) -> None:
+    assert jwt_expiry(jwt({"exp": moment})) is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import stat
 from pathlib import Path
@@ -62,6 +63,36 @@ def test_a_refreshed_token_is_used_and_written_back(tmp_path: Path, monkeypatch:
     assert kept["users"][1]["user"]["auth-provider"]["config"]["refresh-token"] == "twice"
     assert kept["users"][0] == {"name": "other", "user": {"token": "kept"}}
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_a_kubeconfig_that_cannot_be_replaced_leaves_no_file_with_the_token(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file of a link is replaced where it is: between file systems nothing can be moved."""
+    monkeypatch.setenv("OAUTHLIB_INSECURE_TRANSPORT", "1")
+    (home := tmp_path / "home").mkdir()
+    (disk := tmp_path / "disk").mkdir()
+    moved: list[tuple[str, str]] = []
+
+    def replace(source: str | Path, target: str | Path) -> None:
+        moved.append((str(Path(source).parent), str(target)))
+        raise OSError(errno.EXDEV, "Invalid cross-device link")
+
+    def issuer(exchange: Exchange) -> None:
+        host = exchange.headers["Host"]
+        body = {"id_token": NEW, "refresh_token": "twice", "access_token": "a", "token_type": "Bearer"}
+        is_about = exchange.path.endswith("openid-configuration")
+        exchange.json({"token_endpoint": f"http://{host}/token"} if is_about else body)
+
+    with serving(issuer) as address:
+        file = write(disk, address)
+        link = home / "config"
+        link.symlink_to(file)
+        monkeypatch.setattr("os.replace", replace)
+        with pytest.raises(ConfigurationError, match="cannot be written"):
+            connect(str(link)).credentials.present()
+    assert moved == [(str(disk), str(file))]
+    assert [path.name for path in (*home.iterdir(), *disk.iterdir())] == ["config", "config"]
 
 
 def test_an_issuer_that_is_not_there_is_said(tmp_path: Path) -> None:

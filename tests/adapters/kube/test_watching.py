@@ -254,6 +254,21 @@ def test_waits_grow_from_half_a_second_to_thirty() -> None:
     assert WatchTiming(spread=lambda: 0.0).backoff(0) == 0.25
 
 
+def test_an_answer_with_a_long_retry_after_silences_no_watch_for_hours(bench: Bench) -> None:
+    answers = iter([True])
+
+    def put_off(exchange: Exchange) -> bool:
+        if "watch" not in exchange.query or not next(answers, False):
+            return False
+        exchange.answer(429, b"slow down", {"Retry-After": "7200"})
+        return True
+
+    bench.cluster.before = put_off
+    store = bench.watch()
+    eventually(lambda: store.feed.state is FeedState.LIVE)
+    assert max(bench.waits) == WatchTiming().slow
+
+
 def test_what_never_answered_has_failed_and_says_why(bench: Bench) -> None:
     bench.cluster.refusals[NAME] = 500
     store = bench.watch()

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+from kymatui.adapters.content.blob_cache import write_atomically
 from kymatui.adapters.kube.api.discovery_documents import ServedResources
 from kymatui.adapters.kube.objects.api_resource import ApiResource
+from kymatui.errors import ConfigurationError
 
 _FORMAT = 1  # of the cache's files; files of another format are read again from the server
 LIFETIME = 600.0  # seconds until a file is out of date: new CRDs are served meanwhile
@@ -48,17 +48,14 @@ class DiscoveryCache:
         return ServedResources(kept[1], resources, set())
 
     def store(self, core: bool, served: ServedResources) -> None:
-        """Write a temporary file and rename it, so that no reader sees half a file."""
+        """Write the resources of one kind of discovery; no reader sees half a file."""
         import msgspec
 
         kept = (_FORMAT, served.versions, [(*key, found) for key, found in served.resources.items()])
         file = self._files[core]
-        with contextlib.suppress(OSError):  # a cache that cannot be written only costs time
+        with contextlib.suppress(OSError, ConfigurationError):  # a cache that cannot be written only costs time
             file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            handle, name = tempfile.mkstemp(dir=file.parent)
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(msgspec.json.encode(kept))
-            os.replace(name, file)
+            write_atomically(file, msgspec.json.encode(kept))
 
     def drop(self) -> None:
         """Delete the cached files."""

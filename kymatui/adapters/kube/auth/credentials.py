@@ -137,7 +137,10 @@ def impersonation_headers(user: KubeconfigEntry) -> Headers:
         # A header name cannot hold every character of a key; the API server decodes percent signs.
         header = "Impersonate-Extra-" + quote(str(key).lower(), safe="!#$&'*+-.^_`|~")
         found += [(header, str(value)) for value in (values if isinstance(values, list) else [values])]
-    return tuple(found)
+    for header, value in found:
+        if not value.isprintable():
+            raise entry_error(user, "user", f"its {header} contains a character that no HTTP header can hold")
+    return tuple((header, value.encode().decode("latin-1")) for header, value in found)  # UTF-8, as from Go clients
 
 
 def _check_methods(user: KubeconfigEntry) -> None:
@@ -186,11 +189,22 @@ def _token_in(user: KubeconfigEntry, path: str, otherwise: str) -> str:
 
 
 def bearer_credential(token: str, expires: float | None = None) -> Credential:
-    return Credential((("Authorization", f"Bearer {token}"),), None, expires)
+    """Return a credential of a token. Raise ConfigurationError for one that no header can hold; it is not quoted."""
+    return Credential(_bearer(token), None, expires)
+
+
+def _bearer(token: str) -> Headers:
+    stripped = token.strip()
+    if not (stripped.isascii() and stripped.isprintable()):
+        raise ConfigurationError(
+            "the bearer token contains a line break or another character that no HTTP header can hold",
+            hint="check the token in the kubeconfig, its file, or what the credential plugin prints",
+        )
+    return (("Authorization", f"Bearer {stripped}"),)
 
 
 def _issued(answer: ExecCredential) -> Credential:
-    headers: Headers = (("Authorization", f"Bearer {answer.token}"),) if answer.token else ()
+    headers = _bearer(answer.token) if answer.token else ()
     certificate = ClientCertificate(answer.certificate, answer.key) if answer.certificate and answer.key else None
     return Credential(headers, certificate, answer.expires)
 

@@ -80,9 +80,17 @@ def _checked_server(cluster: KubeconfigEntry, server: str) -> str:
     return full.rstrip("/")
 
 
+def is_proxy_address(proxy: str) -> bool:
+    """Return whether a text is the address of a proxy of a supported kind."""
+    try:
+        parts = parts_of(proxy)
+        return parts.scheme in _PROXIES and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        return False
+
+
 def _checked_proxy(cluster: KubeconfigEntry, proxy: str) -> str:
-    parts = parts_of(proxy)
-    if proxy and (parts.scheme not in _PROXIES or not parts.hostname):
+    if proxy and not is_proxy_address(proxy):
         raise entry_error(cluster, "cluster", f"its proxy-url must be one of {', '.join(_PROXIES)}")
     return proxy
 

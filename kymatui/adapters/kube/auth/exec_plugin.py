@@ -76,11 +76,13 @@ def _cluster_info(endpoint: Endpoint, cluster: KubeconfigEntry) -> dict[str, Any
 
 def _run(user: KubeconfigEntry, plan: Mapping[str, Any], told: str, patience: float) -> bytes:
     command = _command(str(plan["command"]), user)
-    arguments = [str(word) for word in plan.get("args") or ()]
+    arguments = plan.get("args") or []
+    if not isinstance(arguments, list):
+        raise entry_error(user, "user", "the args of its exec are not a list")
     environment = {**os.environ, **_variables(plan), "KUBERNETES_EXEC_INFO": told}
     try:
         done = subprocess.run(  # noqa: S603 (the user's own kubeconfig names it, as for every Kubernetes client)
-            [command, *arguments],
+            [command, *map(str, arguments)],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             env=environment,
@@ -112,7 +114,9 @@ def _command(command: str, user: KubeconfigEntry) -> str:
 def _variables(plan: Mapping[str, Any]) -> dict[str, str]:
     items = plan.get("env") or ()
     return {
-        str(item["name"]): str(item.get("value", "")) for item in items if isinstance(item, Mapping) and "name" in item
+        str(item["name"]): str(item.get("value") or "")
+        for item in (items if isinstance(items, list) else ())
+        if isinstance(item, Mapping) and "name" in item
     }
 
 

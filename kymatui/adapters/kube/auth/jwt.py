@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import json
 
+_LATEST = 253_402_300_800  # the year 10000 in Unix seconds
+
 
 def jwt_expiry(token: str) -> float | None:
     """Return the `exp` of a JSON web token in Unix seconds."""
@@ -16,4 +18,5 @@ def jwt_expiry(token: str) -> float | None:
     except ValueError:  # an opaque token has no expiry that a client can read
         return None
     found = claims.get("exp") if isinstance(claims, dict) else None
-    return float(found) if isinstance(found, int | float) else None
+    # Moments before 1970 or after the year 9999 are no expiry, and no calendar has them.
+    return float(found) if isinstance(found, int | float) and 0 <= found < _LATEST else None

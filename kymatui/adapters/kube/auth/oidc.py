@@ -6,12 +6,11 @@ Kubernetes clients removed the other providers (gcp, azure) in 1.26 in favour of
 from __future__ import annotations
 
 import copy
-import os
-import tempfile
 import time
 from collections.abc import Mapping
 from typing import Any
 
+from kymatui.adapters.content.blob_cache import write_atomically
 from kymatui.adapters.http.requests_import import load_requests
 from kymatui.adapters.kube.auth.endpoint import entry_error
 from kymatui.adapters.kube.auth.jwt import jwt_expiry
@@ -84,11 +83,10 @@ def _write_back(user: KubeconfigEntry, settings: Mapping[str, Any]) -> None:
         for item in document["users"]:
             if item["name"] == user.name:
                 item["user"]["auth-provider"]["config"] = dict(settings)
-        handle, name = tempfile.mkstemp(dir=user.file.parent, prefix=".kubeconfig-")
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            yaml.safe_dump(document, stream, default_flow_style=False)
-        os.replace(name, user.file.resolve())
-    except (OSError, KeyError, TypeError) as error:
+        text = yaml.safe_dump(document, default_flow_style=False)
+        # The file of a link may be on another file system, where nothing is moved to.
+        write_atomically(user.file.resolve(), text.encode())
+    except (OSError, KeyError, TypeError, ConfigurationError) as error:
         raise ConfigurationError(
             f"the refreshed OIDC token cannot be written to {user.file}: {error_reason(error)}",
             hint="make the file writable",

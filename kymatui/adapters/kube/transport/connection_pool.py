@@ -6,7 +6,6 @@ disk only while OpenSSL reads them, and an encrypted key never makes OpenSSL pro
 
 from __future__ import annotations
 
-import contextlib
 import os
 import socket
 import ssl
@@ -19,7 +18,8 @@ from urllib.request import getproxies
 from kymatui.adapters.http.deadlines import time_answers
 from kymatui.adapters.http.requests_import import load_requests
 from kymatui.adapters.kube.auth.credentials import ClientCertificate
-from kymatui.adapters.kube.auth.endpoint import Endpoint
+from kymatui.adapters.kube.auth.endpoint import Endpoint, is_proxy_address
+from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -129,13 +129,21 @@ def _proxy(endpoint: Endpoint) -> str:
         # In Go, the SOCKS proxy always resolves host names; urllib3 does this only with socks5h.
         return endpoint.proxy.replace("socks5://", "socks5h://", 1)
     proxies = {} if endpoint.is_local else getproxies()  # Go clients never send loopback requests through it
-    found = proxies.get(urlsplit(endpoint.server).scheme) or proxies.get("all") or ""
-    if not found:
+    scheme = urlsplit(endpoint.server).scheme
+    kind = next((kind for kind in (scheme, "all") if proxies.get(kind)), "")
+    if not kind:
         return ""
     load_requests()
     from kubernetes.client.rest import should_bypass_proxies
 
-    return "" if should_bypass_proxies(endpoint.server, proxies.get("no") or "") else found
+    if should_bypass_proxies(endpoint.server, proxies.get("no") or ""):
+        return ""
+    found = proxies[kind] if "://" in proxies[kind] else f"http://{proxies[kind]}"  # as in Go clients
+    if not is_proxy_address(found):
+        raise ConfigurationError(
+            f"{kind.upper()}_PROXY is not the address of a proxy", hint="set it as http://HOST:PORT, or unset it"
+        )
+    return found
 
 
 def _proxy_login(proxy: str) -> dict[str, str] | None:
@@ -174,24 +182,24 @@ def tls_context(endpoint: Endpoint, certificate: ClientCertificate | None) -> ss
 
 
 def _load_certificate(context: ssl.SSLContext, certificate: ClientCertificate) -> None:
-    folder = Path(tempfile.mkdtemp(prefix="kymatui-"))  # mode 0700
-    chain, key = folder / "chain.pem", folder / "key.pem"
     try:
-        for path, text in ((chain, certificate.chain), (key, certificate.key)):
-            with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as stream:
-                stream.write(text)
-        # Without a callback, OpenSSL would ask for the password of an encrypted key on the terminal.
-        context.load_cert_chain(chain, key, password=lambda: "")
+        with tempfile.TemporaryDirectory(prefix="kymatui-") as folder:  # mode 0700
+            chain, key = Path(folder, "chain.pem"), Path(folder, "key.pem")
+            for path, text in ((chain, certificate.chain), (key, certificate.key)):
+                with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as stream:
+                    stream.write(text)
+            # Without a callback, OpenSSL would ask for the password of an encrypted key on the terminal.
+            context.load_cert_chain(chain, key, password=lambda: "")
     except (ssl.SSLError, ValueError) as error:
         raise ConfigurationError(
             f"the client certificate and its key cannot be used: {error}",
             hint="they must be PEM, belong together, and the key must not be encrypted",
         ) from error
-    finally:
-        for path in (chain, key):
-            with contextlib.suppress(FileNotFoundError):
-                path.unlink()
-        folder.rmdir()
+    except OSError as error:  # TLS reads them from files only
+        raise ConfigurationError(
+            f"the client certificate cannot be written to a temporary file: {error_reason(error)}",
+            hint="make room there, or set TMPDIR to a folder that can be written",
+        ) from error
 
 
 def _keepalive() -> list[tuple[int, int, int]]:

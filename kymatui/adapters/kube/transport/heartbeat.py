@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kymatui.adapters.kube.transport.transport import Request
-from kymatui.errors import ClusterError, KymatuiError
+from kymatui.errors import ClusterError, DefectError, KymatuiError
 from kymatui.first_use import dataclass
 
 if TYPE_CHECKING:
@@ -117,8 +117,8 @@ class Heartbeat:
             self._transport.send(Request("GET", _PATH, accept="*/*", timeout=(pulse.patience, pulse.patience)), stopped)
         except ClusterError as error:
             return error if error.status >= _FAILING or not error.status else None
-        except KymatuiError as error:
-            return error
+        except Exception as error:  # noqa: BLE001 (a dead thread would leave a silent server "live")
+            return error if isinstance(error, KymatuiError) else DefectError(error)
         return None
 
     def _publish(self, silence: Silence | None) -> None:

@@ -207,4 +207,5 @@ class Watch:
         else:
             self.store.publish(Feed(FeedState.FAILED, self.store.feed.since, str(error)))
         wait = self._timing.backoff(self._attempt - 1)
-        return max(wait, error.retry_after) if isinstance(error, ThrottledError) else wait
+        # One answer of a gateway must not silence a watch for the hours that it names.
+        return max(wait, min(error.retry_after, self._timing.slow)) if isinstance(error, ThrottledError) else wait

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from kymatui.errors import KymatuiError, ServerError, ThrottledError
+from kymatui.errors import DefectError, KymatuiError, ServerError, ThrottledError
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.watch.watch_cache import ChangeBell
@@ -89,10 +89,10 @@ class FeedDirector:
             try:
                 self._arrange()
                 self.failure, attempt = None, 0
-            except KymatuiError as error:
+            except Exception as error:  # noqa: BLE001 (a dead thread would leave the screen at "loading")
                 attempt += 1
-                self.failure = error
-                self._feeds.failed(str(error))
+                self.failure = error if isinstance(error, KymatuiError) else DefectError(error)
+                self._feeds.failed(str(self.failure))
                 self._bell.ring()
             self.notify()
             self._due.wait(min(30.0, 0.5 * 2 ** min(attempt - 1, 6)) if attempt else self._pause())
