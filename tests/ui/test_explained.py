@@ -9,7 +9,7 @@ import pytest
 from textual.pilot import Pilot
 
 from kymatui.domain.remote.catalog_sync import plan_pair_sync
-from kymatui.errors import NotFoundError
+from kymatui.errors import ConfigurationError, NotFoundError
 from kymatui.ui.application.fleet_app import FleetApp
 from kymatui.ui.presenters.fleet.control_plane_reports import ReportTable, sync_report, watchers_report
 from kymatui.ui.screens.catalog_screen import CatalogScreen
@@ -26,6 +26,13 @@ from tests.ui.test_fleet_screens import there
 
 WINDOW = KYMAS[3]["metadata"]["name"]
 SATURDAY = "Sat 11-21 21:00 – Sun 00:00"
+
+
+def raising(error: Exception) -> Any:
+    def fails(_: object) -> None:
+        raise error
+
+    return fails
 
 
 def lines(told: ReportTable, *columns: str) -> list[tuple[str, ...]]:
@@ -146,5 +153,13 @@ async def test_the_screens_above_the_fleet_and_above_a_runtime(monkeypatch: pyte
         await pilot.press("escape")
         app.screen.command_line.run("compare")
         await until(pilot, lambda: isinstance(app.screen, CompareScreen) and filled(app))
+        for error, words in ((ConfigurationError("no policy"), "no policy"), (ValueError("odd"), "a bug in kymatui")):
+            with monkeypatch.context() as wrong:
+                wrong.setattr(StillRuntime, "pair", raising(error))
+                app.screen.show_catalog()
+                await until(pilot, lambda words=words: words in text(app, "#counts"))  # type: ignore[misc]
+            assert filled(app), "what was compared before stays"
+        app.screen.show_catalog()
+        await until(pilot, lambda: "bug" not in text(app, "#counts"))
         await pilot.press("T")
         await until(pilot, lambda: isinstance(app.screen, SyncScreen) and filled(app))

@@ -14,6 +14,7 @@ from kymatui.domain.snapshot.snapshots import Object
 from kymatui.errors import ForbiddenError, KymatuiError, NotFoundError, UnreachableError
 from kymatui.ui.application.kymatui_app import KymatuiApp
 from kymatui.ui.navigation.history import ScreenStep, object_reference, object_step
+from kymatui.ui.panes.object_view import ObjectView
 from kymatui.ui.presenters.module.yaml_documents import as_yaml
 from kymatui.ui.screens.module_screen import ModuleScreen
 from kymatui.ui.screens.object_screen import ObjectScreen
@@ -87,6 +88,28 @@ async def test_a_line_of_the_tree_opens_its_own_object(one: ObjectRef, key: str)
         assert app.shown is not None
         assert app.shown.step == ScreenStep("module", "istio", "resources")
         assert table(app).cursor_key == here
+
+
+async def test_an_object_that_stays_the_same_is_written_as_yaml_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[object] = []
+
+    def write(found: Any) -> str:
+        written.append(found)
+        return as_yaml(found)
+
+    monkeypatch.setattr("kymatui.ui.panes.object_view.as_yaml", write)
+    session = StillSession(world())
+    one = IN_TREE[0]
+    session.server[one] = body(one)
+    async with app_on(session).run_test(size=SIZE) as pilot:
+        app = await tree_of(pilot)
+        table(app).move_to(line_of(app, one))
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, ObjectScreen) and f"name: {one.name}" in yaml_of(app))
+        for _ in range(3):
+            app.screen.query_one(ObjectView).show(one)
+        assert len(written) == 1
+        assert f"name: {one.name}" in yaml_of(app)
 
 
 async def test_what_is_watched_in_full_is_not_asked_for() -> None:

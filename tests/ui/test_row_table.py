@@ -10,7 +10,9 @@ from textual.geometry import Region
 from textual.strip import Strip
 
 from kymatui.ui.viewmodels.columns import Column
-from kymatui.ui.viewmodels.row_list import Cell, Row
+from kymatui.ui.viewmodels.row_list import Cell, Row, displayed_first, rows_with
+from kymatui.ui.viewmodels.sorting import SortOrder
+from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable
 
 COLUMNS = (Column("name", "NAME", 12, flex=1), Column("state", "STATE", 10), Column("age", "AGE", 5, priority=1))
@@ -92,6 +94,28 @@ async def test_marks_follow_keys_and_vanish_with_their_rows() -> None:
         assert app.table.marked == {"c"}
         await pilot.press("ctrl+backslash")
         assert app.table.marked == frozenset()
+
+
+async def test_marks_outlive_a_filter_and_not_their_rows() -> None:
+    class LiveApp(App[None]):
+        def compose(self) -> ComposeResult:
+            yield LiveTable(COLUMNS, sort=SortOrder("name"))
+
+    app = LiveApp()
+    async with app.run_test(size=(40, 10)) as pilot:
+        table = app.query_one(LiveTable)
+        table.focus()
+        table.show(rows("alpha", "beta", "gamma"))
+        await pilot.press("space")
+        table.set_filter("gamma")
+        assert table.marked == {"alpha"}
+        assert list(rows_with(table.marked, table.rows)) == []
+        await pilot.press("space")
+        assert displayed_first(table.marked, table.rows) == ("gamma", "alpha")
+        table.set_filter("")
+        assert displayed_first(table.marked, table.rows) == ("alpha", "gamma")
+        table.show(rows("beta", "gamma"))
+        assert table.marked == {"gamma"}
 
 
 async def test_lines_show_header_and_cells_and_fold_where_it_is_narrow() -> None:

@@ -293,6 +293,27 @@ async def test_columns_are_chosen_moved_and_taken(pilot: Pilot[Any]) -> None:
     assert "source" not in table(app).grid.shown
 
 
+@pytest.mark.parametrize("keymap", [{}, {"columns.left": "u", "columns.right": "d"}])
+async def test_the_keys_that_the_columns_dialog_names_are_its_keys(keymap: dict[str, str]) -> None:
+    async with app_on(StillSession(world()), keys=keymap).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        await pilot.press("C")
+        await until(pilot, lambda: isinstance(app.screen, ColumnsScreen))
+        dialog = app.screen
+        assert isinstance(dialog, ColumnsScreen)
+        await until(pilot, lambda: "move" in text(app, "#columns-keys"))
+        named = text(app, "#columns-keys")
+        left, right = ("u", "d") if keymap else ("<", ">")
+        assert f"{left} {right} move" in named
+        before = dialog.chosen
+        await pilot.press(right)
+        assert dialog.chosen == (before[1], before[0], *before[2:])
+        await pilot.press(left)
+        assert dialog.chosen == before
+        for key, words in (("space", "show or hide"), ("enter", "apply"), ("ctrl-s", "apply and save")):
+            assert f"{key} {words}" in named
+
+
 async def test_columns_are_kept_in_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "config.toml"
     path.write_text('# mine\ntheme = "dark"\n')

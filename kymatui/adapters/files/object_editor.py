@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from kymatui.domain.kubernetes.terminal_text import error_reason, sanitize
+from kymatui.engine.cluster.yaml_input import parse_yaml
 from kymatui.engine.cluster.yaml_output import dump_yaml
 from kymatui.errors import ConfigurationError, InvalidError, KymatuiError
-from kymatui.helm.yaml.errors import YamlError
-from kymatui.helm.yaml.reading import load_exactly
 
 _LARGEST: Final = 4 * 1024 * 1024  # bytes of an edited file; API servers accept 3 MiB
 _HEAD: Final = """\
@@ -51,7 +50,7 @@ def edit_in_editor(body: Mapping[str, Any], name: str, check: Callable[[Any], T]
                 raise InvalidError(wrong, hint=f"your changes are in {path}; no changes made", status=422)
             text = content
             try:
-                return check(_parsed(content))
+                return check(parse_yaml(content))
             except InvalidError as error:  # the editor opens again with the error on top
                 wrong = str(error)
             except KymatuiError as error:
@@ -98,13 +97,6 @@ def _interrupts_ignored() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before or signal.SIG_DFL)
-
-
-def _parsed(text: str) -> Any:
-    try:
-        return load_exactly(text, strict=True)
-    except YamlError as error:
-        raise InvalidError(f"invalid YAML: {error}", status=422) from error
 
 
 def _read(path: Path) -> str:

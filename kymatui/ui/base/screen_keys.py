@@ -36,6 +36,12 @@ def why_no_step(visits: VisitHistory, step: object) -> str:
     return "" if visits.can_toggle else "no other view yet"
 
 
+def key_for(screen: Screen[Any], binding_id: str) -> str:
+    """Return the name of the first active key of a binding, as the keymap has it; "" without one."""
+    found = (key for key, active in screen.active_bindings.items() if active.binding.id == binding_id)
+    return next(map(key_name, found), "")
+
+
 def key_help(screen: Screen[Any], name: str, why_off: WhyOff) -> list[KeyHelp]:
     """Return one help line per action with its bindings joined; `name` is the screen's own group."""
     found: dict[tuple[str, str, str], tuple[list[str], Binding]] = {}

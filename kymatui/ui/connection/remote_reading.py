@@ -6,7 +6,11 @@ import asyncio
 import contextvars
 import threading
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Generic, TypeVar
+
+from textual.dom import DOMNode
+
+from kymatui.errors import DefectError, KymatuiError
 
 Found = TypeVar("Found")
 
@@ -41,3 +45,39 @@ async def read_remote(call: Callable[[], Found]) -> Found:
 
     threading.Thread(target=work, name="remote reading", daemon=True).start()
     return await answer
+
+
+class LatestReading(Generic[Found]):
+    """Reads one after the other for a widget; of what is asked for meanwhile only the newest is read.
+
+    `take` gets each result, or why there is none, while the widget is there.
+    """
+
+    def __init__(self, widget: DOMNode, take: Callable[[Found | KymatuiError], None]) -> None:
+        self._widget = widget
+        self._take = take
+        self._next: Callable[[], Found] | None = None
+        self._reads = False
+
+    def ask(self, call: Callable[[], Found]) -> None:
+        """Read in a thread, now or once the present reading has ended."""
+        self._next = call
+        if not self._reads:
+            self._reads = True
+            self._widget.run_worker(self._run(), exit_on_error=False)
+
+    async def _run(self) -> None:
+        found: Found | KymatuiError
+        try:
+            while (call := self._next) is not None:
+                self._next = None
+                try:
+                    found = await read_remote(call)
+                except KymatuiError as error:
+                    found = error
+                except Exception as error:  # noqa: BLE001 (else the widget would load for ever)
+                    found = DefectError(error)
+                if self._widget.is_attached:
+                    self._take(found)
+        finally:
+            self._reads = False

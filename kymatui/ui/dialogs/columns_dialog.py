@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -15,11 +15,18 @@ from textual.widgets import Static
 from kymatui.domain.catalog.catalog_columns import CATALOG_COLUMNS
 from kymatui.errors import KymatuiError
 from kymatui.ui.base.first_paint import FirstPaintModal
+from kymatui.ui.base.screen_keys import key_for
 from kymatui.ui.presenters.catalog.catalog_columns import COLUMNS
 from kymatui.ui.viewmodels.columns import Column
 from kymatui.ui.viewmodels.row_list import Cell, Row
 from kymatui.ui.widgets.row_table import RowTable
 
+_ACTIONS = (
+    (("toggle",), "show or hide"),
+    (("left", "right"), "move"),
+    (("take",), "apply"),
+    (("keep",), "apply and save"),
+)
 _LIST = (Column("shown", "", 3), Column("column", "COLUMN", 12), Column("help", "MEANING", 30, flex=1))
 
 
@@ -45,13 +52,18 @@ class ColumnsScreen(FirstPaintModal[tuple[str, ...] | None]):
             box.border_title = "Columns"
             box.border_subtitle = "esc cancel"
             yield RowTable(_LIST, id="columns-list")
-            keys = (("space", "show or hide"), ("K J", "move"), ("enter", "apply"), ("ctrl-s", "apply and save"))
-            words = (Content.assemble((key, "bold $accent"), f" {text}") for key, text in keys)
-            yield Static(Content("   ").join(words), id="columns-keys")
+            yield Static("", id="columns-keys")
 
     def on_mount(self) -> None:
         self._draw()
         self._table.focus()
+        words = (Content.assemble((" ".join(keys), "bold $accent"), f" {text}") for keys, text in self._keys())
+        self.query_one("#columns-keys", Static).update(Content("   ").join(words))
+
+    def _keys(self) -> Iterator[tuple[list[str], str]]:
+        """Yield the keys of each action, as the keymap has them."""
+        for names, text in _ACTIONS:
+            yield [key_for(self, f"columns.{name}") for name in names], text
 
     @property
     def _table(self) -> RowTable:

@@ -8,20 +8,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-import yaml
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.timer import Timer
 from textual.widgets import Input, Label, Static, TextArea
 
 from kymatui.domain.kubernetes.schema_forms import FormField, format_value, parse_value, value_at, with_value
 from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.engine.cluster.yaml_input import parse_yaml
 from kymatui.engine.cluster.yaml_output import dump_yaml
+from kymatui.errors import InvalidError, KymatuiError
 from kymatui.ui.base.first_paint import FirstPaintModal
+from kymatui.ui.connection.remote_reading import LatestReading
 from kymatui.ui.widgets.tone_styles import with_tone
 
 Json = dict[str, Any]
+_PAUSE = 0.3
+"""Seconds without a key after which the YAML is checked."""
 
 
 class FormScreen(FirstPaintModal[Json | None]):
@@ -41,6 +46,8 @@ class FormScreen(FirstPaintModal[Json | None]):
         self._fields = {field.label: field for field in fields}
         self._document: Json = dict(document)
         self._shows_form = bool(fields)
+        self._checking: LatestReading[str] = LatestReading(self, self._take_problem)
+        self._check: Timer | None = None
 
     def compose(self) -> ComposeResult:
         with Vertical(id="form") as box:
@@ -82,7 +89,9 @@ class FormScreen(FirstPaintModal[Json | None]):
 
     def _show_about(self) -> None:
         """Display the error, else the description of the field under the cursor."""
-        said = self._wrong()
+        self._show_said(self._wrong())
+
+    def _show_said(self, said: str) -> None:
         about = "" if said else self._about() if self._fields else "the schema has no fields; edit the YAML"
         self.query_one("#form-about", Static).update(with_tone(sanitize(said or about), "error" if said else "muted"))
 
@@ -113,26 +122,32 @@ class FormScreen(FirstPaintModal[Json | None]):
         return made
 
     def _from_yaml(self) -> Json:
-        try:
-            made = yaml.safe_load(self.query_one(TextArea).text)
-        except yaml.YAMLError as error:
-            mark = getattr(error, "problem_mark", None)
-            where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark is not None else ""
-            raise ValueError(f"invalid YAML: {where}{getattr(error, 'problem', None) or error}") from None
-        if made is not None and not isinstance(made, dict):
-            raise ValueError("not a YAML mapping (name: value)")
-        for name in ("apiVersion", "kind"):
-            if name in self._document and (made or {}).get(name) != self._document[name]:
-                raise ValueError(f"{name} must stay {self._document[name]}")
-        return made or {}
+        return _parsed(self.query_one(TextArea).text, self._document)
 
     @on(Input.Changed)
-    @on(TextArea.Changed)
     def _changed(self) -> None:
         self._show_about()
 
+    @on(TextArea.Changed)
+    def _typed(self) -> None:
+        """Check the text once no key came for a moment, in a thread: a chart's values take a second."""
+        if self._check is not None:
+            self._check.stop()
+        self._check = self.set_timer(_PAUSE, self._check_yaml)
+
+    def _check_yaml(self) -> None:
+        if self._shows_form:
+            return
+        text, document = self.query_one(TextArea).text, self._document
+        self._checking.ask(lambda: _problem(text, document))
+
+    def _take_problem(self, found: str | KymatuiError) -> None:
+        if not self._shows_form:
+            self._show_said(str(found))
+
     def on_descendant_focus(self) -> None:
-        self._show_about()
+        if self._shows_form:
+            self._show_about()
 
     # user input
 
@@ -157,3 +172,28 @@ class FormScreen(FirstPaintModal[Json | None]):
             self.dismiss(self._filled())
         except ValueError:
             self._show_about()
+
+
+def _parsed(text: str, document: Mapping[str, Any]) -> Json:
+    """Return the edited document, its values as a cluster reads them: `12:30` and dates are texts.
+
+    Raises ValueError with the problem.
+    """
+    try:
+        made = parse_yaml(text)
+    except InvalidError as error:
+        raise ValueError(str(error)) from None
+    if made is not None and not isinstance(made, dict):
+        raise ValueError("not a YAML mapping (name: value)")
+    for name in ("apiVersion", "kind"):
+        if name in document and (made or {}).get(name) != document[name]:
+            raise ValueError(f"{name} must stay {document[name]}")
+    return made or {}
+
+
+def _problem(text: str, document: Mapping[str, Any]) -> str:
+    try:
+        _parsed(text, document)
+    except ValueError as error:
+        return str(error)
+    return ""

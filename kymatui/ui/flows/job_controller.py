@@ -15,7 +15,6 @@ A KymatuiError that a flow raises is reported and added to the list of problems.
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -23,6 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.errors import KymatuiError, ReadOnlyError
 from kymatui.first_use import replace
+from kymatui.ui.connection.remote_reading import read_remote
 from kymatui.ui.viewmodels.display_text import as_screen_commands
 
 if TYPE_CHECKING:
@@ -183,8 +183,8 @@ class ScreenJobs:
             self._app.problem(sanitize(f"{type(error).__name__}: {error}; this is a bug in kymatui, please report it"))
 
     async def in_thread(self, call: Callable[[], JobRecord]) -> JobRecord:
-        """Run a slow call in a thread."""
-        return await asyncio.to_thread(call)
+        """Run a slow call in a thread, which does not keep the program from ending while a server is silent."""
+        return await read_remote(call)
 
     # leaving
 

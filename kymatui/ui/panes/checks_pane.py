@@ -15,6 +15,7 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.modules.state_checks import CheckMode
 from kymatui.domain.modules.status_paths import evaluate_path
 from kymatui.domain.snapshot.snapshots import Snapshot
+from kymatui.ui.base.screen_keys import key_for
 from kymatui.ui.panes.pane import Pane
 from kymatui.ui.presenters.module import state_check_lines
 from kymatui.ui.viewmodels.facts import Fact
@@ -50,7 +51,7 @@ class ChecksPane(Pane):
         yield Facts(id="headline")
         yield LiveTable(state_check_lines.COLUMNS, id="rules", opens=self.TABLE_OPENS)
         yield Facts(id="order")
-        yield Input(placeholder="w: path to evaluate, such as status.state", id="path", classes="typing", compact=True)
+        yield Input(placeholder="path to evaluate, such as status.state", id="path", classes="typing", compact=True)
         yield Facts(id="found")
 
     def target(self) -> Widget:
@@ -59,7 +60,9 @@ class ChecksPane(Pane):
     @property
     def note(self) -> str:
         count = len(self._row.checked) if self._row is not None else 0
-        return f"o: module CR {self._number % count + 1} of {count}" if count > 1 else ""
+        if count < 2:
+            return ""
+        return f"{key_for(self.screen, 'module.other-resource')}: module CR {self._number % count + 1} of {count}"
 
     def draw(self, row: ModuleRow, snapshot: Snapshot) -> None:
         del snapshot

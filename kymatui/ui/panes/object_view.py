@@ -95,6 +95,7 @@ class ObjectView(ReadingView):
         self._body: Object | None = None
         self._asked: tuple[ObjectRef, str] | None = None  # the last object read, and its resourceVersion
         self._asking: ObjectRef | None = None
+        self._drawn: Object | None = None
 
     @property
     def text(self) -> str:
@@ -142,4 +143,6 @@ class ObjectView(ReadingView):
         if ref is None or not self.query(Document):
             return
         self._draw_head(ref, has_body=body is not None)
-        self.document.show(as_yaml(body) if body is not None else "")
+        if body is None or body is not self._drawn:  # a large CRD takes a quarter of a second
+            self.document.show(as_yaml(body) if body is not None else "")
+            self._drawn = body

@@ -160,7 +160,7 @@ class RuntimesPane(TablePane):
         hidden_by = [str(one) for one in self._filters]
         hidden_by += ["only runtimes with problems"] if self.only_problems else []
         whole = len(seen.picture.runtimes) if seen is not None else 0
-        self.show_views(tabs, self.group or "runtimes", hidden_by, whole, len(table.marked))
+        self.show_views(tabs, self.group or "runtimes", hidden_by, whole)
         picture = seen.picture if seen is not None else None
         self.show_notice(fleet_notice(picture, self.fleet_app.fleet_view.failure, len(table.rows)))
         self.refresh_bindings()

@@ -13,6 +13,7 @@ from textual.widgets import Static
 from kymatui.ui.base.notice_box import show_notice
 from kymatui.ui.navigation.command_table import ScreenCommand
 from kymatui.ui.presenters.catalog.table_notices import TableNotice
+from kymatui.ui.viewmodels.row_list import rows_with
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable
 from kymatui.ui.widgets.status_line import StatusLine
@@ -73,13 +74,13 @@ class TablePane(Vertical):
     def is_composed(self) -> bool:
         return bool(self.query(ViewTabs))
 
-    def show_views(
-        self, tabs: Sequence[Tab], current: str, hidden_by: Iterable[str], whole: int, marked: int = 0
-    ) -> None:
+    def show_views(self, tabs: Sequence[Tab], current: str, hidden_by: Iterable[str], whole: int) -> None:
         """Draw the views, and at the right what hides rows of the `whole`, and how many are marked."""
         table = self.table
         hiding = [*([f"/{table.filter_text}"] if table.filter_text else ()), *hidden_by]
-        parts = [*hiding, *([f"{marked} marked"] if marked else ())]
+        hidden = len(table.marked) - len(rows_with(table.marked, table.rows))
+        unseen = f", {hidden} of them hidden" if hidden else ""
+        parts = [*hiding, *([f"{len(table.marked)} marked{unseen}"] if table.marked else ())]
         parts += [f"{len(table.rows)} of {whole}"] if hiding else []
         self.query_one(ViewTabs).show(tabs, current, "  ".join(parts))
 
@@ -93,6 +94,7 @@ class TablePane(Vertical):
         """Display the reason of the line under the cursor."""
         self.query_one(StatusLine).show(self.reason())
 
+    @on(RowTable.Marked)
     @on(LiveTable.Arranged)
     def _arranged(self) -> None:
         self.show_around()

@@ -14,6 +14,7 @@ from kymatui.ui.navigation.command_table import ScreenCommand
 from kymatui.ui.navigation.history import LOGS, ScreenStep
 from kymatui.ui.panes.catalog_pane import CatalogPane
 from kymatui.ui.screens.module_action_screen import ModuleActionScreen
+from kymatui.ui.viewmodels.row_list import displayed_first
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable
 
@@ -62,11 +63,9 @@ class CatalogScreen(ModuleActionScreen):
 
     @property
     def targets(self) -> Sequence[str]:
-        """Return the marked modules, else the module under the cursor."""
+        """Return the marked modules, including those hidden by a filter; else the module under the cursor."""
         table = self.main_widget()
-        wanted = table.marked
-        marked = [row.key for row in table.rows if row.key in wanted] if wanted else []
-        return marked or ([table.cursor_key] if table.cursor_key is not None else [])
+        return displayed_first(table.marked, table.rows) or ([table.cursor_key] if table.cursor_key is not None else [])
 
     def show_catalog(self) -> None:
         if self._pane.is_composed:

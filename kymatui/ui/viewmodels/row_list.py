@@ -43,6 +43,17 @@ class Row:
 EMPTY = Cell("")
 
 
+def rows_with(keys: frozenset[str], rows: Iterable[Row]) -> Sequence[Row]:
+    """Return the rows of the keys, in their order."""
+    return [row for row in rows if row.key in keys] if keys else []
+
+
+def displayed_first(keys: frozenset[str], rows: Iterable[Row]) -> Sequence[str]:
+    """Return all keys, those of the rows first, in their order."""
+    shown = [row.key for row in rows_with(keys, rows)]
+    return (*shown, *sorted(keys - {*shown}))
+
+
 class RowList:
     """Rows of a live list: the cursor stays on its row, and near its place if the row is gone."""
 
@@ -65,13 +76,16 @@ class RowList:
         """Return the index of a row's key."""
         return self._places.get(key)
 
-    def replace(self, rows: Iterable[Row]) -> Sequence[int] | None:
-        """Replace the rows; return the indices of changed lines, or None to draw all again."""
+    def replace(self, rows: Iterable[Row], known: Iterable[str] = ()) -> Sequence[int] | None:
+        """Replace the rows; return the indices of changed lines, or None to draw all again.
+
+        `known` are keys of other rows, whose marks stay.
+        """
         before, key, place = self.rows, self.key, self.cursor
         # Equal lines stay the same objects, since their drawing is cached by identity.
         self.rows = [self._known(row) for row in rows]
         self._places = {row.key: index for index, row in enumerate(self.rows)}
-        self.marks &= self._places.keys()
+        self.marks &= {*self._places, *known} if self.marks else set()
         self.cursor = self._near(key, place)
         if len(before) != len(self.rows) or self.cursor != place:
             return None

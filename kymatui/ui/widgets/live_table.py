@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.ui.viewmodels.columns import Column
 from kymatui.ui.viewmodels.row_filter import parse_filter
-from kymatui.ui.viewmodels.row_list import EMPTY, Row
+from kymatui.ui.viewmodels.row_list import EMPTY, Row, rows_with
 from kymatui.ui.viewmodels.sorting import SortOrder, aged, arrange_rows
 from kymatui.ui.widgets.row_table import OfTable, RowTable
 
@@ -112,7 +112,9 @@ class LiveTable(RowTable):
     def _arrange(self) -> None:
         was_empty = not self.rows
         columns = {column.id for column in self.grid.columns}
-        self.set_rows(arrange_rows(self._everything, self._filter, self._order, columns))
+        # Marks end with their rows, and not where a filter hides them.
+        known = {row.key for row in self._everything} if self.marked else ()
+        self.set_rows(arrange_rows(self._everything, self._filter, self._order, columns), known)
         if was_empty is not (not self.rows):
             self.refresh_bindings()
 
@@ -141,7 +143,7 @@ class LiveTable(RowTable):
 
     def action_copy(self) -> None:
         """Copy the marked lines, else the line under the cursor."""
-        rows = [row for row in self.rows if row.key in self.marked] or [row for row in (self.current,) if row]
+        rows = rows_with(self.marked, self.rows) or [row for row in (self.current,) if row]
         columns = (self._copied,) if self._copied else tuple(column.id for column in self.grid.columns)
         lines = ["\t".join(row.cells.get(column, EMPTY).text for column in columns).strip() for row in rows]
         if lines:

@@ -137,10 +137,13 @@ class RowTable(ScrollView, can_focus=True):
             self._refit()
         self.refresh()
 
-    def set_rows(self, rows: Iterable[Row]) -> None:
-        """Replace the rows; draw only changed lines, or all if a width changes, and keep the cursor on its row."""
+    def set_rows(self, rows: Iterable[Row], known: Iterable[str] = ()) -> None:
+        """Replace the rows; draw only changed lines, or all if a width changes, and keep the cursor on its row.
+
+        `known` are keys of rows that are not displayed, and keep their marks.
+        """
         key, fitted = self.cursor_key, self.grid.fitted
-        changed = self._list.replace(rows)
+        changed = self._list.replace(rows, known)
         self.grid.measure(self._list.rows)
         self._resize()
         if changed is None or self.grid.fitted is not fitted:

@@ -17,6 +17,7 @@ from kymatui.adapters.http.response_body import BodyError, OversizedError
 from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.errors import (
     ClusterError,
+    ConfigurationError,
     ConflictError,
     ExpiredError,
     ForbiddenError,
@@ -223,6 +224,11 @@ def unreadable(asked: SentRequest, error: BodyError) -> ServerError:
 def _plain(body: bytes) -> str:
     text = re.sub(r"<[^>]*>", " ", body[:4000].decode(errors="replace"))
     return " ".join(text.split())[:300]
+
+
+def malformed(asked: SentRequest) -> ConfigurationError:
+    """Return the error of a request that cannot be written down."""
+    return ConfigurationError(f"{asked} cannot be sent: it has a malformed header or address")
 
 
 def unreachable(asked: SentRequest, error: BaseException, patience: str) -> UnreachableError:

@@ -50,7 +50,7 @@ from kymatui.adapters.kube.transport.request_guard import RequestGuard, send_gua
 from kymatui.adapters.kube.transport.streams import AnswerStream, ApiReply
 from kymatui.domain.kubernetes.jitter import JITTER_RANDOM
 from kymatui.engine.cluster.request_scope import current_scope
-from kymatui.errors import CancelledError, ClusterError, ConfigurationError, ReadOnlyError, UnauthorizedError, UnreachableError
+from kymatui.errors import CancelledError, ClusterError, ReadOnlyError, UnauthorizedError, UnreachableError
 from kymatui.first_use import dataclass
 
 if TYPE_CHECKING:
@@ -274,7 +274,7 @@ class Transport:
             # Connecting and answering have separate limits; report the real duration.
             raise status_errors.unreachable(asked, error, _seconds(time.monotonic() - began)) from error
         except ValueError:  # its text may quote a header, such as one with a token
-            raise ConfigurationError(f"{asked} cannot be sent: it has a malformed header or address") from None
+            raise status_errors.malformed(asked) from None
         if reply.response.status < 500:  # a 5xx may come from a proxy in front of a silent server
             self._hear()
         return reply

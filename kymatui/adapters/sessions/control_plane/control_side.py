@@ -76,7 +76,7 @@ class ControlSide:
     @property
     def notes(self) -> tuple[str, ...]:
         """Return messages about the source of lifecycle-manager's configuration and its unknown parts."""
-        return self._rules[1] if self._rules is not None else ()
+        return self._rules[1] if self._rules is not None else self._configured()[1]
 
     def snapshot(self, now: float) -> Snapshot:
         """Return what the control plane says; `now` in seconds since 1970."""
@@ -89,7 +89,7 @@ class ControlSide:
             manifests=feeds.objects(_MANIFESTS.feed),
             feeds={name: feed for name, feed in feeds.states().items() if name != _SECRET.feed},
             taken_at=now,
-            rules=self._rules[0] if self._rules is not None else self._configured(),
+            rules=self._rules[0] if self._rules is not None else self._configured()[0],
         )
 
     def follow(self) -> None:
@@ -119,9 +119,11 @@ class ControlSide:
         try:
             self._rules = self._ask_rules()
         except KymatuiError as error:
+            rules, notes = self._configured()
+            unknown = f"lifecycle-manager's configuration is unknown: {error}"
             self._rules = (
-                self._configured() or ControllerSettings(),
-                (f"lifecycle-manager's configuration is unknown: {error}",),
+                rules or ControllerSettings(),
+                (unknown, *(note for note in notes if str(error) not in note)),
             )
         return True
 
@@ -133,8 +135,12 @@ class ControlSide:
         """End the watches; wait for nothing."""
         self._feeds.close(timeout=0.0)
 
-    def _configured(self) -> ControllerSettings | None:
-        return read_configured_rules(self._options.maintenance_policy, self._options.restricted_modules)
+    def _configured(self) -> tuple[ControllerSettings | None, tuple[str, ...]]:
+        """Return the configured rules, and why they cannot be read; the file may be repaired meanwhile."""
+        try:
+            return read_configured_rules(self._options.maintenance_policy, self._options.restricted_modules), ()
+        except KymatuiError as error:
+            return None, (str(error),)
 
 
 def _version(raw: Mapping[str, object]) -> tuple[str, str]:

@@ -10,8 +10,11 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Static
 
+from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.remote.side_by_side import SideBySide, compare_sides
+from kymatui.errors import KymatuiError
 from kymatui.ui.base.list_screen import ListScreen
+from kymatui.ui.connection.remote_reading import LatestReading
 from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.presenters.fleet import runtime_comparison
 from kymatui.ui.viewmodels.sorting import SortOrder
@@ -35,6 +38,8 @@ class CompareScreen(ListScreen):
     def __init__(self) -> None:
         super().__init__()
         self._found: SideBySide | None = None
+        self._problem: KymatuiError | None = None
+        self._reading: LatestReading[SideBySide | None] = LatestReading(self, self._take)
         self._whole = False
 
     @property
@@ -49,28 +54,24 @@ class CompareScreen(ListScreen):
 
     def show_catalog(self) -> None:
         """Compare in a thread, since that reads two catalogs."""
-        session = self.kymatui.view.link.session
+        session, clock = self.kymatui.view.link.session, self.kymatui.clock
         if session is not None:
-            self.run_worker(lambda: self._compare(session), thread=True, exclusive=True, group="compare")
+            self._reading.ask(lambda: _compare(session, clock()))
 
-    def _compare(self, session: Session) -> None:
-        pair = session.pair()
-        if pair is None:
-            return
-        found = compare_sides(pair, self.kymatui.clock())
-        if self.is_attached and self.app.is_running:
-            self.app.call_from_thread(self._take, found)
-
-    def _take(self, found: SideBySide) -> None:
-        self._found = found
+    def _take(self, found: SideBySide | KymatuiError | None) -> None:
+        """Display a new comparison; on an error keep the previous one."""
+        self._problem = found if isinstance(found, KymatuiError) else None
+        self._found = found if isinstance(found, SideBySide) else self._found
         self._draw()
 
     def _draw(self) -> None:
-        if self._found is None or not self.query(LiveTable):
+        if (self._found is None and self._problem is None) or not self.query(LiveTable):
             return
-        rows = runtime_comparison.comparison_rows(self._found, whole=self._whole)
-        self.query_one("#counts", Static).update(Content(runtime_comparison.count_differences(self._found)))
-        self.query_one("#nothing", Static).update(Content("" if rows else "No differences."))
+        rows = runtime_comparison.comparison_rows(self._found, whole=self._whole) if self._found else []
+        problem = sanitize(f"{self._problem}. {self._problem.hint}".rstrip()) if self._problem is not None else ""
+        counts = runtime_comparison.count_differences(self._found) if self._found else ""
+        self.query_one("#counts", Static).update(Content(problem if problem and rows else counts))
+        self.query_one("#nothing", Static).update(Content("" if rows else problem or "No differences."))
         self.main_widget().show(rows)
         self.set_class(not rows, "-empty")
         self._show_difference()
@@ -96,3 +97,8 @@ class CompareScreen(ListScreen):
         self.query_one(StatusLine).show(
             Content(runtime_comparison.explain_difference(line) if line is not None else "")
         )
+
+
+def _compare(session: Session, now: float) -> SideBySide | None:
+    pair = session.pair()
+    return compare_sides(pair, now) if pair is not None else None

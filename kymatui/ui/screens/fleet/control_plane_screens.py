@@ -25,6 +25,7 @@ from kymatui.domain.snapshot.cluster_index import CATALOG_FEEDS
 from kymatui.domain.snapshot.missing_lists import explain_missing
 from kymatui.errors import KymatuiError
 from kymatui.ui.base.list_screen import ListScreen
+from kymatui.ui.connection.remote_reading import LatestReading
 from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.presenters.fleet import control_plane_reports
 from kymatui.ui.presenters.fleet.control_plane_reports import ReportTable
@@ -60,6 +61,7 @@ class ReportScreen(ListScreen):
         super().__init__()
         self._told: ReportTable | None = None
         self._problem: KymatuiError | None = None
+        self._reading: LatestReading[ReportTable] = LatestReading(self, self._take)
 
     @property
     def fleet_app(self) -> FleetFlowApp:
@@ -87,20 +89,11 @@ class ReportScreen(ListScreen):
     def show_catalog(self) -> None:
         reader = self.reader()
         if reader is not None:
-            self.run_worker(partial(self._read, reader), thread=True, exclusive=True, group="explaining")
+            self._reading.ask(reader)
 
     def reader(self) -> Callable[[], ReportTable] | None:
         """Return the call for the thread; None where there is nothing to read."""
         raise AssertionError(f"{type(self).__name__} reads nothing")
-
-    def _read(self, reader: Callable[[], ReportTable]) -> None:
-        found: ReportTable | KymatuiError
-        try:
-            found = reader()
-        except KymatuiError as error:
-            found = error
-        if self.is_attached and self.app.is_running:
-            self.app.call_from_thread(self._take, found)
 
     def _take(self, found: ReportTable | KymatuiError) -> None:
         """Display a new report; on an error keep the previous report."""

@@ -14,6 +14,7 @@ from kymatui.ui.base.framed_screen import FramedScreen
 from kymatui.ui.navigation.command_table import ScreenCommand
 from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.panes.runtimes_pane import RuntimesPane
+from kymatui.ui.viewmodels.row_list import displayed_first
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable
 
@@ -74,9 +75,7 @@ class FleetScreen(FramedScreen):
     def targets(self) -> Sequence[str]:
         """Return the marked runtimes in table order, including those hidden by a filter."""
         table = self.main_widget()
-        marked = table.marked
-        shown = [row.key for row in table.rows if row.key in marked]
-        return (*shown, *sorted(marked - {*shown}))
+        return displayed_first(table.marked, table.rows)
 
     def action_edit_runtimes(self) -> None:
         """Plan one edit for every marked runtime; write nothing before the plan is accepted."""
@@ -101,10 +100,6 @@ class FleetScreen(FramedScreen):
             self._pane.open_group(event.key)
         else:
             self.fleet_app.look_at(split_name(event.key))
-
-    @on(RowTable.Marked)
-    def _marks_changed(self) -> None:
-        self._pane.show_around()
 
     def action_problems(self) -> None:
         self._pane.toggle_problems()
