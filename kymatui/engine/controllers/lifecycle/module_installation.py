@@ -140,14 +140,15 @@ class ModuleInstallation:
 
         What was applied less than an interval ago is not applied again: then return the workloads as they are now.
         """
-        turn, status = self._pass, self._pass.status
+        turn = self._pass
         ref, now = turn.manifest.ref, self._context.clock.now()
         age = turn.context.applied.age(ref, runtime, target, now)
         left = turn.context.intervals.of(turn.manifest.state) - age if age is not None else 0.0
         if left > 0:
             known = turn.context.applied.unchanged_workloads(ref, runtime, self._cancel)
             if known is not None:
-                turn.due, status.synced = left, refs_of(target)
+                turn.due = left
+                self._record(refs_of(target))
                 return known
         live, failed = [], list[KymatuiError]()
         for body in target:
@@ -162,10 +163,15 @@ class ModuleInstallation:
         applied = refs_of(target)
         workloads = [ref for ref in applied if ref.kind in WORKLOADS]
         self._context.watches.watch(turn.manifest.ref, runtime, workloads)
-        if differs(turn.manifest.synced, applied):
-            status.set_state(State.PROCESSING, CHANGED)
-        status.synced = applied
+        self._record(applied)
         return live
+
+    def _record(self, applied: tuple[ObjectRef, ...]) -> None:
+        """Record the applied objects in the status; the module is processing while they are new."""
+        turn = self._pass
+        if differs(turn.manifest.synced, applied):
+            turn.status.set_state(State.PROCESSING, CHANGED)
+        turn.status.synced = applied
 
     def _is_ready_at_once(self, runtime: Cluster, live: Sequence[Object]) -> bool:
         """Return whether new objects are ready already, so that one write of the status tells both.

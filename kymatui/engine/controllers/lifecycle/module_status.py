@@ -29,7 +29,7 @@ _TEXTS: Final = {
 
 
 class ModuleStatus:
-    """A status that is changed in memory; `patch` tells what to write, as long as state or operation differ."""
+    """A status that is changed in memory; `patch` tells what to write, as long as the status differs."""
 
     def __init__(self, manifest: Manifest, now: float) -> None:
         raw = manifest.raw.get("status")
@@ -38,6 +38,7 @@ class ModuleStatus:
         self._stamp = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         self._now = now
         self._before = (manifest.state, manifest.operation)
+        self._synced_before = manifest.synced
         self._since = read_time(JsonReader(status).child("lastOperation"), "lastUpdateTime")
         self._conditions: dict[str, dict[str, Any]] = {}
         for one in status.get("conditions") or []:
@@ -75,8 +76,8 @@ class ModuleStatus:
 
     @property
     def differs(self) -> bool:
-        """Return whether state or operation changed; other changes are written with the next one of these."""
-        return (self.state, self.operation) != self._before
+        """Return whether state, operation or applied objects changed; conditions are written with the next of these."""
+        return (self.state, self.operation) != self._before or differs(self._synced_before, self.synced)
 
     def patch(self) -> Mapping[str, Any]:
         """Return the merge patch of the status."""
