@@ -87,8 +87,8 @@ class KymaDeletion:
         found = self._writes.of_kyma(self._kyma)
         if all(one.meta.deleting for one in found):
             return False
-        for one in found:
-            self._writes.delete(one.ref)
+        for error in self._writes.delete_all(one.ref for one in found):
+            raise error
         return True
 
     def _remove_webhook(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +15,7 @@ from kymatui.domain.kyma.states import State, modules_condition
 from kymatui.domain.modules.risks import NO_ACCESS
 from kymatui.domain.plans.kyma_manifest import MANAGED_BY
 from kymatui.domain.remote.restored_kyma import restored_spec
-from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, PatchKind
+from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, Object, PatchKind
 from kymatui.engine.controllers.kyma.kyma_context import KYMA_FINALIZER, KymaContext
 from kymatui.engine.controllers.kyma.kyma_deletion import KymaDeletion, new_draft
 from kymatui.engine.controllers.kyma.kyma_events import METADATA_FAILURE, REMOTE_INSTALLATION, STATUS_FAILURE
@@ -149,15 +150,19 @@ class KymaPass:
         return self._context.intervals.of(self._status.state)
 
     def _fail(self, error: KymatuiError, words: str = "") -> None:
-        """Write the error to the status, and raise it; the runtime's copy stays as it is.
+        """Write the error to the status, and raise it; the runtime's copy stays as it is."""
+        self._record(error, words)
+        raise error
 
-        A conflict is no state of the Kyma: the next reconciliation begins with what the other client wrote.
+    def _record(self, error: KymatuiError, words: str = "") -> None:
+        """Write the error to the status.
+
+        Raises a conflict, which is no state of the Kyma: the next pass begins with what the other client wrote.
         """
         if isinstance(error, CancelledError | ConflictError):
             raise error
         self._status.set_state(State.ERROR, f"{words}: {error}" if words else str(error))
         self._status.write(self._context.home, failed=True)
-        raise error
 
     def _reach_runtime(self) -> None:
         try:
@@ -221,21 +226,27 @@ class KymaPass:
 
     def _process(self) -> None:
         """Reconcile modules, catalog and webhook, each regardless of the others' errors; write the status."""
-        failed = [error for error in (self._modules(), self._catalog(), self._webhook()) if error is not None]
-        if failed:
-            self._fail(failed[0])
+        modules, others = self._modules(), [one for one in (self._catalog(), self._webhook()) if one is not None]
+        if modules or others:
+            error = _first_of(*modules, *others)
+            self._record(error)
+            if not self._context.single and not any(map(is_connection_failure, others)):
+                with contextlib.suppress(KymatuiError):  # the first error says more, and the next pass copies again
+                    self._remote.mirror_status(self._status.document(), self._live())
+            raise error
         state = self._status.computed
         self._status.set_state(state, "kyma is ready" if state is State.READY else _WAITING, self._kyma.channel)
         self._status.write(self._context.home)
 
-    def _modules(self) -> KymatuiError | None:
+    def _modules(self) -> list[KymatuiError]:
         try:
-            self._reports.reconcile(self._kyma, self._status, self._cancel)
+            failed = self._reports.reconcile(self._kyma, self._status, self._cancel)
         except KymatuiError as error:
-            return error
-        states = [str(one.get("state", "")) for one in self._status.modules]
-        self._status.set(KymaCondition.MODULES, holds=modules_condition(states))
-        return None
+            return [error]
+        if not failed:
+            states = [str(one.get("state", "")) for one in self._status.modules]
+            self._status.set(KymaCondition.MODULES, holds=modules_condition(states))
+        return failed
 
     def _catalog(self) -> KymatuiError | None:
         try:
@@ -264,7 +275,7 @@ class KymaPass:
             return
         reason = METADATA_FAILURE
         try:
-            live = self._remote.fetch(lambda: self._kyma.raw.get("spec") or {})
+            live = self._live()
             self._remote.mirror_metadata(self._kyma, live)
             reason = STATUS_FAILURE
             self._remote.mirror_status(self._status.document(), live)
@@ -273,6 +284,15 @@ class KymaPass:
         except KymatuiError as error:
             self._context.events(self._kyma.raw, ObjectEvent(EventType.WARNING, reason, str(error)))
             self._fail(error, "could not synchronize remote kyma status")
+
+    def _live(self) -> Object:
+        return self._remote.fetch(lambda: self._kyma.raw.get("spec") or {})
+
+
+def _first_of(*errors: KymatuiError) -> KymatuiError:
+    """Return the error that ends a reconciliation: the cancellation, else the first that is no conflict."""
+    cancelled = (one for one in errors if isinstance(one, CancelledError))
+    return next(cancelled, None) or next((one for one in errors if not isinstance(one, ConflictError)), errors[0])
 
 
 def _key(kyma: Kyma) -> KymaKey:

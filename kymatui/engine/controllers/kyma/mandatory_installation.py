@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from kymatui.domain.kubernetes.object_meta import LABEL_SKIP
 from kymatui.domain.kubernetes.refs import ObjectRef
@@ -63,7 +63,7 @@ class MandatoryInstallation:
         if not isinstance(kyma, Kyma) or kyma.meta.deleting or kyma.meta.label_is_true(LABEL_SKIP):
             return None
         failed: list[KymatuiError] = []
-        bodies = []
+        bodies: list[Mapping[str, Any]] = []
         for meta, template in [(meta, _template(index, meta)) for meta in mandatory_metas(index)]:
             item = WorkItem(template.module, True, Policy.CREATE_AND_DELETE)
             try:
@@ -76,7 +76,12 @@ class MandatoryInstallation:
             bodies.append(kyma_manifest(kyma, item, template, content, "", mandatory=True))
         writes = ManifestWrites(self._context.home, cancel)
         for body in bodies:
-            writes.write_mandatory(body)
+            try:
+                writes.write_mandatory(body)
+            except CancelledError:
+                raise
+            except KymatuiError as error:  # one refused Manifest must not keep the other modules from being written
+                failed.append(error)
         if failed:
             raise failed[0]
         return self._context.intervals.success

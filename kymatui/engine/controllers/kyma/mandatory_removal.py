@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from kymatui.domain.kubernetes.object_meta import LABEL_MODULE_NAME, OPERATOR, read_ref
@@ -53,14 +53,10 @@ class MandatoryRemoval:
                 return None
             labels = f"{LABEL_MODULE_NAME}={meta.meta.name}"
             found = home.list(MANIFEST, self._context.namespace, labels=labels, cancel=cancel)
-            self._delete([read_ref(one) for one in found], cancel)
+            for error in ManifestWrites(home, cancel).delete_all(map(read_ref, found)):
+                raise error
             if not found and FINALIZER in meta.meta.finalizers:
                 set_finalizers(home, raw, [name for name in meta.meta.finalizers if name != FINALIZER], cancel)
         except ConflictError:  # the release meta changed meanwhile, so its finalizers are read again
             return self.intervals.soon
         return min(1.0, self.intervals.success)
-
-    def _delete(self, manifests: Iterable[ObjectRef], cancel: threading.Event) -> None:
-        writes = ManifestWrites(self._context.home, cancel)
-        for ref in manifests:
-            writes.delete(ref)

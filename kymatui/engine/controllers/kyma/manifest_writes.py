@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, read_ref
@@ -16,7 +16,7 @@ from kymatui.domain.plans.kyma_manifest import needs_mandatory_update, needs_upd
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, PatchKind
 from kymatui.engine.controllers.kyma.kyma_context import MANIFEST, never_certain
 from kymatui.engine.controllers.kyma.module_planning import PlannedModule
-from kymatui.errors import KymatuiError, NotFoundError
+from kymatui.errors import CancelledError, KymatuiError, NotFoundError
 
 
 class ModuleNotRemovedError(KymatuiError):
@@ -86,6 +86,18 @@ class ManifestWrites:
     def delete(self, ref: ObjectRef) -> None:
         with contextlib.suppress(NotFoundError):
             self._home.delete(ref, cancel=self._cancel)
+
+    def delete_all(self, refs: Iterable[ObjectRef]) -> list[KymatuiError]:
+        """Delete each Manifest regardless of the others' errors, and return these."""
+        failed = []
+        for ref in refs:
+            try:
+                self.delete(ref)
+            except CancelledError:
+                raise
+            except KymatuiError as error:
+                failed.append(error)
+        return failed
 
     def of_kyma(self, kyma: Kyma) -> list[Manifest]:
         """Return all Manifests with the label of a Kyma."""

@@ -10,12 +10,14 @@ from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import OPERATOR
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import Kyma
+from kymatui.domain.kyma.states import State
 from kymatui.domain.modules.module_outcomes import Outcome, accepted_status, refused_status
 from kymatui.engine.controllers.kyma.kyma_context import KymaContext
 from kymatui.engine.controllers.kyma.kyma_status import KymaStatusDraft
-from kymatui.engine.controllers.kyma.manifest_writes import ManifestWrites
+from kymatui.engine.controllers.kyma.manifest_writes import ManifestWrites, ModuleNotRemovedError
 from kymatui.engine.controllers.kyma.module_planning import ModulePlanner, PlannedModule
-from kymatui.errors import CancelledError, KymatuiError
+from kymatui.errors import CancelledError, ConflictError, KymatuiError
+from kymatui.first_use import replace
 
 _CLUSTER_SCOPED: Final = f"{OPERATOR}/is-cluster-scoped"
 
@@ -27,45 +29,51 @@ class ModuleReports:
         self._context = context
         self._planner = ModulePlanner(context)
 
-    def reconcile(self, kyma: Kyma, status: KymaStatusDraft, cancel: threading.Event) -> None:
+    def reconcile(self, kyma: Kyma, status: KymaStatusDraft, cancel: threading.Event) -> list[KymatuiError]:
         """Write all Manifests, then the status in memory, then delete the Manifests of modules that are disabled.
 
-        Raises the first error of a Manifest after all were tried; the status in memory is then unchanged.
+        Return the errors of single Manifests, which keep no other module from its turn. Unlike lifecycle-manager,
+        report each in the entry of its module. Raises the errors of the catalog.
         """
         writes = ManifestWrites(self._context.home, cancel, self._context.is_unseen)
-        planned = self._planner.plan(kyma, cancel)
-        live: dict[str, Mapping[str, Any] | None] = {}
         failed: list[KymatuiError] = []
-        for one in planned:
+        for one in self._planner.plan(kyma, cancel):
+            current = status.module(one.item.name)
             try:
-                live[one.item.name] = writes.write(kyma, one)
+                status.put_module(_entry(one, writes.write(kyma, one), current))
             except CancelledError:
                 raise
             except KymatuiError as error:
                 failed.append(error)
-        if failed:
-            raise failed[0]
-        for one in planned:
-            status.put_module(_entry(one, live[one.item.name], status.module(one.item.name)))
-        for ref in self._follow_removed(kyma, status, cancel):
-            writes.delete(ref)
+                if not isinstance(error, ConflictError):  # another client's write, and no state of the module
+                    status.put_module(_failed_entry(one, error, current))
+        removed, unread = self._follow_removed(kyma, status, cancel)
+        return [*failed, *unread, *writes.delete_all(removed)]
 
-    def _follow_removed(self, kyma: Kyma, status: KymaStatusDraft, cancel: threading.Event) -> list[ObjectRef]:
+    def _follow_removed(
+        self, kyma: Kyma, status: KymaStatusDraft, cancel: threading.Event
+    ) -> tuple[list[ObjectRef], list[KymatuiError]]:
         """Take the state of disabled modules from their Manifests, drop those without one; return the Manifests."""
-        gone, left = [], []
+        gone, left, failed = list[str](), list[ObjectRef](), list[KymatuiError]()
         for entry in status.modules:
             name = str(entry.get("name", ""))
             if kyma.request(name) is not None:
                 continue
             ref = _manifest_of(entry)
-            raw = self._context.home.get(ref, cancel=cancel) if ref is not None else None
+            try:
+                raw = self._context.home.get(ref, cancel=cancel) if ref is not None else None
+            except CancelledError:
+                raise
+            except KymatuiError as error:
+                failed.append(error)
+                continue
             if ref is None or raw is None:
                 gone.append(name)
                 continue
             entry["state"] = JsonReader(raw).child("status").text("state")
             left.append(ref)
         status.drop_modules(gone)
-        return left
+        return left, failed
 
 
 def _entry(
@@ -83,6 +91,20 @@ def _entry(
     state = JsonReader(live or {}).child("status").text("state")
     scoped = planned.template.meta.annotations.get(_CLUSTER_SCOPED) == "true"
     return accepted_status(planned.item, planned.body, planned.template.raw, state=state, cluster_scoped=scoped)
+
+
+def _failed_entry(planned: PlannedModule, error: KymatuiError, current: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """Return the entry so far with the error of the module's Manifest.
+
+    A new entry names the Manifest, which may have been created despite the error. It has the version, or else the next
+    attempt would wait for a maintenance window, but no template: an older version is no downgrade of one that failed.
+    """
+    entry = current
+    if entry is None:
+        made = _entry(replace(planned, outcome=Outcome.ACCEPTED), None, None)
+        entry = {key: value for key, value in made.items() if key not in ("template", "resource")}
+    state = State.DELETING if isinstance(error, ModuleNotRemovedError) else State.ERROR
+    return {**entry, "state": state.value, "message": str(error)}
 
 
 def _manifest_of(entry: Mapping[str, Any]) -> ObjectRef | None:
