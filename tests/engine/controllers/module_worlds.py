@@ -132,7 +132,7 @@ class ModuleWorld:
         """Reconcile until nothing changes any more."""
         before: Json | None = None
         for _ in range(PASSES):
-            if (after := self.home.get(REF)) is None or after == before:
+            if (after := self.manifest()) == before:
                 return
             before = after
             self.reconcile()
@@ -146,8 +146,15 @@ class ModuleWorld:
         self.settle()
 
     def delete(self) -> None:
+        """Delete the Manifest, and reconcile until it is gone."""
         self.home.delete(REF)
-        self.settle()
+        for _ in range(PASSES):
+            if self.home.get(REF) is None:
+                return
+            self.reconcile()
+            self.living.advance(1)
+            self.control_plane.advance(1)
+        raise AssertionError(f"the Manifest stays: {self.manifest()}")
 
     def manifest(self) -> Json:
         found = self.home.get(REF)

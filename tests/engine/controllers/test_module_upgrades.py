@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 
 from kymatui.domain.kubernetes.object_meta import read_ref
-from kymatui.errors import ServerError
-from tests.engine.controllers.module_worlds import ModuleWorld, config
+from kymatui.engine.controllers.lifecycle.module_installation import CRD_KEPT
+from kymatui.errors import ConfigurationError, ForbiddenError, KymatuiError, ServerError
+from tests.engine.controllers.module_worlds import REF, Json, ModuleWorld, config
 
 OLD, NEW = config("old"), config("new")
 
@@ -55,3 +58,130 @@ def test_an_unchanged_module_is_not_written_again(world: ModuleWorld) -> None:
     world.resync()
     assert world.manifest() == before
     assert world.runtime.get(read_ref(OLD)) is not None
+
+
+def crd(kind: str, *, served: bool = True) -> Json:
+    """The CRD of a kind of a module."""
+    plural = f"{kind.lower()}s"
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version = {"name": "v1", "served": served, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    names = {"kind": kind, "plural": plural, "singular": kind.lower(), "listKind": f"{kind}List"}
+    spec = {"group": "example.org", "scope": "Namespaced", "names": names, "versions": [version]}
+    metadata = {"name": f"{plural}.example.org"}
+    return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": metadata} | {
+        "spec": spec
+    }
+
+
+def a_thing(name: str) -> Json:
+    return {"apiVersion": "example.org/v1", "kind": "Thing", "metadata": {"name": name, "namespace": "kyma-system"}}
+
+
+THINGS = crd("Thing")
+
+
+def install_things(world: ModuleWorld, *more: Json) -> None:
+    world.put("1.0.0", OLD, THINGS, *more)
+    with contextlib.suppress(KymatuiError):  # the kind is served a moment later
+        world.settle()
+    world.living.advance(1)
+    world.settle()
+
+
+def upgrade_without_things(world: ModuleWorld) -> None:
+    world.put("1.1.0", OLD, NEW)
+    world.settle()
+
+
+def kept(world: ModuleWorld) -> list[str]:
+    return [one.message for one in world.events if one.reason == CRD_KEPT]
+
+
+def test_a_dropped_crd_with_objects_of_users_stays_until_they_are_deleted(world: ModuleWorld) -> None:
+    install_things(world)
+    world.runtime.create(a_thing("theirs"))
+    upgrade_without_things(world)
+    assert (world.state(), sorted(world.synced())) == ("Ready", ["new", "old", "things.example.org"])
+    assert world.exists(a_thing("theirs"))
+    (message,) = kept(world)
+    assert "things.example.org" in message
+    assert "1.1.0" in message
+    for again in (world.resync, world.restart, world.settle):
+        again()
+    assert (world.state(), len(kept(world))) == ("Ready", 1)
+    assert world.exists(THINGS)
+    world.runtime.delete(read_ref(a_thing("theirs")))
+    world.resync()
+    world.resync()
+    assert not world.exists(THINGS)
+    assert (world.state(), sorted(world.synced())) == ("Ready", ["new", "old"])
+
+
+def test_a_kept_crd_is_deleted_with_the_module(world: ModuleWorld) -> None:
+    install_things(world)
+    world.runtime.create(a_thing("theirs"))
+    upgrade_without_things(world)
+    world.delete()
+    assert world.home.get(REF) is None
+    assert not world.exists(THINGS)
+
+
+def test_a_kept_crd_that_a_later_version_has_again_is_one_of_its_objects(world: ModuleWorld) -> None:
+    install_things(world)
+    world.runtime.create(a_thing("theirs"))
+    upgrade_without_things(world)
+    world.put("1.2.0", OLD, NEW, THINGS)
+    world.settle()
+    assert sorted(world.synced()) == ["new", "old", "things.example.org"]
+    assert len(kept(world)) == 1
+
+
+def test_a_dropped_crd_goes_with_the_objects_that_the_module_itself_had(world: ModuleWorld) -> None:
+    install_things(world, a_thing("ours"))
+    assert world.exists(a_thing("ours"))
+    upgrade_without_things(world)
+    assert not world.exists(THINGS)
+    assert (world.state(), sorted(world.synced()), kept(world)) == ("Ready", ["new", "old"], [])
+
+
+def test_a_dropped_crd_whose_objects_cannot_be_listed_stays(world: ModuleWorld) -> None:
+    install_things(world)
+    world.runtime.refused["Thing"] = ForbiddenError("things is forbidden", status=403)
+    upgrade_without_things(world)
+    assert (world.state(), len(kept(world))) == ("Ready", 1)
+    assert world.exists(THINGS)
+    world.runtime.refused.clear()
+    world.resync()
+    assert not world.exists(THINGS)
+
+
+def test_a_dropped_crd_without_a_served_version_stays(world: ModuleWorld) -> None:
+    world.put("1.0.0", OLD, crd("Thing", served=False))
+    world.settle()
+    upgrade_without_things(world)
+    assert (world.exists(THINGS), len(kept(world))) == (True, 1)
+
+
+def test_the_objects_of_a_kept_crd_are_listed_once_an_interval(world: ModuleWorld) -> None:
+    install_things(world)
+    world.runtime.create(a_thing("theirs"))
+    upgrade_without_things(world)
+    world.runtime.listed.clear()
+    for _ in range(3):
+        world.reconcile()
+    assert world.runtime.listed == []
+    world.resync()
+    assert world.runtime.listed == ["Thing"]
+
+
+def test_another_object_that_goes_without_another_layer_is_refused_as_before(world: ModuleWorld) -> None:
+    install_things(world)
+    world.runtime.create(a_thing("theirs"))
+    upgrade_without_things(world)
+    world.layers.content["sha256:1.1.0"] = [OLD]
+    world.restart()
+    with pytest.raises(ConfigurationError):
+        world.settle()
+    assert world.state() == "Warning"
+    assert world.exists(NEW)
+    assert world.exists(THINGS)

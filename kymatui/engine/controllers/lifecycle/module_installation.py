@@ -13,6 +13,7 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import Policy
 from kymatui.domain.kyma.states import State
 from kymatui.domain.modules.readiness import klm_manager_state
+from kymatui.engine.cluster.kind_order import is_definition
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, Object, PatchKind
 from kymatui.engine.controllers.lifecycle.default_resource import DefaultResource
 from kymatui.engine.controllers.lifecycle.module_status import CHANGED, READY, WAITING, differs
@@ -25,7 +26,7 @@ from kymatui.engine.controllers.lifecycle.reconcile_pass import (
     ReconcilePass,
     no_access,
 )
-from kymatui.engine.controllers.lifecycle.resource_pruning import names_of, obsolete, prune
+from kymatui.engine.controllers.lifecycle.resource_pruning import names_of, obsolete, prune_upgrade, retry_kept
 from kymatui.engine.controllers.lifecycle.resource_rendering import layer_of, refs_of
 from kymatui.engine.controllers.manifest.custom_state_check import (
     describe_evaluation,
@@ -35,8 +36,10 @@ from kymatui.engine.controllers.manifest.custom_state_check import (
 )
 from kymatui.engine.controllers.manifest.manifest_marks import POD, STATEFUL_SET, WORKLOADS
 from kymatui.engine.controllers.manifest.manifest_status import INSTALLATION, MODULE_CR, RESOURCES
+from kymatui.engine.controllers.monitoring.event_correlation import EventType, ObjectEvent
 from kymatui.errors import ConfigurationError, ConflictError, KymatuiError, NotFoundError
 
+CRD_KEPT: Final = "CrdKept"
 _PATIENCE: Final = 1.0
 """Seconds after which a new Manifest says that it is being processed, while its layer is read."""
 
@@ -48,6 +51,8 @@ class ModuleInstallation:
         self._pass = turn
         self._context = turn.context
         self._cancel: threading.Event = turn.cancel
+        self._kept: tuple[ObjectRef, ...] = ()
+        """The CRDs of an earlier version that stay, because they have objects."""
 
     def run(self) -> float:
         """Return the seconds until the next reconciliation. Raises KymatuiError for a retry."""
@@ -112,28 +117,52 @@ class ModuleInstallation:
         if turn.manifest.meta.annotations.get(SYNCED_LAYER) != layer and state is not State.ERROR:
             turn.write_status()
             turn.annotate_layer(layer)
+            self._report_kept()
             return turn.soon
         return turn.finish()
 
     def _prune(self, runtime: Cluster, target: Sequence[Object], layer: str) -> bool:
         """Delete what the layer no longer has; return whether that is finished.
 
-        Unlike lifecycle-manager, report what holds the upgrade: the Kyma's status already names the new version.
+        Unlike lifecycle-manager, report what holds the upgrade: the Kyma's status already names the new version. And
+        keep CRDs that have objects, until an interval finds none.
         """
         turn = self._pass
         gone = obsolete(turn.manifest.synced, refs_of(target))
         if not gone:
             return True
         if turn.manifest.meta.annotations.get(SYNCED_LAYER) == layer:
+            if all(map(is_definition, gone)):
+                self._kept = self._retry_kept(runtime, target, gone)
+                return True
             words = "resource syncTarget diff detected but in same oci layer, prevent sync resource to be deleted"
             turn.fail(ConfigurationError(words), State.WARNING)
         try:
-            pruned = prune(runtime, gone, self._cancel)
+            pruned = prune_upgrade(runtime, gone, self._cancel)
         except KymatuiError as error:
             turn.fail(error)
-        if not pruned:
-            turn.status.wait(f"waiting for the deletion of {names_of(gone)} of the previous version")
-        return pruned
+        self._kept = pruned.kept
+        if pruned.left:
+            turn.status.wait(f"waiting for the deletion of {names_of(pruned.left)} of the previous version")
+        return not pruned.left
+
+    def _retry_kept(
+        self, runtime: Cluster, target: Sequence[Object], kept: Sequence[ObjectRef]
+    ) -> tuple[ObjectRef, ...]:
+        """Return the CRDs that stay; those without objects are deleted when all objects are applied again."""
+        if self._applied_for(runtime, target) > 0:
+            return tuple(kept)
+        try:
+            return retry_kept(runtime, kept, self._cancel)
+        except KymatuiError as error:
+            self._pass.fail(error)
+
+    def _report_kept(self) -> None:
+        """Record once for each upgrade which CRDs stay."""
+        manifest = self._pass.manifest
+        for ref in self._kept:
+            words = f"{ref} stays: {manifest.version} no longer has it, and it has objects, or they cannot be listed"
+            self._context.events(manifest.raw, ObjectEvent(EventType.WARNING, CRD_KEPT, words))
 
     def _apply(self, runtime: Cluster, target: Sequence[Object]) -> list[Object]:
         """Apply all objects, each regardless of the others' errors; return the server's answers.
@@ -142,9 +171,7 @@ class ModuleInstallation:
         """
         turn = self._pass
         ref, now = turn.manifest.ref, self._context.clock.now()
-        age = turn.context.applied.age(ref, runtime, target, now)
-        left = turn.context.intervals.of(turn.manifest.state) - age if age is not None else 0.0
-        if left > 0:
+        if (left := self._applied_for(runtime, target)) > 0:
             known = turn.context.applied.unchanged_workloads(ref, runtime, self._cancel)
             if known is not None:
                 turn.due = left
@@ -166,12 +193,19 @@ class ModuleInstallation:
         self._record(applied)
         return live
 
-    def _record(self, applied: tuple[ObjectRef, ...]) -> None:
-        """Record the applied objects in the status; the module is processing while they are new."""
+    def _applied_for(self, runtime: Cluster, target: Sequence[Object]) -> float:
+        """Return for how many more seconds the objects count as applied."""
         turn = self._pass
-        if differs(turn.manifest.synced, applied):
+        age = turn.context.applied.age(turn.manifest.ref, runtime, target, self._context.clock.now())
+        return turn.context.intervals.of(turn.manifest.state) - age if age is not None else 0.0
+
+    def _record(self, applied: tuple[ObjectRef, ...]) -> None:
+        """Record the applied objects and the kept CRDs in the status; the module is processing while they are new."""
+        turn = self._pass
+        synced = (*applied, *self._kept)
+        if differs(turn.manifest.synced, synced):
             turn.status.set_state(State.PROCESSING, CHANGED)
-        turn.status.synced = applied
+        turn.status.synced = synced
 
     def _is_ready_at_once(self, runtime: Cluster, live: Sequence[Object]) -> bool:
         """Return whether new objects are ready already, so that one write of the status tells both.
