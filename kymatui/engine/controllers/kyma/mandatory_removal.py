@@ -6,7 +6,7 @@ import threading
 from collections.abc import Sequence
 from typing import Final
 
-from kymatui.domain.kubernetes.object_meta import LABEL_MODULE_NAME, OPERATOR, read_ref
+from kymatui.domain.kubernetes.object_meta import LABEL_MANDATORY, LABEL_MODULE_NAME, OPERATOR, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.release_metas import ReleaseMeta, read_release_meta
 from kymatui.engine.controllers.catalog.catalog_cache import RELEASE_META
@@ -42,20 +42,29 @@ class MandatoryRemoval:
         """Do nothing: nothing is kept."""
 
     def reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None:
+        """Hold the release meta of a mandatory module until its Manifests are deleted.
+
+        The finalizer decides: as in lifecycle-manager, Manifests stay while the meta offers the module in channels
+        instead, and are deleted with the meta. Those that a Kyma's controller has taken over are no longer mandatory.
+        """
         home = self._context.home
         raw = home.get(ref, cancel=cancel)
         meta = read_release_meta(raw) if raw is not None else None
-        if raw is None or not isinstance(meta, ReleaseMeta) or meta.mandatory_version is None:
+        if raw is None or not isinstance(meta, ReleaseMeta):
             return None
+        held, mandatory = FINALIZER in meta.meta.finalizers, meta.mandatory_version is not None
         try:
             if not meta.meta.deleting:
-                add_finalizer(home, raw, FINALIZER, cancel)
+                if mandatory:
+                    add_finalizer(home, raw, FINALIZER, cancel)
                 return None
-            labels = f"{LABEL_MODULE_NAME}={meta.meta.name}"
+            if not held and not mandatory:
+                return None
+            labels = f"{LABEL_MODULE_NAME}={meta.meta.name},{LABEL_MANDATORY}=true"
             found = home.list(MANIFEST, self._context.namespace, labels=labels, cancel=cancel)
             for error in ManifestWrites(home, cancel).delete_all(map(read_ref, found)):
                 raise error
-            if not found and FINALIZER in meta.meta.finalizers:
+            if not found and held:
                 set_finalizers(home, raw, [name for name in meta.meta.finalizers if name != FINALIZER], cancel)
         except ConflictError:  # the release meta changed meanwhile, so its finalizers are read again
             return self.intervals.soon
