@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -156,3 +157,18 @@ def test_everything_that_was_ever_published_can_be_shown(shared: Path) -> None:
     )
     assert len(found.rows) > 100
     assert catalog_to_json(found)["modules"]
+
+
+def test_the_first_entry_of_a_module_counts_in_copies_too() -> None:
+    entries = [{"name": "mod", "channel": "fast"}, {"name": "mod", "channel": "regular"}]
+    found = a_kyma(entries, status=[report("mod", "1.0.0"), report("mod", "2.0.0")])
+    request, said = found.request("mod"), found.report("mod")
+    assert request is not None
+    assert said is not None
+    assert (request.channel, said.version) == ("fast", "1.0.0")
+    assert found.request("other") is None
+    copy = replace(found, modules=(), reports=found.reports[1:])
+    assert copy.request("mod") is None
+    assert copy.report("mod") == found.reports[1]
+    assert found.request("mod") == request
+    assert found == a_kyma(entries, status=[report("mod", "1.0.0"), report("mod", "2.0.0")])

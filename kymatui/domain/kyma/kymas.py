@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import field
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
 from kymatui.domain.kubernetes.conditions import Condition, read_conditions
 from kymatui.domain.kubernetes.json_reader import Flaw, JsonReader
@@ -70,6 +71,11 @@ class ModuleReport:
     resource: TrackedObject | None
 
 
+Entry = TypeVar("Entry", ModuleRequest, ModuleReport)
+_Index = tuple[Sequence[Any], Mapping[str, Any]]
+"""Entries, and the first of each name."""
+
+
 @dataclass(frozen=True, slots=True)
 class Kyma(WithRaw):
     """A Kyma of any served version; `raw` is the whole object, including fields that are not read here."""
@@ -85,6 +91,7 @@ class Kyma(WithRaw):
     operation: str
     flaws: tuple[Flaw, ...]
     raw: Mapping[str, Any]
+    _indexes: dict[str, _Index] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def beta(self) -> bool:
@@ -98,11 +105,21 @@ class Kyma(WithRaw):
 
     def request(self, module: str) -> ModuleRequest | None:
         """Return the first spec entry of a module; lifecycle-manager ignores the others."""
-        return next((entry for entry in self.modules if entry.name == module), None)
+        return self._first("modules", self.modules).get(module)
 
     def report(self, module: str) -> ModuleReport | None:
         """Return the first status entry of a module."""
-        return next((entry for entry in self.reports if entry.name == module), None)
+        return self._first("reports", self.reports).get(module)
+
+    def _first(self, key: str, entries: Sequence[Entry]) -> Mapping[str, Entry]:
+        """Return the first entry of each name, indexed once: users may list many modules."""
+        known = self._indexes.get(key)
+        if known is None or known[0] is not entries:  # a copy may have other entries
+            found: dict[str, Entry] = {}
+            for entry in entries:
+                found.setdefault(entry.name, entry)
+            known = self._indexes[key] = (entries, found)
+        return known[1]
 
 
 def _tracking(reader: JsonReader, key: str) -> TrackedObject | None:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
 
 from kymatui.domain.kubernetes.object_meta import LABEL_MODULE_NAME, read_ref
+from kymatui.domain.kyma.kymas import Kyma, read_kyma
+from kymatui.domain.modules.module_outcomes import work_list
 from kymatui.domain.whatif.catalog_change import CatalogChange
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.controllers.kyma.kyma_context import KYMA, MANIFEST
+from kymatui.engine.controllers.kyma.kyma_reconciler import MOST_MODULES
+from kymatui.engine.controllers.kyma.kyma_status import KymaStatusDraft
 from kymatui.engine.controllers.kyma.runtime_kyma import RUNTIME_KYMA
 from kymatui.errors import InvalidError
-from tests.domain.builders import kyma, labels
+from tests.domain.builders import NOW, kyma, labels
 from tests.domain.test_whatif import SPACE, a_meta, a_template
 from tests.engine.controllers.release_worlds import DrawnFleet, ReleaseWorld
 
@@ -167,3 +172,30 @@ def test_a_refused_mandatory_module_keeps_no_other_one_from_being_installed(monk
     refuse(world, monkeypatch, "istio")
     world.change(CatalogChange((*metas, *(a_template(name, "1.0.0") for name in MODULES))))
     assert versions(world).keys() == {"keda", "nats"}
+
+
+def test_a_kyma_with_too_many_modules_is_refused_and_keeps_what_it_has() -> None:
+    world = a_world("keda")
+    request(world, "keda", *(f"module-{number}" for number in range(MOST_MODULES)))
+    world.settle()
+    (raw,) = world.home.list(KYMA, SPACE)
+    assert raw["status"]["state"] == "Error"
+    assert f"has {MOST_MODULES + 1} entries, more than {MOST_MODULES}" in raw["status"]["lastOperation"]["operation"]
+    assert [one["name"] for one in raw["status"]["modules"]] == ["keda"]
+    assert versions(world) == {"keda": "1.0.0"}
+
+
+def test_a_kyma_with_many_modules_is_reconciled_in_time_that_grows_with_their_number() -> None:
+    def seconds(count: int) -> float:
+        found = read_kyma(a_kyma(*(f"module-{number}" for number in range(count))))
+        assert isinstance(found, Kyma)
+        status = KymaStatusDraft(found, NOW, webhook=False)
+        began = time.process_time()
+        for item in work_list(found):
+            found.request(item.name)
+            found.report(item.name)
+            status.put_module({"name": item.name, "state": "Ready"})
+            status.module(item.name)
+        return time.process_time() - began
+
+    assert seconds(20_000) < 60 * max(seconds(2_000), 0.01)  # ten times as many; with loops it is a hundredfold

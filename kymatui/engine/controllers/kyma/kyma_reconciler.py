@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, LABEL_SKIP, MalformedObject, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
@@ -28,6 +28,7 @@ from kymatui.engine.controllers.runtime.runtime_cache import KymaKey, is_connect
 from kymatui.errors import CancelledError, ConfigurationError, ConflictError, KymatuiError, UnauthorizedError
 from kymatui.first_use import dataclass
 
+MOST_MODULES: Final = 500
 _WAITING = "waiting for all modules to become ready"
 
 
@@ -139,7 +140,7 @@ class KymaPass:
             self._take_spec()
         else:
             self._status.set(KymaCondition.CRDS, holds=True)
-            self._require_channel()
+            self._require_spec()
         if not self._kyma.state:
             self._status.set_state(State.PROCESSING, "started processing")
             self._status.write(self._context.home)
@@ -213,13 +214,20 @@ class KymaPass:
             self._kyma = with_runtime_spec(self._kyma, self._remote.fetch(self._restored_spec))
         except KymatuiError as error:
             self._fail(error, words)
-        self._require_channel(words)
+        self._require_spec(words)
         self._context.watches.watch(self._kyma.ref, self._runtime, [RUNTIME_KYMA])
 
     def _restored_spec(self) -> Mapping[str, Any]:
         return restored_spec(self._kyma, ManifestWrites(self._context.home, self._cancel).of_kyma(self._kyma))
 
-    def _require_channel(self, words: str = "") -> None:
+    def _require_spec(self, words: str = "") -> None:
+        """Refuse the channel "none", and more modules than a catalog has: each costs time, and users write the list."""
+        if len(self._kyma.modules) > MOST_MODULES:
+            error = ConfigurationError(
+                f"spec.modules has {len(self._kyma.modules)} entries, more than {MOST_MODULES}",
+                hint="remove the entries of modules that the catalog does not have",
+            )
+            self._fail(error, words)
         if self._kyma.channel.lower() == NO_CHANNEL:
             error = ConfigurationError('invalid kyma spec: value "none" is not allowed in spec.channel')
             self._fail(error, words)

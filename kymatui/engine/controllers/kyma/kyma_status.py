@@ -32,6 +32,7 @@ class KymaStatusDraft:
         self.state = kyma.state
         self.active_channel = kyma.active_channel
         self.modules: list[Json] = [dict(one) for one in self._before.get("modules") or []]
+        self._places = self._index()
         kinds = [one for one in KymaCondition if webhook or one is not KymaCondition.WEBHOOK]
         self._conditions: dict[KymaCondition, bool | None] = dict.fromkeys(kinds)
         self._operation = kyma.operation
@@ -40,19 +41,25 @@ class KymaStatusDraft:
         self._conditions[condition] = holds
 
     def module(self, name: str) -> Json | None:
-        return next((one for one in self.modules if one.get("name") == name), None)
+        place = self._places.get(name)
+        return self.modules[place] if place is not None else None
 
     def put_module(self, entry: Mapping[str, Any]) -> None:
         """Replace the entry of a module, or add it."""
-        for index, known in enumerate(self.modules):
-            if known.get("name") == entry["name"]:
-                self.modules[index] = dict(entry)
-                return
-        self.modules.append(dict(entry))
+        place = self._places.setdefault(entry["name"], len(self.modules))
+        self.modules[place : place + 1] = [dict(entry)]
 
     def drop_modules(self, names: Iterable[str]) -> None:
         gone = set(names)
         self.modules = [one for one in self.modules if one.get("name") not in gone]
+        self._places = self._index()
+
+    def _index(self) -> dict[Any, int]:
+        """Return the place of the first entry of each name."""
+        found: dict[Any, int] = {}
+        for place, one in enumerate(self.modules):
+            found.setdefault(one.get("name"), place)
+        return found
 
     def fail_modules(self, message: str) -> None:
         """Set all modules to Error, because their runtime cannot be reached."""
