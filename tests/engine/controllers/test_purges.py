@@ -217,6 +217,48 @@ def test_a_failure_keeps_the_finalizer_and_is_a_metric_until_it_is_over(desk: Pu
     assert controller.reconcile(REF, CANCEL) is None
 
 
+def test_an_object_that_fails_keeps_no_other_one(desk: PurgeDesk) -> None:
+    desk.put_kyma(KYMA_FINALIZER, PURGE_FINALIZER)
+    things = [desk.hold(THING, name, "example.org/held") for name in ("a", "b", "c")]
+    other = desk.hold(OTHER, "o", "example.org/held")
+    desk.set_age(GRACE)
+    faults = FaultClient.for_kubeconfig(desk.sandbox.kubeconfig, "skr")
+    faults.send("error", {"verb": "patch", "resource": "things.a.example.org", "name": "b"})
+    with pytest.raises(ServerError):
+        desk.controller().reconcile(REF, CANCEL)
+    left = [desk.finalizers(desk.skr, one) for one in (*things, other)]
+    assert left == [[], ["example.org/held"], [], []]
+    assert desk.finalizers(desk.kcp, REF) == [KYMA_FINALIZER, PURGE_FINALIZER]
+    assert [line for line in desk.metrics() if "CleanupError" in line]
+    (event,) = desk.events
+    assert "removed the finalizers of 3 objects" in event.message
+
+
+def test_a_kind_that_cannot_be_listed_keeps_no_other_one(desk: PurgeDesk) -> None:
+    desk.put_kyma(KYMA_FINALIZER)
+    thing, other = desk.hold(THING, "t", "example.org/held"), desk.hold(OTHER, "o", "example.org/held")
+    desk.set_age(GRACE)
+    faults = FaultClient.for_kubeconfig(desk.sandbox.kubeconfig, "skr")
+    faults.send("error", {"verb": "list", "resource": "others.b.example.org"})
+    with pytest.raises(ServerError):
+        desk.controller().reconcile(REF, CANCEL)
+    assert desk.finalizers(desk.skr, thing) == []
+    assert desk.finalizers(desk.skr, other) == ["example.org/held"]
+
+
+def test_objects_whose_stored_version_is_not_served_are_purged_too(desk: PurgeDesk) -> None:
+    desk.put_kyma(KYMA_FINALIZER)
+    desk.hold(THING, "t", "example.org/held")
+    crd = ObjectRef(CRD, "", "things.a.example.org")
+    unserved = [{"op": "replace", "path": "/spec/versions/1/served", "value": False}]
+    desk.skr.patch(crd, unserved, PatchKind.JSON)
+    eventually(lambda: not is_served(desk.skr, THING), "the stored version is not served")
+    desk.set_age(GRACE)
+    desk.controller().reconcile(REF, CANCEL)
+    older = ObjectRef(GroupVersionKind(THING.group, "v1alpha1", THING.kind), "kyma-system", "t")
+    assert desk.finalizers(desk.skr, older) == []
+
+
 @pytest.mark.parametrize(
     ("text", "found"),
     [

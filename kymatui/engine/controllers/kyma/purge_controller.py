@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Final, TypeVar
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import OPERATOR, MalformedObject, read_ref
@@ -31,6 +32,7 @@ from kymatui.engine.controllers.runtime.runtime_cache import is_connection_failu
 from kymatui.errors import CancelledError, ConflictError, KymatuiError, NotFoundError
 from kymatui.first_use import dataclass
 
+T = TypeVar("T")
 PURGE_FINALIZER: Final = f"{OPERATOR}/purge-finalizer"
 """The finalizer that lifecycle-manager before 1.21 gave each Kyma; a purge removes it."""
 CLEANUP_ERROR: Final = "CleanupError"
@@ -112,38 +114,38 @@ class PurgeController:
         return _AGAIN
 
     def _clean(self, kyma: Kyma, runtime: Cluster, cancel: threading.Event) -> None:
-        try:
-            found = self._remove_finalizers(runtime, cancel)
-        except CancelledError:
-            raise
-        except KymatuiError as error:
-            if is_connection_failure(error):
-                self._context.runtimes.forget((kyma.meta.namespace, kyma.meta.name))
-            self._tell_error(kyma, CLEANUP_ERROR, failed=True)
-            raise
-        self._tell_error(kyma, CLEANUP_ERROR, failed=False)
+        """Purge what is possible, and record it. Raises the first error after all objects were tried."""
+        found, failed = self._remove_finalizers(runtime, cancel)
         if found:
             words = f"removed the finalizers of {format_count(len(found), 'object')} in the runtime"
             event = ObjectEvent(EventType.WARNING, PURGED, f"{words}: {summarize_names(found)}")
             self._context.events(kyma.raw, event)
+        self._tell_error(kyma, CLEANUP_ERROR, failed=bool(failed))
+        if any(map(is_connection_failure, failed)):
+            self._context.runtimes.forget((kyma.meta.namespace, kyma.meta.name))
+        for error in failed:
+            raise error
 
-    def _remove_finalizers(self, runtime: Cluster, cancel: threading.Event) -> list[ObjectRef]:
-        """Remove all finalizers of all custom resources but the exceptions'; return the objects."""
-        done: list[ObjectRef] = []
-        for kind in self._kinds(runtime, cancel):
-            held = [one for one in runtime.list(kind, cancel=cancel) if one["metadata"].get("finalizers")]
-            removed = run_for_each(held, lambda one: _remove(runtime, one, cancel), cancel, WIDTH)
-            done += [read_ref(one) for one, was_there in zip(held, removed, strict=True) if was_there]
-        return done
+    def _remove_finalizers(
+        self, runtime: Cluster, cancel: threading.Event
+    ) -> tuple[list[ObjectRef], list[KymatuiError]]:
+        """Remove all finalizers of all custom resources but the exceptions'; return the objects, and what failed.
 
-    def _kinds(self, runtime: Cluster, cancel: threading.Event) -> Iterator[GroupVersionKind]:
-        """Yield the kind of each CRD in its storage version."""
-        for crd in runtime.list(_CRD, cancel=cancel):
+        An object or CRD that fails, such as one with a broken webhook, must not keep the others in the runtime.
+        """
+        done, failed = list[ObjectRef](), list[KymatuiError]()
+
+        def remove(live: Object) -> bool:
+            return bool(_attempt(partial(_remove, runtime, live, cancel), failed))
+
+        for crd in _attempt(partial(runtime.list, _CRD, cancel=cancel), failed) or []:
             if self._terms.skips(crd):
                 continue
-            spec = JsonReader(crd).child("spec")
-            version = next((one.text("name") for one in spec.children("versions") if one.flag("storage")), "")
-            yield GroupVersionKind(spec.text("group"), version, spec.child("names").text("kind"))
+            objects = _attempt(partial(runtime.list, _kind_of(crd), cancel=cancel), failed) or []
+            held = [one for one in objects if one["metadata"].get("finalizers")]
+            removed = run_for_each(held, remove, cancel, WIDTH)
+            done += [read_ref(one) for one, was_there in zip(held, removed, strict=True) if was_there]
+        return done, failed
 
     def _tell_error(self, kyma: Kyma, reason: str, *, failed: bool) -> None:
         marks = series_marks(kyma)
@@ -151,6 +153,26 @@ class PurgeController:
         if failed and marks is not None:
             series[(kyma.meta.name, *marks, reason)] = 1.0
         self._registry.replace(PURGE_ERROR, series, kyma_name=kyma.meta.name, err_reason=reason)
+
+
+def _kind_of(crd: Mapping[str, Any]) -> GroupVersionKind:
+    """Return the kind of a CRD in its storage version, which needs no conversion, or in another one that is served."""
+    spec = JsonReader(crd).child("spec")
+    served = [one for one in spec.children("versions") if one.flag("served")]
+    version = next((one for one in served if one.flag("storage")), served[0] if served else None)
+    name = version.text("name") if version is not None else ""
+    return GroupVersionKind(spec.text("group"), name, spec.child("names").text("kind"))
+
+
+def _attempt(call: Callable[[], T], failed: list[KymatuiError]) -> T | None:
+    """Return what the call returns; None after an error, which is added to `failed`."""
+    try:
+        return call()
+    except CancelledError:
+        raise
+    except KymatuiError as error:
+        failed.append(error)
+        return None
 
 
 def _remove(runtime: Cluster, live: Object, cancel: threading.Event) -> bool:
