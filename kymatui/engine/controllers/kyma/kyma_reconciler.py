@@ -155,6 +155,14 @@ class KymaPass:
         self._record(error, words)
         raise error
 
+    def _fail_on_both(self, error: KymatuiError, words: str = "") -> None:
+        """Write the error to the status, on the runtime, too, whose users can act on it; raise it."""
+        self._record(error, words)
+        if not self._context.single:
+            with contextlib.suppress(KymatuiError):  # the first error says more, and the next pass copies again
+                self._remote.mirror_status(self._status.document(), self._live())
+        raise error
+
     def _record(self, error: KymatuiError, words: str = "") -> None:
         """Write the error to the status.
 
@@ -227,7 +235,7 @@ class KymaPass:
                 f"spec.modules has {len(self._kyma.modules)} entries, more than {MOST_MODULES}",
                 hint="remove the entries of modules that the catalog does not have",
             )
-            self._fail(error, words)
+            self._fail_on_both(error, words)
         if self._kyma.channel.lower() == NO_CHANNEL:
             error = ConfigurationError('invalid kyma spec: value "none" is not allowed in spec.channel')
             self._fail(error, words)
@@ -237,11 +245,9 @@ class KymaPass:
         modules, others = self._modules(), [one for one in (self._catalog(), self._webhook()) if one is not None]
         if modules or others:
             error = _first_of(*modules, *others)
-            self._record(error)
-            if not self._context.single and not any(map(is_connection_failure, others)):
-                with contextlib.suppress(KymatuiError):  # the first error says more, and the next pass copies again
-                    self._remote.mirror_status(self._status.document(), self._live())
-            raise error
+            if any(map(is_connection_failure, others)):
+                self._fail(error)
+            self._fail_on_both(error)
         state = self._status.computed
         self._status.set_state(state, "kyma is ready" if state is State.READY else _WAITING, self._kyma.channel)
         self._status.write(self._context.home)
