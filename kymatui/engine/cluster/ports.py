@@ -218,8 +218,11 @@ class Cluster(Protocol):
         """Delete the object if it has this uid. Raises NotFoundError if it does not exist."""
         ...
 
-    def follow(self, kinds: Iterable[tuple[GroupVersionKind, str]], label: str = "") -> Changes:
-        """Watch objects of these kinds, each in a namespace or ("") in all, and one of their labels."""
+    def follow(self, kinds: Iterable[tuple[GroupVersionKind, str]], label: str = "", *, edits: bool = False) -> Changes:
+        """Watch objects of these kinds, each in a namespace or ("") in all, and one of their labels.
+
+        With `edits`, a change of an object's status alone is not reported.
+        """
         ...
 
     def record(self, kinds: Iterable[GroupVersionKind]) -> Recording:

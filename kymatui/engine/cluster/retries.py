@@ -264,9 +264,9 @@ class RetryingCluster:
 
         self._try(call)
 
-    def follow(self, kinds: Iterable[tuple[GroupVersionKind, str]], label: str = "") -> Changes:
+    def follow(self, kinds: Iterable[tuple[GroupVersionKind, str]], label: str = "", *, edits: bool = False) -> Changes:
         wanted = tuple(kinds)
-        return self._try(lambda: self._cluster.follow(wanted, label))
+        return self._try(lambda: self._cluster.follow(wanted, label, edits=edits))
 
     def record(self, kinds: Iterable[GroupVersionKind]) -> Recording:
         wanted = tuple(kinds)

@@ -219,7 +219,7 @@ def test_controllers_read_while_others_open_watches(place: Place, monkeypatch: p
         def versions_of(self, ref: ObjectRef) -> tuple[str | None, ...]:
             return (None,)
 
-    monkeypatch.setattr(KubeCluster, "follow", lambda *_: Blind())
+    monkeypatch.setattr(KubeCluster, "follow", lambda *_, **how: Blind())
     opened: list[object] = []
 
     def open_watches() -> None:

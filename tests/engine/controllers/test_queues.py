@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kymatui.engine.controllers.runtime import workers as workers_module
-from kymatui.engine.controllers.runtime.work_queue import WorkQueue
+from kymatui.engine.controllers.runtime.work_queue import LOW_TURN, WorkQueue
 from kymatui.engine.controllers.runtime.workers import Workers
 from kymatui.errors import CancelledError, KymatuiError, ServerError
 
@@ -72,6 +72,19 @@ def test_changes_go_before_what_is_reconciled_without_one(queue: WorkQueue[str],
     queue.add("both", low=True)
     assert len(queue) == 5
     assert taken(queue) == ["changed", "both", "retry", "start", "resync"]
+
+
+def test_changes_without_end_leave_a_turn_for_the_others(queue: WorkQueue[str]) -> None:
+    queue.add("start", low=True)
+    queue.add("resync", low=True)
+    found = []
+    for number in range(3 * LOW_TURN):
+        queue.add(f"changed-{number}")
+        key = queue.take(0)
+        assert key is not None
+        queue.done(key)
+        found.append(key)
+    assert [found.index("start"), found.index("resync")] == [LOW_TURN - 1, 2 * LOW_TURN - 1]
 
 
 def test_what_is_for_later_comes_later(queue: WorkQueue[str], clock: Time) -> None:

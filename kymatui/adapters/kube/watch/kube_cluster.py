@@ -121,13 +121,15 @@ class KubeCluster:
         pages = self.client.pages(resource, labels=labels, decode=MetadataOnly, accept=_METADATA_LIST, cancel=cancel)
         return [{**raw, "apiVersion": gvk.api_version, "kind": gvk.kind} for page in pages for raw in page.items]
 
-    def follow(self, kinds: Iterable[tuple[GroupVersionKind, str]], label: str = "") -> WatchedChanges:
+    def follow(
+        self, kinds: Iterable[tuple[GroupVersionKind, str]], label: str = "", *, edits: bool = False
+    ) -> WatchedChanges:
         subjects = []
         for gvk, namespace in dict.fromkeys(kinds):
             resource = self.client.discovery.find(gvk)
             if resource is not None:
                 subjects.append((resource, namespace if resource.namespaced else ""))
-        return WatchedChanges(self.client, subjects, self._timing, label)
+        return WatchedChanges(self.client, subjects, self._timing, label, edits=edits)
 
     def record(self, kinds: Iterable[GroupVersionKind]) -> WatchedObjects:
         found = (self.client.discovery.find(gvk) for gvk in dict.fromkeys(kinds))

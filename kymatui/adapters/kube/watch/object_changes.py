@@ -6,9 +6,9 @@ import sys
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from kymatui.adapters.kube.api.client import Client
 from kymatui.adapters.kube.objects.api_resource import ApiResource
@@ -27,24 +27,41 @@ _MOST_DELETED: Final = 4096  # deleted objects whose label is remembered; the ol
 
 
 class _Touched(Store):
-    """A store that keeps a version and a label of each object; `namespace` is "" for all."""
+    """A store that keeps a version and a label of each object; `namespace` is "" for all.
 
-    def __init__(self, gvk: GroupVersionKind, namespace: str, told: WatchedChanges, label: str) -> None:
+    With `edits`, it also keeps a digest of what clients request, and reports an object when that differs.
+    """
+
+    def __init__(
+        self, gvk: GroupVersionKind, namespace: str, told: WatchedChanges, label: str, *, edits: bool = False
+    ) -> None:
         super().__init__(lambda: None)
         self.namespace = namespace
         self._gvk = gvk
         self._told = told
         self._label = label
+        self._edits = edits
         self._deleted: OrderedDict[Key, str] = OrderedDict()
 
     def keep(self, item: Object) -> Object:
         metadata = item.get("metadata") or {}
         value = (metadata.get("labels") or {}).get(self._label, "") if self._label else ""
-        return {"version": metadata.get("resourceVersion"), "label": sys.intern(value)}
+        kept: dict[str, Any] = {"version": metadata.get("resourceVersion"), "label": sys.intern(value)}
+        if self._edits:
+            kept["request"] = _request_digest(metadata)
+        return kept
 
     def put(self, key: Key, item: Object) -> None:
+        with self._lock:
+            before = self._objects.get(key)
         super().put(key, item)
-        self._told.touch([ObjectRef(self._gvk, *key)])
+        if self._is_reported(before, item):
+            self._told.touch([ObjectRef(self._gvk, *key)])
+
+    def _is_reported(self, before: Object | None, after: Object) -> bool:
+        if self._edits and before is not None:
+            return bool(before["request"] != after["request"])
+        return before != after
 
     def drop(self, key: Key) -> None:
         self._remember([key])
@@ -56,7 +73,7 @@ class _Touched(Store):
         with self._lock:
             before = self._objects
         gone = [key for key in before if key not in objects]
-        changed = [key for key, one in objects.items() if one != before.get(key)]
+        changed = [key for key, one in objects.items() if self._is_reported(before.get(key), one)]
         self._remember(gone)
         super().replace(objects)
         self._told.touch(ObjectRef(self._gvk, *key) for key in (*changed, *gone))
@@ -86,10 +103,25 @@ class _Touched(Store):
                 self._deleted.popitem(last=False)
 
 
+def _request_digest(metadata: Mapping[str, Any]) -> int:
+    """Return a number that differs with what clients request of an object: its spec, by generation, and metadata."""
+    return hash(
+        (
+            metadata.get("uid"),
+            metadata.get("generation"),
+            metadata.get("deletionTimestamp"),
+            tuple(metadata.get("finalizers") or ()),
+            *(frozenset((metadata.get(name) or {}).items()) for name in ("labels", "annotations")),
+            tuple(str(owner.get("uid")) for owner in metadata.get("ownerReferences") or ()),
+        )
+    )
+
+
 class WatchedChanges:
     """Implements `kymatui.engine.cluster.ports.Changes`.
 
-    `subjects` are resources with a namespace, or "" for all; `label` is kept of each object.
+    `subjects` are resources with a namespace, or "" for all; `label` is kept of each object. With `edits`, a change
+    of an object's status alone is not reported.
     """
 
     def __init__(
@@ -98,6 +130,8 @@ class WatchedChanges:
         subjects: Iterable[tuple[ApiResource, str]],
         timing: WatchTiming | None = None,
         label: str = "",
+        *,
+        edits: bool = False,
     ) -> None:
         self._condition = threading.Condition()
         self._touched: set[ObjectRef] = set()
@@ -105,7 +139,7 @@ class WatchedChanges:
         self._stores: dict[GroupVersionKind, list[_Touched]] = {}
         self._watches: list[Watch] = []
         for resource, namespace in subjects:
-            store = _Touched(resource.gvk, namespace, self, label)
+            store = _Touched(resource.gvk, namespace, self, label, edits=edits)
             subject = WatchSubject(resource, only=namespace, metadata_only=True)
             self._stores.setdefault(resource.gvk, []).append(store)
             self._watches.append(Watch(client, subject, store, timing=timing))

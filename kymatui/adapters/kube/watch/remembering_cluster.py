@@ -69,8 +69,10 @@ class RememberingCluster(KubeCluster):
         self._streams: weakref.WeakSet[WatchedChanges] = weakref.WeakSet()
         self._opening = threading.Lock()  # controllers read while others still open their watches
 
-    def follow(self, kinds: Iterable[tuple[GroupVersionKind, str]], label: str = "") -> WatchedChanges:
-        found = super().follow(kinds, label)
+    def follow(
+        self, kinds: Iterable[tuple[GroupVersionKind, str]], label: str = "", *, edits: bool = False
+    ) -> WatchedChanges:
+        found = super().follow(kinds, label, edits=edits)
         with self._opening:
             self._streams.add(found)
         return found

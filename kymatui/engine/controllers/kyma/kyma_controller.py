@@ -32,7 +32,7 @@ class KymaController:
     def watches(self) -> Sequence[KindWatch]:
         namespace = self._context.namespace
         return (
-            KindWatch(KYMA, namespace=namespace, listed=True),
+            KindWatch(KYMA, namespace=namespace, listed=True, edits=True),
             KindWatch(MANIFEST, namespace=namespace, label=LABEL_KYMA_NAME, owner=_owner),
             KindWatch(TEMPLATE, self._all, namespace, spread=SPREAD),
             KindWatch(RELEASE_META, self._all, namespace, spread=SPREAD),

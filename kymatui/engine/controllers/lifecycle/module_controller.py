@@ -27,7 +27,7 @@ class ModuleController:
         self._modules = ModuleReconciler(context)
 
     def watches(self) -> Sequence[KindWatch]:
-        return (KindWatch(MANIFEST, listed=True, label=LABEL_KYMA_NAME),)
+        return (KindWatch(MANIFEST, listed=True, label=LABEL_KYMA_NAME, edits=True),)
 
     def begin(self, wake: Wake) -> None:
         self._context.watches.begin(wake)

@@ -58,7 +58,7 @@ class ManifestController:
 
     def watches(self) -> Sequence[KindWatch]:
         served = self._site.home.kinds(OPERATOR, MANIFEST.kind)
-        return (KindWatch(served[0].gvk if served else MANIFEST, listed=True, label=LABEL_KYMA_NAME),)
+        return (KindWatch(served[0].gvk if served else MANIFEST, listed=True, label=LABEL_KYMA_NAME, edits=True),)
 
     def begin(self, wake: Wake) -> None:
         self._site.watches.begin(wake)

@@ -32,6 +32,8 @@ class KindWatch:
     required  whether the controller waits until the cluster serves the kind
     spread    seconds for each key, over which many keys are spread at random, up to 5 minutes
     label     label with the name of the Kyma that an object belongs to, which decides on its shard
+    edits     whether changes of its status alone are left out, which the controller writes itself: after an error with
+              a new text each time, they would requeue the object at once instead of after the delay
     owner     in place of `keys`: the objects to reconcile, from the changed one and the value of its label
     """
 
@@ -42,6 +44,7 @@ class KindWatch:
     required: bool = True
     spread: float = 0.0
     label: str = ""
+    edits: bool = False
     owner: Callable[[ObjectRef, str], Iterable[ObjectRef]] | None = None
 
 

@@ -81,7 +81,8 @@ class RunningController:
     def start(self) -> None:
         for watch in self._controller.watches():
             if self._home.kind(watch.kind) is not None:
-                one = _Watched(watch, self._home.follow([(watch.kind, watch.namespace)], watch.label))
+                kinds = [(watch.kind, watch.namespace)]
+                one = _Watched(watch, self._home.follow(kinds, watch.label, edits=watch.edits))
                 self._watched.append(one)
                 self._streams.append(WatchThread(one.changes, partial(self._changed, one)))
         self._controller.begin(self._wake)

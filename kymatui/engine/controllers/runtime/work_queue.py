@@ -2,7 +2,8 @@
 
 The rules are those of client-go's workqueue: a key that is added while it is being processed is processed once more
 afterwards, however often it is added. As in controller-runtime's, keys of changes go before those that are reconciled
-without one: all objects at the start, and each after a while.
+without one: all objects at the start, and each after a while. Every eighth key is one of the latter, so that they have
+their turn however many changes there are.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ LONGEST_DELAY: Final = 120.0
 JITTER: Final = 0.2
 LOW_FROM: Final = 30.0
 """Seconds from which on a delayed key has low priority."""
+LOW_TURN: Final = 8
+"""How many keys are taken until the next one has low priority, if any waits."""
 
 
 class WorkQueue(Generic[K]):
@@ -50,6 +53,7 @@ class WorkQueue(Generic[K]):
         self._due: dict[K, float] = {}  # the earliest due time of a key in `_later`
         self._failures: dict[K, int] = {}
         self._number = 0
+        self._high_turns = 0  # keys taken since the last one of low priority
         self._closed = False
 
     def add(self, key: K, *, low: bool = False) -> None:
@@ -93,15 +97,21 @@ class WorkQueue(Generic[K]):
                 self._come_due()
                 if self._closed:
                     return None
-                if first := self._waiting or self._low:
-                    key = next(iter(first))
-                    del first[key]
-                    self._in_hand.add(key)
-                    return key
+                if self._waiting or self._low:
+                    return self._next()
                 now = self._clock()
                 if deadline is not None and now >= deadline:
                     return None
                 self._condition.wait(self._pause(now, deadline))
+
+    def _next(self) -> K:
+        low = bool(self._low) and (not self._waiting or self._high_turns >= LOW_TURN - 1)
+        self._high_turns = 0 if low else self._high_turns + 1
+        first = self._low if low else self._waiting
+        key = next(iter(first))
+        del first[key]
+        self._in_hand.add(key)
+        return key
 
     def done(self, key: K) -> None:
         """Release the key; requeue it if it was added meanwhile."""

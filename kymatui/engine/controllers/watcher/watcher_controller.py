@@ -47,7 +47,7 @@ class WatcherController:
 
     def watches(self) -> Sequence[KindWatch]:
         return (
-            KindWatch(WATCHER, listed=True),
+            KindWatch(WATCHER, listed=True, edits=True),
             KindWatch(VIRTUAL_SERVICE, _same_name, required=False),
             KindWatch(GATEWAY, self._all_watchers, self._gateway_namespace, required=False),
         )

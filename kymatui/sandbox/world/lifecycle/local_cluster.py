@@ -135,7 +135,7 @@ class LocalCluster:
     def open_log(self, query: LogQuery, *, cancel: threading.Event | None = None) -> LogStream:
         _refuse("logs")
 
-    def follow(self, kinds: Iterable[tuple[GroupVersionKind, str]], label: str = "") -> Changes:
+    def follow(self, kinds: Iterable[tuple[GroupVersionKind, str]], label: str = "", *, edits: bool = False) -> Changes:
         _refuse("watches")
 
     def record(self, kinds: Iterable[GroupVersionKind]) -> Recording:
