@@ -126,7 +126,7 @@ class OperatorContext:
             return RuntimeCache(SingleCluster(home))
         clusters = SecretRuntimes(home, guards=self.guards)
         self.clients.append(clusters)
-        cache = RuntimeCache(clusters)
+        cache = RuntimeCache(clusters, lambda kyma: self.guards.drop("/".join(kyma)))
 
         def closing(cluster: KubeCluster) -> None:
             cache.drop(cluster)

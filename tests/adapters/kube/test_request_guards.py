@@ -95,3 +95,15 @@ def test_a_kyma_without_a_runtime_has_no_open_circuit() -> None:
     assert 'kymatui_runtime_circuit_state{kyma_name="one",state="half_open"} 0' in registry.text()
     guards.drop("kcp-system/one")
     assert "kymatui_runtime_circuit_state{" not in registry.text()
+
+
+def test_a_late_answer_about_a_dropped_runtime_opens_no_circuit() -> None:
+    """Another controller may still have a request under way when its Kyma is gone."""
+    changed: list[CircuitState] = []
+    guards = RuntimeGuards(terms=CircuitTerms(failures=1))
+    guards.changed = lambda kyma, state: changed.append(state)
+    guard = guards.of("kcp-system/one", b"config")
+    guard.admit("server", None)
+    guards.drop("kcp-system/one")
+    guard.failed(UnreachableError("no answer"), 0.1)
+    assert changed == []

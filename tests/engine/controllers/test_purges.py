@@ -26,6 +26,7 @@ from kymatui.engine.controllers.kyma.purge_controller import PURGE_FINALIZER, Pu
 from kymatui.engine.controllers.monitoring.event_correlation import ObjectEvent
 from kymatui.engine.controllers.monitoring.metric_registry import MetricRegistry
 from kymatui.engine.controllers.monitoring.operator_metrics import METRICS
+from kymatui.engine.controllers.runtime.controller import GONE
 from kymatui.engine.controllers.runtime.runtime_cache import RuntimeCache
 from kymatui.errors import ServerError, UsageError
 from kymatui.sandbox.fault_client import FaultClient
@@ -214,7 +215,7 @@ def test_a_failure_keeps_the_finalizer_and_is_a_metric_until_it_is_over(desk: Pu
     controller.reconcile(REF, CANCEL)
     assert not [line for line in desk.metrics() if "error" in line]
     desk.kcp.patch(REF, {"metadata": {"finalizers": []}}, PatchKind.MERGE)
-    assert controller.reconcile(REF, CANCEL) is None
+    assert controller.reconcile(REF, CANCEL) == GONE
 
 
 def test_an_object_that_fails_keeps_no_other_one(desk: PurgeDesk) -> None:

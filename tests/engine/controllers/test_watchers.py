@@ -9,6 +9,7 @@ import pytest
 
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.cluster.ports import PatchKind
+from kymatui.engine.controllers.runtime.controller import GONE
 from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
 from kymatui.engine.controllers.watcher.watcher_controller import (
     FINALIZER,
@@ -174,7 +175,7 @@ def test_a_deleted_watcher_takes_its_route_along(desk: WatcherDesk) -> None:
     assert desk.turn() is None
     assert desk.place.raw.get(desk.ref) is None
     assert desk.place.raw.get(desk.service) is None
-    assert desk.turn() is None
+    assert desk.turn() == GONE
 
 
 def test_a_watcher_whose_route_is_gone_already_is_released(desk: WatcherDesk) -> None:

@@ -40,7 +40,7 @@ class RuntimeGuards:
             known = self._known.get(kyma)
             if known is not None and known[0] == digest:
                 return known[1]
-            breaker = CircuitBreaker(self._terms, self._places, lambda state: self.changed(kyma, state))
+            breaker = CircuitBreaker(self._terms, self._places, lambda state: self._report(kyma, made, state))
             made = RuntimeGuard(self._rate, breaker)
             self._known[kyma] = digest, made
         if known is not None and known[1].state is not CircuitState.CLOSED:
@@ -48,11 +48,18 @@ class RuntimeGuards:
         return made
 
     def drop(self, kyma: str) -> None:
-        """Forget the guard of a Kyma that has no runtime (any more)."""
+        """Forget the guard of a Kyma without a runtime, or which this process no longer reconciles."""
         with self._lock:
             known = self._known.pop(kyma, None)
         if known is not None and known[1].state is not CircuitState.CLOSED:
             self.changed(kyma, CircuitState.CLOSED)
+
+    def _report(self, kyma: str, guard: RuntimeGuard, state: CircuitState) -> None:
+        """Report a circuit unless its guard was dropped: a late request would leave it open for ever."""
+        with self._lock:
+            known = self._known.get(kyma)
+            if known is not None and known[1] is guard:
+                self.changed(kyma, state)
 
 
 class RuntimeGuard:

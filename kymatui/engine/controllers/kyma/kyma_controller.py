@@ -48,8 +48,7 @@ class KymaController:
         return self._reconciler.reconcile(ref, cancel)
 
     def leave(self, ref: ObjectRef) -> None:
-        self._context.watches.unwatch(ref)
-        self._context.runtimes.forget((ref.namespace, ref.name))
+        self._reconciler.leave(ref)
 
     def _all(self, changed: ObjectRef) -> None:
         """Reconcile all Kymas: each has its own part of the catalog."""

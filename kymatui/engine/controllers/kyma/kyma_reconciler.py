@@ -24,6 +24,7 @@ from kymatui.engine.controllers.kyma.manifest_writes import ManifestWrites
 from kymatui.engine.controllers.kyma.module_reports import ModuleReports
 from kymatui.engine.controllers.kyma.runtime_kyma import RUNTIME_KYMA, RuntimeKyma, with_runtime_spec
 from kymatui.engine.controllers.monitoring.event_correlation import EventType, ObjectEvent
+from kymatui.engine.controllers.runtime.controller import GONE
 from kymatui.engine.controllers.runtime.runtime_cache import KymaKey, is_connection_failure
 from kymatui.errors import CancelledError, ConfigurationError, ConflictError, KymatuiError, UnauthorizedError
 from kymatui.first_use import dataclass
@@ -48,16 +49,15 @@ class KymaReconciler:
         self._reports = ModuleReports(context)
 
     def reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None:
-        """Do what is possible now; return the seconds until the next reconciliation, None for a deleted Kyma.
+        """Do what is possible now; return the seconds until the next reconciliation, GONE for a deleted Kyma.
 
         Raises the errors of both clusters, which are in the status, too.
         """
         raw = self._context.home.get(ref, cancel=cancel)
         kyma = read_kyma(raw) if raw is not None else None
         if kyma is None:
-            self._context.watches.unwatch(ref)
-            self._context.runtimes.forget((ref.namespace, ref.name))
-            return None
+            self.leave(ref)
+            return GONE
         if isinstance(kyma, MalformedObject):
             raise ConfigurationError(f"{ref} cannot be read: {kyma.reason}")
         if kyma.meta.label_is_true(LABEL_SKIP) and not kyma.meta.deleting:
@@ -69,6 +69,13 @@ class KymaReconciler:
         if access.cluster is None:
             return self._without_access(kyma, status, access.error)
         return KymaPass(self._context, self._reports, kyma, access.cluster, status, cancel).run()
+
+    def leave(self, ref: ObjectRef) -> None:
+        """Drop what is kept for a Kyma that no longer exists, or that another replica reconciles."""
+        self._context.watches.unwatch(ref)
+        self._context.runtimes.leave((ref.namespace, ref.name))
+        if self._context.webhook is not None:
+            self._context.webhook.forget_webhook(ref.name)
 
     def _access(self, kyma: Kyma, cancel: threading.Event) -> RuntimeAccessResult:
         try:

@@ -18,7 +18,7 @@ from kymatui.engine.controllers.catalog.catalog_cache import RELEASE_META, TEMPL
 from kymatui.engine.controllers.kyma.kyma_context import KYMA, KymaContext
 from kymatui.engine.controllers.kyma.manifest_writes import ManifestWrites
 from kymatui.engine.controllers.kyma.module_planning import module_content
-from kymatui.engine.controllers.runtime.controller import KindWatch, Wake
+from kymatui.engine.controllers.runtime.controller import GONE, KindWatch, Wake
 from kymatui.errors import CancelledError, ConfigurationError, KymatuiError
 from kymatui.ocm import DescriptorError
 
@@ -57,9 +57,11 @@ class MandatoryInstallation:
         """
         index = self._context.templates.read(cancel)
         if not mandatory_metas(index):
-            return None
+            return GONE  # a mandatory module that comes wakes all Kymas
         raw = self._context.home.get(ref, cancel=cancel)
-        kyma = read_kyma(raw) if raw is not None else None
+        if raw is None:
+            return GONE
+        kyma = read_kyma(raw)
         if not isinstance(kyma, Kyma) or kyma.meta.deleting or kyma.meta.label_is_true(LABEL_SKIP):
             return None
         failed: list[KymatuiError] = []

@@ -12,7 +12,7 @@ from kymatui.domain.kyma.release_metas import ReleaseMeta, read_release_meta
 from kymatui.engine.controllers.catalog.catalog_cache import RELEASE_META
 from kymatui.engine.controllers.kyma.kyma_context import MANIFEST, KymaContext
 from kymatui.engine.controllers.kyma.manifest_writes import ManifestWrites, add_finalizer, set_finalizers
-from kymatui.engine.controllers.runtime.controller import KindWatch, Wake
+from kymatui.engine.controllers.runtime.controller import GONE, KindWatch, Wake
 from kymatui.errors import ConflictError
 
 FINALIZER: Final = f"{OPERATOR}/mandatory-module"
@@ -49,8 +49,10 @@ class MandatoryRemoval:
         """
         home = self._context.home
         raw = home.get(ref, cancel=cancel)
-        meta = read_release_meta(raw) if raw is not None else None
-        if raw is None or not isinstance(meta, ReleaseMeta):
+        if raw is None:
+            return GONE
+        meta = read_release_meta(raw)
+        if not isinstance(meta, ReleaseMeta):
             return None
         held, mandatory = FINALIZER in meta.meta.finalizers, meta.mandatory_version is not None
         try:

@@ -27,7 +27,7 @@ from kymatui.engine.controllers.monitoring.event_correlation import EventType, O
 from kymatui.engine.controllers.monitoring.metric_registry import Labels, MetricRegistry
 from kymatui.engine.controllers.monitoring.operator_metrics import PURGE_ERROR, PURGE_REQUESTS, PURGE_TIME
 from kymatui.engine.controllers.monitoring.state_metrics import series_marks
-from kymatui.engine.controllers.runtime.controller import KindWatch, Wake
+from kymatui.engine.controllers.runtime.controller import GONE, KindWatch, Wake
 from kymatui.engine.controllers.runtime.runtime_cache import is_connection_failure
 from kymatui.errors import CancelledError, ConflictError, KymatuiError, NotFoundError
 from kymatui.first_use import dataclass
@@ -80,8 +80,11 @@ class PurgeController:
 
     def reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None:
         raw = self._context.home.get(ref, cancel=cancel)
-        kyma = read_kyma(raw) if raw is not None else None
-        if raw is None or kyma is None or isinstance(kyma, MalformedObject) or kyma.meta.deleted is None:
+        if raw is None:
+            self._forget(ref)
+            return GONE
+        kyma = read_kyma(raw)
+        if kyma is None or isinstance(kyma, MalformedObject) or kyma.meta.deleted is None:
             self._forget(ref)
             return None
         left = kyma.meta.deleted + self._terms.grace - self._context.clock.now()

@@ -11,7 +11,7 @@ from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.engine.controllers.kyma.kyma_context import MANIFEST
 from kymatui.engine.controllers.lifecycle.module_reconciler import ModuleReconciler, is_of_kyma
 from kymatui.engine.controllers.lifecycle.reconcile_pass import ModuleContext
-from kymatui.engine.controllers.runtime.controller import KindWatch, Wake
+from kymatui.engine.controllers.runtime.controller import GONE, KindWatch, Wake
 
 
 class ModuleController:
@@ -40,5 +40,8 @@ class ModuleController:
 
     def reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None:
         raw = self._context.home.get(ref, cancel=cancel)
-        manifest = read_manifest(raw) if raw is not None and is_of_kyma(raw) else None
+        if raw is None:
+            self.leave(ref)
+            return GONE
+        manifest = read_manifest(raw) if is_of_kyma(raw) else None
         return self._modules.reconcile(manifest, cancel) if isinstance(manifest, Manifest) else None

@@ -32,6 +32,7 @@ from kymatui.engine.controllers.manifest.manifest_status import ReconcileResult,
 from kymatui.engine.controllers.manifest.reconcile_context import ReconcileContext, foreign_controller
 from kymatui.engine.controllers.manifest.uninstallation import ManifestUninstallation
 from kymatui.engine.controllers.monitoring.event_correlation import state_event
+from kymatui.engine.controllers.runtime.controller import GONE
 from kymatui.engine.sources.manifest_installs import InstallFailure
 from kymatui.errors import ConfigurationError, KymatuiError, NotFoundError, RefusedError
 from kymatui.first_use import replace
@@ -52,7 +53,7 @@ class ManifestReconciler:
         self._accesses = accesses or AccessSecretWatches(site.home)
 
     def reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None:
-        """Do what is possible now; return the seconds until the next try, None to wait for a change.
+        """Do what is possible now; return the seconds until the next try, None to wait for a change, or GONE.
 
         Raises RefusedError if another controller manages the Manifest, and the errors of the home cluster. Failures
         of an install or of the target cluster go into the status.
@@ -60,7 +61,7 @@ class ManifestReconciler:
         raw = self._site.home.get(ref, cancel=cancel)
         if raw is None:
             self.leave(ref)
-            return None
+            return GONE
         manifest = read_manifest(raw)
         if isinstance(manifest, MalformedObject):
             raise ConfigurationError(f"{ref} cannot be read: {manifest.reason}")

@@ -20,7 +20,7 @@ from kymatui.engine.controllers.monitoring.operator_metrics import (
     MANDATORY_STATE,
     MODULE_STATE,
 )
-from kymatui.engine.controllers.runtime.controller import KindWatch, Wake
+from kymatui.engine.controllers.runtime.controller import GONE, KindWatch, Wake
 from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
 
 KYMA: Final = GroupVersionKind(OPERATOR, "v1beta2", "Kyma")
@@ -86,7 +86,10 @@ class StateMetrics:
             self._count_mandatory(cancel)
             return None
         raw = self._home.get(ref, cancel=cancel)
-        kyma = read_kyma(raw) if raw is not None else None
+        if raw is None:
+            self.leave(ref)
+            return GONE
+        kyma = read_kyma(raw)
         marks = series_marks(kyma) if isinstance(kyma, Kyma) else None
         own: dict[Labels, float] = {}
         modules: dict[Labels, float] = {}

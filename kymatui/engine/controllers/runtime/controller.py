@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
@@ -13,6 +14,9 @@ from kymatui.first_use import dataclass
 
 Wake = Callable[[ObjectRef], None]
 """A function that queues an object for reconciliation now, from any thread."""
+
+GONE: Final = math.inf
+"""The result of a reconciliation whose object no longer exists: without a change, nothing is queued again."""
 
 Told = Callable[[ObjectRef, KymatuiError, float | None], None]
 """A function that gets each failure, with the seconds until the next try; None if there is none."""
@@ -51,8 +55,9 @@ class KindWatch:
 class OperatorController(Protocol):
     """A controller of one kind; a ControllerGroup runs it.
 
-    `reconcile` does what is possible now and returns the seconds until the next time, None for `resync`. Its
-    KymatuiErrors are retried with increasing delays; a RefusedError is reported, and the object waits for `resync`.
+    `reconcile` does what is possible now and returns the seconds until the next time, None for `resync`, `GONE` for an
+    object that no longer exists. Its KymatuiErrors are retried with increasing delays; a RefusedError is reported, and
+    the object waits for `resync`.
     """
 
     @property

@@ -12,7 +12,7 @@ from kymatui.domain.kubernetes.jitter import JITTER_RANDOM
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.cluster.ports import Changes, Cluster
 from kymatui.engine.cluster.request_scope import RequestScope, request_scope
-from kymatui.engine.controllers.runtime.controller import KindWatch, OperatorController
+from kymatui.engine.controllers.runtime.controller import GONE, KindWatch, OperatorController
 from kymatui.engine.controllers.runtime.dependency_watches import WatchThread
 from kymatui.engine.controllers.runtime.reconcile_reports import (
     GroupReports,
@@ -205,7 +205,10 @@ class RunningController:
             finish(ReconcileOutcome.ERROR, defect)
             raise defect from error
         else:
-            finish(ReconcileOutcome.SUCCESS if again is None else ReconcileOutcome.REQUEUE)
+            finish(ReconcileOutcome.SUCCESS if again in (None, GONE) else ReconcileOutcome.REQUEUE)
+        if again == GONE:
+            self._own.discard(ref)
+            return None
         return again if again is not None else self._controller.resync * (1 + JITTER_RANDOM.random())
 
     def _failed(self, ref: ObjectRef, error: KymatuiError, seconds: float) -> None:

@@ -7,6 +7,7 @@ own. `is_connection_failure` tells which errors make a client useless.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Protocol
 
 from kymatui.engine.cluster.ports import Cluster
@@ -38,10 +39,11 @@ class SingleCluster:
 
 
 class RuntimeCache:
-    """The known runtimes of one controller; thread-safe."""
+    """The known runtimes of one controller; thread-safe. `left` gets each Kyma that the controller leaves."""
 
-    def __init__(self, clusters: RuntimeClusters) -> None:
+    def __init__(self, clusters: RuntimeClusters, left: Callable[[KymaKey], None] = lambda kyma: None) -> None:
         self._clusters = clusters
+        self._left = left
         self._lock = threading.Lock()
         self._known: dict[KymaKey, Cluster] = {}
 
@@ -61,6 +63,11 @@ class RuntimeCache:
         """Drop a runtime, so that its access Secret is read again."""
         with self._lock:
             self._known.pop(kyma, None)
+
+    def leave(self, kyma: KymaKey) -> None:
+        """Drop the runtime of a Kyma that no longer exists, or that another replica reconciles."""
+        self.forget(kyma)
+        self._left(kyma)
 
     def drop(self, cluster: Cluster) -> None:
         """Drop a runtime whose client was closed."""

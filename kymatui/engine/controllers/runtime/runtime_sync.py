@@ -38,3 +38,7 @@ class RuntimeWebhookSync(Protocol):
     def remove_webhook(self, kyma: Kyma, runtime: Cluster | None, cancel: threading.Event) -> bool:
         """Delete what exists; return whether anything did. `runtime` is None without an access Secret."""
         ...
+
+    def forget_webhook(self, kyma: str) -> None:
+        """Drop what is kept for a Kyma that no longer exists, or that another replica reconciles."""
+        ...

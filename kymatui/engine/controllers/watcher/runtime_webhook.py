@@ -81,6 +81,9 @@ class RuntimeWebhook:
             found += [_deleted(runtime, ref, cancel) for ref in self._agent()]
         return True in found
 
+    def forget_webhook(self, kyma: str) -> None:
+        self._certificates.forget(self._home, ObjectRef(CERTIFICATE, self._options.namespace, certificate_name(kyma)))
+
     def _agent(self) -> Iterator[ObjectRef]:
         """Yield the objects of a runtime, the webhooks first, so that none calls an agent that is gone."""
         bodies = agent_objects([], AgentCertificate("", "", "", ""), self._options)

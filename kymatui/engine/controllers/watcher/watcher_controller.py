@@ -15,7 +15,7 @@ from kymatui.domain.kyma.states import State
 from kymatui.domain.kyma.watchers import Watcher, read_watcher
 from kymatui.domain.remote.watcher_routes import ISTIO, InvalidRoute, route_spec, select_gateways
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Clock, Cluster, Object, PatchKind
-from kymatui.engine.controllers.runtime.controller import KindWatch, Wake
+from kymatui.engine.controllers.runtime.controller import GONE, KindWatch, Wake
 from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
 from kymatui.errors import ClusterError, ConflictError, NotFoundError, RefusedError
 
@@ -68,7 +68,7 @@ class WatcherController:
     def reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None:
         raw = self._home.get(ref, cancel=cancel)
         if raw is None:
-            return None
+            return GONE
         watcher = read_watcher(raw)
         if not isinstance(watcher, Watcher):
             raise RefusedError(f"{ref} is skipped: {watcher.reason}")

@@ -205,3 +205,6 @@ class PreparedWebhook:
 
     def remove_webhook(self, kyma: Kyma, runtime: Cluster | None, cancel: threading.Event) -> bool:
         return False
+
+    def forget_webhook(self, kyma: str) -> None:
+        """Do nothing: nothing is kept."""
