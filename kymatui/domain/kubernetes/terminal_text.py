@@ -24,6 +24,11 @@ def error_reason(error: BaseException) -> str:
     return str(getattr(error, "strerror", None) or _ERRNO.sub("", str(error)))
 
 
+def cut_text(text: str, most: int) -> str:
+    """Return the text, with an ellipsis at its end if it is longer than `most` characters."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def format_count(number: int, noun: str, plural: str = "") -> str:
     """Return the number with its noun: `1 runtime`, `2 runtimes`; `plural` is for irregular nouns."""
     return f"{number} {noun}" if number == 1 else f"{number} {plural or noun + 's'}"

@@ -450,6 +450,17 @@ def test_a_manifest_that_does_not_fit_is_refused_for_good_though_the_server_says
     assert (type(error), str(error)) == (InvalidError, said)
 
 
+@pytest.mark.parametrize("code", [403, 422, 429, 500])
+def test_a_long_message_of_a_server_is_cut_and_its_status_is_whole(code: int) -> None:
+    causes = [{"field": f".spec.{number}"} for number in range(1000)]
+    status = {"kind": "Status", "message": "x" * 400_000, "code": code, "details": {"causes": causes}}
+    asked = SentRequest("PATCH", "/x", "https://a.example")
+    error = error_of_response(asked, code, {}, json.dumps(status).encode())
+    assert 4096 <= len(str(error)) < 4200
+    assert str(error).endswith("x…")
+    assert error.body["details"]["causes"] == causes
+
+
 def test_a_refusal_says_how_to_find_out_about_the_right() -> None:
     said = (
         'things.example.com is forbidden: User "ann" cannot list resource "things" in API group "example.com" '

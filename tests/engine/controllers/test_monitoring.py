@@ -218,6 +218,14 @@ def test_the_log_as_json_names_object_and_reconcile_id() -> None:
 
 
 @pytest.mark.parametrize("form", LogFormat)
+def test_a_long_error_makes_no_long_line(form: LogFormat) -> None:
+    lines: list[str] = []
+    OperatorLog(lines.append, form).failed(KYMA_REF, UnreachableError("x" * 400_000), 2.0)
+    assert len(lines[0]) < 10_000
+    assert "x…" in lines[0]
+
+
+@pytest.mark.parametrize("form", LogFormat)
 def test_the_log_has_the_traceback_of_a_bug(form: LogFormat) -> None:
     lines: list[str] = []
     try:

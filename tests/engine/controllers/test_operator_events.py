@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -17,6 +18,7 @@ from kymatui.engine.controllers.kyma.kyma_status import KymaStatusDraft
 from kymatui.engine.controllers.monitoring.event_correlation import (
     BURST,
     COMBINED,
+    LONGEST_MESSAGE,
     REFILL_SECONDS,
     REMEMBERED,
     SIMILAR,
@@ -112,6 +114,29 @@ def test_memory_is_bounded() -> None:
         assert len(memory._values) == REMEMBERED
 
 
+def test_long_messages_are_kept_short() -> None:
+    correlator = EventCorrelator()
+    tracemalloc.start()
+    try:
+        for number in range(30):
+            found = correlator.correlate(SUBJECT, event(f"{number}" + "x" * 400_000), NOW + number)
+            if found is not None:
+                correlator.written(found)
+        assert tracemalloc.get_traced_memory()[0] < 1 << 20
+    finally:
+        tracemalloc.stop()
+    assert event("x" * 2000).message == "x" * (LONGEST_MESSAGE - 1) + "…"
+
+
+def test_each_module_of_an_unreachable_runtime_has_a_short_message() -> None:
+    kyma = read_kyma(builders.kyma(name="one", namespace="kcp-system"))
+    assert isinstance(kyma, Kyma)
+    draft = KymaStatusDraft(kyma, NOW, webhook=False)
+    draft.put_module({"name": "keda"})
+    draft.fail_modules("x" * 400_000)
+    assert len(draft.modules[0]["message"]) == 1024
+
+
 def status(state: str, *modules: tuple[str, str, str], **more: Any) -> dict[str, Any]:
     entries = [{"name": name, "version": version, "state": at, **more} for name, version, at in modules]
     return {"state": state, "lastOperation": {"operation": f"is {state}"}, "modules": entries}
@@ -194,6 +219,18 @@ def test_events_are_written_counted_and_written_again_after_their_deletion(place
         eventually(lambda: events(place).get("R: one", {}).get("count") == 3, "it is written again")
         writer.record(about, event("x" * 5000))
         eventually(lambda: any(len(one) > 1000 for one in events(place)), "a long one is cut")
+
+
+def test_a_long_error_that_has_an_event_already_is_recorded_once(place: Place) -> None:
+    place.make_namespace()
+    about = place.kubectl(config_map("a", place.namespace))
+    error = ServerError("x" * 5000)
+    with writing(place) as writer:
+        writer.record(about, event(str(error)))
+        writer.finished(failure(place, "a", error))
+        writer.record(about, event("last"))
+        eventually(lambda: "R: last" in events(place), "the last one is written")
+    assert len(events(place)) == 2
 
 
 def test_failures_are_recorded_but_no_conflicts_and_nothing_of_deleted_objects(place: Place) -> None:

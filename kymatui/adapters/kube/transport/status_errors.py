@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kymatui.adapters.http.response_body import BodyError, OversizedError
-from kymatui.domain.kubernetes.terminal_text import error_reason
+from kymatui.domain.kubernetes.terminal_text import cut_text, error_reason
 from kymatui.errors import (
     ClusterError,
     ConfigurationError,
@@ -46,6 +46,9 @@ _BY_STATUS: Mapping[int, type[ClusterError]] = {
 
 _REFUSED_WITH_500 = ("failed to create typed patch object", "failed to convert new object")
 """Server-side apply says so of a manifest with fields that its kind has not, or of other types: it never will do."""
+
+_LONGEST = 4096
+"""Characters of a server's message: an admission webhook may answer with megabytes, which logs and statuses repeat."""
 
 _UNREADABLE = "check that the server is the cluster's API server; kymatui does not read such an answer"
 
@@ -83,7 +86,7 @@ def error_of_status(
 ) -> ClusterError:
     """Return the error of a Status object, from an answer or a watch."""
     reason = str(document.get("reason") or "")
-    said = str(document.get("message") or reason or f"HTTP status {status}")
+    said = cut_text(str(document.get("message") or reason or f"HTTP status {status}"), _LONGEST)
     more: dict[str, Any] = {"status": status, "reason": reason, "body": document}
     if status == 401:
         return UnauthorizedError(_unauthorized(asked), hint=_login_hint(asked), **more)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 from kymatui.domain.kubernetes.conditions import LONGEST_MESSAGE
 from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.terminal_text import cut_text
 from kymatui.domain.kyma.kyma_conditions import KymaCondition, kyma_conditions
 from kymatui.domain.kyma.kymas import Kyma
 from kymatui.domain.kyma.states import State, kyma_state
@@ -18,6 +19,7 @@ from kymatui.engine.controllers.monitoring.event_writer import PATCH_STATUS, Rec
 from kymatui.errors import CancelledError, ConflictError, KymatuiError
 
 Json = dict[str, Any]
+_LONGEST: Final = 1024  # characters of a message that each module of a Kyma repeats
 
 
 class KymaStatusDraft:
@@ -63,7 +65,8 @@ class KymaStatusDraft:
 
     def fail_modules(self, message: str) -> None:
         """Set all modules to Error, because their runtime cannot be reached."""
-        self.modules = [{**one, "state": State.ERROR.value, "message": message} for one in self.modules]
+        text = cut_text(message, _LONGEST)
+        self.modules = [{**one, "state": State.ERROR.value, "message": text} for one in self.modules]
 
     @property
     def computed(self) -> State:

@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Final, Generic, TypeVar
 
 from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kubernetes.terminal_text import cut_text
 from kymatui.domain.kyma.states import State
 from kymatui.first_use import dataclass, replace
 
@@ -19,6 +20,8 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 REMEMBERED: Final = 4096
+LONGEST_MESSAGE: Final = 1024
+"""Characters of a message, by the API server."""
 BURST: Final = 25.0
 """Events of one object that are written at once."""
 REFILL_SECONDS: Final = 300.0
@@ -38,11 +41,15 @@ class EventType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ObjectEvent:
-    """What happened to an object; `reason` is a word in CamelCase, `message` is for people."""
+    """What happened to an object; `reason` is a word in CamelCase, `message` is for people, and cut."""
 
     type: EventType
     reason: str
     message: str
+
+    def __post_init__(self) -> None:
+        """Cut the message before anything keeps it."""
+        object.__setattr__(self, "message", cut_text(self.message, LONGEST_MESSAGE))
 
 
 @dataclass(frozen=True, slots=True)

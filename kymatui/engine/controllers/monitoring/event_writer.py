@@ -29,7 +29,6 @@ RECONCILE_FAILED: Final = "ReconcileFailed"
 PATCH_STATUS: Final = "PatchStatus"
 PATCH_OBJECT: Final = "PatchObject"
 _WAITING: Final = 1000  # events; more are dropped
-_LONGEST: Final = 1024  # characters of a message, by the API server
 _TRIES: Final = 12
 _PAUSE: Final = 10.0  # seconds between tries, as in client-go
 _END: Final = 2.0  # seconds for the events that wait at the end
@@ -83,9 +82,11 @@ class EventWriter:
         """
         last: tuple[ObjectRef, str] | None = getattr(self._here, "last", None)
         self._here.last = None
-        if one.error is None or isinstance(one.error, ConflictError) or last == (one.ref, str(one.error)):
+        if one.error is None or isinstance(one.error, ConflictError):
             return
-        self._put(EventSubject(one.ref, ""), ObjectEvent(EventType.WARNING, RECONCILE_FAILED, str(one.error)))
+        event = ObjectEvent(EventType.WARNING, RECONCILE_FAILED, str(one.error))
+        if last != (one.ref, event.message):
+            self._put(EventSubject(one.ref, ""), event)
 
     def _put(self, subject: EventSubject, event: ObjectEvent) -> None:
         if self._thread is None:
@@ -149,7 +150,7 @@ class EventWriter:
     def _count(self, one: CountedEvent, now: float, stop: threading.Event) -> bool:
         """Raise the count of a stored event; return False if it is gone, as events are after an hour."""
         ref = ObjectRef(EVENT, one.subject.ref.namespace, one.name)
-        patch = {"count": one.count, "lastTimestamp": _stamp(now), "message": one.event.message[:_LONGEST]}
+        patch = {"count": one.count, "lastTimestamp": _stamp(now), "message": one.event.message}
         try:
             self._cluster.patch(ref, patch, PatchKind.MERGE, manager=OPERATOR_FIELD_MANAGER, cancel=stop)
         except NotFoundError:
@@ -171,7 +172,7 @@ class EventWriter:
             },
             "type": one.event.type.value,
             "reason": one.event.reason,
-            "message": one.event.message[:_LONGEST],
+            "message": one.event.message,
             "count": one.count,
             "firstTimestamp": _stamp(one.first),
             "lastTimestamp": _stamp(now),

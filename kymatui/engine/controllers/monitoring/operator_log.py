@@ -8,11 +8,14 @@ import traceback
 from collections.abc import Callable
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kubernetes.terminal_text import cut_text
 from kymatui.engine.controllers.runtime.reconcile_reports import current_reconciliation
 from kymatui.errors import DefectError, KymatuiError, RefusedError
+
+_LONGEST: Final = 8192  # characters of an error
 
 
 class LogFormat(StrEnum):
@@ -47,7 +50,7 @@ class OperatorLog:
         """Write a failure; `seconds` until the next try, None if there is none."""
         skipped = isinstance(error, RefusedError)
         mark = "skipped" if skipped else "failed"
-        text = f"{error}; {error.hint}" if isinstance(error, DefectError) else str(error)
+        text = cut_text(f"{error}; {error.hint}" if isinstance(error, DefectError) else str(error), _LONGEST)
         if self._form is not LogFormat.JSON:
             when = f"; retry in {seconds:.{0 if seconds >= 1 else 1}f} s" if seconds is not None else ""
             self._write(f"{time.strftime('%H:%M:%S')} {ref} {mark}: {text}{when}")
