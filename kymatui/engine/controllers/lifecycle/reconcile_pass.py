@@ -6,6 +6,7 @@ import contextlib
 import math
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from contextvars import copy_context
 from dataclasses import field
 from typing import Any, Final, NoReturn
 
@@ -115,7 +116,7 @@ class ReconcilePass:
         if not self.status.differs:
             yield
             return
-        timer = threading.Timer(seconds, write)
+        timer = threading.Timer(seconds, copy_context().run, [write])  # the write keeps the bounds of the pass
         timer.daemon = True
         timer.start()
         try:
