@@ -8,6 +8,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -139,6 +140,65 @@ def test_whoever_loses_his_lease_stops(place: Place) -> None:
     with pytest.raises(RefusedError, match="was lost to bob"):
         work()
     assert holder(place) == "bob"
+
+
+def delete_lease(place: Place) -> None:
+    place.raw.delete(ObjectRef(LEASE, place.namespace, "kymatui.m"))
+
+
+def test_a_deleted_lease_of_an_operator_is_created_again(place: Place) -> None:
+    place.make_namespace()
+    alone = lease(place, "ann", terms=LeaseTerms(standby=True))
+    with alone.hold(threading.Event(), silent) as stopped:
+        for _ in range(2):
+            delete_lease(place)
+            alone._renew()
+            assert holder(place) == "ann"
+        assert not stopped.wait(0.2)
+    assert holder(place) == ""
+
+
+def test_an_operator_stops_when_another_creates_its_deleted_lease_first(place: Place) -> None:
+    place.make_namespace()
+
+    class Beaten:
+        """A connection whose second Lease comes too late."""
+
+        def __init__(self) -> None:
+            self._cluster = place.connect()
+            self._creates = 0
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._cluster, name)
+
+        def create(self, body: Object) -> Object:
+            self._creates += 1
+            if self._creates == 2:
+                place.raw.create({**body, "spec": {**body["spec"], "holderIdentity": "bob"}})
+            return self._cluster.create(body)
+
+    def work() -> None:
+        terms = LeaseTerms(standby=True)
+        beaten = Lease(Beaten(), SystemClock(), "m", place.namespace, "ann", terms)  # type: ignore[arg-type]
+        with beaten.hold(threading.Event(), silent) as stopped:
+            delete_lease(place)
+            beaten._renew()
+            assert stopped.wait(30)
+            raise CancelledError("stopped")
+
+    with pytest.raises(RefusedError, match="was lost to bob"):
+        work()
+    assert holder(place) == "bob"
+
+
+def test_a_run_does_not_create_its_lease_again_while_it_deletes_the_namespace(place: Place) -> None:
+    place.make_namespace()
+    alone = lease(place, "ann")
+    with alone.hold(threading.Event(), silent) as stopped:
+        delete_lease(place)
+        alone._renew()
+        assert holder(place) == ""
+        assert not stopped.wait(0.2)
 
 
 def test_a_process_of_this_machine_that_is_gone_holds_nothing(place: Place) -> None:

@@ -24,6 +24,7 @@ from kymatui.first_use import dataclass
 LEASE: Final = GroupVersionKind("coordination.k8s.io", "v1", "Lease")
 DURATION: Final = 15.0  # seconds, client-go's default
 _LONG_AGO: Final = 300.0  # seconds; usable clocks never differ by more
+_UNKNOWN: Final = "an unknown holder"
 _LOOK: Final = 0.5  # seconds between two reads of a Lease that another process holds
 
 
@@ -205,12 +206,23 @@ class Lease:
         began = self._clock.now()
         with contextlib.suppress(ClusterError):
             found = self._cluster.get(self._ref)
-            if found is not None:  # else this run is deleting the namespace
+            if found is None and self._terms.standby:
+                if not self._create():  # another one that waits was faster
+                    self._taken_by = self._other_holder()
+                    return
+            elif found is not None:  # else this run is deleting the namespace
                 if _holder(found) != self._identity:
-                    self._taken_by = _holder(found) or "an unknown holder"
+                    self._taken_by = _holder(found) or _UNKNOWN
                     return
                 self._version = _version(self._cluster.update(self._body(found)))
             self._renewed, self._trying_since = began, None
+
+    def _other_holder(self) -> str:
+        try:
+            found = self._cluster.get(self._ref)
+        except ClusterError:
+            found = None
+        return _holder(found or {}) or _UNKNOWN
 
     def _release(self) -> None:
         with contextlib.suppress(ClusterError):  # the next run takes it over after it expires
