@@ -249,7 +249,7 @@ def operator_group(
         reports.finished(one)
         context.events.finished(one)
 
-    services = [context.events, *services, IdleConnections(context)]
+    services = [context.events, context.guards, *services, IdleConnections(context)]
     return ControllerGroup(
         site.home,
         site.clock,

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from kymatui.adapters.sessions.control_plane.runtime_clients import SecretRuntimes
+from kymatui.adapters.sessions.control_plane.runtime_guards import RuntimeGuards
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.errors import ConfigurationError, UnauthorizedError
@@ -102,6 +103,21 @@ def test_of_too_many_clients_a_watched_one_stays(place: Place) -> None:
     few.of(manifest(place, kyma="three"), threading.Event())
     assert few.of(manifest(place), threading.Event()) is first
     assert few.of(manifest(place, kyma="two"), threading.Event()) is not second
+
+
+def test_a_client_has_the_guard_that_reports_its_circuit(place: Place) -> None:
+    """Such as after a Kyma was deleted and created again with the same Secret."""
+    place.make_namespace()
+    guards = RuntimeGuards()
+    guarded = SecretRuntimes(place.cluster, guards=guards)
+    secret(place, "access", {"config": own(place)})
+    first = guarded.of(manifest(place), threading.Event())
+    assert guarded.of(manifest(place), threading.Event()) is first
+    guards.drop(f"{place.namespace}/one")
+    second = guarded.of(manifest(place), threading.Event())
+    assert second is not None
+    assert second is not first
+    assert second.client.transport.guard is guards.of(f"{place.namespace}/one", own(place))
 
 
 def test_without_a_secret_there_is_no_runtime(place: Place, runtimes: SecretRuntimes) -> None:

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from kymatui.adapters.kube.transport.request_guard import RateGuard
-from kymatui.adapters.sessions.control_plane.runtime_guards import RuntimeGuards
+from kymatui.adapters.sessions.control_plane.runtime_guards import RuntimeGuard, RuntimeGuards
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.request_rate import RequestRate, TokenBucket
 from kymatui.engine.cluster.request_scope import RequestScope, current_scope, request_scope
@@ -107,3 +107,23 @@ def test_a_late_answer_about_a_dropped_runtime_opens_no_circuit() -> None:
     guards.drop("kcp-system/one")
     guard.failed(UnreachableError("no answer"), 0.1)
     assert changed == []
+
+
+def test_a_process_that_no_longer_leads_reports_no_circuit() -> None:
+    registry, guards = MetricRegistry(METRICS), RuntimeGuards(terms=CircuitTerms(failures=1))
+    guards.changed = CircuitMetrics(registry).changed
+
+    def fail(name: str) -> RuntimeGuard:
+        guard = guards.of(f"kcp-system/{name}", b"config")
+        guard.admit("server", None)
+        guard.failed(UnreachableError("no answer"), 0.1)
+        return guard
+
+    for leading in (True, False, True):
+        if leading:
+            guards.begin(lambda ref: False)
+        fail("one" if leading else "late")
+        assert ('{kyma_name="one",state="open"} 1' in registry.text()) is leading
+        assert "late" not in registry.text()
+        guards.end()
+        assert "kymatui_runtime_circuit_state{" not in registry.text()

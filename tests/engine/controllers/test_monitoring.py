@@ -156,6 +156,16 @@ def test_states_of_kymas_and_modules_follow_and_go(desk: StateDesk) -> None:
     assert "lifecycle_mgr_kyma_state{" not in desk.registry.text()
 
 
+def test_a_replica_that_no_longer_leads_has_no_states(desk: StateDesk) -> None:
+    ref = desk.put(KYMA, "one", {"channel": "regular"}, "Ready", metadata=MARKED)
+    desk.turn(ref)
+    desk.turn(ObjectRef(RELEASE_META, desk.place.namespace, ""))
+    names = {line.partition("{")[0].partition(" ")[0] for line in desk.registry.text().splitlines() if line[0] != "#"}
+    assert names == {"lifecycle_mgr_kyma_state", "lifecycle_mgr_mandatory_modules"}
+    desk.controller.end()
+    assert desk.registry.text().strip() == ""
+
+
 @pytest.mark.parametrize("lacking", ["annotations", "labels"])
 def test_a_kyma_without_shoot_or_instance_has_no_series(desk: StateDesk, lacking: str) -> None:
     metadata = {key: value for key, value in MARKED.items() if key != lacking}

@@ -211,6 +211,8 @@ def test_a_failure_keeps_the_finalizer_and_is_a_metric_until_it_is_over(desk: Pu
     assert desk.finalizers(desk.kcp, REF) == [KYMA_FINALIZER, PURGE_FINALIZER]
     series = 'kyma_name="one",shoot="shoot",instance_id="i-1",err_reason="CleanupError"'
     assert f"lifecycle_mgr_purgectrl_error{{{series}}} 1" in desk.metrics()
+    controller.end()
+    assert not [line for line in desk.metrics() if "error" in line], "another replica has it from now on"
     faults.send("clear", {})
     controller.reconcile(REF, CANCEL)
     assert not [line for line in desk.metrics() if "error" in line]

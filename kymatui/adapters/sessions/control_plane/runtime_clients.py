@@ -99,7 +99,7 @@ class SecretRuntimes:
 
         with self._lock:
             known = self._clusters.pop(name, None)
-            if known is None or known[0] != kubeconfig:
+            if known is None or known[0] != kubeconfig or known[1].client.transport.guard is not guard:
                 if known is not None:
                     self._let_go(known[1])
                 known = (kubeconfig, self._open(kubeconfig, name, guard))

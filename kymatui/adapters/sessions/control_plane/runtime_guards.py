@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Final
 
 from kymatui.adapters.kube.transport.request_guard import RateGuard, is_silence, require_time
+from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.cluster.request_rate import RequestRate
 from kymatui.engine.controllers.runtime.circuit_breaker import (
     CircuitBreaker,
@@ -22,7 +23,10 @@ PROBES: Final = 4
 
 
 class RuntimeGuards:
-    """The guards by Kyma ("namespace/name"); thread-safe. Another kubeconfig begins with a closed circuit."""
+    """The guards by Kyma ("namespace/name"); thread-safe. Another kubeconfig begins with a closed circuit.
+
+    Implements `GroupService`: circuits are reported while the group leads.
+    """
 
     def __init__(self, rate: RequestRate | None = None, terms: CircuitTerms | None = None) -> None:
         self.changed: Callable[[str, CircuitState], None] = lambda kyma, state: None
@@ -32,6 +36,21 @@ class RuntimeGuards:
         self._places = ProbePlaces(PROBES)
         self._lock = threading.Lock()
         self._known: dict[str, tuple[bytes, RuntimeGuard]] = {}
+        self._ended = False
+
+    def begin(self, wake: Callable[[ObjectRef], bool]) -> None:
+        """Forget the guards of late requests, and report from now on."""
+        with self._lock:
+            self._known.clear()
+            self._ended = False
+
+    def end(self) -> None:
+        """Report all circuits as closed and forget them: the next leader has its own."""
+        with self._lock:
+            self._ended = True
+            names = list(self._known)
+        for kyma in names:
+            self.drop(kyma)
 
     def of(self, kyma: str, kubeconfig: bytes) -> RuntimeGuard:
         """Return the guard of a Kyma's runtime."""
@@ -58,7 +77,7 @@ class RuntimeGuards:
         """Report a circuit unless its guard was dropped: a late request would leave it open for ever."""
         with self._lock:
             known = self._known.get(kyma)
-            if known is not None and known[1] is guard:
+            if known is not None and known[1] is guard and not self._ended:
                 self.changed(kyma, state)
 
 

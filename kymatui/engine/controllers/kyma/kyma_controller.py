@@ -43,6 +43,7 @@ class KymaController:
 
     def end(self) -> None:
         self._context.watches.end()
+        self._context.runtimes.clear()
 
     def reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None:
         return self._reconciler.reconcile(ref, cancel)

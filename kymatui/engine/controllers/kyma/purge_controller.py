@@ -73,7 +73,9 @@ class PurgeController:
         """Do nothing: only the control plane is watched."""
 
     def end(self) -> None:
-        """Do nothing: there is nothing to close."""
+        """Remove all series: the next leader has them from now on."""
+        self._context.runtimes.clear()
+        self._registry.replace(PURGE_ERROR, {})
 
     def leave(self, ref: ObjectRef) -> None:
         self._forget(ref)

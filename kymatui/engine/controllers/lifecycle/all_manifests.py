@@ -44,6 +44,7 @@ class AllManifestsController:
 
     def end(self) -> None:
         self._own.end()
+        self._modules.end()
 
     def leave(self, ref: ObjectRef) -> None:
         self._own.leave(ref)

@@ -34,6 +34,7 @@ class ModuleController:
 
     def end(self) -> None:
         self._context.watches.end()
+        self._context.runtimes.clear()
 
     def leave(self, ref: ObjectRef) -> None:
         self._context.watches.unwatch(ref)

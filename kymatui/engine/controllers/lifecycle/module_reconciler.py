@@ -20,6 +20,10 @@ class ModuleReconciler:
     def __init__(self, context: ModuleContext) -> None:
         self._context = context
 
+    def end(self) -> None:
+        """Drop what reconciliations kept."""
+        self._context.runtimes.clear()
+
     def reconcile(self, manifest: Manifest, cancel: threading.Event) -> float:
         """Do what is possible now; return the seconds until the next reconciliation.
 

@@ -64,7 +64,9 @@ class StateMetrics:
         wake(self._mandatory)
 
     def end(self) -> None:
-        """Do nothing: the last values stay until the next leader's process has its own."""
+        """Remove all series: the next leader has them from now on."""
+        for metric in (KYMA_STATE, MODULE_STATE, MANDATORY_MODULES, MANDATORY_STATE):
+            self._registry.replace(metric, {})
 
     def leave(self, ref: ObjectRef) -> None:
         """Remove the series, which another replica has from now on."""

@@ -113,7 +113,10 @@ class RunningController:
 
     def join(self, seconds: float) -> None:
         """Wait for the workers. Raises the error of a bug outside of a reconciliation."""
-        self._workers.join(seconds)
+        try:
+            self._workers.join(seconds)
+        finally:
+            self._controller.end()  # again: a reconciliation that was under way may have kept something
 
     def _wake(self, ref: ObjectRef) -> None:
         if self._shards is not None and not any(one.changes.label_of(ref) is not None for one in self._listed()):

@@ -69,6 +69,11 @@ class RuntimeCache:
         self.forget(kyma)
         self._left(kyma)
 
+    def clear(self) -> None:
+        """Drop all runtimes."""
+        with self._lock:
+            self._known.clear()
+
     def drop(self, cluster: Cluster) -> None:
         """Drop a runtime whose client was closed."""
         with self._lock:
