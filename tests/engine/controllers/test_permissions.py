@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+import time
+from dataclasses import replace
 
 import pytest
 
@@ -11,10 +13,12 @@ from kymatui.adapters.kube.objects.decoder import read_object
 from kymatui.adapters.kube.transport.transport import Request
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.controllers.catalog.catalog_cache import RELEASE_META, CatalogCache
 from kymatui.engine.controllers.kyma.kyma_context import KYMA, KymaContext
 from kymatui.engine.controllers.kyma.mandatory_installation import MandatoryInstallation
 from kymatui.engine.controllers.kyma.mandatory_removal import MandatoryRemoval
+from kymatui.engine.controllers.manifest.controller import ManifestController
 from kymatui.engine.controllers.monitoring.metric_registry import MetricRegistry
 from kymatui.engine.controllers.monitoring.operator_metrics import METRICS
 from kymatui.engine.controllers.monitoring.state_metrics import StateMetrics
@@ -32,10 +36,13 @@ from kymatui.errors import ForbiddenError
 from tests.domain import builders
 from tests.engine.controllers.desks import Desk
 from tests.engine.controllers.test_watchers import WatcherDesk
+from tests.engine.objects import config_map
+from tests.engine.objects import secret as make_secret
 from tests.engine.places import Place, eventually
 from tests.integration.used_permissions import used_permissions
 
 SECRET = GroupVersionKind("", "v1", "Secret")
+UNMANAGED = {"operator.kyma-project.io/is-unmanaged": "true"}
 ACCESS = ("ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
 
 
@@ -57,6 +64,7 @@ def test_watcher_and_metrics_work_with_what_they_declare(place: Place) -> None:
     failures: list[str] = []
     reports = GroupReports(lambda ref, error, seconds: failures.append(f"{ref}: {error}"))
     registry, clock = MetricRegistry(METRICS), SystemClock()
+    place.faults.requests(forget=True)
     controllers: list[OperatorController] = [
         WatcherController(home, clock, place.namespace, RequeueIntervals.every(1.0)),
         StateMetrics(home, place.namespace, registry),
@@ -77,6 +85,48 @@ def test_watcher_and_metrics_work_with_what_they_declare(place: Place) -> None:
         home.client.transport.close()
     assert failures == []
     assert place.raw.get(desk.service) is None
+    assert forbidden(place) == []
+
+
+def forbidden(place: Place) -> list[str]:
+    """The operator's requests that were refused, without those for Manifests that other tests left behind."""
+    log = place.faults.requests()["requests"]
+    refused = [one for one in log if one["agent"].startswith("kymatui") and one["status"] == 403]
+    own = [one for one in refused if "/namespaces/" not in one["path"] or f"/{place.namespace}" in one["path"]]
+    return [f"{one['method']} {one['path']}{' (watch)' if one['watch'] else ''}" for one in own]
+
+
+def test_manifests_of_other_namespaces_and_access_secrets_need_what_is_declared(desk: Desk) -> None:
+    place = desk.place
+    other = f"{place.namespace}-other"
+    place.kubectl({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": other}})
+    own, desk.ref = desk.ref, ObjectRef(desk.ref.kind, other, "unmanaged")
+    label = {"operator.kyma-project.io/kyma-name": "far"}
+    home, stop = as_operator(place, "manifest"), threading.Event()
+    controller = ManifestController(replace(desk.site, home=home), lambda *told: None)
+    thread = threading.Thread(target=controller.run, args=(stop,))
+    place.faults.requests(forget=True)
+    try:
+        desk.put(desk.layers.push(config_map("of-unmanaged", place.namespace)))
+        thread.start()
+        eventually(lambda: desk.status().get("state") == "Ready", "it is installed")
+        place.raw.patch(desk.ref, {"metadata": {"annotations": UNMANAGED}}, PatchKind.MERGE)
+        eventually(lambda: place.raw.get(desk.ref) is None, "it is released")
+        assert desk.config("of-unmanaged") is not None
+        desk.ref = own
+        desk.put(desk.layers.push(config_map("of-remote", place.namespace)), remote=True, metadata={"labels": label})
+        eventually(lambda: "orphaned" in str(desk.status()), "it has a status")
+        for value in ("1", "2"):
+            secret = make_secret("access", place.namespace, v=value)
+            place.kubectl({**secret, "metadata": {**secret["metadata"], "labels": label}})
+        place.raw.delete(ObjectRef(SECRET, place.namespace, "access"))
+        time.sleep(1)
+    finally:
+        stop.set()
+        thread.join(30)
+        home.client.transport.close()
+        place.raw.delete(ObjectRef(GroupVersionKind("", "v1", "Namespace"), "", other))
+    assert forbidden(place) == []
 
 
 @pytest.mark.parametrize(

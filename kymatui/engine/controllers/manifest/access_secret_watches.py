@@ -1,25 +1,24 @@
 """Watches of the runtimes' access Secrets that wake the affected Manifests.
 
-Only metadata of Secrets is watched, in namespaces with Manifests for runtimes.
+Only metadata of Secrets is watched, in namespaces with Manifests for runtimes. The watch also keeps the label that
+names the Kyma: reading the Secrets would need a further permission.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Final
 
-from kymatui.domain.kubernetes.json_reader import JsonReader
-from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, read_ref
+from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.manifests import Manifest
-from kymatui.engine.cluster.ports import Cluster, Object
+from kymatui.engine.cluster.ports import Changes, Cluster
 from kymatui.engine.controllers.runtime.dependency_watches import WatchThread
 from kymatui.errors import KymatuiError
 
 SECRET: Final = GroupVersionKind("", "v1", "Secret")
-_FEW: Final = 16
-"""Up to this number, changed Secrets are read one by one; above it, with one list of all labelled ones."""
 
 KymaKey = tuple[str, str]
 """Namespace and name of a Kyma."""
@@ -35,7 +34,7 @@ class AccessSecretWatches:
         self._needed_by: dict[KymaKey, set[ObjectRef]] = {}
         self._kymas: dict[ObjectRef, KymaKey] = {}
         self._streams: dict[str, WatchThread] = {}
-        self._seen: dict[ObjectRef, tuple[KymaKey, str]] = {}  # Kyma and version of each Secret
+        self._seen: dict[ObjectRef, KymaKey] = {}  # the Kyma of each Secret, which its label may have named before
 
     def begin(self, wake: Callable[[ObjectRef], None]) -> None:
         """Start calling `wake` with Manifests to reconcile, from any thread."""
@@ -60,11 +59,11 @@ class AccessSecretWatches:
             if ref.namespace in self._streams:
                 return
             try:
-                changes = self._home.follow([(SECRET, ref.namespace)])
+                changes = self._home.follow([(SECRET, ref.namespace)], LABEL_KYMA_NAME)
             except KymatuiError:
                 self._drop(ref)  # the next reconciliation tries again
                 return
-            self._streams[ref.namespace] = WatchThread(changes, self._touched)
+            self._streams[ref.namespace] = WatchThread(changes, partial(self._touched, changes))
 
     def leave(self, ref: ObjectRef) -> None:
         """Unregister a Manifest; the last one of a namespace ends its watch."""
@@ -92,42 +91,19 @@ class AccessSecretWatches:
             if not self._needed_by[kyma]:
                 del self._needed_by[kyma]
 
-    def _touched(self, refs: Iterable[ObjectRef]) -> None:
-        touched = list(refs)
-        try:
-            found = dict(self._read(touched))
-        except KymatuiError:  # wake all: each reconciliation reports the cluster's error
-            self._wake_manifests({(ref.namespace, "") for ref in touched})
-            return
+    def _touched(self, changes: Changes, refs: Iterable[ObjectRef]) -> None:
+        """Wake the Manifests of the Kymas that changed Secrets name now, or named before."""
+        named = {ref: (ref.namespace, name) for ref in refs if (name := changes.label_of(ref))}
+        existing = named.keys() & changes.known() if named else set()
         with self._lock:
-            changed = {kyma for ref in touched for kyma in self._changed(ref, found.get(ref))}
-        self._wake_manifests(changed)
-
-    def _read(self, refs: list[ObjectRef]) -> Iterator[tuple[ObjectRef, Object]]:
-        if len(refs) <= _FEW:
-            yield from ((ref, live) for ref in refs if (live := self._home.get(ref)) is not None)
-            return
-        for namespace in {ref.namespace for ref in refs}:
-            for live in self._home.list(SECRET, namespace, labels=LABEL_KYMA_NAME):
-                yield read_ref(live), live
-
-    def _changed(self, ref: ObjectRef, live: Object | None) -> Iterator[KymaKey]:
-        """Yield the previous and current Kyma of a Secret if it changed."""
-        before = self._seen.pop(ref, None)
-        metadata = JsonReader(live or {}).child("metadata")
-        name = metadata.labels("labels").get(LABEL_KYMA_NAME, "")
-        now = ((ref.namespace, name), metadata.text("resourceVersion")) if name else None
-        if now is not None:
-            self._seen[ref] = now
-        if before != now:
-            yield from (seen[0] for seen in (before, now) if seen is not None)
+            before = {kyma for ref in refs if (kyma := self._seen.pop(ref, None)) is not None}
+            self._seen.update((ref, named[ref]) for ref in existing)
+        self._wake_manifests(before | set(named.values()))
 
     def _wake_manifests(self, kymas: set[KymaKey]) -> None:
-        """Wake the Manifests of these Kymas; a name of "" means all of the namespace."""
         with self._lock:
             wake = self._wake
-            all_of = {namespace for namespace, name in kymas if not name}
-            woken = [ref for ref, kyma in self._kymas.items() if kyma in kymas or kyma[0] in all_of]
+            woken = [ref for kyma in kymas for ref in self._needed_by.get(kyma, ())]
         if wake is not None:
             for ref in woken:
                 wake(ref)

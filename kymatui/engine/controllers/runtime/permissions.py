@@ -80,9 +80,8 @@ CONTROLLER_PERMISSIONS: Final[Mapping[str, tuple[Permission, ...]]] = {
     ),
     "manifest": (  # people create Manifests in any namespace
         Permission(OPERATOR, ("kymas",), ("get",)),
-        Permission(OPERATOR, ("manifests",), (*_READ, "patch")),
+        Permission(OPERATOR, ("manifests",), (*_READ, "patch", "delete")),
         Permission(OPERATOR, ("manifests/status",), ("patch",)),
-        Permission(OPERATOR, ("manifests",), ("delete",), HOME),
         Permission("", ("secrets",), _FOLLOW, HOME),
     ),
     "watcher": (
@@ -93,7 +92,7 @@ CONTROLLER_PERMISSIONS: Final[Mapping[str, tuple[Permission, ...]]] = {
         Permission(ISTIO, ("gateways",), _FOLLOW, HOME),
     ),
 }
-METRICS_PERMISSIONS: Final = (_KYMAS, _CATALOG, Permission(OPERATOR, ("manifests",), ("list",), HOME))
+METRICS_PERMISSIONS: Final = (_KYMAS, _CATALOG, Permission(OPERATOR, ("manifests",), _FOLLOW, HOME))
 LISTENER_PERMISSIONS: Final = (Permission(OPERATOR, ("kymas", "manifests"), ("list",), HOME),)
 
 AGENT_PERMISSIONS: Final = (
