@@ -10,6 +10,7 @@ import pytest
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import PatchKind
+from kymatui.engine.controllers.monitoring import metric_registry
 from kymatui.engine.controllers.monitoring.health import Monitoring
 from kymatui.engine.controllers.monitoring.metric_registry import Metric, MetricRegistry, MetricType
 from kymatui.engine.controllers.monitoring.operator_log import LogFormat, OperatorLog
@@ -56,6 +57,60 @@ def test_counters_gauges_and_histograms_in_the_text_format() -> None:
         'seconds_sum{path="/"} 7.85',
         'seconds_count{path="/"} 3',
     ]
+
+
+class Unread(str):
+    """A label that no other series may be compared with."""
+
+    __slots__ = ()
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        raise AssertionError(f"{self} is read for {other}")
+
+
+def test_the_series_of_one_kyma_are_replaced_without_reading_those_of_others() -> None:
+    purge = Metric("purge_error", "Failed", MetricType.GAUGE, ("kyma_name", "err_reason"), index="kyma_name")
+    registry = MetricRegistry((purge,))
+    for number in range(20):
+        registry.set(purge, 1, Unread(f"other-{number}"), "Cleanup")
+    registry.replace(purge, {("one", "Cleanup"): 1.0}, kyma_name="one", err_reason="Cleanup")
+    registry.replace(purge, {("one", "Removal"): 1.0}, kyma_name="one", err_reason="Removal")
+    registry.replace(purge, {}, kyma_name="one", err_reason="Cleanup")
+    assert list(registry._values[purge.name]["one"]) == [("one", "Removal")]
+    registry.replace(purge, {}, kyma_name="one")
+    assert len(registry._values[purge.name]) == 20
+
+
+def test_all_series_are_replaced_whatever_their_index() -> None:
+    purge = Metric("purge_error", "Failed", MetricType.GAUGE, ("kyma_name", "err_reason"), index="kyma_name")
+    registry = MetricRegistry((purge,))
+    for kyma in ("a", "b"):
+        for reason in ("Cleanup", "Removal"):
+            registry.set(purge, 1, kyma, reason)
+    registry.replace(purge, {("c", "Cleanup"): 1.0}, err_reason="Cleanup")
+    assert [line for line in registry.text().splitlines() if line[0] != "#"] == [
+        'purge_error{kyma_name="a",err_reason="Removal"} 1',
+        'purge_error{kyma_name="b",err_reason="Removal"} 1',
+        'purge_error{kyma_name="c",err_reason="Cleanup"} 1',
+    ]
+    registry.replace(purge, {})
+    assert registry.text() == "\n"
+
+
+def test_the_text_is_written_without_the_lock(monkeypatch: pytest.MonkeyPatch) -> None:
+    time = Metric("seconds", "Time", MetricType.HISTOGRAM, (), (1.0,))
+    total = Metric("total", "Total", MetricType.COUNTER)
+    registry, written = MetricRegistry((time, total)), metric_registry._number
+    registry.observe(time, 0.5)
+    registry.add(total, 1)
+
+    def number(value: float) -> str:
+        assert not registry._lock.locked()
+        return written(value)
+
+    monkeypatch.setattr(metric_registry, "_number", number)
+    assert "total 1" in registry.text()
 
 
 def ended(ref: ObjectRef, seconds: float = 0.2, error: KymatuiError | None = None) -> Reconciliation:

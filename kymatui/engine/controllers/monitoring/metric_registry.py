@@ -6,6 +6,7 @@ import threading
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from itertools import chain
 from typing import Final
 
 from kymatui.first_use import dataclass
@@ -24,13 +25,17 @@ class MetricType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """The description of a metric; `buckets` are the upper bounds of a histogram, in its unit."""
+    """The description of a metric; `buckets` are the upper bounds of a histogram, in its unit.
+
+    `index` is the label by which `replace` finds series without reading those of a whole fleet.
+    """
 
     name: str
     help: str
     type: MetricType
     labels: Labels = ()
     buckets: tuple[float, ...] = ()
+    index: str = ""
 
 
 class _Histogram:
@@ -40,6 +45,20 @@ class _Histogram:
         self.counts = [0] * (len(bounds) + 1)
         self.sum = 0.0
 
+    def copy(self) -> _Histogram:
+        made = _Histogram(())
+        made.counts, made.sum = list(self.counts), self.sum
+        return made
+
+
+@dataclass(frozen=True, slots=True)
+class _Series:
+    """All series of a metric at one moment."""
+
+    metric: Metric
+    values: Sequence[Mapping[Labels, float]]
+    histograms: Mapping[Labels, _Histogram]
+
 
 class MetricRegistry:
     """The series of known metrics; thread-safe."""
@@ -47,7 +66,8 @@ class MetricRegistry:
     def __init__(self, metrics: Sequence[Metric]) -> None:
         self._metrics = {metric.name: metric for metric in metrics}
         self._lock = threading.Lock()
-        self._values: dict[str, dict[Labels, float]] = {metric.name: {} for metric in metrics}
+        # by metric and value of its index, "" without one
+        self._values: dict[str, dict[str, dict[Labels, float]]] = {metric.name: {} for metric in metrics}
         self._histograms: dict[str, dict[Labels, _Histogram]] = {metric.name: {} for metric in metrics}
         self._sources: dict[Metric, Callable[[], Mapping[Labels, float]]] = {}
 
@@ -58,11 +78,11 @@ class MetricRegistry:
 
     def set(self, metric: Metric, value: float, *labels: str) -> None:
         with self._lock:
-            self._values[metric.name][labels] = value
+            self._group(metric, labels)[labels] = value
 
     def add(self, metric: Metric, amount: float, *labels: str) -> None:
         with self._lock:
-            series = self._values[metric.name]
+            series = self._group(metric, labels)
             series[labels] = series.get(labels, 0.0) + amount
 
     def observe(self, metric: Metric, value: float, *labels: str) -> None:
@@ -76,29 +96,45 @@ class MetricRegistry:
         """Set these series and remove all others that have these labels."""
         places = [(metric.labels.index(name), value) for name, value in labels.items()]
         with self._lock:
-            known = self._values[metric.name]
-            for key in [one for one in known if all(one[at] == value for at, value in places)]:
-                del known[key]
-            known.update(series)
+            groups = self._values[metric.name]
+            for name in [labels[metric.index]] if metric.index in labels else list(groups):
+                known = groups.get(name, {})
+                for key in [one for one in known if all(one[at] == value for at, value in places)]:
+                    del known[key]
+                if not known:
+                    groups.pop(name, None)
+            for key, value in series.items():
+                self._group(metric, key)[key] = value
+
+    def _group(self, metric: Metric, labels: Labels) -> dict[Labels, float]:
+        """Return the series with the same value of the index; call it under the lock."""
+        name = labels[metric.labels.index(metric.index)] if metric.index else ""
+        return self._values[metric.name].setdefault(name, {})
 
     def text(self) -> str:
         """Return all series in the text format."""
         for metric, source in list(self._sources.items()):
             self.replace(metric, source())
-        with self._lock:
-            lines = [line for metric in self._metrics.values() for line in self._lines(metric)]
-        return "\n".join(lines) + "\n"
+        with self._lock:  # reconciliations wait for it, so the lines are written afterwards
+            found = [self._copy(metric) for metric in self._metrics.values()]
+        return "\n".join(line for one in found for line in _lines(one)) + "\n"
 
-    def _lines(self, metric: Metric) -> Iterator[str]:
-        values, histograms = self._values[metric.name], self._histograms[metric.name]
-        if not values and not histograms:
-            return
-        yield f"# HELP {metric.name} {_escaped(metric.help, quotes=False)}"
-        yield f"# TYPE {metric.name} {metric.type}"
-        for labels, value in sorted(values.items()):
-            yield f"{metric.name}{_written(zip(metric.labels, labels, strict=True))} {_number(value)}"
-        for labels, found in sorted(histograms.items(), key=lambda item: item[0]):
-            yield from _histogram_lines(metric, labels, found)
+    def _copy(self, metric: Metric) -> _Series:
+        values = [dict(group) for group in self._values[metric.name].values()]
+        histograms = {labels: one.copy() for labels, one in self._histograms[metric.name].items()}
+        return _Series(metric, values, histograms)
+
+
+def _lines(series: _Series) -> Iterator[str]:
+    metric, values = series.metric, sorted(chain.from_iterable(group.items() for group in series.values))
+    if not values and not series.histograms:
+        return
+    yield f"# HELP {metric.name} {_escaped(metric.help, quotes=False)}"
+    yield f"# TYPE {metric.name} {metric.type}"
+    for labels, value in values:
+        yield f"{metric.name}{_written(zip(metric.labels, labels, strict=True))} {_number(value)}"
+    for labels, found in sorted(series.histograms.items(), key=lambda item: item[0]):
+        yield from _histogram_lines(metric, labels, found)
 
 
 def _histogram_lines(metric: Metric, labels: Labels, found: _Histogram) -> Iterator[str]:

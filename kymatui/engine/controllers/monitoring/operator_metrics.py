@@ -14,9 +14,15 @@ _KYMA, _STATE, _MODULE, _SHOOT, _INSTANCE = "kyma_name", "state", "module_name",
 _LISTENER = ("server_name",)
 GAUGE, COUNTER = MetricType.GAUGE, MetricType.COUNTER
 
-KYMA_STATE: Final = Metric("lifecycle_mgr_kyma_state", "State of a Kyma", GAUGE, (_KYMA, _STATE, _SHOOT, _INSTANCE))
+KYMA_STATE: Final = Metric(
+    "lifecycle_mgr_kyma_state", "State of a Kyma", GAUGE, (_KYMA, _STATE, _SHOOT, _INSTANCE), index=_KYMA
+)
 MODULE_STATE: Final = Metric(
-    "lifecycle_mgr_module_state", "State of a Kyma's module", GAUGE, (_MODULE, _KYMA, _STATE, _SHOOT, _INSTANCE)
+    "lifecycle_mgr_module_state",
+    "State of a Kyma's module",
+    GAUGE,
+    (_MODULE, _KYMA, _STATE, _SHOOT, _INSTANCE),
+    index=_KYMA,
 )
 MANDATORY_MODULES: Final = Metric("lifecycle_mgr_mandatory_modules", "Number of mandatory modules", GAUGE)
 MANDATORY_STATE: Final = Metric(
@@ -33,6 +39,7 @@ SLOW_MANIFEST: Final = Metric(
     "Duration of a Manifest's last reconciliation if it is 60 s or more",
     GAUGE,
     ("manifest_name",),
+    index="manifest_name",
 )
 RECONCILE_TOTAL: Final = Metric(
     "controller_runtime_reconcile_total", "Reconciliations by controller and result", COUNTER, ("controller", "result")
@@ -59,7 +66,7 @@ WORKQUEUE_DEPTH: Final = Metric(
 PURGE_TIME: Final = Metric("lifecycle_mgr_purgectrl_time", "Duration of the last purge in seconds", GAUGE)
 PURGE_REQUESTS: Final = Metric("lifecycle_mgr_purgectrl_requests_total", "Purges of runtimes", COUNTER)
 PURGE_ERROR: Final = Metric(
-    "lifecycle_mgr_purgectrl_error", "Failed purges", GAUGE, (_KYMA, _SHOOT, _INSTANCE, "err_reason")
+    "lifecycle_mgr_purgectrl_error", "Failed purges", GAUGE, (_KYMA, _SHOOT, _INSTANCE, "err_reason"), index=_KYMA
 )
 LISTENER_REQUESTS: Final = Metric("watcher_listener_requests_total", "Events received", COUNTER, _LISTENER)
 LISTENER_ERRORS: Final = Metric("watcher_listener_request_errors_total", "Events refused", COUNTER, _LISTENER)
@@ -81,6 +88,7 @@ CIRCUIT_STATE: Final = Metric(
     "Whether the circuit of a runtime that did not answer is open or half open",
     GAUGE,
     (_KYMA, _STATE),
+    index=_KYMA,
 )
 SHARD_HELD: Final = Metric("kymatui_shard_held", "Shards that this replica holds", GAUGE, ("shard",))
 METRICS: Final = (
