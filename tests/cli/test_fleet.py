@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from kymatui.adapters.kube.auth.connection import connect
 from kymatui.cli.commands.program import screen
 from kymatui.cli.main import main
 from kymatui.errors import KymatuiError, UnknownNameError
+from kymatui.sandbox.fault_client import FaultClient
 
 pytestmark = pytest.mark.xdist_group("fleet")  # one sandbox for all tests of this group
 
@@ -20,6 +22,13 @@ pytestmark = pytest.mark.xdist_group("fleet")  # one sandbox for all tests of th
 def environment(two_clusters: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("KUBECONFIG", str(two_clusters))
+
+
+@pytest.fixture
+def kcp_faults(two_clusters: Path) -> Iterator[FaultClient]:
+    faults = FaultClient.for_kubeconfig(two_clusters, "kcp")
+    yield faults
+    faults.send("clear", {})
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
@@ -42,6 +51,16 @@ def test_the_table_has_a_row_for_each_runtime(capsys: pytest.CaptureFixture[str]
     assert lines[0].split()[:6] == ["RUNTIME", "SHOOT", "REGION", "PLAN", "CHANNEL", "STATE"]
     assert lines[-1].startswith(f"{len(lines) - 3} runtimes, ")
     assert any(line.startswith("skr ") for line in lines)
+
+
+@pytest.mark.parametrize("kind", ["kymas", "modulereleasemetas"])
+def test_a_list_that_breaks_off_once_is_awaited(
+    capsys: pytest.CaptureFixture[str], kcp_faults: FaultClient, kind: str
+) -> None:
+    whole = runtimes(capsys)
+    kcp_faults.send("drop", {"resource": f"{kind}.operator.kyma-project.io", "count": 1})
+    assert runtimes(capsys) == whole
+    assert kcp_faults.send("list", {})["faults"] == []
 
 
 def test_runtimes_are_chosen_by_what_they_are(capsys: pytest.CaptureFixture[str]) -> None:

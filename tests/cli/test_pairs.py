@@ -364,6 +364,30 @@ def server(cluster: KubeCluster) -> str:
     return cluster.client.transport.connection.endpoint.host
 
 
+@pytest.mark.parametrize(
+    ("context", "resource"),
+    [
+        ("skr", "customresourcedefinitions.apiextensions.k8s.io"),
+        ("skr", "kymas.operator.kyma-project.io"),
+        ("kcp", "moduletemplates.operator.kyma-project.io"),
+        ("kcp", "manifests.operator.kyma-project.io"),
+    ],
+)
+def test_a_list_that_breaks_off_once_does_not_change_the_plan(
+    capsys: pytest.CaptureFixture[str], two_clusters: Path, context: str, resource: str
+) -> None:
+    words = ("delete", "keda", "--cascade", "--dry-run", "--remote", "skr", "-o", "json")
+    whole = run(capsys, *words)
+    faults = FaultClient.for_kubeconfig(two_clusters, context)
+    faults.send("drop", {"resource": resource, "count": 1})
+    try:
+        assert run(capsys, *words) == whole
+        assert faults.send("list", {})["faults"] == []
+    finally:
+        faults.send("clear", {})
+    assert whole[0] == 0
+
+
 SUMMARY = re.compile(r"\d+ to (create|change|delete)(, \d+ to (change|delete))*(, \d+ modules? to (un)?install)*")
 
 

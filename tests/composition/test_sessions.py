@@ -247,6 +247,26 @@ def test_a_login_page_is_said_at_once_and_a_server_in_trouble_when_the_time_is_o
         session.wait_complete(0.3)
 
 
+def test_a_list_that_fails_at_first_is_awaited_and_one_that_always_fails_is_not(tmp_path: Path) -> None:
+    cluster = kyma_cluster()
+    first = threading.Semaphore(1)
+
+    def drop_once(exchange: Exchange) -> bool:
+        if not exchange.path.endswith("/moduletemplates") or not first.acquire(blocking=False):
+            return False
+        exchange.drop()
+        return True
+
+    cluster.before = drop_once
+    with session_on(cluster, tmp_path) as session:
+        assert state(session, TEMPLATES) is FeedState.LIVE
+        assert not first.acquire(blocking=False)
+    cluster = kyma_cluster()
+    cluster.refusals[TEMPLATES] = 503
+    with session_on(cluster, tmp_path) as session:
+        assert state(session, TEMPLATES) is FeedState.FAILED
+
+
 def test_a_server_that_is_not_there_is_said(tmp_path: Path) -> None:
     with serving(lambda exchange: exchange.drop()) as address:
         file = write_kubeconfig(tmp_path, address)

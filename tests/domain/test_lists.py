@@ -22,7 +22,15 @@ from kymatui.domain.remote.catalog_sync import SyncStatus, plan_pair_sync
 from kymatui.domain.remote.differences import LineArea, LineVerdict
 from kymatui.domain.remote.runtime_pair import RuntimePair, join_snapshots
 from kymatui.domain.remote.side_by_side import compare_sides
-from kymatui.domain.snapshot.missing_lists import ListGap, RowFact, UnknownFact, explain_gaps, explain_missing, gap_of
+from kymatui.domain.snapshot.missing_lists import (
+    ListGap,
+    RowFact,
+    UnknownFact,
+    are_settled,
+    explain_gaps,
+    explain_missing,
+    gap_of,
+)
 from kymatui.domain.snapshot.object_index import index_objects
 from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, Feed, FeedState, Snapshot
@@ -49,6 +57,34 @@ REASONS = {
 def test_only_a_list_that_came_says_that_something_is_not_there(state: FeedState) -> None:
     assert gap_of(Feed(state)) is MISSING.get(state)
     assert gap_of(None) is None
+
+
+NOW = 100.0
+LIVE, LOADING, FORBIDDEN, ABSENT = (
+    Feed(state) for state in (FeedState.LIVE, FeedState.SYNCING, FeedState.FORBIDDEN, FeedState.ABSENT)
+)
+FAILED, RETRIED = Feed(FeedState.FAILED, 0.0, "503"), Feed(FeedState.FAILED, 0.0, "503", NOW + 1)
+
+
+@pytest.mark.parametrize(
+    ("settled", "feeds"),
+    [
+        (True, (LIVE, FORBIDDEN, ABSENT, Feed(FeedState.STALE))),
+        (False, (LIVE, LOADING)),
+        (False, (FAILED, LOADING)),
+        (True, (LIVE, FAILED)),
+        (False, (LIVE, RETRIED)),
+        (False, (FORBIDDEN, RETRIED)),
+        (True, (LIVE, Feed(FeedState.FAILED, 0.0, "503", NOW))),
+        (True, (RETRIED, RETRIED, ABSENT)),  # a server that fails as a whole is reported at once
+        (False, (RETRIED, LOADING)),
+        (True, ()),
+    ],
+)
+def test_a_list_that_is_requested_again_is_awaited_unless_the_whole_server_fails(
+    settled: bool, feeds: tuple[Feed, ...]
+) -> None:
+    assert are_settled({str(number): feed for number, feed in enumerate(feeds)}, NOW) is settled
 
 
 def test_a_reason_after_the_word_unknown_does_not_repeat_it() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -144,6 +145,23 @@ def test_what_takes_a_module_away_names_the_kinds_that_nobody_could_look_for(
     status, out, err = run(cluster, capsys, verb, "alpha", "--dry-run")
     why = ListGap.FORBIDDEN if gap is ListGap.FORBIDDEN else ListGap.UNKNOWN  # a list that hangs fails after a while
     assert (status, f"{DEFINITIONS} ({why}" in out + err) == (2, True), (out, err)
+
+
+@pytest.mark.parametrize("name", [DEFINITIONS, *NAMING])
+@pytest.mark.parametrize("verb", ["delete", "disable"])
+def test_a_list_that_breaks_off_once_changes_no_plan(
+    cluster: Embedded, verb: str, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster.grant("test-view", *EVERYTHING)
+    whole = run(cluster, capsys, verb, "alpha", "--dry-run")
+    assert whole[0] == 0
+    cluster.fault("drop", resource=name, count=1)
+    found = run(cluster, capsys, verb, "alpha", "--dry-run")
+    assert (found[0], _without_ages(found[1]), found[2]) == (0, _without_ages(whole[1]), "")
+
+
+def _without_ages(text: str) -> str:
+    return re.sub(r" +\d+s +", " AGE ", text)
 
 
 @pytest.mark.parametrize("name", EVERYTHING)

@@ -17,7 +17,7 @@ from kymatui.cli.output.listing import ListPrinter
 from kymatui.cli.output.printing import print_text
 from kymatui.cli.parser import add_cluster_options, add_remote_options
 from kymatui.domain.kubernetes.terminal_text import sanitize
-from kymatui.domain.snapshot.snapshots import FeedState
+from kymatui.domain.snapshot.missing_lists import are_settled, is_awaited
 from kymatui.errors import KymatuiError, ServerError, UnreachableError
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def _wait_listed(session: ListedSession, changed: threading.Event, timeout: floa
     deadline = time.monotonic() + timeout
     while (pair := session.pair()) is not None:
         changed.clear()
-        if not any(feed.state is FeedState.SYNCING for feed in pair.control.feeds.values()):
+        if are_settled(pair.control.feeds, time.time()):
             return True
         if (left := deadline - time.monotonic()) <= 0:
             break
@@ -151,12 +151,14 @@ def _require_kyma(session: ListedSession) -> None:
 
 def _confess(feeds: Mapping[str, Feed], timeout: float) -> None:
     """Say what is missing in rows that are shown all the same; without any list there is nothing to show."""
-    waiting = sorted(name for name, feed in feeds.items() if feed.state.value == "syncing")
+    now = time.time()
+    waiting = sorted(name for name, feed in feeds.items() if is_awaited(feed, now))
     if len(waiting) == len(feeds):
         raise UnreachableError(
             f"the cluster listed nothing within {timeout:g} s", hint="use a longer --timeout, or check the network"
         )
-    print_text(f"kymatui: not listed within {timeout:g} s: {', '.join(waiting)}", sys.stderr)
+    if waiting:  # else the last one came meanwhile
+        print_text(f"kymatui: not listed within {timeout:g} s: {', '.join(waiting)}", sys.stderr)
 
 
 def row_of(catalog: Catalog, name: str) -> ModuleRow:

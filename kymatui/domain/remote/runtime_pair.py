@@ -17,7 +17,7 @@ from kymatui.domain.kyma.maintenance_windows import ControllerSettings
 from kymatui.domain.kyma.states import State
 from kymatui.domain.remote.kyma_sync import requested_only_there
 from kymatui.domain.snapshot.cluster_index import KYMA_FEED, choose_kyma
-from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact, explain_missing, gap_of
+from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact, are_settled, explain_missing, gap_of
 from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, Feed, FeedState, Object, Snapshot
 from kymatui.first_use import dataclass, replace
 
@@ -84,8 +84,7 @@ class RuntimePair:
     @property
     def runtime_is_listed(self) -> bool:
         """Return whether all lists of the runtime came; not while kymatui reconnects with a new Secret."""
-        feeds = self.runtime.feeds.values() if self.runtime is not None else ()
-        return self.runtime is not None and all(feed.state is not FeedState.SYNCING for feed in feeds)
+        return self.runtime is not None and are_settled(self.runtime.feeds, self.runtime.taken_at)
 
     @property
     def rules(self) -> ControllerSettings:

@@ -60,6 +60,22 @@ def gap_of(feed: Feed | None) -> ListGap | None:
     return _GAPS.get(feed.state) if feed is not None else None
 
 
+def is_awaited(feed: Feed, now: float) -> bool:
+    """Return whether a list loads, or has just failed for a reason that may pass and is requested again."""
+    return feed.state is FeedState.SYNCING or (feed.state is FeedState.FAILED and now < feed.retried_until)
+
+
+def are_settled(feeds: Mapping[str, Feed], now: float) -> bool:
+    """Return whether every list came, was refused or failed; `now` is in seconds of the Unix clock.
+
+    A list that is requested again counts as failed if no other list came: that server fails as a whole.
+    """
+    states = {feed.state for feed in feeds.values()}
+    if FeedState.SYNCING in states:
+        return False
+    return states <= {FeedState.FAILED, FeedState.ABSENT} or not any(is_awaited(feed, now) for feed in feeds.values())
+
+
 @dataclass(frozen=True, slots=True)
 class UnknownFact:
     """An unknown fact: the reason, and the lists that it needs."""

@@ -63,11 +63,15 @@ class FeedState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """The status of one list and its watch; `since` is in seconds of the Unix clock, 0 before the list."""
+    """The status of one list and its watch; `since` is in seconds of the Unix clock, 0 before the list.
+
+    A list that failed for a reason that may pass is requested again before `retried_until`, on the same clock.
+    """
 
     state: FeedState
     since: float = 0.0
     message: str = ""
+    retried_until: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,7 +14,7 @@ from kymatui.adapters.kube.objects.api_resource import ApiResource
 from kymatui.adapters.kube.watch.watch import Watch
 from kymatui.adapters.kube.watch.watch_cache import ChangeBell, Store
 from kymatui.adapters.kube.watch.watch_subject import WatchSubject, WatchTiming
-from kymatui.domain.snapshot.snapshots import FeedState
+from kymatui.domain.snapshot.snapshots import Feed, FeedState
 from tests.adapters.clusters import (
     Cluster,
     Collection,
@@ -42,6 +43,7 @@ class Bench:
         self.cluster, self.address = cluster, address
         self.rings = 0
         self.waits: list[float] = []
+        self.failures: list[Feed] = []
         self.watches: list[Watch] = []
 
     def watch(
@@ -51,7 +53,7 @@ class Bench:
         decode: Any = None,
         turns: threading.Semaphore | None = None,
     ) -> Store:
-        store = Store(self._ring)
+        store = Store(lambda: self._ring(store))
         subject = WatchSubject(resource, namespaces, decode)
         timing = self._timing() if turns is None else WatchTiming()  # who listed once waits for ever
         watch = Watch(Client(transport(self.address)), subject, store, timing=timing, turns=turns)
@@ -65,8 +67,10 @@ class Bench:
     def count(self, word: str) -> int:
         return sum(word in request for request in self.cluster.requests)
 
-    def _ring(self) -> None:
+    def _ring(self, store: Store) -> None:
         self.rings += 1
+        if store.feed.state is FeedState.FAILED:
+            self.failures.append(store.feed)
 
     def _timing(self) -> WatchTiming:
         def wait(event: threading.Event, seconds: float) -> bool:
@@ -274,6 +278,28 @@ def test_what_never_answered_has_failed_and_says_why(bench: Bench) -> None:
     store = bench.watch()
     eventually(lambda: store.feed.state is FeedState.FAILED)
     assert "refused" in store.feed.message
+
+
+@pytest.mark.parametrize(("code", "passes"), [(500, True), (503, True), (429, True), (401, False)])
+def test_a_failure_that_may_pass_says_how_long_the_list_may_still_come(bench: Bench, code: int, passes: bool) -> None:
+    bench.cluster.refusals[NAME] = code
+    began = time.time()
+    bench.watch()
+    eventually(lambda: len(bench.waits) > 6)
+    first, last = bench.failures[0], bench.failures[-1]
+    assert (began + 9 < first.retried_until <= time.time() + 10) if passes else not first.retried_until
+    assert not last.retried_until, "the next request comes after the ten seconds"
+
+
+def test_a_list_that_is_put_off_for_longer_is_not_awaited(bench: Bench) -> None:
+    def put_off(exchange: Exchange) -> bool:
+        exchange.answer(429, b"{}", {"Retry-After": "77"})
+        return True
+
+    bench.cluster.before = put_off
+    bench.watch()
+    eventually(lambda: bool(bench.failures))
+    assert not bench.failures[0].retried_until
 
 
 def test_a_forbidden_kind_says_so_and_is_asked_for_slowly(bench: Bench) -> None:

@@ -55,6 +55,7 @@ class Watch:
         self._woken = threading.Event()
         self._attempt = 0
         self._synced = False
+        self._requested_at: float | None = None
         self._expiries = 0
         self._expired_at = float("-inf")
         self._reader = WatchReader(
@@ -109,6 +110,8 @@ class Watch:
 
     def _turn(self) -> float:
         """List if necessary and follow until the watch ends; return the seconds to wait."""
+        if self._requested_at is None:
+            self._requested_at = self._timing.now()
         if self._turns is not None:
             return self._list_once(self._turns)
         if not self.subject.resource.can("watch") and self.subject.resource.verbs:
@@ -174,7 +177,7 @@ class Watch:
             self._read_scope(self._scope + 1)
             return 0.0
         self._read_scope(0)
-        self._synced = False
+        self._synced, self._requested_at = False, None
         self.store.replace({})
         self.store.publish(Feed(FeedState.FORBIDDEN, self._timing.now(), str(error)))
         return self._timing.slow * (0.75 + self._timing.spread() / 2)
@@ -184,7 +187,7 @@ class Watch:
         self._reader.namespace = self.subject.scopes[number]
 
     def _absent(self, error: NotFoundError) -> float:
-        self._reader.version, self._synced = "", False
+        self._reader.version, self._synced, self._requested_at = "", False, None
         self.store.replace({})
         self.store.publish(Feed(FeedState.ABSENT, self._timing.now(), str(error)))
         self._missing()
@@ -202,10 +205,22 @@ class Watch:
         self._attempt += 1
         if self._synced and self._attempt == 1 and isinstance(error, UnreachableError):
             return self._timing.spread() * 0.2
+        wait = self._timing.backoff(self._attempt - 1)
+        if isinstance(error, ThrottledError):
+            # One answer of a gateway must not silence a watch for the hours that it names.
+            wait = max(wait, min(error.retry_after, self._timing.slow))
         if self._synced:
             self.store.publish(Feed(FeedState.STALE, self._reader.heard, str(error)))
         else:
-            self.store.publish(Feed(FeedState.FAILED, self.store.feed.since, str(error)))
-        wait = self._timing.backoff(self._attempt - 1)
-        # One answer of a gateway must not silence a watch for the hours that it names.
-        return max(wait, min(error.retry_after, self._timing.slow)) if isinstance(error, ThrottledError) else wait
+            until = self._retried_until(error, wait)
+            self.store.publish(Feed(FeedState.FAILED, self.store.feed.since, str(error), until))
+        return wait
+
+    def _retried_until(self, error: KymatuiError, wait: float) -> float:
+        """Return until when the failed list may still come, 0 if the next request is too late or cannot help."""
+        assert self._requested_at is not None
+        until = self._requested_at + self._timing.grace
+        may_pass = isinstance(error, UnreachableError | ThrottledError) or (
+            isinstance(error, ServerError) and error.status >= 500
+        )
+        return until if may_pass and self._timing.now() + wait < until else 0.0

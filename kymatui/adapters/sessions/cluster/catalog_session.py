@@ -23,6 +23,7 @@ from kymatui.adapters.sessions.feeds.watched_kinds import (
     WORKLOADS,
 )
 from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.snapshot.missing_lists import are_settled
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Object, Snapshot
 from kymatui.errors import ForbiddenError, KymatuiError, NotFoundError, ServerError
 from kymatui.first_use import replace
@@ -240,13 +241,14 @@ class CatalogSession:
     def wait_complete(self, timeout: float) -> bool:
         """Wait until every kind has been listed or refused; False where that took too long.
 
+        A list that fails for a reason that may pass is requested again within this time, for some seconds.
         Raises what keeps the server from being asked at all: no connection, refused credentials, a broken plugin, a
         login page; at once where waiting does not help, else when the time is over.
         """
 
         def is_complete() -> bool:
-            states = self.feeds.values()
-            listed = bool(states) and all(feed.state is not FeedState.SYNCING for feed in states)
+            feeds = self.feeds
+            listed = bool(feeds) and are_settled(feeds, time.time())
             return listed and not self._director.is_due and self._watched.is_settled
 
         return self._director.wait(is_complete, timeout)

@@ -17,6 +17,7 @@ from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, FleetTracker, Runt
 from kymatui.domain.fleet.manifest_summary import read_summary
 from kymatui.domain.fleet.runtimes import metas_by_module, read_runtime
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
+from kymatui.domain.snapshot.missing_lists import are_settled
 from kymatui.domain.snapshot.snapshots import Feed, FeedState
 from kymatui.errors import ForbiddenError, KymatuiError, NotFoundError, ServerError
 from kymatui.first_use import replace
@@ -137,7 +138,7 @@ class FleetSession:
         return self._director.wait(self._is_listed, timeout)
 
     def _is_listed(self) -> bool:
-        return all(feed.state is not FeedState.SYNCING for feed in self.feeds.values())
+        return are_settled(self.feeds, time.time())
 
     def require_kymas(self) -> None:
         """Raise where there is no fleet to be shown."""

@@ -18,6 +18,7 @@ from kymatui.adapters.sessions.feeds.watched_kinds import KYMA_KINDS
 from kymatui.domain.fleet.fleet_tracker import RuntimeKey
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.domain.snapshot.missing_lists import are_settled
 from kymatui.domain.snapshot.snapshots import FeedState
 from kymatui.errors import NotFoundError, UnknownNameError, UnreachableError, UsageError
 from kymatui.first_use import replace
@@ -201,8 +202,7 @@ class PairSession:
             if self._session.failure is not None:
                 raise self._session.failure
             inner, left = self._session.inner, deadline - time.monotonic()
-            feeds = self._session.pair().control.feeds.values()
-            if inner is not None and not any(feed.state is FeedState.SYNCING for feed in feeds):
+            if inner is not None and are_settled(self._session.pair().control.feeds, time.time()):
                 return inner.wait_complete(max(left, 0.0))
             if left <= 0:
                 return False

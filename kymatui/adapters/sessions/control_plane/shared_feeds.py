@@ -15,6 +15,7 @@ from kymatui.domain.fleet.fleet_tracker import RuntimeKey
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings
+from kymatui.domain.snapshot.missing_lists import are_settled
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Object
 from kymatui.errors import NotFoundError, UnreachableError
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 _KYMAS, _, _METAS, _MANIFESTS = KYMA_KINDS
 _NAMED: Final = 40
 """Up to so many runtimes their Manifests are asked for by name; the address of the request would get too long."""
+_LOOK: Final = 0.5
+"""Seconds between two checks of the lists: one that is requested again may have got its time."""
 
 
 class ControlPlane:
@@ -64,11 +67,11 @@ class ControlPlane:
     def _wait_listed(self, timeout: float) -> None:
         deadline = time.monotonic() + timeout
         with self._changed:
-            while any(feed.state is FeedState.SYNCING for feed in self.states().values()):
+            while not are_settled(self.states(), time.time()):
                 left = deadline - time.monotonic()
                 if left <= 0:
                     raise UnreachableError(f"the control plane {self.home.name} was not listed within {timeout:g} s")
-                self._changed.wait(left)
+                self._changed.wait(min(left, _LOOK))
 
     def part(self, key: RuntimeKey, on_change: Callable[[], None]) -> RuntimeShare:
         """Return the share of one runtime, which reports every change until it is closed."""

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from kymatui.adapters.kube.watch.watch_cache import ChangeBell
     from kymatui.adapters.sessions.feeds.feeds import Feeds
 
+_LOOK = 0.5
+"""Seconds between two checks of a condition that may also become true with time."""
+
 
 class FeedDirector:
     """Calls `arrange` in a thread of its own: at the start, after `wake`, and after the seconds of `pause`.
@@ -79,7 +82,7 @@ class FeedDirector:
                     raise self.failure
                 if left <= 0 or self.is_closed:
                     return False
-                self._changed.wait(left)
+                self._changed.wait(min(left, _LOOK))
         return True
 
     def _run(self) -> None:
