@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
 from kymatui.actions.edits.runtime_edits import RuntimeKymaEdits
-from kymatui.adapters.sessions.feeds.watched_kinds import DEFINITIONS
+from kymatui.adapters.sessions.feeds.watched_kinds import DEFINITIONS, KYMA_KINDS
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.module_inputs import CatalogOptions, gather_inputs
 from kymatui.domain.catalog.rows import ModuleRow
@@ -18,7 +18,7 @@ from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import ModuleRequest, Policy
-from kymatui.domain.kyma.manifests import default_resource
+from kymatui.domain.kyma.manifests import Manifest, default_resource
 from kymatui.domain.kyma.module_templates import ModuleTemplate
 from kymatui.domain.kyma.states import State
 from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit
@@ -28,7 +28,7 @@ from kymatui.domain.modules.risks import effective_policies, unreleased_words
 from kymatui.domain.plans.direct_install import unknown_lists
 from kymatui.domain.plans.managed_resources import associated_kinds
 from kymatui.domain.snapshot.cluster_index import ClusterIndex, index_cluster
-from kymatui.domain.snapshot.missing_lists import gap_of
+from kymatui.domain.snapshot.missing_lists import explain_missing, gap_of
 from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.engine.cluster.concurrency import WIDTH
 from kymatui.engine.cluster.kind_order import is_definition
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from kymatui.engine.cluster.ports import Cluster
     from kymatui.engine.inventory.inventory import Inventory
 
+_TEMPLATES = KYMA_KINDS[1].feed
 _LISTED, _LOOK = 20.0, 0.1  # seconds for a runtime to reconnect; seconds between two checks
 
 
@@ -83,7 +84,7 @@ class SessionDeletions:
         made = DeletionState(self._cluster.name, module, managed_by, way=way, keeper=world.keeper)
         if managed_by in (ManagedBy.KYMA, ManagedBy.MANIFEST):
             assert row is not None
-            return self._through_manager(made, row, world)
+            return _with_unseen(self._through_manager(made, row, world), unseen)
         known = find_installed(self._cluster, module, namespace)
         found = plan_uninstall(module, known.namespace, self._cluster, SystemClock()) if known is not None else None
         if found is not None:
@@ -130,12 +131,16 @@ class SessionDeletions:
         templates = _templates(row, world)
         request = world.kyma.request(row.name) if world.kyma is not None else None
         report = world.kyma.report(row.name) if world.kyma is not None else None
-        default = _default(templates, row.name)
+        manifest = world.manifests.get(row.name)
+        default = _default(templates, row.name) or _applied_default(manifest)
         definitions = self._definitions(row, world)
         counted = self._count(templates, definitions, default, _owner(row, world))
         unread = tuple(_unread_definitions(world.snapshot.feeds))
         counted = replace(counted, unknown=(*counted.unknown, *unread))
+        by_hand = Policy.IGNORE in effective_policies(request, manifest)
         refusal = "mandatory: every runtime has this module, so it cannot be disabled" if row.mandatory else ""
+        if not refusal and default is None and counted.theirs and not by_hand:
+            refusal = _unknown_default(world.snapshot.feeds)
         return replace(
             made,
             installed=row.installed,
@@ -144,7 +149,7 @@ class SessionDeletions:
             requested=request is not None and made.managed_by is ManagedBy.KYMA,
             reported=report.state if report is not None else "",
             foreseen=tuple(one.message for one in row.foreseen),
-            by_hand=Policy.IGNORE in effective_policies(request, world.manifests.get(row.name)),
+            by_hand=by_hand,
             manager=row.manager,
             runs=row.readiness is not None and row.readiness.state is State.READY,
             definitions=definitions,
@@ -185,6 +190,8 @@ class SessionDeletions:
         manifest: str = "",
     ) -> ManagedObjects:
         declared = [(gvk.group, gvk.kind) for template in templates for gvk in associated_kinds(template)]
+        if default is not None:  # known from the Manifest alone
+            declared.append((default.kind.group, default.kind.kind))
         kinds = without_operator_kinds([*declared, *self._kinds_of(definitions)])
         own = frozenset({default.key}) if default is not None else frozenset()
         return list_instances(own, self._cluster, kinds, self._stop, WIDTH, manifest)
@@ -282,6 +289,22 @@ def _templates(row: ModuleRow, world: ClusterIndex) -> tuple[ModuleTemplate, ...
 def _manifest_uid(row: ModuleRow, world: ClusterIndex) -> str:
     manifest = world.manifests.get(row.name)
     return manifest.meta.uid if manifest is not None else ""
+
+
+def _applied_default(manifest: Manifest | None) -> ObjectRef | None:
+    """Return the default CR of a Manifest; None if lifecycle-manager creates none."""
+    if manifest is None or manifest.resource is None:
+        return None
+    return default_resource(manifest.resource, manifest.meta.name)
+
+
+def _unknown_default(feeds: Mapping[str, Feed]) -> str:
+    """Return why the default CR is unknown, "" if no list of ModuleTemplates is missing.
+
+    Without its template the default CR looks like a user's object, and would be deleted before the module.
+    """
+    missing = explain_missing(feeds, [_TEMPLATES])
+    return f"its default CR is unknown: {missing.reason}" if missing is not None else ""
 
 
 def _default(templates: Iterable[ModuleTemplate], module: str) -> ObjectRef | None:

@@ -17,6 +17,7 @@ from kymatui.cli.main import main
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.inventory.ownership_marks import LIFECYCLE_APPLIER, field_managers
+from kymatui.sandbox.fault_client import FaultClient
 from tests.sandboxes.resuming import resume_reconciliation
 from tests.sandboxes.starting import told_sandbox
 
@@ -27,6 +28,8 @@ TRANSPARENT = GroupVersionKind("operator.kyma-project.io", "v1alpha1", "Transpar
 CAP_OPERATOR = GroupVersionKind("operator.kyma-project.io", "v1alpha1", "CAPOperator")
 APPLICATION = GroupVersionKind("applicationconnector.kyma-project.io", "v1alpha1", "Application")
 DEFINITION = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
+DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
+TEMPLATES, MANIFESTS = "moduletemplates.operator.kyma-project.io", "manifests.operator.kyma-project.io"
 
 
 @pytest.fixture(scope="module")
@@ -165,6 +168,39 @@ def test_51_a_resource_of_the_module_that_is_not_its_default_one_holds_the_delet
     assert "still manages 1 object: TransparentProxy default/second" in err
     assert json.loads(out)["turn"] == "clear"
     cluster.delete(ObjectRef(TRANSPARENT, "default", "second"))
+
+
+@pytest.fixture
+def faults(kubeconfig: Path) -> Iterator[FaultClient]:
+    found = FaultClient.for_kubeconfig(kubeconfig)
+    yield found
+    found.send("clear", {})
+
+
+@pytest.mark.parametrize("verb", ["delete", "disable"])  # one lists, the other watches
+@pytest.mark.parametrize("resource", [DEFINITIONS, TEMPLATES, MANIFESTS])
+def test_a_list_that_breaks_off_once_does_not_change_the_plan(
+    run: Any, faults: FaultClient, verb: str, resource: str
+) -> None:
+    words = (verb, "application-connector", "--cascade", "--dry-run", "-o", "json")
+    whole = run(*words)
+    faults.send("drop", {"resource": resource, "count": 1})
+    assert run(*words) == whole
+    assert whole[0] == 0
+    assert faults.send("list", {})["faults"] == []
+
+
+def test_the_default_cr_is_never_a_users_object_while_templates_are_not_listed(run: Any, faults: FaultClient) -> None:
+    default = "ApplicationConnector kyma-system/default"
+    words = ("delete", "application-connector", "--accept-unknown", "--cascade", "--dry-run", "-o", "json")
+    faults.send("unauthorized", {"resource": TEMPLATES})
+    status, out, _ = run(*words)
+    assert status == 0
+    assert {one["object"]: one["byTheModule"] for one in json.loads(out)["remaining"]}[default] is True
+    faults.send("unauthorized", {"resource": MANIFESTS})  # they have the default CR, too
+    status, out, err = run(*words)
+    assert (status, json.loads(out)["outcome"]) == (2, "refused")
+    assert f"its default CR is unknown: could not list {TEMPLATES}" in err
 
 
 def test_what_lifecycle_manager_applied_from_the_manifest_goes_with_the_module(run: Any, cluster: KubeCluster) -> None:
