@@ -2,7 +2,7 @@
 
 Everything that is offered is data to the shell. A line is taken apart here, by bash's rules, and what goes back to bash
 is quoted here; zsh and fish take and quote words themselves. Nothing is printed but candidates: whatever goes wrong,
-a completion is silent, and it is over after a second.
+a completion is silent, and it waits for a cluster for a second.
 
 It is reached by a hidden first word: `kymatui __complete bash LINE POINT BREAKS`, `kymatui __complete zsh|fish WORD…`.
 """
@@ -31,7 +31,10 @@ if TYPE_CHECKING:
 
 FILES = ":files"
 """Printed alone, where the shell should complete files."""
-_PATIENCE = 1.0  # seconds until the shell gets what is known: a user waits for the next letter
+_SETUP = 5.0  # seconds for parsers and files, which take their time on a busy machine
+_PATIENCE = 1.0  # seconds for the cluster: a user waits for the next letter
+_asks = threading.Event()
+"""Set when a cluster is asked, or when the answer is complete without one."""
 _FILES = frozenset({"FILE", "PATH", "PLAN", "CHART", "FOLDER", "DIR"})
 _NO_MODULES = frozenset({"reconcile"})
 
@@ -49,20 +52,23 @@ class Typed:
 
 
 def main(words: Sequence[str]) -> int:
-    """Print what can stand there, one a line, within a second."""
+    """Print what can stand there, one a line; a cluster has a second to answer."""
     return complete(lambda: _answer(words))
 
 
 def complete(find: Callable[[], Sequence[str]]) -> int:
-    """Print what `find` returns, one a line, within a second; nothing if it fails."""
+    """Print what `find` returns, one a line; nothing if it fails, or if a cluster does not answer within a second."""
     answer: list[str] = []
+    _asks.clear()
 
     def work() -> None:  # whatever fails, a line that is being typed is no place for a traceback
         with contextlib.suppress(Exception):
             answer.extend(find())
+        _asks.set()
 
     worker = threading.Thread(target=work, name="completion", daemon=True)
     worker.start()
+    _asks.wait(_SETUP)
     worker.join(_PATIENCE)
     with contextlib.suppress(OSError, UnicodeError):
         sys.stdout.write("".join(f"{line}\n" for line in list(answer)))
@@ -252,7 +258,7 @@ def _labels(_: Typed) -> Iterable[str]:
 def _runtimes(typed: Typed) -> Iterable[str]:
     from kymatui.composition.completion import find_runtime_names
 
-    return find_runtime_names(_options(typed, remote=True))
+    return find_runtime_names(_options(typed, remote=True), _asks.set)
 
 
 _PROVIDERS: dict[str, Callable[[Typed], Iterable[str]]] = {
@@ -278,7 +284,9 @@ def _names(typed: Typed) -> CompletionNames:
     from kymatui.composition.completion import find_module_names, find_names
 
     runtime = typed.options.get("remote", "")
-    return find_module_names(_options(typed, remote=True), runtime) if runtime else find_names(_options(typed))
+    if runtime:
+        return find_module_names(_options(typed, remote=True), runtime, _asks.set)
+    return find_names(_options(typed), _asks.set)
 
 
 def _options(typed: Typed, *, remote: bool = False) -> SessionOptions:

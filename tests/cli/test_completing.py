@@ -197,13 +197,31 @@ def test_a_cluster_that_does_not_answer_is_given_up_in_silence(
 
     held = threading.Event()
     left: list[int] = []
+
+    def ask(words: object) -> None:
+        shell_completion._asks.set()
+        held.wait(60)
+
     monkeypatch.setattr(shell_completion, "_PATIENCE", 0.05)
-    monkeypatch.setattr(shell_completion, "_answer", lambda words: held.wait(60))
+    monkeypatch.setattr(shell_completion, "_answer", ask)
     monkeypatch.setattr("os._exit", left.append)
     shell_completion.main(["zsh", "enable", ""])
     held.set()
     assert left == [0]
     assert capsys.readouterr() == ("", "")
+
+
+def test_parsers_that_take_longer_than_a_cluster_may_are_waited_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def answer(words: object) -> list[str]:
+        time.sleep(0.2)
+        return ["keda"]
+
+    monkeypatch.setattr(shell_completion, "_PATIENCE", 0.01)
+    monkeypatch.setattr(shell_completion, "_answer", answer)
+    assert shell_completion.main(["zsh", "enable", ""]) == 0
+    assert capsys.readouterr().out == "keda\n"
 
 
 @pytest.mark.parametrize("words", [[], ["bash"], ["bash", "x", "y", "z"], ["zsh"], ["fish", "--context", ""]])

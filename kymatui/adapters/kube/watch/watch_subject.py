@@ -27,7 +27,7 @@ class WatchTiming:
     slow: float = 180.0  # between two attempts after a refusal
     lasts: float = 240.0  # of one watch request at the least, plus up to a quarter
     poll: float = 30.0  # between two lists where watching is not allowed
-    grace: float = 10.0  # from the first request for a list on, while a failure may pass
+    grace: float = 8.0  # from the first request for a list on, in which a failure may pass; less than campaigns wait
     pulse: HeartbeatTiming = field(default_factory=HeartbeatTiming)
 
     def backoff(self, attempt: int) -> float:
