@@ -43,7 +43,8 @@ def _read_names(options: SessionOptions, on_request: Callable[[], None]) -> Comp
 def find_runtime_names(options: SessionOptions, on_request: Callable[[], None]) -> tuple[str, ...]:
     """Return the runtimes of a control plane: those that are kept, or else of one that answers within a second.
 
-    `on_request` is called before the first request. Raises KymatuiError where there is no usable kubeconfig, and what listing the Kymas raises.
+    `on_request` is called before the first request. Raises KymatuiError where there is no usable kubeconfig, and what
+    listing the Kymas raises.
     """
     from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
     from kymatui.adapters.sessions.control_plane.pair_session import list_runtimes
