@@ -79,10 +79,15 @@ def edit(cluster: Cluster, module: str, field: str, value: str) -> None:
     )
 
 
-def command(options: SessionOptions, *words: str) -> subprocess.Popen[bytes]:
-    """kymatui in a process of its own, which knows nothing of this one but the cluster."""
+@contextlib.contextmanager
+def command(options: SessionOptions, *words: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Run kymatui in a process of its own, which knows nothing of this one but the cluster; kill it at the end."""
     call = [sys.executable, "-m", "kymatui", *words, "--kubeconfig", options.kubeconfig]
-    return subprocess.Popen(call, stdin=subprocess.DEVNULL)
+    with subprocess.Popen(call, stdin=subprocess.DEVNULL) as process:
+        try:
+            yield process
+        finally:
+            process.kill()  # else a test that fails would wait for the end of the command
 
 
 def happens(holds: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
@@ -105,7 +110,6 @@ async def test_a_deletion_goes_on_wherever_it_was_left_and_one_finalizer_is_let_
     )
     with command(options, "delete", "application-connector", "--cascade", "--yes") as killed:
         await asyncio.to_thread(happens, lambda: is_going(cluster), killed)
-        killed.kill()
     await install_that_is_killed(options, cluster)
 
     async with app_of(options).run_test(size=SIZE) as pilot:
@@ -168,7 +172,6 @@ async def install_that_is_killed(options: SessionOptions, cluster: Cluster) -> N
     cluster.patch(node, {"spec": {"unschedulable": True}}, PatchKind.MERGE, manager="other")
     with command(options, "install", "registry-proxy", "--yes") as killed:
         await asyncio.to_thread(happens, lambda: "Unschedulable" in str(cluster.list(POD, "registry-proxy")), killed)
-        killed.kill()
     cluster.patch(node, {"spec": {"unschedulable": None}}, PatchKind.MERGE, manager="other")
 
 
