@@ -71,6 +71,8 @@ class Place:
     def close(self) -> None:
         self.faults.send("clear", {})
         self.raw.forget_kinds()
+        for kind in ("Manifest", "Kyma"):
+            self._delete_all("operator.kyma-project.io", kind)
         for plural in ("ClusterRole", "ClusterRoleBinding"):
             self._sweep(GroupVersionKind("rbac.authorization.k8s.io", "v1", plural))
         self._sweep(GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition"))
@@ -78,6 +80,15 @@ class Place:
             self.raw.delete(ObjectRef(GroupVersionKind("", "v1", "Namespace"), "", self.namespace))
         for cluster in (self.raw, self.cluster):
             cluster.client.transport.close()
+
+    def _delete_all(self, group: str, kind: str) -> None:
+        """Delete what the controllers of later tests would work on, as they work on the whole cluster."""
+        for served in self.raw.kinds(group, kind)[:1]:
+            for item in self.raw.list(served.gvk, self.namespace):
+                ref = ObjectRef(served.gvk, self.namespace, item["metadata"]["name"])
+                with contextlib.suppress(NotFoundError):
+                    self.release(ref)
+                    self.raw.delete(ref)
 
     def _sweep(self, gvk: GroupVersionKind) -> None:
         for item in self.raw.list(gvk):
