@@ -6,8 +6,13 @@ The recordings and the program that plays them are reference data (../shared/klm
 from __future__ import annotations
 
 import contextlib
+import fnmatch
+import http.client
 import importlib.util
+import json
+import socket
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Iterator
@@ -27,6 +32,8 @@ from tests.sandboxes.starting import ready_sandbox
 ROOT = Path(__file__).resolve().parents[2]
 KLM = next((one / "shared" / "klm" for one in ROOT.parents if (one / "shared" / "klm" / "replay.py").is_file()), None)
 PATIENCE = 40.0
+_READING = 0.05
+"""Seconds between the readings of two events, of different clusters, that may be read in the wrong order."""
 _LOG_LINES = 60
 ACCESS = {
     "ServiceAccount": "/api/v1/namespaces/{0}/serviceaccounts",
@@ -49,6 +56,91 @@ def load() -> ModuleType:
         sys.modules["klm_replay"] = module
         spec.loader.exec_module(module)
     return sys.modules["klm_replay"]
+
+
+class EventOrder:
+    """Follow some kinds on both clusters, and when their objects were marked for deletion and gone.
+
+    In the place of `replay.Events`, which takes the order in which its threads read the events of one cluster.
+    """
+
+    def __init__(self, kinds: dict[str, list[tuple[str, str]]], clusters: list[Any]) -> None:
+        self._seen: dict[tuple[str, str], tuple[str, int, float]] = {}
+        """Cluster, resource version and time of reading, by object and event."""
+        self._changed = threading.Condition()
+        self._closed = False
+        self._connections: list[http.client.HTTPConnection] = []
+        for cluster in clusters:
+            for version, kind in kinds[cluster.name]:
+                if path := cluster.path(version, kind):
+                    status, listed = cluster.call("GET", path)
+                    if status == 404:  # its CRD went a moment ago
+                        continue
+                    assert status == 200, listed
+                    for item in listed["items"]:
+                        self._note(cluster.name, kind, "ADDED", item)
+                    follow = (cluster, path, kind, listed["metadata"]["resourceVersion"])
+                    threading.Thread(target=self._follow, args=follow, daemon=True).start()
+
+    def _follow(self, cluster: Any, path: str, kind: str, version: str) -> None:
+        """Watch from a known version on, so that no event is lost before the watch is open."""
+        while not self._closed:
+            connection = cluster.connect(timeout=60)
+            self._connections.append(connection)
+            try:
+                query = f"?watch=1&timeoutSeconds=50&resourceVersion={version}"
+                connection.request("GET", cluster.base.path.rstrip("/") + path + query, headers=cluster.headers)
+                answer = connection.getresponse()
+                if answer.status != 200:  # the kind is no longer served
+                    return
+                for line in answer:
+                    event = json.loads(line)
+                    if event["type"] == "ERROR":
+                        return
+                    version = event["object"]["metadata"]["resourceVersion"]
+                    self._note(cluster.name, kind, event["type"], event["object"])
+            except (OSError, ValueError, AttributeError, http.client.HTTPException):  # also after `close`
+                time.sleep(0.2)
+            finally:
+                connection.close()
+
+    def _note(self, cluster: str, kind: str, event: str, item: dict[str, Any]) -> None:
+        metadata = item["metadata"]
+        key = "/".join((cluster, kind, metadata.get("namespace") or "-", metadata["name"]))
+        at = (cluster, int(metadata["resourceVersion"]), time.monotonic())
+        with self._changed:
+            if metadata.get("deletionTimestamp") or event == "DELETED":
+                self._seen.setdefault((key, "deleting"), at)
+            if event == "DELETED":
+                self._seen.setdefault((key, "gone"), at)
+            self._changed.notify_all()
+
+    def check(self, rule: list[str]) -> str | None:
+        """Return why not every event of the first kind came before the first one of the second, None if all did.
+
+        Wait until both are known. One cluster numbers its events; of two clusters the time of reading counts.
+        """
+        first, before, second, after = rule
+        with self._changed:
+            self._changed.wait_for(lambda: self._events(first, before) and self._events(second, after), PATIENCE)
+            earlier, later = self._events(first, before), self._events(second, after)
+        if not earlier or not later:
+            return f"no event {before if not earlier else after!r} of {first if not earlier else second}"
+        if len({cluster for cluster, _, _ in (*earlier, *later)}) == 1:
+            ordered = max(version for _, version, _ in earlier) <= min(version for _, version, _ in later)
+        else:
+            ordered = max(at for _, _, at in earlier) <= min(at for _, _, at in later) + _READING
+        return None if ordered else f"{second} {after} before {first} {before}"
+
+    def _events(self, pattern: str, event: str) -> list[tuple[str, int, float]]:
+        return [at for (key, what), at in self._seen.items() if what == event and fnmatch.fnmatchcase(key, pattern)]
+
+    def close(self) -> None:
+        self._closed = True
+        for connection in self._connections:
+            if connection.sock is not None:
+                with contextlib.suppress(OSError):
+                    connection.sock.shutdown(socket.SHUT_RDWR)
 
 
 @dataclass(frozen=True)
@@ -93,7 +185,8 @@ class RecordedPair:
 
     def _play(self, step: dict[str, Any]) -> None:
         """Do a step's actions; wait until both clusters are in the recorded state, in the recorded order."""
-        events = self.replay.Events([self.player.kcp, self.player.skr]) if step.get("before") else None
+        kinds = self.replay.Events.KINDS
+        events = EventOrder(kinds, [self.player.kcp, self.player.skr]) if step.get("before") else None
         try:
             for action in step["do"]:
                 self.player.act(action)
