@@ -310,7 +310,7 @@ def test_several_modules_are_one_plan(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_what_is_not_done_keeps_no_other_from_it(capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, err = run(capsys, "unmanage", "istio", "keda", "--yes", "--timeout", "5", "-o", "json")
+    status, out, err = run(capsys, "unmanage", "istio", "keda", "--yes", "--timeout", "25", "-o", "json")
     found = json.loads(out)
     assert (status, found["outcome"]) == (3, "unfinished")
     assert {one["module"]: one["outcome"] for one in found["edits"]} == {"istio": "done", "keda": "unfinished"}
