@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -154,18 +155,31 @@ def test_lists_in_pages_across_namespaces(kubectl: Kubectl, settings: str) -> No
 
 
 def test_a_watch_shows_changes(kubectl: Kubectl, settings: str) -> None:
-    command = ["get", "configmaps", "--watch-only", "-o", "name", "--request-timeout=3s"]
+    command = ["get", "configmaps", "--watch-only", "-o", "name"]
+    has_shown = threading.Event()
+
+    def annotate() -> None:
+        for number in range(100):
+            if has_shown.is_set():
+                return
+            kubectl("annotate", "--overwrite", "configmap", settings, f"at={number}")
+        watching.terminate()
+
     with subprocess.Popen(
         ["kubectl", "--kubeconfig", str(kubectl._kubeconfig), "-n", NAMESPACE, *command],
         stdout=subprocess.PIPE,
         text=True,
     ) as watching:
-        for number in range(20):
-            kubectl("annotate", "--overwrite", "configmap", settings, f"at={number}")
-            if watching.poll() is not None:
-                break
-        told = watching.communicate(timeout=30)[0]
-    assert f"configmap/{settings}" in told
+        changes = threading.Thread(target=annotate)
+        changes.start()
+        try:
+            assert watching.stdout is not None
+            told = watching.stdout.readline()
+        finally:
+            has_shown.set()
+            changes.join()
+            watching.terminate()
+    assert told == f"configmap/{settings}\n"
 
 
 def test_labels_annotations_patches_and_edits(kubectl: Kubectl, settings: str) -> None:
