@@ -163,7 +163,7 @@ def test_the_operator_follows_manifests_takes_over_from_a_killed_one_and_is_stop
             eventually(lambda: state(cluster, ref) == "Ready", "it is installed")
         finally:
             first.kill()
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=dict(os.environ)) as process:
+    with subprocess.Popen(command, env=dict(os.environ)) as process:
         try:
             put(cluster, sandbox.registry, "kept", config_map("kept", SPACE, a="2"))
             eventually(lambda: data(cluster, "kept") == {"a": "2"}, "it is upgraded")
@@ -171,7 +171,7 @@ def test_the_operator_follows_manifests_takes_over_from_a_killed_one_and_is_stop
             eventually(lambda: cluster.get(ref) is None and data(cluster, "kept") is None, "it is gone")
         finally:
             process.send_signal(signal.SIGTERM)
-        assert process.wait(15) == 0
+        assert process.wait(60) == 0
     lease = ObjectRef(GroupVersionKind("coordination.k8s.io", "v1", "Lease"), "kube-system", "kymatui.operator")
     assert cluster.get(lease) is None
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from kymatui.domain.kubernetes.refs import ObjectRef
-from kymatui.engine.cluster.ports import Cluster, Object
+from kymatui.engine.cluster.ports import Cluster, Object, PatchKind
 from kymatui.engine.jobs.identity import is_dead, own_identity
 from kymatui.engine.jobs.journal import Journal, JournalMark, read_journal, unfinished_steps
 from kymatui.engine.jobs.lease import LEASE, Lease, LeaseTerms
@@ -109,7 +109,7 @@ def test_who_cannot_renew_his_lease_stops_before_others_may_take_it(place: Place
             assert stopped.wait(30)
             raise CancelledError("stopped")
 
-    with pytest.raises(RefusedError, match=r"could not be renewed for 1\d s"):
+    with pytest.raises(RefusedError, match=r"could not be renewed for \d+ s"):
         work()
     assert alone.cut_off
 
@@ -127,14 +127,13 @@ def test_a_lease_that_nobody_renews_is_taken_over(place: Place) -> None:
 
 def test_whoever_loses_his_lease_stops(place: Place) -> None:
     place.make_namespace()
-    quick = LeaseTerms(duration=0.3)
+    quick = LeaseTerms(duration=3.0)
 
     def work() -> None:
         with lease(place, "ann", terms=quick).hold(threading.Event(), silent) as stopped:
-            found = place.raw.get(ObjectRef(LEASE, place.namespace, "kymatui.m"))
-            assert found is not None
-            place.raw.update({**found, "spec": {**found["spec"], "holderIdentity": "bob"}})
-            assert stopped.wait(10)
+            ref = ObjectRef(LEASE, place.namespace, "kymatui.m")
+            place.raw.patch(ref, {"spec": {"holderIdentity": "bob"}}, PatchKind.MERGE)
+            assert stopped.wait(60)
             raise CancelledError("stopped")
 
     with pytest.raises(RefusedError, match="was lost to bob"):

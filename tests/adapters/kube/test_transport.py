@@ -306,12 +306,12 @@ def crowded() -> Iterator[str]:
 
 
 def test_what_never_lets_one_in_is_said_with_the_time_that_it_took(crowded: str) -> None:
-    with pytest.raises(UnreachableError, match=r"accepts no connection \(tried for 0\.\d s\)"):
+    with pytest.raises(UnreachableError, match=r"accepts no connection \(tried for [\d.]+ s\)"):
         transport(f"http://{crowded}").send(Request("GET", "/x", timeout=(0.2, 30.0)))
 
 
 def test_a_handshake_that_never_ends_is_said_with_the_time_that_it_took(silent: str) -> None:
-    with pytest.raises(UnreachableError, match=r"did not answer GET /x within 0\.\d s"):
+    with pytest.raises(UnreachableError, match=r"did not answer GET /x within [\d.]+ s"):
         transport(silent.replace("http://", "https://")).send(Request("GET", "/x", timeout=(0.2, 30.0)))
 
 
@@ -329,7 +329,7 @@ def test_the_first_answer_has_a_deadline_of_its_own(silent: str, monkeypatch: py
     monkeypatch.setattr(transport_module, "FIRST_AGAIN_SECONDS", 0.1)
     found, began = transport(silent), time.monotonic()
     for _ in range(3):  # the later ones do not wait the whole time again
-        with pytest.raises(UnreachableError, match=r"did not answer GET /x within 0\.\d s"):
+        with pytest.raises(UnreachableError, match=r"did not answer GET /x within [\d.]+ s"):
             found.send(Request("GET", "/x"))
     assert time.monotonic() - began < 5
 
