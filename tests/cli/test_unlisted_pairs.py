@@ -18,9 +18,12 @@ from kymatui.adapters.kube.api.client import Client
 from kymatui.adapters.kube.auth.connection import connect
 from kymatui.adapters.kube.transport.transport import Transport
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+from kymatui.adapters.sessions.control_plane.pair_session import PairSession
 from kymatui.cli.main import main
+from kymatui.domain.snapshot.snapshots import FeedState
 from kymatui.sandbox.fault_client import FaultClient
 from tests.cli.test_unlisted_fleet import strange
+from tests.engine.places import eventually
 from tests.sandboxes.starting import ready_sandbox
 
 pytestmark = pytest.mark.xdist_group("unlisted-pairs")  # one sandbox, and what everybody reads of it, for all of them
@@ -197,11 +200,24 @@ def read_whole(viewer: Path, whole: dict[str, tuple[int, Json]], capsys: pytest.
 
 @pytest.mark.parametrize(("side", "hidden"), [("kcp", "manifests"), ("kcp", "moduletemplates"), ("skr", "nats")])
 def test_no_command_about_two_clusters_states_what_a_list_would_tell_that_is_loading(
-    viewer: Path, whole: dict[str, tuple[int, Json]], side: str, hidden: str, capsys: pytest.CaptureFixture[str]
+    viewer: Path,
+    whole: dict[str, tuple[int, Json]],
+    side: str,
+    hidden: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     admin, feed = viewer.with_name("everybody"), f"{hidden}.operator.kyma-project.io"
     read_whole(viewer, whole, capsys)
     faults = FaultClient.for_kubeconfig(admin, side)
+    wait_complete = PairSession.wait_complete
+
+    def wait_for_the_others(session: PairSession, timeout: float) -> bool:
+        """Give every other list its time: the command waits for the one that hangs, and for nothing else."""
+        eventually(lambda: session.failure is not None or others_are_listed(session, feed))
+        return wait_complete(session, timeout)
+
+    monkeypatch.setattr(PairSession, "wait_complete", wait_for_the_others)
     try:
         faults.send("hang", {"resource": feed})
         for name in ("compare", "sync", "events", "catalog", "audit"):
@@ -212,6 +228,15 @@ def test_no_command_about_two_clusters_states_what_a_list_would_tell_that_is_loa
                 assert {why["state"] for why in answer["unknown"].values()} == {"loading"}, name
     finally:
         faults.send("clear", {})
+
+
+def others_are_listed(session: PairSession, hidden: str) -> bool:
+    """Return whether both sides have every list but one, and look for no other kind."""
+    inner, control = session._session.inner, session.pair().control.feeds
+    if inner is None or inner._director.is_due or not inner._watched.is_settled:
+        return False
+    lists = [*control.items(), *inner.feeds.items()]
+    return all(found.state is not FeedState.SYNCING for name, found in lists if name != hidden)
 
 
 @pytest.mark.parametrize("hidden", KINDS)
