@@ -20,6 +20,7 @@ from kymatui.engine.controllers.runtime.circuit_breaker import CircuitState
 from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
 from kymatui.engine.controllers.runtime.runtime_cache import RuntimeCache, SingleCluster
 from kymatui.engine.jobs.run import SystemClock
+from kymatui.sandbox.fault_client import FaultClient
 from tests.engine.places import eventually
 from tests.integration.operators import HOME, KYMA, ControlPlane, RunningOperator, running_operator, silent_server
 from tests.sandboxes.starting import ready_sandbox
@@ -46,6 +47,25 @@ def kymas_of(operator: RunningOperator) -> int:
     return sum(one.ref.kind == KYMA for one in operator.finished)
 
 
+def wait_settled(operator: RunningOperator, plane: ControlPlane) -> None:
+    """Wait until nothing follows the operator's own last write: its queues are empty, and it requests nothing new."""
+    counts: list[object] = [None, ()]
+    deadline = time.monotonic() + 120
+    while counts[-1] != counts[-2] or any(operator.group.waiting().values()):
+        assert time.monotonic() < deadline, operator.group.waiting()
+        time.sleep(2)
+        counts.append((kymas_of(operator), [len(asked_of(faults)) for faults in plane.faults.values()]))
+
+
+def asked_of(faults: FaultClient) -> list[str]:
+    """Return the requests of the operator, without its watches and its Lease."""
+    return [
+        f"{one['method']} {one['path']}"
+        for one in faults.requests()["requests"]
+        if one["agent"].startswith("kymatui") and not one["watch"] and "/leases/" not in one["path"]
+    ]
+
+
 def test_a_runtime_with_nothing_to_do_costs_no_request_and_no_connection(plane: ControlPlane) -> None:
     plane.access("good")
     plane.put("good")
@@ -54,12 +74,7 @@ def test_a_runtime_with_nothing_to_do_costs_no_request_and_no_connection(plane: 
     intervals = {**SELDOM, "mandatory": RequeueIntervals.every(1.0)}  # release metas are looked at again and again
     with running_operator(plane, OperatorOptions(intervals=intervals, workers=2)) as operator:
         eventually(lambda: ready(plane, "good"), f"it is ready: {operator.told}")
-        settled = time.monotonic() + 60
-        counts = [-1, -2]
-        while counts[-1] != counts[-2]:  # what follows its own last write
-            assert time.monotonic() < settled
-            time.sleep(2)
-            counts.append(kymas_of(operator))
+        wait_settled(operator, plane)
         for faults in plane.faults.values():
             faults.requests(forget=True)
         time.sleep(8)
