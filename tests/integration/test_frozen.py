@@ -10,11 +10,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 from kymatui.adapters.kube.transport.heartbeat import Heartbeat, HeartbeatTiming
+from kymatui.adapters.kube.transport.transport import Transport
 from kymatui.adapters.kube.watch.watch_subject import WatchTiming
 from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession, open_session
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
@@ -82,8 +84,9 @@ def test_a_frozen_server_is_stale_and_live_again_by_itself(sandbox: RunningSandb
         with frozen(sandbox):
             stopped = time.time()
             eventually(lambda: word(session) == "stale")
-            found = describe_connection(session.snapshot().feeds, time.time())
-            assert stopped - 10 < found.stale_since <= stopped + 0.1
+            found, noticed = describe_connection(session.snapshot().feeds, time.time()), time.time()
+            # what was sent before the stop may be read after it, and the silence is noticed after a whole request
+            assert stopped - 10 < found.stale_since <= noticed - QUICK.pulse.patience
             assert "did not answer GET /readyz within" in found.why
         eventually(lambda: word(session) == "live")
 
@@ -124,15 +127,28 @@ def test_a_server_is_asked_only_while_no_watch_sends_anything(
     monkeypatch.setattr(Heartbeat, "_ask", counting)
     with session_on(sandbox) as session:
         eventually(lambda: bool(asked))
-        asked.clear()
-        until_then = time.monotonic() + 1.5
-        while time.monotonic() < until_then:
-            session.client.transport._hear()  # as every byte of a watch does
-            time.sleep(0.02)
+        for _ in range(20):
+            if hear_without_pause(session, asked):
+                break
+        else:
+            raise AssertionError("this machine paused the test each time")
         assert not asked
     asked.clear()
     time.sleep(1.0)
     assert not asked, "nobody asks behind the end of a session"
+
+
+def hear_without_pause(session: CatalogSession, asked: list[float]) -> bool:
+    """Hear from the server for 1.5 s; return whether the machine never made a pause in which it may be asked."""
+    session.client.transport._hear()
+    asked.clear()
+    last = began = time.monotonic()
+    longest = 0.0
+    while last < began + 1.5:
+        time.sleep(0.02)
+        session.client.transport._hear()  # as every byte of a watch does
+        longest, last = max(longest, time.monotonic() - last), time.monotonic()
+    return longest < QUICK.pulse.quiet / 2
 
 
 def test_one_thread_listens_to_a_control_plane_and_none_to_runtimes_that_are_not_displayed(
@@ -197,17 +213,37 @@ async def test_nothing_can_be_written_on_the_screen_while_the_server_is_frozen(s
 
 
 def test_a_command_ends_with_the_reason_where_the_server_hangs(
-    sandbox: RunningSandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    sandbox: RunningSandbox,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    requested: list[float],
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("KUBECONFIG", str(sandbox.kubeconfig))
+    took = 0.0
     with frozen(sandbox):
-        began = time.monotonic()
         for words in (["catalog"], ["enable", "nats", "--yes"]):
+            requested.clear()
             assert main(["--context", "kcp", *words]) == 1
+            took += time.monotonic() - requested[0]
             said = capsys.readouterr().err
             assert "did not answer" in said or "accepts no connection" in said
-        assert time.monotonic() - began < 45
+    assert took < 45
+
+
+@pytest.fixture
+def requested(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The times of all requests: a server may take its time, and so may a busy machine before it is asked."""
+    times: list[float] = []
+    once = Transport._once
+
+    def noting_once(transport: Transport, *given: Any, **named: Any) -> Any:
+        times.append(time.monotonic())
+        return once(transport, *given, **named)
+
+    monkeypatch.setattr(Transport, "_once", noting_once)
+    return times
 
 
 @pytest.fixture
@@ -231,21 +267,21 @@ SOON = 20.0
 
 @pytest.mark.parametrize("words", [["catalog"], ["check", "keda"], ["delete", "keda", "--dry-run"]])
 def test_a_command_says_within_twenty_seconds_that_a_server_never_answered(
-    silent: Path, words: list[str], capsys: pytest.CaptureFixture[str]
+    silent: Path, words: list[str], capsys: pytest.CaptureFixture[str], requested: list[float]
 ) -> None:
-    began = time.monotonic()
     assert main(["--kubeconfig", str(silent), *words]) == 1
+    assert time.monotonic() - requested[0] < SOON
     assert "did not answer" in capsys.readouterr().err
-    assert time.monotonic() - began < SOON
 
 
-async def test_the_screen_says_within_twenty_seconds_that_a_server_never_answered(silent: Path) -> None:
+async def test_the_screen_says_within_twenty_seconds_that_a_server_never_answered(
+    silent: Path, requested: list[float]
+) -> None:
     options = SessionOptions(str(silent), "")
-    began = time.monotonic()
     app = KymatuiApp(lambda: open_session(options))
     async with app.run_test(size=SIZE) as pilot:
         await until(pilot, lambda: app.view.connection.word == "offline")
-        assert time.monotonic() - began < SOON
+        assert time.monotonic() - requested[0] < SOON
         await until(pilot, lambda: "did not answer GET" in displayed(app))
 
 
