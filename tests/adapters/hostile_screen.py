@@ -1,6 +1,6 @@
 """The screen in a process of its own, for some seconds: `python -m tests.adapters.hostile_screen SECONDS`.
 
-Prints how late the event loop ever was, in seconds (its 95th percentile).
+Prints for how long the event loop computed between two turns, in seconds (its 95th percentile).
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from kymatui.ui.application.kymatui_app import KymatuiApp
 async def show(seconds: float) -> float:
     app = KymatuiApp(lambda: open_session(SessionOptions(os.environ["KUBECONFIG"])), settings=Settings())
     app.animation_level = "none"
-    late: list[float] = []
+    busy: list[float] = []
     async with app.run_test(size=(120, 40)) as pilot:
         until = time.monotonic() + seconds
         while time.monotonic() < until:
-            began = time.monotonic()
+            began = time.thread_time()  # other processes of the machine do not count
             await asyncio.sleep(0.05)
-            late.append(time.monotonic() - began - 0.05)
-            if len(late) % 20 == 0:
+            busy.append(time.thread_time() - began)
+            if len(busy) % 20 == 0:
                 await pilot.press("down")
-    return sorted(late)[int(len(late) * 0.95)]
+    return sorted(busy)[int(len(busy) * 0.95)]
 
 
 if __name__ == "__main__":
