@@ -22,6 +22,7 @@ import yaml
 from kymatui.adapters.kube.api.client import PatchType
 from kymatui.adapters.sessions.cluster.session_options import RemoteOptions, SessionOptions
 from kymatui.adapters.sessions.control_plane.remote_session import RemoteSession, open_remote
+from kymatui.adapters.sessions.control_plane.runtime_connector import CONNECT_SECONDS
 from kymatui.adapters.sessions.control_plane.runtime_session import RuntimeSession
 from kymatui.composition.reports.fleet_audit import AuditProgress, audit_fleet
 from kymatui.domain.catalog.catalog import build_catalog
@@ -313,6 +314,7 @@ def test_one_that_hangs_is_given_up_and_holds_nobody_up(fleet: Fleet, look: Call
     well.comes_to_be(FeedState.LIVE)
     stuck.comes_to_be(FeedState.FAILED, "did not answer within 1 s")
     hanging.clear()
+    stuck.session._connector._timeout = CONNECT_SECONDS  # coming back is not hurried
     stuck.session.retry()
     stuck.comes_to_be(FeedState.LIVE)
 
@@ -348,34 +350,42 @@ class Door:
     def __init__(self, port: int) -> None:
         self._to = port
         self._open: list[socket.socket] = []
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._lock = threading.Lock()
+        self._is_shut = False
+        self._listener = socket.create_server(("127.0.0.1", 0))  # bound until the end: nobody else gets the port
         self.port = self._listener.getsockname()[1]
-        self._serve()
+        threading.Thread(target=self._accept, daemon=True).start()
 
-    def _serve(self) -> None:
-        threading.Thread(target=self._accept, args=(self._listener,), daemon=True).start()
-
-    def _accept(self, listener: socket.socket) -> None:
+    def _accept(self) -> None:
         while True:
             try:
-                here, _ = listener.accept()
-                there = socket.create_connection(("127.0.0.1", self._to))
+                here, _ = self._listener.accept()
             except OSError:
                 return
-            self._open += [here, there]
+            with self._lock:
+                if self._is_shut:
+                    here.close()
+                    continue
+                there = socket.create_connection(("127.0.0.1", self._to))
+                self._open += [here, there]
             for pair in ((here, there), (there, here)):
                 threading.Thread(target=_carry, args=pair, daemon=True).start()
 
     def shut(self) -> None:
-        self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-        for one in self._open:
-            with_shutdown(one)
-        self._open.clear()
+        with self._lock:
+            self._is_shut = True
+            for one in self._open:
+                with_shutdown(one)
+            self._open.clear()
 
     def reopen(self) -> None:
-        self._listener = socket.create_server(("127.0.0.1", self.port))
-        self._serve()
+        with self._lock:
+            self._is_shut = False
+
+    def close(self) -> None:
+        self.shut()
+        with_shutdown(self._listener)  # which ends `accept`
+        self._listener.close()
 
 
 def with_shutdown(one: socket.socket) -> None:
@@ -412,7 +422,7 @@ def test_one_that_vanishes_is_stale_and_comes_back_by_itself(fleet: Fleet, look:
     eventually(lambda: states() == {FeedState.STALE}, "what is seen is of the past", timeout=30)
     door.reopen()
     eventually(lambda: states() == {FeedState.LIVE}, "it is live again", timeout=30)
-    door.shut()
+    door.close()
 
 
 def test_a_cluster_named_by_hand_must_be_the_runtimes_own(fleet: Fleet) -> None:
@@ -475,10 +485,10 @@ def test_an_audit_of_all_of_them_gives_up_on_each_by_itself(fleet: Fleet) -> Non
         for name, (word, _) in ill.items():
             FaultClient.for_kubeconfig(fleet.sandbox.kubeconfig, name).send(word, {})
         told: list[AuditProgress] = []
-        report, _ = audit_fleet(options, timeout=5.0, progress=told.append)
+        report, _ = audit_fleet(options, timeout=20.0, progress=told.append)
         cancel = threading.Event()
         with pytest.raises(CancelledError, match=r"^stopped: ([1-9]|[1-4]\d|50) of 51 runtimes read$"):
-            audit_fleet(options, timeout=5.0, progress=lambda _: cancel.set(), cancel=cancel)
+            audit_fleet(options, timeout=20.0, progress=lambda _: cancel.set(), cancel=cancel)
     finally:
         for name in ill:
             FaultClient.for_kubeconfig(fleet.sandbox.kubeconfig, name).send("clear", {})
