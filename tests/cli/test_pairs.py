@@ -34,6 +34,7 @@ from kymatui.sandbox.fault_client import FaultClient
 from tests.cli.test_fleet import run
 from tests.cli.unseen import ask
 from tests.engine.places import eventually
+from tests.sandboxes.patience import wait_longer_for_runtimes
 
 pytestmark = pytest.mark.xdist_group("fleet")
 
@@ -76,6 +77,11 @@ def skr_faults(two_clusters: Path) -> Iterator[FaultClient]:
     faults = FaultClient.for_kubeconfig(two_clusters, "skr")
     yield faults
     faults.send("clear", {})
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    wait_longer_for_runtimes(monkeypatch)
 
 
 def lines(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, Any]]:
@@ -327,7 +333,7 @@ def left_over(control: KubeCluster) -> Iterator[None]:
 
 @pytest.mark.usefixtures("left_over")
 def test_the_fleet_is_audited_and_what_cannot_be_reached_is_a_finding(capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, _ = run(capsys, "audit", "--remote", "-o", "json")
+    status, out, _ = run(capsys, "audit", "--remote", "-o", "json", "--timeout", "60")
     assert MARK not in out
     found = json.loads(out)["findings"]
     rules = ("runtime.unreached", "runtime.access")
@@ -417,6 +423,7 @@ def fleet(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, st
     return run(capsys, "enable", "connectivity-proxy", "--fleet", "--yes", *words)
 
 
+@pytest.mark.usefixtures("patient")
 def test_edits_go_to_the_runtime_and_over_a_fleet_only_when_allowed(
     capsys: pytest.CaptureFixture[str], control: KubeCluster, runtime: KubeCluster
 ) -> None:

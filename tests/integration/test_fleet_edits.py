@@ -28,6 +28,7 @@ from kymatui.ui.widgets.plan_widgets import PlanTable
 from tests.domain import builders as b
 from tests.integration.embedded import GROUP, KYMAS, Embedded, eventually, served
 from tests.integration.test_fleet import CONTROL, Fleet
+from tests.sandboxes.patience import wait_longer_for_runtimes
 from tests.sandboxes.starting import ready_sandbox
 from tests.ui.driving import SIZE, text
 from tests.ui.test_toggling import Person
@@ -88,6 +89,7 @@ def runtimes(made: Runtimes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     """All of them ask for the module, and have it."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("KUBECONFIG", str(made.kubeconfig))
+    wait_longer_for_runtimes(monkeypatch)
     for name, cluster in made.clusters.items():
         body = b.kyma([{"name": MODULE, "customResourcePolicy": "CreateAndDelete"}])
         body["metadata"]["annotations"] = {f"deprecated-{GROUP}/owned-by": f"{CONTROL}/{name}"}
