@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,7 @@ def _kymas_restored(request: pytest.FixtureRequest) -> Iterator[None]:
     kubeconfig = str(request.getfixturevalue("two_clusters"))
     sides = {name: KubeCluster(Client(Transport(connect(kubeconfig, name)))) for name in _KYMAS}
     before = {name: _requested(cluster, _KYMAS[name]) for name, cluster in sides.items()}
+    states = {name: _state(cluster, _KYMAS[name]) for name, cluster in sides.items()}
     manifests = _manifests(sides["kcp"])
     yield
     changed = False
@@ -49,7 +50,13 @@ def _kymas_restored(request: pytest.FixtureRequest) -> Iterator[None]:
             cluster.patch(_KYMAS[name], patch, PatchKind.MERGE)
             changed = True
     if changed:
-        eventually(lambda: _manifests(sides["kcp"]) == manifests, "the runtime has the modules that it had")
+        eventually(lambda: _is_as_before(manifests, _manifests(sides["kcp"])), "the runtime has the modules it had")
+        for name, cluster in sides.items():
+            ref, before_it = _KYMAS[name], {name: states[name]}
+            eventually(
+                lambda: _is_as_before(before_it, {name: _state(cluster, ref)}),  # noqa: B023 (called at once)
+                f"{ref} is {states[name]} again",
+            )
     for cluster in sides.values():
         cluster.client.transport.close()
 
@@ -60,9 +67,26 @@ def _requested(cluster: Cluster, ref: ObjectRef) -> dict[str, dict[str, Any]]:
     return {"spec": dict(kyma["spec"]), "labels": dict(kyma["metadata"].get("labels") or {})}
 
 
-def _manifests(control: Cluster) -> set[str]:
+def _manifests(control: Cluster) -> dict[str, str]:
+    """Return the states of the runtime's Manifests by module."""
     found = control.list(_MANIFEST, "kcp-system", labels=f"{LABEL_KYMA_NAME}=skr")
-    return {raw["metadata"]["labels"].get(f"{_GROUP}/module-name", raw["metadata"]["name"]) for raw in found}
+    module = f"{_GROUP}/module-name"
+    return {raw["metadata"]["labels"].get(module, raw["metadata"]["name"]): _state_of(raw) for raw in found}
+
+
+def _state(cluster: Cluster, ref: ObjectRef) -> str:
+    return _state_of(cluster.get(ref) or {})
+
+
+def _state_of(raw: Mapping[str, Any]) -> str:
+    return str((raw.get("status") or {}).get("state", ""))
+
+
+def _is_as_before(before: Mapping[str, str], now: Mapping[str, str]) -> bool:
+    """Return whether the same are there in their former states; a state on the way to another may have come to it."""
+    return before.keys() == now.keys() and all(
+        state in ("", "Processing", "Deleting") or now[name] == state for name, state in before.items()
+    )
 
 
 def _back(before: dict[str, dict[str, Any]], after: dict[str, dict[str, Any]]) -> dict[str, Any]:
