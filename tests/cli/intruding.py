@@ -529,7 +529,7 @@ def _waiting() -> Iterator[Flow]:
         yield Flow(
             f"{name}-waiting",
             edited.prepare,
-            lambda stage, words=words: [*words, "--yes", "--timeout", "20"],  # type: ignore[misc]
+            lambda stage, words=words: [*words, "--yes", "--timeout", "60"],  # type: ignore[misc]
             edited.intrude,
             edited.judge,
         )
@@ -567,7 +567,7 @@ def until(holds: Callable[[], bool]) -> None:
 
 
 def leave_it(stage: Stage) -> list[str]:
-    return ["delete", MANAGED, "--yes", "--no-backup", "--timeout", "20"]
+    return ["delete", MANAGED, "--yes", "--no-backup", "--timeout", "60"]
 
 
 def make_function(stage: Stage, name: str = FUNCTION.name) -> None:
@@ -621,7 +621,7 @@ def asked_for_with_seen(stage: Stage) -> None:
 
 
 def disable_it(stage: Stage) -> list[str]:
-    return ["disable", MANAGED, "--cascade", "--yes", "--no-backup", "--timeout", "20"]
+    return ["disable", MANAGED, "--cascade", "--yes", "--no-backup", "--timeout", "60"]
 
 
 def _cascading() -> Iterator[Flow]:
