@@ -67,6 +67,27 @@ def test_backups_are_found_again_with_what_they_say_of_themselves(place: Place) 
     assert (read_heading(mine).module, read_heading(mine).cluster, read_heading(mine).count) == ("", "", 1)
 
 
+def test_a_backup_has_no_value_of_a_secret_also_where_kubectl_applied_it(place: Place) -> None:
+    place.make_namespace()
+    noted = {"kubectl.kubernetes.io/last-applied-configuration": '{"stringData":{"password":"hunter2"}}', "a": "b"}
+    for name, notes in (("noted", noted), ("plain", {})):
+        body = make.secret(name, place.namespace, password="hunter2")
+        place.kubectl({**body, "metadata": {**body["metadata"], "annotations": notes}})
+    path = place.folder / "saved.yaml"
+    written = BackupFile(path, place.cluster, ("module",))
+    refs = [read_ref(make.secret(name, place.namespace)) for name in ("noted", "plain")]
+    written.write(refs[:1])
+    live = place.cluster.get(refs[1])
+    assert live is not None
+    written.save(live)
+    assert "hunter2" not in path.read_text()
+    assert "aHVudGVyMg" not in path.read_text()
+    assert {one["metadata"]["name"]: one["metadata"].get("annotations") for one in read_backup(path)} == {
+        "noted": {"a": "b"},
+        "plain": None,
+    }
+
+
 def test_what_would_come_of_each_object_is_seen_before_and_then_comes(place: Place) -> None:
     place.make_namespace()
     place.kubectl(make.config_map("there", place.namespace, a="2"))

@@ -27,6 +27,7 @@ _MOMENT: Final = "%Y%m%dT%H%M%SZ"
 _NAME: Final = re.compile(r"(?P<module>.+)-(?P<moment>\d{8}T\d{6}Z)\.yaml")
 _HEADING: Final = re.compile(r"# (?P<module>\S+)(?: (?P<version>\S+))? in (?P<cluster>.+?)(?P<klm>, installed by .*)?")
 _IDENTITY: Final = re.compile(r"# cluster (?P<identity>\S+)")
+_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _OBJECT: Final = re.compile(r"^kind:", re.MULTILINE)
 
 
@@ -200,10 +201,13 @@ def _heading(seen: DeletionState) -> tuple[str, ...]:
 
 
 def _without_secrets(body: Object) -> Object:
-    """Remove the values of a Secret, which are never written to disk."""
+    """Remove the values of a Secret, which are never written to disk; `kubectl apply` copies them to an annotation."""
     if body.get("kind") != "Secret" or body.get("apiVersion") != "v1":
         return body
-    return {key: value for key, value in body.items() if key not in ("data", "stringData")}
+    annotations = {key: value for key, value in (body["metadata"].get("annotations") or {}).items() if key != _APPLIED}
+    metadata = {key: value for key, value in body["metadata"].items() if key != "annotations"}
+    found = {key: value for key, value in body.items() if key not in ("data", "stringData")}
+    return {**found, "metadata": {**metadata, **({"annotations": annotations} if annotations else {})}}
 
 
 # listing and reading
