@@ -196,6 +196,30 @@ def test_a_deletion_that_is_blocked_ends_with_what_a_person_has_to_do(
     assert (status, 'no module "nonsense"' in err) == (64, True), "before anything else"
 
 
+def test_the_dry_run_of_a_blocked_deletion_has_the_plan_of_the_run(
+    capsys: pytest.CaptureFixture[str], kubeconfig: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = functions(kubeconfig)
+    status, out, err = run(capsys, "disable", "serverless", "--cascade", "--dry-run")
+    assert (status, err, out.count("deleted first")) == (0, "", 3)
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    status, _, err = run(capsys, "disable", "serverless", "--cascade")
+    assert (status, err.count("deleted first")) == (2, 3), "the run displays the same before it asks"
+    assert all("\n4 to delete, 1 unchanged\n" in printed for printed in (out, err))
+    status, out, _ = run(capsys, "disable", "serverless", "--cascade", "--dry-run", "-o", "json")
+    found = json.loads(out)
+    assert (status, found["outcome"], found["refusals"]) == (0, "planned", [])
+    assert [one["object"].split()[0] for one in found["uninstalls"][0]["remaining"]].count("Function") == 3
+    status, out, err = run(capsys, "disable", "serverless", "telemetry", "--cascade", "--dry-run")
+    assert (status, err) == (0, "")
+    assert len(re.findall("Function .*deleted first", out)) == 3, "several are planned as one is"
+    assert "2 to change" not in out
+    status, out, err = run(capsys, "disable", "serverless", "--dry-run")
+    assert (status, err) == (0, ""), "the run would only wait"
+    assert "deletion of Serverless kyma-system/default is blocked" in out
+    assert functions(kubeconfig) == before
+
+
 def test_with_cascade_what_was_listed_goes_first_with_a_backup(
     capsys: pytest.CaptureFixture[str], kubeconfig: Path, tmp_path: Path
 ) -> None:

@@ -86,7 +86,7 @@ def print_stage(stage: EditProgress, about: str = "") -> None:
 
 def is_in_progress(args: argparse.Namespace, toggling: ClusterKymaEdits, proposal: EditProposal) -> bool:
     """Return whether the Kyma already says so and the effect is not complete; it is awaited as after an edit."""
-    if proposal.edit is None or not (proposal.is_done or proposal.gone) or args.dry_run or not args.wait:
+    if proposal.edit is None or not (proposal.is_done or proposal.gone) or not args.wait:
         return False
     entry = proposal.edit.before
     if entry is not None and entry.get("managed") is False and proposal.toggle.verb is not EditVerb.UNMANAGE:

@@ -98,10 +98,11 @@ class EditRun:
         todo = [leg for leg in legs if leg.is_todo]
         if any(leg.refusals for leg in todo):
             return self._refused(legs)
-        if not todo and any(leg.on_its_way for leg in legs):
+        if not todo and any(leg.on_its_way for leg in legs) and not self._args.dry_run:
             return self._ended(self._carry_out(legs))
         if not todo:
-            return self._answer(legs, "unchanged", _SAME)
+            stages = (leg.message for leg in legs if leg.message)
+            return self._answer(legs, "unchanged", "; ".join(dict.fromkeys((_SAME, *stages))))
         notices = [
             planned_handover(self._toggling.cluster, leg.proposal.toggle)
             for leg in todo
@@ -124,14 +125,16 @@ class EditRun:
         """Return what is proposed, with what still exists of a module that goes."""
         proposal = self._toggling.propose(toggle)
         on_its_way = is_in_progress(self._args, self._toggling, proposal)
+        stage = self._toggling.standing(proposal).message if on_its_way and self._args.dry_run else ""
+        if on_its_way and proposal.gone:  # the Kyma does not request it: there is nothing to refuse
+            proposal = replace(proposal, refusals=())
         modules = [effect.module for effect in proposal.effects if effect.uninstalls]
         if on_its_way and toggle.verb is EditVerb.DISABLE and self._args.cascade:
             modules = [toggle.module]
-        refused = proposal.is_refused and not on_its_way
         consent = uninstalling.consent_of(self._args)
-        found = () if refused else self._toggling.uninstalls(modules, consent, self._args.timeout)
-        said = () if on_its_way else proposal.refusals
-        return _Leg(proposal, found, (*said, *uninstalling.uninstall_refusals(found)), on_its_way)
+        found = () if proposal.is_refused else self._toggling.uninstalls(modules, consent, self._args.timeout)
+        refusals = (*proposal.refusals, *uninstalling.uninstall_refusals(found))
+        return _Leg(proposal, found, refusals, on_its_way, message=stage)
 
     def _refused(self, legs: Sequence[_Leg]) -> int:
         if self._args.output != "table":
