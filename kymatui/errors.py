@@ -53,13 +53,14 @@ def did_you_mean(near: Iterable[str]) -> str:
 
 
 class KymatuiError(Exception):
-    """The base class; `hint` is one sentence with what to do, or ""."""
+    """The base class; `hint` is one sentence with what to do, or "", `gone` the objects deleted before it."""
 
     exit_code = 1
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
         self.hint = hint
+        self.gone: tuple[Any, ...] = ()
 
 
 class UsageError(KymatuiError):

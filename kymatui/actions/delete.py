@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
-from kymatui.actions.plans import DeletionPlan, DeletionRequest, refuse, without_backup
+from kymatui.actions.deletion_rights import missing_rights
+from kymatui.actions.plans import DeletionPlan, DeletionRequest, refuse, refuse_missing_rights, without_backup
 from kymatui.actions.ports import DeletionPort, SavedObjects
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.kubernetes.refs import ObjectRef
@@ -38,13 +39,20 @@ from kymatui.engine.deletion.module_deletion import refuse_replaced, uninstall_m
 from kymatui.engine.inventory.managed_resources import ManagedObjects
 from kymatui.engine.jobs.object_deletion import delete_object, uid_of
 from kymatui.engine.jobs.run import USER_ACTION_SECONDS, Progress, RunLimits, begin
-from kymatui.errors import CancelledError, ForbiddenError, PartlyDoneError, RefusedError
-from kymatui.first_use import dataclass
+from kymatui.errors import (
+    CancelledError,
+    ForbiddenError,
+    KymatuiError,
+    PartlyDoneError,
+    RefusedError,
+)
+from kymatui.first_use import dataclass, replace
 
 _SAME_STEP = 3  # times that one step may follow itself until the deletion counts as stuck
 _TOLD = 20.0
 """Seconds for lifecycle-manager to pass a policy on; what it creates again after that is found by the next look."""
 _AGAIN = "run the command again to review the new plan"
+_CONTINUE = "run the command again to continue"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +83,22 @@ class RunControls:
     unattended: bool = False
 
 
-def plan_deletions(port: DeletionPort, requests: Iterable[DeletionRequest]) -> tuple[DeletionPlan, ...]:
-    """Read where each deletion is and what it would delete; nothing is written."""
-    return tuple(
-        DeletionPlan(request, port.read_state(request.module, request.namespace, request.way)) for request in requests
-    )
+def plan_deletions(
+    port: DeletionPort, requests: Iterable[DeletionRequest], *, edits_kyma: bool = True
+) -> tuple[DeletionPlan, ...]:
+    """Read where each deletion is, what it would delete, and which permissions it lacks; nothing is written.
+
+    `edits_kyma` is False where the caller edits the Kyma, and checks that permission itself.
+    """
+    return tuple(_planned(port, request, edits_kyma=edits_kyma) for request in requests)
+
+
+def _planned(port: DeletionPort, request: DeletionRequest, *, edits_kyma: bool) -> DeletionPlan:
+    plan = DeletionPlan(request, port.read_state(request.module, request.namespace, request.way))
+    if plan.is_gone or plan.next_step is NextStep.REFUSED:
+        return plan
+    missing = tuple(dict.fromkeys(missing_rights(port, plan.seen, edits_kyma=edits_kyma)))
+    return replace(plan, seen=replace(plan.seen, missing=missing))
 
 
 def run_deletion(port: DeletionPort, plan: DeletionPlan, watching: RunControls | None = None) -> DeletionResult:
@@ -93,12 +112,26 @@ def run_deletion(port: DeletionPort, plan: DeletionPlan, watching: RunControls |
 
 def prepare_deletion(
     port: DeletionPort, plan: DeletionPlan, watching: RunControls | None = None, *, is_rehearsal: bool = False
-) -> None:
+) -> tuple[ObjectRef, ...]:
     """Save what the plan displayed and delete what has to be gone before the module; what follows is the caller's edit.
 
-    A rehearsal checks that all is as displayed, and changes nothing. Raises as `run_deletion`.
+    Return what was deleted. A rehearsal checks that all is as displayed, and changes nothing. Raises as `run_deletion`.
     """
-    _DeletionRun(port, plan, watching or RunControls()).prepare(is_rehearsal=is_rehearsal)
+    return _DeletionRun(port, plan, watching or RunControls()).prepare(is_rehearsal=is_rehearsal)
+
+
+def with_deleted(error: KymatuiError, gone: Sequence[ObjectRef]) -> KymatuiError:
+    """Return an error with what was deleted before it: a PartlyDoneError, unless a person cancelled."""
+    if not gone:
+        return error
+    ended = error
+    if not isinstance(error, (PartlyDoneError, CancelledError)):
+        deleted = f"{format_count(len(gone), 'object')} already deleted"
+        ended = PartlyDoneError(f"{error}; {deleted}", hint=error.hint or _CONTINUE)
+    elif isinstance(error, CancelledError) and not error.gone:
+        ended = CancelledError(f"{error}; {format_count(len(gone), 'object')} already deleted", hint=error.hint)
+    ended.gone = tuple(dict.fromkeys((*gone, *error.gone)))
+    return ended
 
 
 class _DeletionRun:
@@ -119,13 +152,16 @@ class _DeletionRun:
         self._has_edited = self._has_left = False
 
     def run(self) -> DeletionResult:
+        refuse_missing_rights(self._plan.seen)
         try:
             return self._run()
-        except RefusedError as error:
-            if not (self._gone or self._has_edited):
+        except KymatuiError as error:
+            ended = with_deleted(error, self._gone)
+            if ended is not error:
+                raise ended from error
+            if not self._has_edited or isinstance(error, (PartlyDoneError, CancelledError)):
                 raise
-            done = f"{format_count(len(self._gone), 'object')} already deleted" if self._gone else "the Kyma is edited"
-            raise PartlyDoneError(f"{error}; {done}", hint=error.hint) from error
+            raise PartlyDoneError(f"{error}; the Kyma is edited", hint=error.hint or _CONTINUE) from error
 
     def _run(self) -> DeletionResult:
         last, times = None, 0
@@ -150,7 +186,15 @@ class _DeletionRun:
             if ended is not None:
                 return self._ended(ended)
 
-    def prepare(self, *, is_rehearsal: bool) -> None:
+    def prepare(self, *, is_rehearsal: bool) -> tuple[ObjectRef, ...]:
+        refuse_missing_rights(self._plan.seen)
+        try:
+            self._prepare(is_rehearsal=is_rehearsal)
+        except KymatuiError as error:
+            raise with_deleted(error, self._gone) from error
+        return tuple(self._gone)
+
+    def _prepare(self, *, is_rehearsal: bool) -> None:
         seen = self._read_state()
         refuse(seen, self._request)
         refuse_unplanned(seen.remaining, self._module, self._accepted)
@@ -324,7 +368,11 @@ class _DeletionRun:
             purpose=f"delete {self._module}",
             backup=self._saved.own if self._saved is not None else None,
         ) as run:
-            ended = uninstall_module(found, run, consent)
+            try:
+                ended = uninstall_module(found, run, consent)
+            except KymatuiError as error:
+                self._gone += error.gone
+                raise
         self._gone += ended.gone
         self._kept += [(step.ref, step.reason) for step in ended.kept]
         self._lost += ended.lost

@@ -54,9 +54,24 @@ class DeletionPlan:
             return None
         try:
             refuse(self.seen, self.request)
+            refuse_missing_rights(self.seen)
         except RefusedError as error:
             return error
         return None
+
+    @property
+    def is_forbidden(self) -> bool:
+        """Return whether the user lacks permissions, and no option lets the deletion continue."""
+        return bool(self.seen.missing)
+
+
+def refuse_missing_rights(seen: DeletionState) -> None:
+    """Raise RefusedError where the user lacks a permission that the deletion needs."""
+    if seen.missing:
+        rights = ", ".join(map(str, seen.missing))
+        raise RefusedError(
+            f"{seen.module} cannot be deleted: you may not {rights}", hint="ask for these rights; no changes made"
+        )
 
 
 def refuse(seen: DeletionState, request: DeletionRequest) -> None:
@@ -111,7 +126,7 @@ class Uninstall:
             words = f"{self.module} cannot be checked for objects that block its deletion: {self.failure}"
             return RefusedError(words, hint=_UNKNOWN)
         found = self.plan.refusal
-        if found is None or self.plan.seen.refusal:
+        if found is None or self.plan.seen.refusal or self.plan.is_forbidden:
             return found
         return RefusedError(str(found), hint=_UNKNOWN if self.plan.seen.remaining.unknown else _CASCADE)
 

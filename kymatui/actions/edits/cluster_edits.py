@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
+from kymatui.actions.delete import with_deleted
 from kymatui.actions.edits.edit_watch import EditOutcome, EditWatch, StartedEdit
 from kymatui.actions.edits.uninstall import UninstallConsent, plan_uninstall, prepare_uninstalls, refuse_unplanned
 from kymatui.actions.plans import DeletionRequest, Uninstall
@@ -21,15 +23,25 @@ from kymatui.domain.kyma_edit.module_edit import EditProposal, ModuleEdit, entry
 from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.domain.snapshot.snapshots import FeedState
 from kymatui.engine.cluster.kyma_edit import carry_out, carry_out_labels
-from kymatui.errors import PartlyDoneError, RefusedError
+from kymatui.errors import KymatuiError, PartlyDoneError, RefusedError
 
 if TYPE_CHECKING:
     from kymatui.actions.ports import DeletionPort
     from kymatui.actions.session import Session
     from kymatui.domain.catalog.effects import Effect
+    from kymatui.domain.kubernetes.refs import ObjectRef
     from kymatui.domain.remote.catalog_sync import SyncPlan
     from kymatui.engine.cluster.ports import Cluster
     from kymatui.engine.jobs.run import Progress
+
+
+@contextmanager
+def _naming_deleted(gone: Sequence[ObjectRef]) -> Iterator[None]:
+    """Raise errors of an edit with what was deleted for it."""
+    try:
+        yield
+    except KymatuiError as error:
+        raise with_deleted(error, gone) from error
 
 
 class ClusterKymaEdits:
@@ -87,8 +99,9 @@ class ClusterKymaEdits:
         """Write the labels, only where they are as they were seen; what they uninstall as `carry_out` does."""
         if proposal.edit is None or proposal.refusal:
             raise RefusedError(proposal.refusal)
-        self._prepare(proposal.effects, planned, progress, cancel)
-        carry_out_labels(self._labelled, proposal.edit, cancel)
+        gone = self._prepare(proposal.effects, planned, progress, cancel)
+        with _naming_deleted(gone):
+            carry_out_labels(self._labelled, proposal.edit, cancel)
 
     @property
     def _labelled(self) -> Cluster:
@@ -101,22 +114,21 @@ class ClusterKymaEdits:
         planned: Sequence[Uninstall],
         progress: Callable[[Progress], None] | None,
         cancel: threading.Event | None,
-    ) -> None:
+    ) -> tuple[ObjectRef, ...]:
         """Check once more what an edit uninstalls, and delete what would block it; every edit calls this."""
         found = list(effects)
         refuse_unplanned(found, planned)
         gone = {effect.module for effect in found if effect.uninstalls}
-        self.unblock([one for one in planned if one.module in gone], cancel, progress)
+        return self.unblock([one for one in planned if one.module in gone], cancel, progress)
 
     def unblock(
         self,
         planned: Sequence[Uninstall],
         cancel: threading.Event | None = None,
         progress: Callable[[Progress], None] | None = None,
-    ) -> None:
-        """Delete what blocks the deletion of modules, as far as the plans displayed it and allow it."""
-        if planned:
-            prepare_uninstalls(self._deletions(self._session), planned, progress, cancel)
+    ) -> tuple[ObjectRef, ...]:
+        """Delete what blocks the deletion of modules, as far as the plans allow it; return what was deleted."""
+        return prepare_uninstalls(self._deletions(self._session), planned, progress, cancel) if planned else ()
 
     def may_write(self, proposal: EditProposal | LabelProposal) -> bool:
         """Return whether the user may patch the Kyma of a proposal."""
@@ -139,8 +151,9 @@ class ClusterKymaEdits:
         """
         if proposal.edit is None or proposal.is_refused:
             raise RefusedError("; ".join(proposal.refusals))
-        self._prepare(proposal.effects, planned, progress, cancel)
-        made = carry_out(self._session.cluster, proposal.edit, entry_change(proposal.toggle), cancel)
+        gone = self._prepare(proposal.effects, planned, progress, cancel)
+        with _naming_deleted(gone):
+            made = carry_out(self._session.cluster, proposal.edit, entry_change(proposal.toggle), cancel)
         return read_meta(JsonReader(made)).generation
 
     def follow(

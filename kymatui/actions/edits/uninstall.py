@@ -10,10 +10,11 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from kymatui.actions.delete import RunControls, plan_deletions, prepare_deletion
+from kymatui.actions.delete import RunControls, plan_deletions, prepare_deletion, with_deleted
 from kymatui.actions.plans import DeletionRequest, Uninstall
 from kymatui.actions.ports import DeletionPort
 from kymatui.domain.catalog.effects import Effect
+from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.jobs.run import Progress
 from kymatui.errors import CancelledError, KymatuiError, RefusedError
 from kymatui.first_use import dataclass
@@ -38,7 +39,7 @@ class UninstallConsent:
 def plan_uninstall(port: DeletionPort, request: DeletionRequest) -> Uninstall:
     """Read what the module still manages; what cannot be read is a failure of its own. Nothing is written."""
     try:
-        (plan,) = plan_deletions(port, [request])
+        (plan,) = plan_deletions(port, [request], edits_kyma=False)
     except CancelledError:
         raise
     except KymatuiError as error:
@@ -61,11 +62,11 @@ def prepare_uninstalls(
     planned: Sequence[Uninstall],
     progress: Callable[[Progress], None] | None = None,
     cancel: threading.Event | None = None,
-) -> None:
+) -> tuple[ObjectRef, ...]:
     """Check every module once more, save what goes, and delete what would block it; then the edit may be made.
 
-    Raises RefusedError before anything is deleted where more is there than the plans displayed, PartlyDoneError where
-    something does not go.
+    Return what was deleted. Raises RefusedError before anything is deleted where more is there than the plans
+    displayed, PartlyDoneError where something does not go.
     """
     for one in planned:
         if one.refusal is not None:
@@ -73,6 +74,11 @@ def prepare_uninstalls(
     for one in planned:
         if one.plan is not None:
             prepare_deletion(port, one.plan, RunControls(progress, cancel), is_rehearsal=True)
+    gone: list[ObjectRef] = []
     for one in planned:
         if one.plan is not None:
-            prepare_deletion(port, one.plan, RunControls(progress, cancel))
+            try:
+                gone += prepare_deletion(port, one.plan, RunControls(progress, cancel))
+            except KymatuiError as error:
+                raise with_deleted(error, gone) from error
+    return tuple(gone)

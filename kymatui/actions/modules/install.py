@@ -39,7 +39,7 @@ class InstallLeg:
     @property
     def is_refused(self) -> bool:
         """Return whether it cannot be carried out."""
-        return self.plan is None or bool(self.plan.blockers)
+        return self.plan is None or bool(self.plan.blockers or self.plan.missing)
 
     @property
     def is_same(self) -> bool:

@@ -37,6 +37,7 @@ def deletion_text(seen: DeletionState, form: str, *, cascade: bool, is_refused: 
     if seen.advice:
         parts.append(wrapped(f"warning: {sanitize(seen.advice)}"))
     parts += [wrapped(f"warning: {sanitize(text)}") for text in seen.foreseen]
+    parts += [wrapped(f"missing permission: {right}") for right in seen.missing]
     if is_refused or seen.refusal:
         return "\n\n".join(parts)
     if seen.managed_by is ManagedBy.KYMA:
@@ -124,6 +125,7 @@ def deletion_json(
         "refusal": seen.refusal or None,
         "warning": seen.warning or seen.advice or None,
         "foreseen": list(seen.foreseen),
+        "missing": [str(right) for right in seen.missing],
         "stations": [
             {"title": one.title, "progressed": one.progressed.value, "words": one.message}
             for one in deletion_stages(seen)

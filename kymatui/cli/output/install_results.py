@@ -69,13 +69,15 @@ class OneInstall:
     args: argparse.Namespace
 
     def refuse(self, legs: Sequence[InstallLeg]) -> KymatuiError:
-        from kymatui.engine.apply.plan_refusals import group_reasons, plan_title
+        from kymatui.engine.apply.plan_refusals import group_reasons, missing_rights_error, plan_title
 
         (leg,) = legs
         if leg.plan is None:
             assert leg.error is not None
             return leg.error
         self.show(legs, "refused")
+        if not leg.plan.blockers:
+            return missing_rights_error(leg.plan)
         said = "; ".join(group_reasons(leg.plan.blockers))
         return RefusedError(f"{plan_title(leg.plan)} cannot be installed: {said}", hint=_way_out(leg.plan))
 
@@ -223,7 +225,10 @@ def _trouble(leg: InstallLeg) -> str:
         return f"{leg.error} ({leg.error.hint})" if leg.error.hint else str(leg.error)
     if leg.error is not None:
         return str(leg.error)
-    return "; ".join(f"{step.ref}: {step.reason}" for step in _plan(leg).blockers[:3])
+    plan = _plan(leg)
+    if plan.missing and not plan.blockers:
+        return f"you may not {', '.join(map(str, plan.missing[:3]))}"
+    return "; ".join(f"{step.ref}: {step.reason}" for step in plan.blockers[:3])
 
 
 def _named(leg: InstallLeg) -> str:

@@ -18,11 +18,16 @@ def refuse_blocked_plan(plan: Plan, run: Run) -> None:
         hint = "use --force to take over the fields" if conflicts else "no changes made"
         raise RefusedError(f"{plan_title(plan)} cannot be installed: {said}", hint=hint)
     if plan.missing:
-        rights = ", ".join(map(str, plan.missing))
-        raise RefusedError(
-            f"{plan_title(plan)} cannot be installed: you may not {rights}",
-            hint="ask for these rights; no changes made",
-        )
+        raise missing_rights_error(plan)
+
+
+def missing_rights_error(plan: Plan) -> RefusedError:
+    """Return the refusal of a plan that needs permissions which the user lacks."""
+    rights = ", ".join(map(str, plan.missing))
+    return RefusedError(
+        f"{plan_title(plan)} cannot be installed: you may not {rights}",
+        hint="ask for these rights; no changes made",
+    )
 
 
 def plan_title(plan: Plan) -> str:

@@ -20,6 +20,7 @@ from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.plans.accepted_objects import AcceptedObjects
 from kymatui.engine.deletion.uninstall_plan import UninstallPlan
 from kymatui.engine.inventory.managed_resources import ManagedObject, ManagedObjects
+from kymatui.engine.plans.plan import RequiredPermission
 from kymatui.first_use import dataclass
 
 
@@ -109,6 +110,7 @@ class DeletionState:
     manifest_uid uid of its Manifest, "" for none
     foreseen     known deviations of lifecycle-manager, as sentences with a solution
     keeper       what works on the Kyma: lifecycle-manager or kymatui's operator
+    missing      permissions that the deletion needs and the user lacks; only plans have them
     """
 
     cluster: str
@@ -133,6 +135,7 @@ class DeletionState:
     manifest_uid: str = ""
     foreseen: tuple[str, ...] = ()
     keeper: Actor = Actor.KLM
+    missing: tuple[RequiredPermission, ...] = ()
 
     @property
     def managed_by_words(self) -> str:

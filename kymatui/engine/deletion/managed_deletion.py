@@ -19,7 +19,7 @@ from kymatui.engine.inventory.managed_resources import ManagedObject, ManagedObj
 from kymatui.engine.jobs.object_deletion import delete_object
 from kymatui.engine.jobs.run import Progress, Run
 from kymatui.engine.jobs.wait import CLUSTER_FINALIZERS, wait_until_deleted
-from kymatui.errors import PartlyDoneError, RefusedError
+from kymatui.errors import KymatuiError, PartlyDoneError, RefusedError
 from kymatui.first_use import dataclass
 
 _ROUNDS: Final = 3  # managers may create more objects while theirs are deleted
@@ -105,16 +105,22 @@ def delete_managed_resources(
 
 
 def _remove(run: Run, some: Sequence[ManagedObject], gone: list[ObjectRef]) -> None:
-    run_for_each(some, lambda one: _delete(run, one), run.cancel, run.limits.width)
+    sent: list[ObjectRef] = []
+    try:
+        run_for_each(some, lambda one: _delete(run, one, sent), run.cancel, run.limits.width)
+    except KymatuiError:
+        gone += sent  # nothing brings back what the server accepted before another request failed
+        raise
     require_deleted(run, {one.ref: one.uid for one in some}, "managed objects", gone)
 
 
-def _delete(run: Run, one: ManagedObject) -> None:
+def _delete(run: Run, one: ManagedObject, sent: list[ObjectRef]) -> None:
     """Delete only the counted object; a recreated one is counted again and was not accepted."""
     if one.deleted_at is None:
         with run.step("delete", one.ref):
             was_there = delete_object(run, one.ref, one.uid, one.resource_version, propagation="Foreground")
         if was_there:
+            sent.append(one.ref)
             run.report(Progress(f"deleting {one.ref}", one.ref))
 
 

@@ -35,6 +35,7 @@ from kymatui.errors import CancelledError, KymatuiError, OutdatedError, PartlyDo
 from kymatui.first_use import dataclass, replace
 
 _UNSEEN: Final = "it was created after the plan was displayed"
+_AGAIN: Final = "run the command again to continue"
 _NOTHING: Final[Mapping[ObjectRef, Object]] = {}
 
 
@@ -61,13 +62,15 @@ def uninstall_module(found: UninstallPlan, run: Run, consent: DeletionConsent) -
         with run.alone(inventory.name, inventory.namespace) as (alone, _):
             deletion.run = alone
             return deletion.carry_out()
-    except CancelledError as error:
-        raise CancelledError(f"{error}; {deletion.summary()}", hint="run the command again to continue") from error
     except KymatuiError as error:
-        if not deletion.gone:
+        if isinstance(error, CancelledError):
+            made: KymatuiError = CancelledError(f"{error}; {deletion.summary()}", hint=_AGAIN)
+        elif deletion.gone:
+            made = PartlyDoneError(f"{error}; {deletion.summary()}", hint=error.hint or _AGAIN)
+        else:
             raise
-        hint = error.hint or "run the command again to continue"
-        raise PartlyDoneError(f"{error}; {deletion.summary()}", hint=hint) from error
+        made.gone = tuple(deletion.gone)
+        raise made from error
 
 
 def refuse_replaced(then: Inventory, now: Inventory) -> None:
@@ -201,12 +204,19 @@ class _Deletion:
         """
         if not steps:
             return
-        uids = run_for_each(steps, lambda step: self._delete(step, read), self.run.cancel, self.run.limits.width)
+        sent: list[ObjectRef] = []
+        try:
+            uids = run_for_each(
+                steps, lambda step: self._delete(step, read, sent), self.run.cancel, self.run.limits.width
+            )
+        except KymatuiError:
+            self.gone += sent  # nothing brings back what the server accepted before another request failed
+            raise
         waited = {step.ref: uid for step, uid in zip(steps, uids, strict=True) if uid}
         if waited:
             require_deleted(self.run, waited, what, self.gone)
 
-    def _delete(self, step: Step, read: Mapping[ObjectRef, Object]) -> str:
+    def _delete(self, step: Step, read: Mapping[ObjectRef, Object], sent: list[ObjectRef]) -> str:
         """Return the uid to wait for, "" if the object is gone, recreated, or has another owner."""
         ref = step.ref
         live = read[ref] if ref in read else self.run.cluster.get(ref)
@@ -223,6 +233,7 @@ class _Deletion:
             with self.run.step("delete", ref):
                 if not delete_object(self.run, ref, step.uid, version):
                     return ""  # gone or recreated
+            sent.append(ref)
         self.run.report(Progress(f"deleting {ref}", ref))
         return step.uid
 

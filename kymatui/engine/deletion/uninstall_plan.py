@@ -83,7 +83,8 @@ def plan_uninstall(
         return None
     remaining = list_managed_resources(inventory, patient, managed_kinds(inventory, patient), stop, width)
     steps = deletion_steps(inventory, patient, stop, width)
-    rights = list(dict.fromkeys(RequiredPermission("delete", step.ref.kind, step.ref.namespace) for step in steps))
+    going = (step.ref for step in steps if step.action is Action.DELETE)
+    rights = list(dict.fromkeys(RequiredPermission("delete", ref.kind, ref.namespace) for ref in going))
     allowed = run_for_each(rights, lambda right: patient.allowed(right.verb, right.kind, right.namespace), stop, width)
     missing = tuple(right for right, may in zip(rights, allowed, strict=True) if not may)
     there = {step.ref for step in steps}

@@ -97,7 +97,7 @@ class _Leg:
     def refusal(self) -> RefusedError | None:
         """Return why it is refused, with the option that lets it continue."""
         error = self.plan.refusal
-        if error is None or self.seen.refusal:
+        if error is None or self.seen.refusal or self.plan.is_forbidden:
             return error
         unlisted = bool(self.seen.remaining.unknown)
         hint = "--accept-unknown assumes that these kinds have no objects" if unlisted else "--cascade deletes them too"
@@ -200,8 +200,8 @@ class _Deletions:
                     print_text(f"{leg.name} {leg.seen.installed}".rstrip(), sys.stderr)
                 try:
                     ended.append(replace(leg, ended=self._run(leg.plan, cancel)))
-                except CancelledError:
-                    self._unfinished([*ended, *legs[len(ended) :]])
+                except CancelledError as error:
+                    self._unfinished([*ended, replace(leg, failed=error), *legs[len(ended) + 1 :]])
                     raise
                 except KymatuiError as error:
                     ended.append(replace(leg, failed=error))
@@ -248,7 +248,8 @@ class _Deletions:
                 print_text(plan_text(target, deletion_summary([now]), text, form))
             else:
                 outcome = "refused" if isinstance(legs[0].failed, RefusedError) else "unfinished"
-                print_text(plan_document(target, deletion_json(now, outcome), form))
+                gone = legs[0].failed.gone if legs[0].failed is not None else ()
+                print_text(plan_document(target, deletion_json(now, outcome, gone), form))
 
     def _answer(self, legs: Sequence[_Leg], outcome: str, words: str = "", *, to_errors: bool = False) -> int:
         form = self._args.output
@@ -286,6 +287,7 @@ def _nothing_left(legs: Sequence[_Leg]) -> str:
 
 def _leg_json(leg: _Leg, outcome: str) -> dict[str, Any]:
     gone, kept, lost = (leg.ended.gone, leg.ended.kept, leg.ended.lost) if leg.ended is not None else ((), (), ())
+    gone = leg.failed.gone if leg.failed is not None else gone
     return deletion_json(leg.seen, outcome, gone, kept, lost)
 
 

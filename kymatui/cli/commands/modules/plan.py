@@ -42,7 +42,7 @@ class PlanCommand:
                 save_plan(Path(args.out), plan)
                 print_text(f"plan saved in {args.out}; `kymatui apply {args.out}` applies it", sys.stderr)
             show_plan(place.target, plan, args.output, "planned")
-            return RefusedError.exit_code if plan.blockers else 0
+            return RefusedError.exit_code if plan.blockers or plan.missing else 0
 
 
 class ApplyCommand:

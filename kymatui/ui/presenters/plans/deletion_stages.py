@@ -191,7 +191,7 @@ def preview_deletion(seen: DeletionState, *, accept_unknown: bool, backup: str) 
         management=f"{seen.managed_by_words[:1].upper()}{seen.managed_by_words[1:]}",
         refusals=tuple(_refusals(seen, step)),
         warnings=tuple(_warnings(seen, unmanages, backup)),
-        missing=tuple(map(str, seen.found.missing)) if seen.found is not None else (),
+        missing=tuple(map(str, seen.missing)),
         consents=tuple(_consents(seen, unmanages)),
         question=f"{title[:1].upper()}{title[1:]}?",
         editable=True,

@@ -1,0 +1,160 @@
+"""Commands of a user who may not do all that the plan needs: refused before anything is deleted or written."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
+from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.cli.main import main
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.deletion import managed_deletion
+from kymatui.engine.jobs.object_deletion import delete_object
+from kymatui.errors import ForbiddenError
+from tests.engine.places import eventually
+from tests.sandboxes.starting import told_sandbox
+
+pytestmark = pytest.mark.xdist_group("missing-rights")  # one sandbox for all of them
+
+FUNCTION = GroupVersionKind("serverless.kyma-project.io", "v1alpha2", "Function")
+APPLICATION = GroupVersionKind("applicationconnector.kyma-project.io", "v1alpha1", "Application")
+_GROUP = "rbac.authorization.k8s.io"
+_READ = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list", "watch"]}
+_KYMA = {"apiGroups": ["operator.kyma-project.io"], "resources": ["kymas"], "verbs": ["*"]}
+_FUNCTIONS = {"apiGroups": [FUNCTION.group], "resources": ["functions"], "verbs": ["delete"]}
+
+
+@pytest.fixture(scope="module")
+def kubeconfig() -> Iterator[Path]:
+    with told_sandbox() as running:
+        yield running.kubeconfig
+
+
+@pytest.fixture
+def cluster(kubeconfig: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> KubeCluster:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
+    monkeypatch.delenv("KYMATUI_READ_ONLY", raising=False)
+    return open_cluster(SessionOptions(str(kubeconfig)))
+
+
+@pytest.fixture
+def run(cluster: KubeCluster, capsys: pytest.CaptureFixture[str]) -> Any:
+    def call(*words: str) -> tuple[int, str, str]:
+        capsys.readouterr()
+        status = main(words)
+        printed = capsys.readouterr()
+        return status, printed.out, printed.err
+
+    return call
+
+
+@contextlib.contextmanager
+def jane_may(cluster: KubeCluster, *rules: dict[str, Any]) -> Iterator[None]:
+    """Let user jane read everything, and do what the rules allow."""
+    role: dict[str, Any] = {"apiVersion": f"{_GROUP}/v1", "kind": "ClusterRole", "metadata": {"name": "of-jane"}}
+    cluster.create({**role, "rules": [_READ, *rules]})
+    binding = {
+        **role,
+        "kind": "ClusterRoleBinding",
+        "roleRef": {"apiGroup": _GROUP, "kind": "ClusterRole", "name": "of-jane"},
+        "subjects": [{"apiGroup": _GROUP, "kind": "User", "name": "jane"}],
+    }
+    cluster.create(binding)
+    try:
+        yield
+    finally:
+        for kind in ("ClusterRoleBinding", "ClusterRole"):
+            cluster.delete(ObjectRef(GroupVersionKind(_GROUP, "v1", kind), "", "of-jane"))
+
+
+@pytest.mark.parametrize(
+    ("rules", "missing", "absent"),
+    [
+        ((_KYMA,), ("delete Function.v1alpha2.serverless.kyma-project.io in billing",), "patch Kyma"),
+        ((_FUNCTIONS,), ("patch Kyma.v1beta2.operator.kyma-project.io in kyma-system",), "delete Function"),
+        ((), ("patch Kyma", "delete Function"), "list "),
+    ],
+    ids=["functions", "kyma", "both"],
+)
+def test_a_deletion_without_the_rights_is_refused_before_anything_is_deleted(
+    run: Any, cluster: KubeCluster, rules: tuple[dict[str, Any], ...], missing: tuple[str, ...], absent: str
+) -> None:
+    before = len(cluster.list(FUNCTION))
+    with jane_may(cluster, *rules):
+        for names in (("serverless",), ("serverless", "telemetry")):
+            for words in (("--dry-run",), ("--yes", "--no-backup")):
+                status, out, err = run("delete", *names, "--cascade", *words, "--as", "jane")
+                assert (status, "serverless cannot be deleted: you may not " in err) == (2, True), err
+                assert "hint" in err
+                assert "--cascade deletes them too" not in err
+                assert "missing permission: " in out + err
+                assert all(right in err for right in missing), err
+                assert f"may not {absent}" not in err
+        for words in (("--dry-run",), ("--yes", "--no-backup")):
+            status, out, err = run("delete", "serverless", "--cascade", *words, "-o", "json", "--as", "jane")
+            found = json.loads(out)
+            assert (status, found["outcome"], found["gone"]) == (2, "refused", [])
+            assert all(any(right in one for one in found["missing"]) for right in missing)
+    assert (len(cluster.list(FUNCTION)), before) == (3, 3)
+
+
+def test_an_edit_that_needs_a_deletion_is_refused_without_the_right_to_delete(run: Any, cluster: KubeCluster) -> None:
+    with jane_may(cluster, _KYMA):
+        for words in (("--dry-run",), ("--yes", "--no-backup")):
+            status, _, err = run("disable", "serverless", "--cascade", *words, "--as", "jane")
+            assert (status, "you may not delete Function" in err) == (2, True), err
+            assert "ask for these rights" in err
+        assert run("disable", "istio", "--dry-run", "--as", "jane")[0] == 0
+    assert len(cluster.list(FUNCTION)) == 3
+
+
+def test_what_was_deleted_before_a_failure_is_named(
+    run: Any, cluster: KubeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refs = {name: ObjectRef(APPLICATION, "default", name) for name in ("first", "second")}
+    has_begun = threading.Event()
+
+    def forbidden(on: Any, ref: ObjectRef, *more: Any, **named: Any) -> bool:
+        if ref.name == "second":
+            assert has_begun.wait(20)
+            raise ForbiddenError("a webhook refuses it", status=403)
+        done = delete_object(on, ref, *more, **named)
+        has_begun.set()
+        return done
+
+    monkeypatch.setattr(managed_deletion, "delete_object", forbidden)
+    for name in ("delete", "disable"):
+        has_begun.clear()
+        for ref in refs.values():
+            body = {"apiVersion": APPLICATION.api_version, "kind": "Application"}
+            cluster.apply({**body, "metadata": {"name": ref.name, "namespace": ref.namespace}}, manager="user")
+        status, out, err = run(name, "application-connector", "--cascade", "--yes", "--no-backup", "-o", "json")
+        assert (status, "a webhook refuses it; 1 object already deleted" in err) == (3, True), err
+        if name == "delete":
+            found = json.loads(out)
+            assert (found["outcome"], found["gone"]) == ("unfinished", ["Application default/first"])
+        eventually(lambda: cluster.get(refs["first"]) is None, "the first is deleted")
+    cluster.delete(refs["second"])
+
+
+def test_a_dry_run_of_an_installation_counts_missing_rights(run: Any, cluster: KubeCluster) -> None:
+    groups = ["", "apps", "apiextensions.k8s.io", _GROUP, "operator.kyma-project.io", "backup.sandbox.local", "batch"]
+    all_but_leases = {"apiGroups": groups, "resources": ["*"], "verbs": ["*"]}
+    with jane_may(cluster, all_but_leases):
+        for verb in ("install", "plan"):
+            given = ("--dry-run",) if verb == "install" else ()
+            status, out, err = run(verb, "backup-operator", *given, "--as", "jane")
+            assert (status, "missing permission: create Lease" in out) == (2, True), out + err
+        status, out, err = run("install", "backup-operator", "--yes", "-o", "json", "--as", "jane")
+        assert (status, json.loads(out)["outcome"]) == (2, "refused"), err
+        assert "cannot be installed: you may not create Lease" in err
