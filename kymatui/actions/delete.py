@@ -154,11 +154,13 @@ class _DeletionRun:
     def run(self) -> DeletionResult:
         refuse_missing_rights(self._plan.seen)
         try:
-            return self._run()
+            ended = self._run()
+            self._finish_backup()
+            return ended
         except KymatuiError as error:
-            ended = with_deleted(error, self._gone)
-            if ended is not error:
-                raise ended from error
+            made = with_deleted(error, self._gone)
+            if made is not error:
+                raise made from error
             if not self._has_edited or isinstance(error, (PartlyDoneError, CancelledError)):
                 raise
             raise PartlyDoneError(f"{error}; the Kyma is edited", hint=error.hint or _CONTINUE) from error
@@ -190,6 +192,7 @@ class _DeletionRun:
         refuse_missing_rights(self._plan.seen)
         try:
             self._prepare(is_rehearsal=is_rehearsal)
+            self._finish_backup()
         except KymatuiError as error:
             raise with_deleted(error, self._gone) from error
         return tuple(self._gone)
@@ -214,8 +217,12 @@ class _DeletionRun:
         if self._saved is not None or self._request.backup is None or step is NextStep.UNMANAGE:
             return
         self._saved = self._port.backup(self._request.backup, seen)
-        if self._progress is not None:
+        if self._progress is not None and self._saved.message:
             self._progress(Progress(self._saved.message))
+
+    def _finish_backup(self) -> None:
+        if self._saved is not None:
+            self._saved.finish()
 
     def _refuse_another(self, seen: DeletionState, *, has_begun: bool) -> None:
         """Raise OutdatedError where another installation is there than was displayed, RefusedError or PartlyDoneError

@@ -85,5 +85,9 @@ class SavedObjects(Protocol):
     @property
     def manifest(self) -> Backup: ...
 
+    def finish(self) -> None:
+        """Note that the deletion has ended: a later one does not continue it."""
+        ...
+
     @property
     def message(self) -> str: ...

@@ -149,7 +149,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "restore": (
         "kymatui restore                         # the backups on this machine",
-        "kymatui restore keda --dry-run          # from the newest backup of keda",
+        "kymatui restore keda --dry-run          # from the last deletion of keda",
     ),
     "fleet": (
         "kymatui fleet",

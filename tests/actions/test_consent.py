@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
 
+import pytest
+
+from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
+from kymatui.actions.edits.uninstall import UninstallConsent
 from kymatui.actions.plans import DeletionPlan, DeletionRequest, without_backup
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.deletion.deletion_state import DeletionState, ManagedBy
 from kymatui.engine.inventory.managed_resources import ManagedObject, ManagedObjects
+from kymatui.errors import UsageError
 
 FUNCTION = ObjectRef(GroupVersionKind("serverless.kyma-project.io", "v1alpha2", "Function"), "billing", "tax")
 
@@ -33,3 +40,9 @@ def test_a_consent_to_unknown_kinds_is_none_to_objects() -> None:
     assert "APIRule (you may not list them)" in str(displayed.refusal)
     both = replace(unknown, request=replace(unknown.request, cascade=True))
     assert both.refusal is None
+
+
+def test_one_backup_is_for_one_module() -> None:
+    edits = ClusterKymaEdits(cast(Any, None), cast(Any, None))
+    with pytest.raises(UsageError, match="--backup works with one module only, and this uninstalls keda, nats"):
+        edits.uninstalls(["keda", "nats"], UninstallConsent(backup=Path("saved.yaml")), 1.0)

@@ -12,12 +12,16 @@ from kymatui.adapters.files.backups import (
     BackupInfo,
     backup_path,
     cluster_identity,
+    last_deletion,
     list_backups,
     read_backup,
     read_heading,
+    save_deletion,
 )
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.deletion.deletion_state import DeletionState, ManagedBy
+from kymatui.engine.inventory.managed_resources import ManagedObject, ManagedObjects
 from kymatui.errors import ConfigurationError
 from tests.engine import objects as make
 from tests.engine.places import Place
@@ -65,6 +69,83 @@ def test_backups_are_found_again_with_what_they_say_of_themselves(place: Place) 
     mine = place.folder / "mine.yaml"
     mine.write_text("kind: ConfigMap\napiVersion: v1\nmetadata: {name: a}\n")
     assert (read_heading(mine).module, read_heading(mine).cluster, read_heading(mine).count) == ("", "", 1)
+
+
+def test_a_second_run_keeps_the_objects_of_the_first(place: Place) -> None:
+    place.make_namespace()
+    bodies = {name: make.config_map(name, place.namespace, a="1") for name in ("first", "second", "changed")}
+    for body in bodies.values():
+        place.kubectl(body)
+    path, heading = (
+        place.folder / "saved.yaml",
+        (f"keda 1.5.0 in {place.cluster.name}, installed by lifecycle-manager",),
+    )
+    first = BackupFile(path, place.cluster, heading)
+    first.write([read_ref(bodies[name]) for name in ("first", "changed")])
+    place.kubectl(make.config_map("changed", place.namespace, a="2"))
+    second = BackupFile(path, place.cluster, (f"keda in {place.cluster.name}",))
+    second.write([read_ref(bodies[name]) for name in ("second", "changed")])
+    assert {one["metadata"]["name"]: one["data"]["a"] for one in read_backup(path)} == {
+        "first": "1",
+        "second": "1",
+        "changed": "2",
+    }
+    assert second.message.startswith("3 objects saved in ")
+    found = read_heading(path)
+    assert (found.module, found.version, found.by_klm, found.is_finished) == ("keda", "1.5.0", True, False)
+    second.finish()
+    assert read_heading(path).is_finished
+    BackupFile(path, place.cluster, heading).write([])
+    assert len(read_backup(path)) == 3, "a run that saves nothing removes nothing"
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["# nats in {cluster}\nkind: ConfigMap\n", "# keda in elsewhere\nkind: ConfigMap\n", "my notes\n"],
+    ids=["module", "cluster", "no backup"],
+)
+def test_no_other_file_is_overwritten(place: Place, content: str) -> None:
+    path = place.folder / "mine.yaml"
+    path.write_text(content.format(cluster=place.cluster.name))
+    with pytest.raises(ConfigurationError, match=r"mine\.yaml exists and is not a backup of keda in "):
+        BackupFile(path, place.cluster, (f"keda 1.5.0 in {place.cluster.name}",))
+    assert path.read_text() == content.format(cluster=place.cluster.name)
+
+
+def test_a_run_without_objects_writes_no_backup(place: Place) -> None:
+    path = place.folder / "saved.yaml"
+    empty = BackupFile(path, place.cluster, ("keda in prod",))
+    empty.write([read_ref(make.config_map("missing", "default"))])
+    empty.finish()
+    assert (path.exists(), empty.message) == (False, "")
+
+
+def test_a_deletion_has_the_backups_of_all_its_runs() -> None:
+    def of(moment: float, *, is_finished: bool, count: int = 1) -> BackupInfo:
+        path = Path(f"keda-{moment:g}")
+        return BackupInfo(path, "keda", made_at=moment, count=count, is_finished=is_finished)
+
+    earlier = of(1, is_finished=True)
+    runs = [of(2, is_finished=False), of(3, is_finished=False), of(4, is_finished=True)]
+    assert last_deletion([earlier, *runs]) == runs[::-1]
+    assert last_deletion([earlier, *runs[:2], of(5, is_finished=False, count=0)]) == runs[1::-1]
+    assert last_deletion([earlier]) == [earlier]
+
+
+def test_a_heading_without_a_version_is_read_again(place: Place) -> None:
+    place.make_namespace()
+    place.kubectl(make.definition(place.group, "Thing"))
+    place.raw.forget_kinds()
+    body = make.custom(place.group, "Thing", "a", place.namespace)
+    place.kubectl(body)
+    ref = read_ref(body)
+    remaining = ManagedObjects((ManagedObject(ref, "u"),))
+    name = place.cluster.name
+    seen = DeletionState(name, "keda", ManagedBy.KYMA, remaining=remaining)
+    path = place.folder / "saved.yaml"
+    save_deletion(path, seen, place.cluster, place.cluster)
+    found = read_heading(path)
+    assert (found.module, found.version, found.cluster, found.by_klm, found.count) == ("keda", "", name, True, 1)
 
 
 def test_a_backup_has_no_value_of_a_secret_also_where_kubectl_applied_it(place: Place) -> None:

@@ -23,7 +23,7 @@ from kymatui.domain.kyma_edit.module_edit import EditProposal, ModuleEdit, entry
 from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.domain.snapshot.snapshots import FeedState
 from kymatui.engine.cluster.kyma_edit import carry_out, carry_out_labels
-from kymatui.errors import KymatuiError, PartlyDoneError, RefusedError
+from kymatui.errors import KymatuiError, PartlyDoneError, RefusedError, UsageError
 
 if TYPE_CHECKING:
     from kymatui.actions.ports import DeletionPort
@@ -71,10 +71,18 @@ class ClusterKymaEdits:
         return propose_labels(self._session.snapshot(), labels, time.time())
 
     def uninstalls(self, modules: Iterable[str], consent: UninstallConsent, timeout: float) -> tuple[Uninstall, ...]:
-        """List the resources that these modules still manage, without a write."""
+        """List the resources that these modules still manage, without a write.
+
+        Raises UsageError for one backup of several modules.
+        """
         found = tuple(dict.fromkeys(modules))
         if not found:
             return ()
+        if consent.backup is not None and len(found) > 1:
+            raise UsageError(
+                f"--backup works with one module only, and this uninstalls {', '.join(found)}",
+                hint="without --backup each module gets a file of its own",
+            )
         port, made = self._deletions(self._session), []
         for module in found:
             path = consent.backup or port.backup_path(module, time.time())

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.errors import ClusterError, ConfigurationError
@@ -23,10 +24,12 @@ if TYPE_CHECKING:
 Object = dict[str, Any]
 
 _SYSTEM: Final = ObjectRef(GroupVersionKind("", "v1", "Namespace"), "", "kube-system")
+_HEADING_LINES: Final = 6
 _MOMENT: Final = "%Y%m%dT%H%M%SZ"
 _NAME: Final = re.compile(r"(?P<module>.+)-(?P<moment>\d{8}T\d{6}Z)\.yaml")
 _HEADING: Final = re.compile(r"# (?P<module>\S+)(?: (?P<version>\S+))? in (?P<cluster>.+?)(?P<klm>, installed by .*)?")
 _IDENTITY: Final = re.compile(r"# cluster (?P<identity>\S+)")
+_FINISHED: Final = "finished"
 _APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _OBJECT: Final = re.compile(r"^kind:", re.MULTILINE)
 
@@ -39,6 +42,7 @@ class BackupInfo:
     made_at    Unix seconds
     count      of its objects
     by_klm     lifecycle-manager installed the module: enable it again before the restore
+    is_finished  what it was saved for has ended; a run that failed is continued with another backup
     """
 
     path: Path
@@ -49,6 +53,7 @@ class BackupInfo:
     made_at: float = 0.0
     count: int = 0
     by_klm: bool = False
+    is_finished: bool = False
 
     def not_of(self, name: str, identity: str) -> str:
         """Return why the backup is not of this cluster; "" if it is, or if that is unknown."""
@@ -74,8 +79,8 @@ def cluster_identity(cluster: Cluster) -> str:
 class BackupFile:
     """Implements the engine's `Backup` port with one YAML file; threads may share it.
 
-    `heading` are comment lines at the top. Raises ConfigurationError if the file cannot be written: then nothing is
-    deleted.
+    `heading` are comment lines at the top. A file of the same module and cluster keeps its objects: an earlier run
+    deleted them. Raises ConfigurationError if the file is another one, or cannot be written: then nothing is deleted.
     """
 
     def __init__(self, path: Path, cluster: Cluster, heading: Sequence[str]) -> None:
@@ -86,6 +91,25 @@ class BackupFile:
         self._lock = threading.Lock()
         self._bodies: dict[str, Object] = {}
         self._versions: dict[str, str] = {}
+        self._earlier: dict[ObjectRef, Object] = {}
+        if path.exists() and path.stat().st_size:
+            self._continue(identity)
+
+    def _continue(self, identity: str) -> None:
+        """Keep heading and objects of an earlier run. Raise ConfigurationError for another file."""
+        found, mine = read_heading(self._path), _HEADING.fullmatch(f"# {self._heading[0]}")
+        if (
+            mine is None
+            or found.module != mine["module"]
+            or not found.cluster
+            or found.not_of(mine["cluster"], identity)
+        ):
+            what = f"a backup of {mine['module']} in {mine['cluster']}" if mine is not None else "its backup"
+            raise ConfigurationError(f"{self._path} exists and is not {what}", hint="choose another file; it is kept")
+        lines = self._path.read_text(encoding="utf-8", errors="replace").splitlines()[:_HEADING_LINES]
+        comments = [line[2:] for line in lines if line.startswith("# ")]
+        self._heading = tuple(line for line in comments if line != _FINISHED)
+        self._earlier = {read_ref(body): body for body in read_backup(self._path)}
 
     def write(self, refs: Iterable[ObjectRef]) -> None:
         """Save these objects as they are now."""
@@ -96,7 +120,8 @@ class BackupFile:
             for body in read:
                 if body is not None:
                     self._put(body)
-            self._dump()
+            if self._bodies:
+                self._dump()
 
     def holds(self, uid: str, resource_version: str) -> bool:
         return bool(resource_version) and self._versions.get(uid) == resource_version
@@ -106,21 +131,30 @@ class BackupFile:
             if self._put(body):
                 self._dump()
 
+    def finish(self) -> None:
+        """Note that what the objects were saved for has ended, so that a later backup does not continue this one."""
+        with self._lock:
+            self._heading = (*self._heading, _FINISHED)
+            if self._bodies or self._earlier:
+                self._dump()
+
     @property
     def count(self) -> int:
-        return len(self._bodies)
+        return len(self._all())
 
     @property
     def secrets(self) -> int:
         """Return the number of Secrets saved without their data."""
-        return sum(body.get("kind") == "Secret" for body in self._bodies.values())
+        return sum(body.get("kind") == "Secret" for body in self._all())
 
     @property
     def message(self) -> str:
         return self.message_with(0)
 
     def message_with(self, others: int) -> str:
-        """Return what is saved here, with `others` objects saved in another file."""
+        """Return what is saved here, with `others` objects saved in another file; "" where no file is written."""
+        if not self.count + others:
+            return ""
         left_out = f" (without the data of {format_count(self.secrets, 'Secret')})" if self.secrets else ""
         return f"{format_count(self.count + others, 'object')} saved in {self._path}{left_out}"
 
@@ -140,7 +174,12 @@ class BackupFile:
         from kymatui.engine.cluster.yaml_output import dump_yaml_documents
 
         comments = "".join(f"# {line}\n" for line in self._heading)
-        write_private_file(self._path, f"{comments}{dump_yaml_documents(list(self._bodies.values()))}".encode())
+        write_private_file(self._path, f"{comments}{dump_yaml_documents(self._all())}".encode())
+
+    def _all(self) -> list[Object]:
+        """Return what earlier runs saved, and then what this one saves, which is newer."""
+        newer = {read_ref(body) for body in self._bodies.values()}
+        return [*(body for ref, body in self._earlier.items() if ref not in newer), *self._bodies.values()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +193,11 @@ class DeletionBackup:
     @property
     def message(self) -> str:
         return self.own.message_with(self.manifest.count if self.manifest is not self.own else 0)
+
+    def finish(self) -> None:
+        """Note that the deletion has ended."""
+        for one in {id(one): one for one in (self.own, self.manifest)}.values():
+            one.finish()
 
 
 def save_deletion(path: Path, seen: DeletionState, cluster: Cluster, manifests_on: Cluster) -> DeletionBackup:
@@ -170,7 +214,7 @@ def save_deletion(path: Path, seen: DeletionState, cluster: Cluster, manifests_o
     own = BackupFile(path, cluster, _heading(seen))
     elsewhere = own
     if manifest and seen.control:
-        heading = f"{seen.module} {seen.installed} in {seen.control}"
+        heading = f"{_named(seen)} in {seen.control}"
         elsewhere = BackupFile(sibling_backup_path(path, seen.control), manifests_on, (heading,))
         elsewhere.write(manifest)
         manifest = []
@@ -186,18 +230,23 @@ def plan_backup(plan: Plan, cluster: Cluster) -> BackupFile | None:
         return None
     name = plan.bundle.name
     heading = f"{name} {plan.intent.adopted_version}".rstrip() + f" in {cluster.name}"
-    return BackupFile(backup_path(cluster.name, name, time.time()), cluster, (heading,))
+    path = backup_path(cluster.name, name, time.time())
+    return BackupFile(path, cluster, (heading, _FINISHED))  # the next run plans its own deletions
 
 
 def _heading(seen: DeletionState) -> tuple[str, ...]:
     from kymatui.engine.deletion.deletion_state import ManagedBy
 
     if seen.managed_by is not ManagedBy.KYMA:
-        return (f"{seen.module} {seen.installed} in {seen.cluster}".strip(),)
+        return (f"{_named(seen)} in {seen.cluster}",)
     return (
-        f"{seen.module} {seen.installed} in {seen.cluster}, installed by lifecycle-manager",
+        f"{_named(seen)} in {seen.cluster}, installed by lifecycle-manager",
         f"`kymatui enable {seen.module}` enables it again; then restore the objects below",
     )
+
+
+def _named(seen: DeletionState) -> str:
+    return " ".join(filter(None, (seen.module, seen.installed)))
 
 
 def _without_secrets(body: Object) -> Object:
@@ -257,13 +306,33 @@ def read_heading(path: Path) -> BackupInfo:
         made = calendar.timegm(time.strptime(named["moment"], _MOMENT)) if named else path.stat().st_mtime
     except (OSError, ValueError) as error:
         raise ConfigurationError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
-    lines = [line for line in text.splitlines()[:5] if line.startswith("#")]
+    lines = [line for line in text.splitlines()[:_HEADING_LINES] if line.startswith("#")]
     heading = _HEADING.fullmatch(lines[0]) if lines else None
     identity = next((found["identity"] for line in lines if (found := _IDENTITY.fullmatch(line))), "")
     module = heading["module"] if heading else named["module"] if named else ""
     version, cluster = (heading["version"] or "", heading["cluster"]) if heading else ("", "")
     count = len(_OBJECT.findall(text))
-    return BackupInfo(path, module, version, cluster, identity, float(made), count, bool(heading and heading["klm"]))
+    by_klm, is_finished = bool(heading and heading["klm"]), f"# {_FINISHED}" in lines
+    return BackupInfo(path, module, version, cluster, identity, float(made), count, by_klm, is_finished)
+
+
+def last_deletion(found: Sequence[BackupInfo]) -> list[BackupInfo]:
+    """Return the backups of a module's last deletion, newest first: of the run that ended, and of those that failed."""
+    some = sorted((one for one in found if one.count), key=lambda one: -one.made_at)
+    before = next((at for at, one in enumerate(some) if at and one.is_finished), len(some))
+    return some[:before]
+
+
+def read_backups(paths: Iterable[Path]) -> list[Object]:
+    """Return the objects of backups, newest first, each object once. Raise as `read_backup`."""
+    some = list(paths)
+    if len(some) == 1:
+        return read_backup(some[0])
+    found: dict[ObjectRef, Object] = {}
+    for path in some:
+        for body in read_backup(path):
+            found.setdefault(read_ref(body), body)
+    return list(found.values())
 
 
 def read_backup(path: Path) -> list[Object]:

@@ -16,6 +16,7 @@ from kymatui.cli.output.printing import document, markdown, print_text, table, w
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.plans.plan_summary import summarize_actions
 from kymatui.errors import PartlyDoneError, RefusedError, UnknownNameError
+from kymatui.first_use import replace
 
 if TYPE_CHECKING:
     from kymatui.actions.restore import RestoreResult, RestoreStep
@@ -26,7 +27,7 @@ class RestoreCommand:
     """Creates again what a backup holds; what is there already is left as it is."""
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        what = "backup file, or module name for its newest backup of this cluster (default: list backups)"
+        what = "backup file, or module name for its last deletion in this cluster (default: list backups)"
         parser.add_argument("file", metavar="FILE", nargs="?", default="", help=what)
         parser.set_defaults(creates_namespace=True)
         add_running(parser)
@@ -79,25 +80,28 @@ class _Restoration:
     """One run of `kymatui restore FILE`."""
 
     def __init__(self, place: CommandContext) -> None:
-        from kymatui.adapters.files.backups import cluster_identity, read_backup, read_heading
+        from kymatui.adapters.files.backups import cluster_identity, read_backups
 
         self._place, self._args = place, place.args
         self._identity = cluster_identity(place.cluster)
-        self._path = self._found(place.args.file)
-        self._heading = read_heading(self._path)
-        self._objects = read_backup(self._path)
+        self._backups = self._found(place.args.file)
+        by_klm = any(one.by_klm for one in self._backups)
+        self._heading = replace(self._backups[0], by_klm=by_klm)
+        self._objects = read_backups(one.path for one in self._backups)
+        if not self._objects:
+            raise RefusedError(f"{self._heading.path} has no objects", hint="`kymatui restore` lists all backups")
 
-    def _found(self, word: str) -> Path:
-        """Return the named file, or the newest backup of the named module on this cluster."""
-        from kymatui.adapters.files.backups import backups_folder, list_backups
+    def _found(self, word: str) -> list[BackupInfo]:
+        """Return the named file, or the backups of the last deletion of the named module on this cluster."""
+        from kymatui.adapters.files.backups import backups_folder, last_deletion, list_backups, read_heading
 
         path = Path(word)
         if path.exists() or len(path.parts) > 1 or path.suffix:
-            return path
-        named = [one for one in list_backups() if one.module == word]
+            return [read_heading(path)]
+        named = [one for one in list_backups() if one.module == word and one.count]
         ours = [one for one in named if not one.not_of(self._place.cluster.name, self._identity)]
         if ours:
-            return ours[0].path
+            return last_deletion(ours)
         others = f"backups of other clusters: {', '.join(str(one.path) for one in named[:3])}" if named else ""
         hint = others or "`kymatui restore` lists all backups"
         where = f"from cluster {self._place.cluster.name} in {backups_folder()}"
@@ -113,7 +117,8 @@ class _Restoration:
         if not args.dry_run:
             rows = _table(_planned(plan), "table") if args.output == "table" else ""
             print_text(plan_text(self._place.target, _summary(plan), rows, "table"), sys.stderr)
-        print_text(f"{self._path}: {format_count(number, 'object')}", sys.stderr)
+        for one in self._backups:
+            print_text(f"{one.path}: {format_count(one.count, 'object')}", sys.stderr)
         stranger = self._heading.not_of(name, self._identity)
         if stranger:
             print_text(wrapped(f"warning: {stranger}"), sys.stderr)
@@ -191,7 +196,8 @@ class _Restoration:
         form = self._args.output
         if form in ("json", "yaml"):
             objects = [{"object": ref, "result": word, "reason": reason or None} for ref, word, reason in rows]
-            found = {"file": str(self._path), "objects": objects, "outcome": outcome}
+            files = [str(one.path) for one in self._backups]
+            found = {"file": files[0], "files": files, "objects": objects, "outcome": outcome}
             print_text(plan_document(self._place.target, found, form))
         else:
             print_text(plan_text(self._place.target, summary, _table(_displayed(rows), form), form))

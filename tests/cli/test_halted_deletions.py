@@ -1,28 +1,32 @@
-"""Commands of a user who may not do all that the plan needs: refused before anything is deleted or written."""
+"""Deletions that stop: refused for missing rights before anything is deleted, or continued by a second run."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.cli.main import main
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.deletion import managed_deletion
 from kymatui.engine.jobs.object_deletion import delete_object
 from kymatui.errors import ForbiddenError
 from tests.engine.places import eventually
+from tests.sandboxes.resuming import resume_reconciliation
 from tests.sandboxes.starting import told_sandbox
 
-pytestmark = pytest.mark.xdist_group("missing-rights")  # one sandbox for all of them
+pytestmark = pytest.mark.xdist_group("halted-deletions")  # one sandbox for all of them
 
 FUNCTION = GroupVersionKind("serverless.kyma-project.io", "v1alpha2", "Function")
 APPLICATION = GroupVersionKind("applicationconnector.kyma-project.io", "v1alpha1", "Application")
@@ -145,6 +149,35 @@ def test_what_was_deleted_before_a_failure_is_named(
             assert (found["outcome"], found["gone"]) == ("unfinished", ["Application default/first"])
         eventually(lambda: cluster.get(refs["first"]) is None, "the first is deleted")
     cluster.delete(refs["second"])
+
+
+def test_a_deletion_that_is_run_again_keeps_what_the_first_run_saved(
+    run: Any, cluster: KubeCluster, tmp_path: Path
+) -> None:
+    held = {"first": ObjectRef(APPLICATION, "default", "held"), "second": ObjectRef(FUNCTION, "billing", "tax")}
+    body = {"apiVersion": APPLICATION.api_version, "kind": "Application"}
+    for name in ("free", "held"):
+        cluster.apply({**body, "metadata": {"name": name, "namespace": "default"}}, manager="user")
+    resume_reconciliation(cluster, "application-connector")
+    path = tmp_path / "saved.yaml"
+    words = {"first": ("application-connector", "--backup", str(path)), "second": ("serverless",)}
+    for name, ref in held.items():
+        cluster.patch(ref, {"metadata": {"finalizers": ["example.org/held"]}}, PatchKind.MERGE, manager="user")
+        given = ("delete", *words[name], "--cascade", "--yes")
+        status, _, err = run(*given, "--timeout", "0.5")
+        assert (status, "run the command again" in err) == (3, True), err
+        time.sleep(1)  # the name of a backup has its second
+        cluster.patch(ref, {"metadata": {"finalizers": None}}, PatchKind.MERGE, manager="user")
+        status, _, err = run(*given)
+        assert status == 0, err
+    assert {"free", "held"} <= {one["metadata"]["name"] for one in yaml.safe_load_all(path.read_text())}
+    status, out, err = run("restore", "serverless", "--dry-run", "-o", "json")
+    found = json.loads(out)
+    kinds = [one["object"].split()[0] for one in found["objects"]]
+    assert (kinds.count("Function"), found["outcome"]) == (3, "refused"), err
+    assert set(found["files"]) == {line.split(":")[0] for line in err.splitlines() if ".yaml: " in line}
+    status, _, err = run("delete", "keda", "--cascade", "--yes", "--backup", str(path))
+    assert (status, "exists and is not a backup of keda" in err) == (1, True), err
 
 
 def test_a_dry_run_of_an_installation_counts_missing_rights(run: Any, cluster: KubeCluster) -> None:
