@@ -12,6 +12,7 @@ import pytest
 from kymatui.actions.edits.campaign import Campaign, CampaignBook, CampaignPort
 from kymatui.domain.fleet.campaigns import CampaignOutcome, CampaignPace, CampaignStep
 from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit
+from kymatui.errors import CancelledError
 
 
 class Rehearsal(Campaign):
@@ -53,3 +54,38 @@ def test_nothing_is_begun_after_a_failure(bad: frozenset[str], stop: str, expect
     assert [leg.outcome for leg in ended] == expected
     assert told[:1] == [leg.runtime for leg in ended if leg.outcome in (D, F)][:1], "the canary"
     assert sorted(told) == [leg.runtime for leg in ended if leg.outcome in (D, F)], "two at once end in any order"
+
+
+@pytest.mark.parametrize(
+    ("is_made", "gone", "outcome", "message"),
+    [
+        (False, ("Function shop/a",), N, "the Kyma is not edited; 1 object deleted: Function shop/a"),
+        (False, (), N, ""),
+        (True, ("Function shop/a",), CampaignOutcome.ACCEPTED, "the Kyma is edited"),
+    ],
+    ids=["deleted", "nothing", "edited"],
+)
+def test_a_cancel_reaches_what_is_deleted_before_the_edit(
+    is_made: bool, gone: tuple[str, ...], outcome: CampaignOutcome, message: str
+) -> None:
+    plane, cancel = Mock(), threading.Event()
+    proposal = Mock(gone=False, is_refused=False, is_done=False, effects=(), warnings=())
+    proposal.edit.lines.return_value = ()
+
+    def delete_until_cancelled(_: object, stop: threading.Event, *__: object) -> int:
+        cancel.set()
+        assert stop.is_set(), "the cancel of the campaign"
+        error = CancelledError("stopped")
+        error.gone = gone
+        raise error
+
+    edits = plane.edits.return_value
+    edits.propose.return_value = proposal
+    edits.carry_out.side_effect = delete_until_cancelled
+    edits.is_made.return_value = is_made
+    campaign = Campaign(
+        lambda _: contextlib.nullcontext(plane), ModuleEdit(EditVerb.DISABLE, "serverless"), CampaignPace()
+    )
+    (ended,) = campaign.carry_out([CampaignStep("r0", CampaignOutcome.PLANNED)], lambda _: None, cancel)
+    assert (ended.outcome, ended.message) == (outcome, message)
+    assert plane.journal.failed.called is not is_made, "the next run starts with what is not done"

@@ -17,6 +17,7 @@ from kymatui.actions.edits.edit_watch import StartedEdit
 from kymatui.actions.edits.uninstall import UninstallConsent
 from kymatui.actions.plans import Uninstall
 from kymatui.domain.fleet.campaigns import MAX_PARALLEL, CampaignOutcome, CampaignPace, CampaignStep, waves
+from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.errors import CancelledError, ForbiddenError, KymatuiError, OutdatedError, PartlyDoneError
 from kymatui.first_use import replace
 
@@ -231,7 +232,9 @@ class Campaign:
             return replace(leg, outcome=CampaignOutcome.NOT_BEGUN)
         book.begun(leg.runtime)
         try:
-            generation = toggling.carry_out(proposal, planned=self._uninstalls.get(leg.runtime, ()))
+            generation = toggling.carry_out(proposal, cancel, self._uninstalls.get(leg.runtime, ()))
+        except CancelledError as error:
+            return self._cancelled(leg, toggling, proposal, error, book)
         except KymatuiError:
             book.failed(leg.runtime)
             raise
@@ -239,6 +242,27 @@ class Campaign:
             book.done(leg.runtime)
             return replace(leg, outcome=CampaignOutcome.ACCEPTED, message="the Kyma is edited")
         return self._until_done(leg, toggling, proposal, generation, changed, cancel, book)
+
+    def _cancelled(
+        self,
+        leg: CampaignStep,
+        toggling: ClusterKymaEdits,
+        proposal: EditProposal,
+        error: CancelledError,
+        book: CampaignBook,
+    ) -> CampaignStep:
+        """Return whether the edit was made before the cancel; the Kyma itself says so."""
+        try:
+            is_made = toggling.is_made(proposal)
+        except KymatuiError:
+            book.failed(leg.runtime)
+            raise
+        if is_made:
+            return replace(leg, outcome=CampaignOutcome.ACCEPTED, message="the Kyma is edited")
+        book.failed(leg.runtime)
+        gone = tuple(map(str, error.gone))
+        deleted = f"the Kyma is not edited; {format_count(len(gone), 'object')} deleted: {', '.join(gone)}"
+        return replace(leg, outcome=CampaignOutcome.NOT_BEGUN, message=deleted if gone else "")
 
     def _until_done(
         self,

@@ -22,8 +22,8 @@ from kymatui.domain.kyma_edit.label_progress import track_label_edit
 from kymatui.domain.kyma_edit.module_edit import EditProposal, ModuleEdit, entry_change, propose_edit
 from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.domain.snapshot.snapshots import FeedState
-from kymatui.engine.cluster.kyma_edit import carry_out, carry_out_labels
-from kymatui.errors import KymatuiError, PartlyDoneError, RefusedError, UsageError
+from kymatui.engine.cluster.kyma_edit import carry_out, carry_out_labels, is_made
+from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, RefusedError, UsageError
 
 if TYPE_CHECKING:
     from kymatui.actions.ports import DeletionPort
@@ -109,6 +109,8 @@ class ClusterKymaEdits:
             raise RefusedError(proposal.refusal)
         gone = self._prepare(proposal.effects, planned, progress, cancel)
         with _naming_deleted(gone):
+            if cancel is not None and cancel.is_set():
+                raise CancelledError("stopped before the edit of the labels")
             carry_out_labels(self._labelled, proposal.edit, cancel)
 
     @property
@@ -161,8 +163,14 @@ class ClusterKymaEdits:
             raise RefusedError("; ".join(proposal.refusals))
         gone = self._prepare(proposal.effects, planned, progress, cancel)
         with _naming_deleted(gone):
+            if cancel is not None and cancel.is_set():
+                raise CancelledError(f"stopped before the edit of {proposal.toggle.module}")
             made = carry_out(self._session.cluster, proposal.edit, entry_change(proposal.toggle), cancel)
         return read_meta(JsonReader(made)).generation
+
+    def is_made(self, proposal: EditProposal) -> bool:
+        """Return whether the Kyma, read again, already has the content of an edit."""
+        return proposal.edit is not None and is_made(self.cluster, proposal.edit, entry_change(proposal.toggle))
 
     def follow(
         self,

@@ -35,6 +35,12 @@ def carry_out(cluster: Cluster, edit: KymaEdit, change: EntryChange, cancel: thr
     raise _unsteady(edit.kyma)
 
 
+def is_made(cluster: Cluster, edit: KymaEdit, change: EntryChange) -> bool:
+    """Return whether the Kyma has the content of an edit now. Raise what keeps it from being read."""
+    kyma = read_kyma(cluster.get(edit.kyma))
+    return isinstance(kyma, Kyma) and edit_entry(kyma, edit.module, change).is_empty
+
+
 def carry_out_labels(cluster: Cluster, edit: LabelEdit, cancel: threading.Event | None = None) -> Object:
     """Patch labels of the Kyma and return the result; like `carry_out`, only if the values are unchanged."""
     for _ in range(ATTEMPTS):
