@@ -151,6 +151,26 @@ def test_what_was_deleted_before_a_failure_is_named(
     cluster.delete(refs["second"])
 
 
+@pytest.mark.parametrize("form", ["table", "name", "json", "jsonpath={.object}"])
+def test_the_removal_of_a_finalizer_is_answered_in_every_form(run: Any, cluster: KubeCluster, form: str) -> None:
+    ref = ObjectRef(APPLICATION, "default", "held")
+    body = {"apiVersion": APPLICATION.api_version, "kind": "Application"}
+    metadata = {"name": "held", "namespace": "default", "finalizers": ["example.org/held"]}
+    cluster.apply({**body, "metadata": metadata}, manager="user")
+    cluster.delete(ref)
+    eventually(lambda: "held" in run("finalizers", "application-connector", "-o", "name")[1], "it is held")
+    words = ("--object", "default/held", "--remove", "example.org/held", "--typed", "default/held", "-o", form)
+    status, out, err = run("finalizers", "application-connector", *words)
+    assert status == 0, err
+    if form == "json":
+        found = json.loads(out)
+        assert (found["object"], found["finalizer"]) == ("Application default/held", "example.org/held")
+        assert (found["gone"], found["outcome"], found["target"]["context"]) == (True, "done", "kcp")
+    else:
+        printed = {"table": "Application default/held deleted\n", "name": "default/held\n"}
+        assert out == printed.get(form, "Application default/held\n")
+
+
 def test_a_deletion_that_is_run_again_keeps_what_the_first_run_saved(
     run: Any, cluster: KubeCluster, tmp_path: Path
 ) -> None:

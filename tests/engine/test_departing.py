@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from kymatui.cli.output.deletion import deletion_text
+from kymatui.cli.output.deletion import deletion_json, deletion_text
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.deletion.deletion_state import (
     DeletionState,
@@ -85,3 +85,13 @@ def test_a_default_resource_that_lifecycle_manager_ignores_goes_before_the_modul
         assert words in deletion_text(now, "table", cascade=True)
         (row,) = deletion_rows(now, 0.0)
         assert row.cells["blocks"].text == words
+
+
+def test_the_document_has_the_step_that_the_consent_allows() -> None:
+    unknown = replace(ASKED, remaining=ManagedObjects(unknown=(("Thing.e.org", "forbidden"),)))
+    asked, consented = (deletion_json(unknown, "planned", accept_unknown=accepted) for accepted in (False, True))
+    assert (asked["turn"], consented["turn"]) == ("unknown", "leave")
+    now = [
+        next(one["title"] for one in found["stations"] if one["progressed"] == "now") for found in (asked, consented)
+    ]
+    assert now == ["Count managed objects", "Remove from the Kyma"]

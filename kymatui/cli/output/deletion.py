@@ -105,6 +105,8 @@ def deletion_json(
     gone: Sequence[ObjectRef] = (),
     kept: Sequence[tuple[ObjectRef, str]] = (),
     lost: Sequence[ObjectRef] = (),
+    *,
+    accept_unknown: bool = False,
 ) -> dict[str, Any]:
     """Return the document of a deletion.
 
@@ -121,14 +123,14 @@ def deletion_json(
         "charge": seen.managed_by.name.lower(),
         "manifest": _manifest_json(seen),
         "way": seen.way.value,
-        "turn": seen.next_step().name.lower(),
+        "turn": seen.next_step(accept_unknown=accept_unknown).name.lower(),
         "refusal": seen.refusal or None,
         "warning": seen.warning or seen.advice or None,
         "foreseen": list(seen.foreseen),
         "missing": [str(right) for right in seen.missing],
         "stations": [
             {"title": one.title, "progressed": one.progressed.value, "words": one.message}
-            for one in deletion_stages(seen)
+            for one in deletion_stages(seen, accept_unknown=accept_unknown)
         ],
         **remaining_json(seen),
         "steps": [step_json(step) for step in seen.found.steps] if seen.found is not None else [],

@@ -249,7 +249,8 @@ class _Deletions:
             else:
                 outcome = "refused" if isinstance(legs[0].failed, RefusedError) else "unfinished"
                 gone = legs[0].failed.gone if legs[0].failed is not None else ()
-                print_text(plan_document(target, deletion_json(now, outcome, gone), form))
+                found = deletion_json(now, outcome, gone, accept_unknown=self._args.accept_unknown)
+                print_text(plan_document(target, found, form))
 
     def _answer(self, legs: Sequence[_Leg], outcome: str, words: str = "", *, to_errors: bool = False) -> int:
         form = self._args.output
@@ -288,7 +289,8 @@ def _nothing_left(legs: Sequence[_Leg]) -> str:
 def _leg_json(leg: _Leg, outcome: str) -> dict[str, Any]:
     gone, kept, lost = (leg.ended.gone, leg.ended.kept, leg.ended.lost) if leg.ended is not None else ((), (), ())
     gone = leg.failed.gone if leg.failed is not None else gone
-    return deletion_json(leg.seen, outcome, gone, kept, lost)
+    accept_unknown = leg.plan.request.accept_unknown
+    return deletion_json(leg.seen, outcome, gone, kept, lost, accept_unknown=accept_unknown)
 
 
 def _line(leg: _Leg) -> str:

@@ -12,7 +12,7 @@ from kymatui.cli.options.confirmation import confirm_by_typing
 from kymatui.cli.options.direct_install import add_clusters, open_context
 from kymatui.cli.options.fetching import add_fetching
 from kymatui.cli.options.listing import add_list_output, add_list_timeout, read_again
-from kymatui.cli.output.listing import Listing, ListPrinter
+from kymatui.cli.output.listing import Listing, ListPrinter, is_table, render_document
 from kymatui.cli.output.plan_header import plan_text
 from kymatui.cli.output.printing import print_text, wrapped
 from kymatui.domain.kubernetes.durations import format_duration
@@ -77,8 +77,15 @@ class FinalizersCommand:
                 name = confirm_by_typing(
                     place.target, f"Remove {args.remove} from {one.ref}", one.typed, f"--typed {one.typed}"
                 )
-            gone = remove_finalizer(place.cluster, one, args.remove, name)
-        print_text(f"{one.ref} {'deleted' if gone else 'still has other finalizers'}")
+            is_gone = remove_finalizer(place.cluster, one, args.remove, name)
+            target = place.target.document
+        if args.output == "name":
+            print_text(one.typed)
+        elif is_table(args.output):
+            print_text(f"{one.ref} {'deleted' if is_gone else 'still has other finalizers'}")
+        else:
+            removed = {"name": args.name, "object": str(one.ref), "finalizer": args.remove, "gone": is_gone}
+            print_text(render_document({"target": target, **removed, "outcome": "done"}, args.output))
         return 0
 
 
