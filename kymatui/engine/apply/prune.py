@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from kymatui.domain.kubernetes.object_meta import read_ref
@@ -25,7 +25,7 @@ from kymatui.engine.inventory.ownership_marks import ADOPTED_MANAGERS, Owner, bu
 from kymatui.engine.inventory.ownership_transfer import is_lifecycle_manager_mark
 from kymatui.engine.jobs.object_deletion import uid_of
 from kymatui.engine.plans.plan import Action, BundlePart, Intent, ObservedVersion, Step
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 FIRST_PHASE: Final = 1_000  # above every wave of applied objects
 SECOND_PHASE: Final = 1_001  # dependencies are deleted after the objects that use them
@@ -78,11 +78,23 @@ def prune_steps(
     gone = [item for item in items if item.ref.key not in wanted and not _is_own_place(item, previous)]
     live = run_for_each(gone, lambda item: cluster.get(item.ref), cancel, width)
     observed = {item.ref: observe(body) for item, body in zip(gone, live, strict=True)}
-    mine = bundle_owner(bundle)
     there = [(item, body) for item, body in zip(gone, live, strict=True) if body is not None]
-    losses = CascadeLosses(cluster, mine, cancel, width)
-    steps = [_step(intent, item, body, mine, losses) for item, body in there]
-    return PruneResult(tuple(steps), observed)
+    losses = CascadeLosses(cluster, cancel, width)
+    steps = {item.ref: _step(intent, item, body, losses) for item, body in there if not is_namespace(item.ref)}
+    kept = [step.ref for step in steps.values() if step.action is Action.KEEP]
+    kept += previous.defaults if previous is not None else ()
+    losses = replace(losses, planned=planned_uids(steps.values()))
+    steps |= {
+        item.ref: _namespace_step(intent, item, body, losses, kept) for item, body in there if is_namespace(item.ref)
+    }
+    return PruneResult(tuple(steps[item.ref] for item, _ in there), observed)
+
+
+def planned_uids(steps: Iterable[Step]) -> frozenset[str]:
+    """Return the uids of what these steps delete, with the instances of CRDs."""
+    deletions = [step for step in steps if step.action is Action.DELETE]
+    instances = {uid for step in deletions if is_definition(step.ref) for uid in step.takes}
+    return frozenset((instances | {step.uid for step in deletions}) - {""})
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +109,15 @@ class CascadeLoss:
 
 @dataclass(frozen=True, slots=True)
 class CascadeLosses:
-    """The search for objects that are deleted with a CRD or namespace."""
+    """The search for objects that are deleted with a CRD or namespace.
+
+    planned     uids of objects that the plan deletes anyway; a namespace's content without them is its loss
+    """
 
     cluster: Cluster
-    mine: Owner
     cancel: threading.Event
     width: int
+    planned: frozenset[str] = frozenset()
 
     def of(self, live: Object) -> CascadeLoss:
         """Return what is deleted with this object; empty for all kinds but CRDs and namespaces."""
@@ -116,7 +131,7 @@ class CascadeLosses:
         if not is_namespace(ref):
             return CascadeLoss()
         others = list_foreign_contents(
-            self.cluster, ref.name, lambda _, body: read_owner(body) == self.mine, self.cancel, self.width
+            self.cluster, ref.name, lambda _, body: uid_of(body) in self.planned, self.cancel, self.width
         )
         refs = tuple(one.ref for one in others if one.ref is not None)
         return CascadeLoss(tuple(one.message for one in others), tuple(one.uid for one in others), refs=refs)
@@ -140,21 +155,54 @@ def _is_own_place(item: InventoryItem, previous: Inventory | None) -> bool:
     )
 
 
-def _step(intent: Intent, item: InventoryItem, live: Object, mine: Owner, losses: CascadeLosses) -> Step:
-    wave = SECOND_PHASE if is_late(item.ref) else FIRST_PHASE
-    loss = losses.of(live) if is_definition(item.ref) or intent.prune_namespaces else CascadeLoss()
-    reason, uid = _kept_because(intent, item, live, mine, loss), uid_of(live)
-    if reason:
-        return Step(Action.KEEP, item.ref, wave, BundlePart.PREVIOUS, reason=reason, adopted=item.adopted, uid=uid)
-    reason = "not in this version"
-    if is_definition(item.ref):
-        reason += f"; deletes all its objects too{_instances(loss)}"
-    elif is_namespace(item.ref):
-        reason += f"; deletes everything in it too{_named(loss.names, 'nothing else')}"
-    return Step(Action.DELETE, item.ref, wave, BundlePart.PREVIOUS, reason=reason, uid=uid, takes=loss.uids)
+def _step(intent: Intent, item: InventoryItem, live: Object, losses: CascadeLosses) -> Step:
+    loss = losses.of(live) if is_definition(item.ref) else CascadeLoss()
+    reason = _kept_because(intent, item, live, loss)
+    more = f"; deletes all its objects too{_instances(loss)}" if is_definition(item.ref) else ""
+    return _deletion(item, live, loss, more) if not reason else _kept(item, live, reason)
 
 
-def _kept_because(intent: Intent, item: InventoryItem, live: Object, mine: Owner, loss: CascadeLoss) -> str:
+def _namespace_step(
+    intent: Intent, item: InventoryItem, live: Object, losses: CascadeLosses, kept: Iterable[ObjectRef]
+) -> Step:
+    name = item.ref.name
+    reason = _kept_because(intent, item, live, CascadeLoss()) or _occupied_because(intent.bundle, name)
+    if reason or not intent.prune_namespaces:
+        return _kept(item, live, reason or "deleting a namespace deletes everything in it; this needs consent")
+    loss = losses.of(live)
+    content = {ref.key for ref in loss.refs}
+    staying = next((ref for ref in kept if ref.namespace == name and ref.key in content), None)
+    if staying is not None:
+        return _kept(item, live, f"{staying} is in it and is kept")
+    return _deletion(item, live, loss, f"; deletes everything in it too{_named(loss.names, 'nothing else')}")
+
+
+def _occupied_because(bundle: Bundle, namespace: str) -> str:
+    """Return why the new version needs a namespace, "" if it does not."""
+    bodies = (*bundle.objects, *bundle.defaults, *(hook.body for hook in bundle.hooks))
+    if any(read_ref(body).namespace == namespace for body in bodies):
+        return "the new version still has objects in it"
+    return f"the inventory of {bundle.name} is stored in it" if bundle.namespace == namespace else ""
+
+
+def _kept(item: InventoryItem, live: Object, reason: str) -> Step:
+    return Step(
+        Action.KEEP, item.ref, _wave(item), BundlePart.PREVIOUS, reason=reason, adopted=item.adopted, uid=uid_of(live)
+    )
+
+
+def _deletion(item: InventoryItem, live: Object, loss: CascadeLoss, more: str) -> Step:
+    reason = f"not in this version{more}"
+    return Step(
+        Action.DELETE, item.ref, _wave(item), BundlePart.PREVIOUS, reason=reason, uid=uid_of(live), takes=loss.uids
+    )
+
+
+def _wave(item: InventoryItem) -> int:
+    return SECOND_PHASE if is_late(item.ref) else FIRST_PHASE
+
+
+def _kept_because(intent: Intent, item: InventoryItem, live: Object, loss: CascadeLoss) -> str:
     ref = item.ref
     if is_namespace(ref) and is_system_namespace(ref.name):
         return "a system namespace"
@@ -164,12 +212,10 @@ def _kept_because(intent: Intent, item: InventoryItem, live: Object, mine: Owner
         return "pruning is turned off"
     if is_definition(ref) and not intent.prune_definitions:
         return f"deleting a CRD deletes all its objects{_instances(loss)}; this needs consent"
-    if is_namespace(ref) and not intent.prune_namespaces:
-        return "deleting a namespace deletes everything in it; this needs consent"
     annotations = live["metadata"].get("annotations") or {}
     if annotations.get("helm.sh/resource-policy") == "keep":
         return "kept by its annotation helm.sh/resource-policy"
-    return foreign_claim(live, mine, item, adopt=intent.adopt)
+    return foreign_claim(live, bundle_owner(intent.bundle), item, adopt=intent.adopt)
 
 
 def foreign_claim(live: Object, mine: Owner, item: InventoryItem, *, adopt: bool = False) -> str:
@@ -192,10 +238,10 @@ def foreign_claim(live: Object, mine: Owner, item: InventoryItem, *, adopt: bool
     return ""
 
 
-def phases(steps: Sequence[Step]) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
-    """Return the deletions of the first and of the second phase."""
+def phases(steps: Sequence[Step]) -> tuple[tuple[Step, ...], ...]:
+    """Return the deletions in phases; namespaces are last, so that they stay for a skipped deletion in them."""
     deletions = [step for step in steps if step.action is Action.DELETE]
-    return (
-        tuple(step for step in deletions if step.wave == FIRST_PHASE),
-        tuple(step for step in deletions if step.wave == SECOND_PHASE),
-    )
+    early = tuple(step for step in deletions if step.wave == FIRST_PHASE)
+    late = [step for step in deletions if step.wave == SECOND_PHASE]
+    namespaces = tuple(step for step in late if is_namespace(step.ref))
+    return (early, tuple(step for step in late if not is_namespace(step.ref)), namespaces)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.apply.deletion_backup import save
-from kymatui.engine.apply.prune import CascadeLosses, foreign_claim, phases
+from kymatui.engine.apply.prune import CascadeLosses, foreign_claim, phases, planned_uids
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.finalizers import deletion_blocker
 from kymatui.engine.cluster.kind_order import is_definition, is_namespace
@@ -28,10 +28,12 @@ class Pruning:
         self._plan, self._run, self._deleted = plan, run, deleted
         self._bundle, self._mine = plan.bundle, bundle_owner(plan.bundle)
         self._left_over: list[str] = []
+        self._skipped: set[str] = set()  # uids of objects that the plan would have deleted
 
     @property
     def losses(self) -> CascadeLosses:
-        return CascadeLosses(self._run.cluster, self._mine, self._run.cancel, self._run.limits.width)
+        planned = planned_uids(self._plan.steps) - self._skipped
+        return CascadeLosses(self._run.cluster, self._run.cancel, self._run.limits.width, planned)
 
     def prune(self) -> None:
         """Delete and wait. Raises PartlyDoneError for what stays, and for what a CRD's deletion took unseen."""
@@ -73,20 +75,28 @@ class Pruning:
             return False
         save(self._run, live, self.losses.of(live))  # slow, so dependents are counted again afterwards
         loss = self.losses.of(live)
-        named = zip(loss.names, loss.uids, strict=True)
-        unseen = [name for name, uid in named if uid not in step.takes]
+        named = [(name, uid) for name, uid in zip(loss.names, loss.uids, strict=True) if uid not in step.takes]
+        skipped = [name for name, uid in named if uid in self._skipped]
+        unseen = [name for name, uid in named if uid not in self._skipped]
+        if skipped:
+            self._left_over.append(f"{step.ref} contains {', '.join(skipped[:3])}")
         if unseen:
             self._left_over.append(f"{step.ref} contains {', '.join(unseen[:3])}, created after the plan was displayed")
-        return bool(unseen)
+        return bool(named)
 
     def _delete(self, step: Step) -> str:
         """Delete an object; return its uid, "" if there is nothing to wait for."""
         live = self._run.cluster.get(step.ref)
-        if live is None or foreign_claim(live, self._mine, InventoryItem(step.ref), adopt=self._plan.intent.adopt):
+        if live is None:
             return ""
         uid = step.uid or dict(self._plan.observed)[step.ref].uid
         if uid_of(live) != uid:
             self._left_over.append(f"{step.ref}, created again after the plan was displayed")
+            return ""
+        claim = foreign_claim(live, self._mine, InventoryItem(step.ref), adopt=self._plan.intent.adopt)
+        if claim:
+            self._left_over.append(f"{step.ref}: {claim}")
+            self._skipped.add(uid)
             return ""
         with self._run.step("delete", step.ref):
             if not delete_object(self._run, step.ref, uid):
