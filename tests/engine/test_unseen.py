@@ -203,6 +203,39 @@ def test_a_pruned_namespace_stays_for_what_was_created_in_it_after_the_plan(plac
     assert place.get("v1", "ConfigMap", "late", space) is None
 
 
+def test_a_pruned_definition_of_a_charts_crds_is_deleted(place: Place) -> None:
+    crd = make.definition(place.group, "Thing")
+    install(place, chart(place, make.config_map("a"), crds=(crd,)))
+    place.kubectl(thing(place, "seen"))
+    outcome = apply(place, plan(place, Intent(chart(place, make.config_map("a")), prune_definitions=True)))
+    assert [ref.name for ref in outcome.deleted] == [f"things.{place.group}"]
+    assert place.get("apiextensions.k8s.io/v1", "CustomResourceDefinition", f"things.{place.group}", "") is None
+
+
+class RecreatingCluster(KubeCluster):
+    """Another client creates the object again, right before the request that deletes it."""
+
+    def __init__(self, place: Place) -> None:
+        super().__init__(place.cluster.client)
+        self._place, self._done = place, False
+
+    def delete(self, ref: ObjectRef, **given: Any) -> None:
+        if ref.name == "old" and not self._done:
+            self._done = True
+            recreate(self._place, ref)
+        super().delete(ref, **given)
+
+
+def test_a_pruned_object_created_again_at_the_last_moment_is_left_and_stays_in_the_inventory(place: Place) -> None:
+    install(place, bundle(place, make.config_map("settings"), make.config_map("old")))
+    planned = plan(place, bundle(place, make.config_map("settings")))
+    with pytest.raises(PartlyDoneError, match=r"not deleted: ConfigMap .*/old, created again after"):
+        apply(place, planned, cluster=RecreatingCluster(place))
+    inventory = read_inventory(place.cluster, SystemClock(), "module", place.namespace)
+    assert inventory is not None
+    assert inventory.holds(ObjectRef(CONFIG_MAP, place.namespace, "old"))
+
+
 def test_a_saved_plan_of_an_older_version_deletes_what_it_observed(place: Place) -> None:
     install(place, bundle(place, make.config_map("settings"), make.config_map("old")))
     planned = plan(place, bundle(place, make.config_map("settings")))

@@ -119,7 +119,7 @@ class _Application:
         self._keeper = inventory_store_for(self._bundle, run.cluster, run.clock)
         previous = reset_if_deleting(self._keeper.read())
         self._verify(previous, objects=check)
-        pruning = Pruning(plan, run, self._deleted)
+        pruning = Pruning(plan, run, self._deleted, previous)
         save_deletions(run, plan.steps, pruning.losses)
         self._inventory = inventory = self._keeper.begin(self._planned(previous), self._bundle)
         verb = plan.verb

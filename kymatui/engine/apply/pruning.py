@@ -11,7 +11,7 @@ from kymatui.engine.apply.prune import CascadeLosses, foreign_claim, phases, pla
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.finalizers import deletion_blocker
 from kymatui.engine.cluster.kind_order import is_definition, is_namespace
-from kymatui.engine.inventory.inventory import InventoryItem
+from kymatui.engine.inventory.inventory import Inventory, InventoryItem
 from kymatui.engine.inventory.ownership_marks import bundle_owner
 from kymatui.engine.jobs.crd_deletion import UnplannedDeletions, record_instances, unplanned_error
 from kymatui.engine.jobs.object_deletion import delete_object, uid_of
@@ -24,8 +24,8 @@ from kymatui.errors import PartlyDoneError
 class Pruning:
     """The deletions of one plan; deleted objects are added to `deleted`."""
 
-    def __init__(self, plan: Plan, run: Run, deleted: list[ObjectRef]) -> None:
-        self._plan, self._run, self._deleted = plan, run, deleted
+    def __init__(self, plan: Plan, run: Run, deleted: list[ObjectRef], previous: Inventory | None) -> None:
+        self._plan, self._run, self._deleted, self._previous = plan, run, deleted, previous
         self._bundle, self._mine = plan.bundle, bundle_owner(plan.bundle)
         self._left_over: list[str] = []
         self._skipped: set[str] = set()  # uids of objects that the plan would have deleted
@@ -93,13 +93,16 @@ class Pruning:
         if uid_of(live) != uid:
             self._left_over.append(f"{step.ref}, created again after the plan was displayed")
             return ""
-        claim = foreign_claim(live, self._mine, InventoryItem(step.ref), adopt=self._plan.intent.adopt)
+        item = self._previous.item(step.ref) if self._previous is not None else None
+        claim = foreign_claim(live, self._mine, item or InventoryItem(step.ref), adopt=self._plan.intent.adopt)
         if claim:
             self._left_over.append(f"{step.ref}: {claim}")
             self._skipped.add(uid)
             return ""
         with self._run.step("delete", step.ref):
             if not delete_object(self._run, step.ref, uid):
+                if self._run.cluster.get(step.ref) is not None:
+                    self._left_over.append(f"{step.ref}, created again after the plan was displayed")
                 return ""
         self._deleted.append(step.ref)
         return uid
