@@ -21,7 +21,7 @@ from kymatui.domain.kyma.kymas import ModuleRequest, Policy
 from kymatui.domain.kyma.manifests import Manifest, default_resource
 from kymatui.domain.kyma.module_templates import ModuleTemplate
 from kymatui.domain.kyma.states import State
-from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit
+from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit, explain_choice
 from kymatui.domain.modules.module_manager import owning_manifest
 from kymatui.domain.modules.presence import ManagerVisibility, Presence
 from kymatui.domain.modules.risks import effective_policies, unreleased_words
@@ -77,13 +77,17 @@ class SessionDeletions:
 
         self._wait_listed()
         snapshot = self._session.snapshot()
-        row = build_catalog(snapshot, time.time(), memory=self.memory).row(module)
+        catalog = build_catalog(snapshot, time.time(), memory=self.memory)
+        row, choice = catalog.row(module), explain_choice(catalog)
         world = index_cluster(snapshot, memory=self.memory)
         unseen = tuple(unknown_lists(snapshot.feeds))
         managed_by = self._managed_by(row, world, module)
         made = DeletionState(self._cluster.name, module, managed_by, way=way, keeper=world.keeper)
+        refused = replace(made, refusal=f"{module}: {choice}: use --remote RUNTIME")
         if managed_by in (ManagedBy.KYMA, ManagedBy.MANIFEST):
             assert row is not None
+            if choice:
+                return refused
             return _with_unseen(self._through_manager(made, row, world), unseen)
         known = find_installed(self._cluster, module, namespace)
         found = plan_uninstall(module, known.namespace, self._cluster, SystemClock()) if known is not None else None
@@ -92,6 +96,8 @@ class SessionDeletions:
             return _with_unseen(with_operator_objects(direct, self._cluster, delete_kymas=self.delete_kymas), unseen)
         if row is not None and _is_left_behind(row, world):
             return _with_unseen(self._left_behind(made, row, world), unseen)
+        if choice and row is not None:
+            return replace(refused, managed_by=ManagedBy.KYMA)  # whether the module is installed depends on the Kyma
         return _with_unseen(_not_ours(made, row), unseen)
 
     def _wait_listed(self) -> None:

@@ -267,3 +267,30 @@ def test_the_screen_takes_no_namespace_that_is_not_there(
     monkeypatch.setattr(screen, "show", show)
     assert main(["-n", "nowhere", *words]) == 0
     assert [error.exit_code for error in raised] == [64]
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "hint"),
+    [
+        ("drift", 1, "use --remote RUNTIME, or `kymatui fleet --drifting`"),
+        ("drift -o json", 1, "use --remote RUNTIME, or `kymatui fleet --drifting`"),
+        ("edit --kyma --dry-run", 2, "use --remote RUNTIME"),
+        ("delete keda --dry-run", 2, "no changes made"),
+        ("delete nats --dry-run", 2, "no changes made"),
+        ("finalizers keda", 2, "use --remote RUNTIME"),
+    ],
+)
+def test_no_kyma_of_several_is_taken_without_a_name(
+    words: str, status: int, hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ended, out, err = run(capsys, *words.split())
+    assert ended == status
+    assert "no module drifts" not in out
+    assert "this cluster has 13 Kymas, and none is named" in err
+    assert hint in err
+
+
+def test_a_named_runtime_of_several_is_read(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in ("drift", "delete keda --dry-run"):
+        _, _, err = run(capsys, *words.split(), "--remote", "skr")
+        assert "none is named" not in err

@@ -32,7 +32,7 @@ from kymatui.domain.catalog.unknown_facts import unknown_facts
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import LABEL_SKIP, read_meta
 from kymatui.domain.kyma.kyma_keeper import reason_with_keeper, statement_with_keeper
-from kymatui.domain.kyma.kymas import Kyma
+from kymatui.domain.kyma.kymas import KYMA_NAME, KYMA_NAMESPACE, Kyma
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings
 from kymatui.domain.kyma.module_templates import ModuleTemplate, read_template
 from kymatui.domain.kyma.problems import Actor, Problem
@@ -76,7 +76,16 @@ def build_catalog(
         taken_at=snapshot.taken_at,
         feeds=snapshot.feeds,
         is_control_plane=not world.is_runtime,
+        unnamed_kymas=_unnamed_kymas(world),
     )
+
+
+def _unnamed_kymas(world: ClusterIndex) -> int:
+    """Return the number of Kymas of which none is the runtime's own, 0 for a single one."""
+    count = len(world.snapshot.kymas)
+    if world.kyma is None or count < 2:
+        return 0
+    return count if (world.kyma.meta.namespace, world.kyma.meta.name) != (KYMA_NAMESPACE, KYMA_NAME) else 0
 
 
 def _settings(settings: CatalogOptions, snapshot: Snapshot) -> CatalogOptions:

@@ -253,6 +253,7 @@ class Catalog:
     """The catalog of one cluster; `taken_at` is the snapshot's time, `feeds` the status of each list.
 
     `is_control_plane` means that the rows are about one of the cluster's Kymas, whose modules run in another cluster.
+    `unnamed_kymas` counts the Kymas among which `kyma` is an arbitrary one, 0 if there is no choice.
     """
 
     cluster: str
@@ -262,6 +263,7 @@ class Catalog:
     taken_at: float = 0.0
     feeds: Mapping[str, Feed] = field(default_factory=dict)
     is_control_plane: bool = False
+    unnamed_kymas: int = 0
 
     @property
     def modules_unknown(self) -> UnknownFact | None:

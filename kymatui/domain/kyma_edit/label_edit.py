@@ -124,8 +124,8 @@ def propose_labels(snapshot: Snapshot, labels: Labels, now: float) -> LabelPropo
     kyma = read_kyma(next((raw for raw in snapshot.kymas if read_ref(raw) == ref), None))
     if not isinstance(kyma, Kyma):
         return LabelProposal(None, explain_no_kyma(before))
-    if refusal := explain_choice(snapshot, kyma):
-        return LabelProposal(None, refusal)
+    if refusal := explain_choice(before):
+        return LabelProposal(None, f"{refusal}: use --remote RUNTIME, or --fleet")
     if (why := explain_missing(snapshot.feeds, CATALOG_FEEDS)) is not None:
         return LabelProposal(None, f"the effect of the labels is unknown: {why.reason}")
     edit = label_edit(kyma, labels)

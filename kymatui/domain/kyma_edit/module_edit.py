@@ -101,8 +101,8 @@ def propose_edit(
     kyma = _the_kyma(snapshot, before)
     if kyma is None:
         return EditProposal(toggle, None, (explain_no_kyma(before),))
-    if refusal := explain_choice(snapshot, kyma):
-        return EditProposal(toggle, None, (refusal,))
+    if refusal := explain_choice(before):
+        return EditProposal(toggle, None, (f"{refusal}: use --remote RUNTIME, or --fleet",))
     edit = entry_patch.edit_entry(kyma, toggle.module, entry_change(toggle))
     after = build_catalog(_with_kyma(snapshot, edit), now, memory=memory)
     was, will = before.row(toggle.module), after.row(toggle.module)
@@ -120,11 +120,9 @@ def propose_edit(
     )
 
 
-def explain_choice(snapshot: Snapshot, kyma: Kyma) -> str:
-    """Return why this one of several Kymas is not edited, "" if it is a runtime's default Kyma."""
-    if len(snapshot.kymas) < 2 or (kyma.ref.namespace, kyma.ref.name) == ("kyma-system", "default"):
-        return ""
-    return f"this cluster has {len(snapshot.kymas)} Kymas, and none is named: use --remote RUNTIME, or --fleet"
+def explain_choice(seen: Catalog) -> str:
+    """Return why the catalog's Kyma is not the one to work on, "" if it is the only one or a runtime's own."""
+    return f"this cluster has {seen.unnamed_kymas} Kymas, and none is named" if seen.unnamed_kymas else ""
 
 
 def _skipped_manifest(snapshot: Snapshot, row: ModuleRow | None) -> ObjectRef | None:

@@ -1,6 +1,6 @@
 """`kymatui drift`: modules whose installed version is not the one it should be.
 
-Exit status 2 where a module drifts, 1 where that is not known of every module.
+Exit status 2 where a module drifts, 1 where that is not known of every module or of which Kyma.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from kymatui.cli.options.reading import configure_reading, follow
 from kymatui.cli.output.empty_catalog import no_modules
 from kymatui.cli.output.listing import Listing, render
 from kymatui.domain.catalog.catalog_json import unknown_json
+from kymatui.domain.kyma_edit.module_edit import explain_choice
 from kymatui.domain.snapshot.missing_lists import RowFact
 from kymatui.domain.versions.messages import drift_words
 from kymatui.errors import KymatuiError, RefusedError
@@ -31,6 +32,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _answer(catalog: Catalog, args: argparse.Namespace) -> tuple[str, int]:
+    if refusal := explain_choice(catalog):
+        raise KymatuiError(refusal, hint="use --remote RUNTIME, or `kymatui fleet --drifting`")
     rows = [row for row in catalog.rows if row.drift.is_drift]
     unknown = [row for row in catalog.rows if RowFact.DRIFT in row.unknown]
     why = catalog.modules_unknown

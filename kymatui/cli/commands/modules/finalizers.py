@@ -17,8 +17,9 @@ from kymatui.cli.output.plan_header import plan_text
 from kymatui.cli.output.printing import print_text, wrapped
 from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.kyma_edit.module_edit import explain_choice
 from kymatui.domain.plans.plan_summary import summarize_actions
-from kymatui.errors import UnknownNameError, UsageError, did_you_mean, nearest_names
+from kymatui.errors import RefusedError, UnknownNameError, UsageError, did_you_mean, nearest_names
 
 if TYPE_CHECKING:
     from kymatui.actions.finalizers import BlockedObject
@@ -61,6 +62,8 @@ class FinalizersCommand:
             def blocked() -> tuple[DeletionState, tuple[BlockedObject, ...]]:
                 seen = deletions.read_state(args.name, place.namespace)
                 place.require_module(seen)
+                if seen.found is None and (refusal := explain_choice(place.catalog)):
+                    raise RefusedError(refusal, hint="use --remote RUNTIME")
                 return seen, blocked_objects(seen, place.cluster)
 
             if not args.remove:
