@@ -133,6 +133,22 @@ def test_a_component_is_installed_upgraded_from_its_registry_and_deleted(
     )
 
 
+def test_the_upgrade_of_everything_leaves_a_component_in_its_namespace(
+    run: Any, sandbox: ReadySandbox, tmp_path: Path
+) -> None:
+    plain, place = insecure(sandbox), f"{sandbox.registry}/placed"
+    create(run, tmp_path / "1", "--registry", place, *plain)
+    words = ["install", "--component", reference(sandbox, "placed"), *plain, "-n", "elsewhere"]
+    assert run(*words, "--yes")[0] == 0
+    create(run, tmp_path / "2", "--registry", place, *plain, version="1.1.0")
+    assert run("upgrade", "--all", "--yes", *plain)[:2] == (0, "1 upgraded: sample\n")
+    cluster = open_cluster(SessionOptions(str(sandbox.kubeconfig)))
+    known = read_inventory(cluster, SystemClock(), "sample", "elsewhere")
+    assert known is not None
+    assert known.version == "1.1.0"
+    assert run("delete", "sample", "-n", "elsewhere", "--yes", "--no-backup", "--cascade")[0] == 0
+
+
 def test_a_component_is_installed_from_a_layout(run: Any, tmp_path: Path) -> None:
     create(run, tmp_path / "1", "--layout", str(tmp_path / "layout"))
     component = f"layout:{tmp_path / 'layout'}//{NAME}:1.0.0"

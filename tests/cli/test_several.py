@@ -118,6 +118,35 @@ def test_a_chart_is_upgraded_from_where_it_came_from_and_keeps_its_values(
     assert "index.yaml: HTTP 404" in err
 
 
+def interrupt_deletion(run: Any, cluster: KubeCluster, ref: ObjectRef, *words: str) -> None:
+    cluster.patch(ref, {"metadata": {"finalizers": ["example.org/stuck"]}}, PatchKind.MERGE)
+    status, _, err = run("delete", *words, "--yes", "--no-backup", "--cascade", "--timeout", "1s")
+    assert status == 3, err
+    cluster.patch(ref, {"metadata": {"finalizers": []}}, PatchKind.MERGE)
+
+
+def test_an_interrupted_deletion_is_not_undone_by_the_upgrade_of_everything(
+    run: Any, cluster: KubeCluster, site: Site
+) -> None:
+    offers(site, "1.0.0")
+    assert run("install", "ending", "--chart", "web", "--repo", site.url, "-n", "endings", "--yes")[0] == 0
+    interrupt_deletion(run, cluster, ObjectRef(CONFIG_MAP, "endings", "ending"), "ending", "-n", "endings")
+    assert run("install", "cap-operator", "--version", "0.32.1", "--yes")[0] == 0
+    deployment = GroupVersionKind("apps", "v1", "Deployment")
+    manager = ObjectRef(deployment, "cap-operator-system", "cap-operator-manager")
+    interrupt_deletion(run, cluster, manager, "cap-operator")
+    offers(site, "1.0.0", "1.1.0")
+    status, out, _ = run("upgrade", "--all", "--dry-run", "-o", "json")
+    assert status == 0
+    found = json.loads(out)
+    assert {one["name"] for one in found["plans"]} & {"ending", "cap-operator"} == set()
+    reasons = {one["name"]: one["reason"] for one in found["leftOut"]}
+    assert reasons["ending"] == "its deletion was interrupted; run `kymatui delete ending -n endings`"
+    assert reasons["cap-operator"].startswith("its deletion was interrupted; run `kymatui delete cap-operator -n ")
+    for words in (("ending", "-n", "endings"), ("cap-operator",)):
+        assert run("delete", *words, "--yes", "--no-backup", "--cascade")[0] == 0
+
+
 def test_a_release_of_an_older_kymatui_goes_on_working(run: Any, cluster: KubeCluster, site: Site) -> None:
     offers(site, "1.0.0", "1.1.0")
     words = ["old", "--chart", "web", "--repo", site.url, "-n", "olds", "--yes"]

@@ -167,7 +167,8 @@ class InstallAction:
             self._open(known.name, known.namespace)
             if known.adopting:
                 return _cut_off_adoption(known)
-            return InstallRequest(known.name, source, known.namespace if known.chart else "")
+            is_placed = known.chart or known.from_component  # the catalog has the namespace of its modules
+            return InstallRequest(known.name, source, known.namespace if is_placed else "")
 
         made = _choices(list(ways), choice, lambda key: key[0])
         others = [f"{one.name} {one.version}".rstrip() + f": {one.reason}" for one in found.left_out]

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from kymatui.engine.cluster.ports import Blobs, Cluster
     from kymatui.engine.inventory.inventory import Inventory
 
+_DEPLOYED, _UNINSTALLING = "deployed", "uninstalling"  # Helm's label `status` of a release Secret
 _WIDTH = 4  # registries and chart repositories that are asked in parallel
 
 
@@ -114,6 +115,8 @@ def survey_upgrades(
 
 def _of_catalog(known: Inventory, shelf: TemplateIndex, *, devel: bool) -> OutdatedModule | SkippedUpgrade | None:
     """Return None at the newest version; an interrupted change to it counts as outdated."""
+    if known.state is InventoryState.DELETING:
+        return _being_deleted(known)
     if known.origin.kind == OPERATOR:
         return SkippedUpgrade(known.name, known.namespace, known.version, "run `kymatui operator upgrade`")
     offers = [one.version for one in shelf.offers(known.name)]
@@ -138,6 +141,8 @@ def _of_place(
     known: Inventory, blobs: Blobs, artifacts: Callable[[str], ArtifactStore], *, devel: bool
 ) -> OutdatedModule | SkippedUpgrade | None:
     """Ask the place that a chart or component came from."""
+    if known.state is InventoryState.DELETING:
+        return _being_deleted(known)
     try:
         new = OutdatedModule(known.name, newest_source(known, blobs, artifacts, devel=devel), known)
     except KymatuiError as error:
@@ -171,6 +176,11 @@ def newest_source(
     return ModuleSource(chart=place.reference, repository=place.repository, version=wanted, keeps_values=True)
 
 
+def _being_deleted(known: Inventory) -> SkippedUpgrade:
+    words = f"its deletion was interrupted; run `kymatui delete {known.name} -n {known.namespace}`"
+    return SkippedUpgrade(known.name, known.namespace, known.version, words)
+
+
 def _left_out(known: Inventory, why: str, words: str) -> SkippedUpgrade:
     reason = f"{why}; run `kymatui upgrade {known.name} {words} -n {known.namespace}`"
     return SkippedUpgrade(known.name, known.namespace, known.version, reason)
@@ -181,10 +191,14 @@ def _releases(cluster: Cluster) -> tuple[Inventory, ...]:
     from kymatui.engine.inventory.inventory_store import secret_text
     from kymatui.engine.inventory.release_store import SECRET
 
-    secrets = cluster.list(SECRET, labels="owner=helm,status=deployed")
-    texts = ((raw["metadata"]["name"], secret_text(raw, KEY)) for raw in secrets)
-    found = (read_document(text, f"Secret {name}") for name, text in texts if text)
-    return tuple(sorted((replace(one, chart=True) for one in found), key=lambda one: (one.name, one.namespace)))
+    secrets = cluster.list(SECRET, labels=f"owner=helm,status in ({_DEPLOYED},{_UNINSTALLING})")
+    found = []
+    for raw in secrets:
+        if text := secret_text(raw, KEY):
+            one = replace(read_document(text, f"Secret {raw['metadata']['name']}"), chart=True)
+            is_going = raw["metadata"]["labels"]["status"] == _UNINSTALLING
+            found.append(replace(one, state=InventoryState.DELETING) if is_going else one)
+    return tuple(sorted(found, key=lambda one: (one.name, one.namespace)))
 
 
 def list_installed(cluster: Cluster) -> tuple[Inventory, ...]:

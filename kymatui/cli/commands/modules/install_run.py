@@ -20,7 +20,7 @@ from kymatui.cli.output.install_results import InstallResults, OneInstall, Sever
 from kymatui.cli.output.plan_changes import change_counts
 from kymatui.cli.output.printing import print_text
 from kymatui.engine.jobs.run import USER_ACTION_SECONDS, RunLimits
-from kymatui.errors import CancelledError, OutdatedError, UnknownNameError, UsageError
+from kymatui.errors import CancelledError, OutdatedError, PartlyDoneError, UnknownNameError, UsageError
 
 
 def refuse_words_for_one(args: argparse.Namespace, names: Sequence[str]) -> None:
@@ -62,7 +62,8 @@ def carry_out_installs(
     if refused and (not everything or not todo):
         raise results.refuse(legs)
     if args.dry_run:
-        return results.show(legs, "planned" if todo else "unchanged")
+        status = results.show(legs, "planned" if todo else "unchanged")
+        return PartlyDoneError.exit_code if refused else status
     if todo:
         if args.output == "table":
             print_text(results.text(legs, "table"), sys.stderr)
