@@ -13,11 +13,18 @@ import yaml
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.cli.commands.modules import kyma_edit_run
 from kymatui.cli.main import main
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.apply import applier, planner
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.inventory.ownership_marks import LIFECYCLE_APPLIER, field_managers
 from kymatui.sandbox.fault_client import FaultClient
+from kymatui.engine.inventory.release_store import SECRET
+from kymatui.engine.jobs.run import SystemClock, begin
+from kymatui.engine.plans.plan import Intent
+from tests.engine import objects as make
+from tests.engine.charts import chart_in
 from tests.sandboxes.resuming import resume_reconciliation
 from tests.sandboxes.starting import told_sandbox
 
@@ -125,8 +132,15 @@ def test_42_unmanaging_instead_leaves_everything_where_it_is(run: Any, cluster: 
     assert "kymatui adopt btp-operator" in err
 
 
+def release_of_another(cluster: KubeCluster, name: str, namespace: str) -> None:
+    """Install a Helm release that only shares the name of a module."""
+    planned = planner.plan(Intent(chart_in(namespace, make.config_map("a"), name=name)), cluster, SystemClock())
+    with begin(cluster) as going:
+        applier.apply(planned, going)
+
+
 def test_what_lifecycle_manager_has_let_go_of_is_taken_over_and_given_back_with_nothing_deleted(
-    run: Any, cluster: KubeCluster
+    run: Any, cluster: KubeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert run("adopt", "istio", "--yes")[0] == 2, "it is managed"
     ref = ObjectRef(GroupVersionKind("apps", "v1", "Deployment"), "kyma-system", "btp-manager-controller-manager")
@@ -144,9 +158,21 @@ def test_what_lifecycle_manager_has_let_go_of_is_taken_over_and_given_back_with_
     assert {"kymatui"} <= field_managers(now)
     assert not {LIFECYCLE_APPLIER} & field_managers(now)
     assert run("adopt", "btp-operator", "--yes")[1] == "btp-operator: no changes (10 unchanged)\n"
-    status, _, err = run("manage", "btp-operator", "--yes")
+    for namespace in ("team-a", "team-b"):
+        release_of_another(cluster, "btp-operator", namespace)
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(kyma_edit_run, "complete_handover", lambda *_: "")  # as if the process had ended
+        status, _, err = run("manage", "btp-operator", "--yes")
     assert status == 0, err
     assert "owner kymatui → lifecycle-manager, nothing is deleted" in err
+    assert "Helm release" not in err
+    status, out, err = run("manage", "btp-operator", "--dry-run")
+    assert "owner kymatui → lifecycle-manager, nothing is deleted" in err
+    status, out, err = run("manage", "btp-operator", "--yes")
+    assert (status, "owner kymatui → lifecycle-manager" in out) == (0, True), err
+    assert "no change" in run("manage", "btp-operator", "--yes")[1]
+    for namespace in ("team-a", "team-b"):
+        assert cluster.list(SECRET, namespace, labels="owner=helm,name=btp-operator")
     again = cluster.get(ref)
     assert again is not None
     assert again["metadata"]["uid"] == before["metadata"]["uid"]

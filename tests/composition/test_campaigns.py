@@ -9,9 +9,10 @@ from unittest.mock import Mock
 
 import pytest
 
+from kymatui.actions.edits import campaign
 from kymatui.actions.edits.campaign import Campaign, CampaignBook, CampaignPort
 from kymatui.domain.fleet.campaigns import CampaignOutcome, CampaignPace, CampaignStep
-from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit
+from kymatui.domain.kyma_edit.module_edit import EditProposal, EditVerb, ModuleEdit
 from kymatui.errors import CancelledError
 
 
@@ -49,8 +50,8 @@ D, F, N, R = CampaignOutcome.DONE, CampaignOutcome.FAILED, CampaignOutcome.NOT_B
 )
 def test_nothing_is_begun_after_a_failure(bad: frozenset[str], stop: str, expected: list[CampaignOutcome]) -> None:
     told: list[str] = []
-    campaign = Rehearsal(CampaignPace(canaries=1, at_once=2), bad, stop)
-    ended = campaign.carry_out(LEGS, lambda leg: told.append(leg.runtime), threading.Event())
+    rehearsal = Rehearsal(CampaignPace(canaries=1, at_once=2), bad, stop)
+    ended = rehearsal.carry_out(LEGS, lambda leg: told.append(leg.runtime), threading.Event())
     assert [leg.outcome for leg in ended] == expected
     assert told[:1] == [leg.runtime for leg in ended if leg.outcome in (D, F)][:1], "the canary"
     assert sorted(told) == [leg.runtime for leg in ended if leg.outcome in (D, F)], "two at once end in any order"
@@ -89,3 +90,23 @@ def test_a_cancel_reaches_what_is_deleted_before_the_edit(
     (ended,) = campaign.carry_out([CampaignStep("r0", CampaignOutcome.PLANNED)], lambda _: None, cancel)
     assert (ended.outcome, ended.message) == (outcome, message)
     assert plane.journal.failed.called is not is_made, "the next run starts with what is not done"
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_a_campaign_releases_what_is_installed_directly(waits: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = EditProposal(ModuleEdit(EditVerb.ENABLE, "keda"), Mock(is_empty=True, lines=tuple), known=True)
+    edits = Mock(propose=lambda _: made)
+    edits.follow_all.return_value = [Mock(failed="", stage=Mock(held=False, message="keda is Ready"))]
+    plane = Mock(edits=lambda _: edits)
+    plane.journal.unfinished.return_value = frozenset()
+    plane.open.return_value.target.server = "server"
+    for name, found in (("awaits_handover", True), ("planned_handover", "1 object"), ("complete_handover", "released")):
+        monkeypatch.setattr(campaign, name, lambda *_, found=found: found)
+    run = Campaign(lambda _: contextlib.nullcontext(plane), made.toggle, CampaignPace(wait=waits))
+    (leg,) = run.plan(["kcp-system/a"])
+    if not waits:
+        assert (leg.outcome, leg.warnings) == (CampaignOutcome.UNCHANGED, ())
+        return
+    assert (leg.outcome, leg.warnings) == (CampaignOutcome.UNDER_WAY, ("1 object",))
+    (ended,) = run.carry_out([leg], lambda _: None, threading.Event())
+    assert (ended.outcome, ended.message) == (CampaignOutcome.DONE, "released")

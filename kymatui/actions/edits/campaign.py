@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
 from kymatui.actions.edits.edit_watch import StartedEdit
 from kymatui.actions.edits.uninstall import UninstallConsent
+from kymatui.actions.modules.handover import awaits_handover, complete_handover, planned_handover
 from kymatui.actions.plans import Uninstall
 from kymatui.domain.fleet.campaigns import MAX_PARALLEL, CampaignOutcome, CampaignPace, CampaignStep, waves
 from kymatui.domain.kubernetes.terminal_text import format_count
@@ -107,6 +108,7 @@ class Campaign:
             proposal = self._proposed(toggling)
             found = self._with_uninstalls(_leg(name, proposal), toggling, proposal)
             found = replace(found, server=session.target.server)
+            found = self._with_handover(found, toggling, proposal)
             return self._standing(found, toggling, proposal) if found.outcome is CampaignOutcome.UNCHANGED else found
         except KymatuiError as error:
             return CampaignStep(name, CampaignOutcome.UNREACHED, str(error))
@@ -124,6 +126,19 @@ class Campaign:
             return replace(leg, outcome=CampaignOutcome.REFUSED, message="; ".join(said), blocking=blocking)
         self._uninstalls[leg.runtime] = found
         return replace(leg, blocking=blocking)
+
+    def _with_handover(self, leg: CampaignStep, toggling: ClusterKymaEdits, proposal: EditProposal) -> CampaignStep:
+        """Add what becomes of a direct installation, also where the Kyma already has the edit."""
+        if not self._toggle.takes_up or leg.outcome not in (CampaignOutcome.PLANNED, CampaignOutcome.UNCHANGED):
+            return leg
+        is_planned = leg.outcome is CampaignOutcome.PLANNED
+        if not is_planned and not (self._pace.wait and awaits_handover(toggling, self._toggle)):
+            return leg
+        notice = planned_handover(toggling, self._toggle)
+        if notice and not self._pace.wait:
+            notice = f"{notice}, once the command is run again without --no-wait"
+        warnings = (*leg.warnings, *([notice] if notice else []))
+        return replace(leg, outcome=leg.outcome if is_planned else CampaignOutcome.UNDER_WAY, warnings=warnings)
 
     def _proposed(self, toggling: ClusterKymaEdits) -> EditProposal:
         """Propose the edit as for one runtime; a module that is already disabled is done, and not refused."""
@@ -286,9 +301,9 @@ class Campaign:
             book.failed(leg.runtime)
             raise PartlyDoneError(end.failed)
         book.done(leg.runtime)
-        return replace(
-            leg, outcome=CampaignOutcome.STAYS if end.stage.held else CampaignOutcome.DONE, message=end.stage.message
-        )
+        handed = complete_handover(toggling, self._toggle) if self._toggle.takes_up else ""
+        outcome = CampaignOutcome.STAYS if end.stage.held else CampaignOutcome.DONE
+        return replace(leg, outcome=outcome, message=handed or end.stage.message)
 
 
 def _refuse_unknown(legs: list[CampaignStep]) -> list[CampaignStep]:

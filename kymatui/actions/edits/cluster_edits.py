@@ -15,11 +15,14 @@ from kymatui.actions.edits.uninstall import UninstallConsent, plan_uninstall, pr
 from kymatui.actions.plans import DeletionRequest, Uninstall
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.kubernetes.json_reader import JsonReader
-from kymatui.domain.kubernetes.object_meta import read_meta
+from kymatui.domain.kubernetes.object_meta import read_meta, read_ref
+from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma_edit.edit_progress import EditProgress, track_edit
 from kymatui.domain.kyma_edit.label_edit import LabelProposal, Labels, propose_labels
 from kymatui.domain.kyma_edit.label_progress import track_label_edit
 from kymatui.domain.kyma_edit.module_edit import EditProposal, ModuleEdit, entry_change, propose_edit
+from kymatui.domain.plans.managed_resources import associated_kinds
+from kymatui.domain.snapshot.cluster_index import index_cluster
 from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.domain.snapshot.snapshots import FeedState
 from kymatui.engine.cluster.kyma_edit import carry_out, carry_out_labels, is_made
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
     from kymatui.actions.ports import DeletionPort
     from kymatui.actions.session import Session
     from kymatui.domain.catalog.effects import Effect
-    from kymatui.domain.kubernetes.refs import ObjectRef
+    from kymatui.domain.kubernetes.refs import ObjectKey, ObjectRef
     from kymatui.domain.remote.catalog_sync import SyncPlan
     from kymatui.engine.cluster.ports import Cluster
     from kymatui.engine.jobs.run import Progress
@@ -61,6 +64,18 @@ class ClusterKymaEdits:
     def cluster(self) -> Cluster:
         """Return the cluster of the edited Kyma."""
         return self._session.cluster
+
+    def module_objects(self, module: str) -> frozenset[ObjectKey]:
+        """Return the managers and CRDs of a module, by its templates and what runs."""
+        snapshot = self._session.snapshot()
+        row = build_catalog(snapshot, time.time(), memory=self._memory).row(module)
+        world = index_cluster(snapshot, memory=self._memory)
+        offers = world.shelf.offers(module)
+        named = (one.manager for one in offers)
+        found = [ObjectRef(one.kind, one.namespace, one.name).key for one in named if one is not None]
+        kinds = {(gvk.group, gvk.kind) for one in offers for gvk in associated_kinds(one)}
+        found += [read_ref(raw).key for kind in kinds if (raw := world.definitions.get(kind)) is not None]
+        return frozenset([*found, *([row.manager.key] if row is not None and row.manager is not None else [])])
 
     def propose(self, toggle: ModuleEdit) -> EditProposal:
         """Return the effects of an edit according to the session's snapshot."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kubernetes.refs import ObjectKey, ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma_edit.module_edit import ModuleEdit
-from kymatui.errors import ForbiddenError
+from kymatui.engine.inventory.ownership_marks import LIFECYCLE_APPLIER, field_managers
+from kymatui.errors import CancelledError, ForbiddenError, KymatuiError
 from kymatui.first_use import dataclass, replace
 
 if TYPE_CHECKING:
@@ -25,11 +26,23 @@ class HandoverResult:
     left: tuple[ObjectRef, ...]
 
 
-def find_handover(cluster: Cluster, module: str) -> Inventory | None:
-    """Return what is installed of a module directly, by kymatui or as a Helm release; None where that is nothing."""
-    from kymatui.actions.modules.module_sources import find_installed
+class HandoverPort(Protocol):
+    """The cluster of a Kyma, and which objects there make a module."""
 
-    return find_installed(cluster, module)
+    @property
+    def cluster(self) -> Cluster: ...
+
+    def module_objects(self, module: str) -> frozenset[ObjectKey]:
+        """Return the managers and CRDs of a module."""
+        ...
+
+
+def find_handovers(port: HandoverPort, module: str) -> tuple[Inventory, ...]:
+    """Return the direct installations of a module: those with its manager or CRDs, as names are not unique."""
+    from kymatui.actions.modules.module_sources import find_installations
+
+    found, own = find_installations(port.cluster, module), port.module_objects(module)
+    return tuple(one for one in found if any(item.ref.key in own for item in one.items))
 
 
 def handover_notice(known: Inventory) -> str:
@@ -53,22 +66,40 @@ def handover_summary(known: Inventory, ended: HandoverResult) -> str:
     return f"{words}; the Helm release {known.namespace}/{known.name} is removed" if known.chart else words
 
 
-def planned_handover(cluster: Cluster, toggle: ModuleEdit) -> str:
-    """Return what becomes of what kymatui installed when the edit is made; "" where it installed nothing."""
+def planned_handover(port: HandoverPort, toggle: ModuleEdit) -> str:
+    """Return what becomes of what is installed directly when the edit is made; "" where nothing is."""
     try:
-        known = find_handover(cluster, toggle.module)
-    except ForbiddenError as error:
+        found = find_handovers(port, toggle.module)
+    except KymatuiError as error:
         return f"{toggle.module}: it is unknown whether kymatui installed it: {error}"
-    return f"{toggle.module} {known.version}: {handover_notice(known)}" if known is not None else ""
+    return "; ".join(f"{toggle.module} {known.version}: {handover_notice(known)}" for known in found)
 
 
-def complete_handover(cluster: Cluster, toggle: ModuleEdit) -> str:
-    """Release what kymatui installed once lifecycle-manager has applied it; return a message, "" for nothing."""
+def awaits_handover(port: HandoverPort, toggle: ModuleEdit) -> bool:
+    """Return whether lifecycle-manager already applies a module that is still installed directly."""
     try:
-        known = find_handover(cluster, toggle.module)
+        own = port.module_objects(toggle.module)
+        refs = [item.ref for one in find_handovers(port, toggle.module) for item in one.items if item.ref.key in own]
+        lives = [port.cluster.get(ref) for ref in refs]
+    except KymatuiError:  # then nothing is known that could be continued
+        return False
+    return any(live is not None and LIFECYCLE_APPLIER in field_managers(live) for live in lives)
+
+
+def complete_handover(port: HandoverPort, toggle: ModuleEdit) -> str:
+    """Release what is installed directly once lifecycle-manager has applied it; return a message, "" for nothing.
+
+    The edit is made by then, so that a failure is a message and no error.
+    """
+    try:
+        found = find_handovers(port, toggle.module)
+        return "; ".join(handover_summary(known, hand_over(port.cluster, known)) for known in found)
     except ForbiddenError:  # the plan said that it is not known
         return ""
-    return handover_summary(known, hand_over(cluster, known)) if known is not None else ""
+    except CancelledError:
+        raise
+    except KymatuiError as error:
+        return f"enabled; the direct installation is not released: {error}; run the command again"
 
 
 def hand_over(cluster: Cluster, known: Inventory) -> HandoverResult:

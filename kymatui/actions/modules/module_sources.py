@@ -160,15 +160,21 @@ def catalog_bundle(choice: InstallChoice, blobs: Blobs) -> Bundle:
 
 def find_installed(cluster: Cluster, name: str, namespace: str = "") -> Inventory | None:
     """Return the installation of a name in a namespace, "" for any. Raise RefusedError if several have it."""
-    from kymatui.engine.inventory.inventory_lookup import read_inventory
-    from kymatui.engine.jobs.run import SystemClock
-
-    places = [namespace] if namespace else sorted(set(_places(cluster, name)))
-    found = [one for place in places if (one := read_inventory(cluster, SystemClock(), name, place)) is not None]
+    found = find_installations(cluster, name, namespace)
     if len(found) > 1:
         said = ", ".join(one.namespace for one in found)
         raise RefusedError(f"{name} is installed in several namespaces: {said}", hint="choose one with -n")
     return found[0] if found else None
+
+
+def find_installations(cluster: Cluster, name: str, namespace: str = "") -> tuple[Inventory, ...]:
+    """Return all installations of a name, by namespace: those of kymatui, and Helm releases."""
+    from kymatui.engine.inventory.inventory_lookup import read_inventory
+    from kymatui.engine.jobs.run import SystemClock
+
+    places = [namespace] if namespace else sorted(set(_places(cluster, name)))
+    found = (read_inventory(cluster, SystemClock(), name, place) for place in places)
+    return tuple(one for one in found if one is not None)
 
 
 def inventories(cluster: Cluster) -> list[tuple[str, str]]:

@@ -114,7 +114,7 @@ async def _plan(
     found = await jobs.in_thread(partial(_uninstalls, edits, proposals))
     shown = preview_edit(proposals, app.view.management, may_write=may_write, left_out=left_out, uninstalls=found)
     notices = await jobs.in_thread(
-        lambda: [planned_handover(edits.cluster, one.toggle) for one in proposals if one.toggle.takes_up]
+        lambda: [planned_handover(edits, one.toggle) for one in proposals if one.toggle.takes_up]
     )
     shown = replace(shown, warnings=(*shown.warnings, *filter(None, notices)))
     answer = await app.push_screen_wait(PlanScreen(shown, partial(_outdated, app, proposals)))
@@ -233,7 +233,7 @@ def _follow_all(
             try:
                 if end.failed:
                     raise PartlyDoneError(end.failed, hint=f"`kymatui module {one.toggle.module}`")
-                handed = complete_handover(edits.cluster, one.toggle) if one.toggle.takes_up else ""
+                handed = complete_handover(edits, one.toggle) if one.toggle.takes_up else ""
                 ends.append(handed or end.stage.message)
             except KymatuiError as error:
                 errors.append(error)

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kymatui.actions.modules.handover import complete_handover, planned_handover
+from kymatui.actions.modules.handover import awaits_handover, complete_handover, planned_handover
 from kymatui.cli.options import uninstalls as uninstalling
 from kymatui.cli.options.confirmation import confirm
 from kymatui.cli.options.direct_install import ProgressPrinter, cancellable
@@ -43,12 +43,14 @@ class _Leg:
     """One edit: what is proposed, what it uninstalls with what was agreed to, and how it ended.
 
     `on_its_way` is one that the Kyma says already, and whose end is still to come; `refusals` say why it is not made.
+    `hands_over` is one of these that only has to release what is installed directly.
     """
 
     proposal: EditProposal
     uninstalls: tuple[Uninstall, ...]
     refusals: tuple[str, ...]
     on_its_way: bool = False
+    hands_over: bool = False
     generation: int = 0
     is_made: bool = False
     message: str = ""
@@ -98,16 +100,14 @@ class EditRun:
         todo = [leg for leg in legs if leg.is_todo]
         if any(leg.refusals for leg in todo):
             return self._refused(legs)
-        if not todo and any(leg.on_its_way for leg in legs) and not self._args.dry_run:
+        released = [leg for leg in legs if leg.hands_over]
+        if not (todo or released) and any(leg.on_its_way for leg in legs) and not self._args.dry_run:
             return self._ended(self._carry_out(legs))
-        if not todo:
+        if not (todo or released):
             stages = (leg.message for leg in legs if leg.message)
             return self._answer(legs, "unchanged", "; ".join(dict.fromkeys((_SAME, *stages))))
-        notices = [
-            planned_handover(self._toggling.cluster, leg.proposal.toggle)
-            for leg in todo
-            if leg.proposal.toggle.takes_up
-        ]
+        toggles = [leg.proposal.toggle for leg in (*todo, *released)]
+        notices = [planned_handover(self._toggling, one) for one in toggles if one.takes_up]
         if self._args.dry_run:
             status = self._answer(legs, "planned")
             _say_all(notices)
@@ -117,14 +117,15 @@ class EditRun:
         print_text(self._text(legs, "table"), sys.stderr)
         _say_all(notices)
         following = uninstalling.uninstall_consequence(one for leg in todo for one in leg.uninstalls)
-        action = action_words([leg.proposal.toggle for leg in todo])
-        confirm(self._target(todo), action, following, yes=self._args.yes)
+        action = action_words([leg.proposal.toggle for leg in todo or released])
+        confirm(self._target(todo or released), action, following, yes=self._args.yes)
         return self._ended(self._carry_out(legs))
 
     def _leg(self, toggle: ModuleEdit) -> _Leg:
         """Return what is proposed, with what still exists of a module that goes."""
         proposal = self._toggling.propose(toggle)
         on_its_way = is_in_progress(self._args, self._toggling, proposal)
+        hands_over = self._hands_over(proposal) and not on_its_way
         stage = self._toggling.standing(proposal).message if on_its_way and self._args.dry_run else ""
         if on_its_way and proposal.gone:  # the Kyma does not request it: there is nothing to refuse
             proposal = replace(proposal, refusals=())
@@ -134,7 +135,13 @@ class EditRun:
         consent = uninstalling.consent_of(self._args)
         found = () if proposal.is_refused else self._toggling.uninstalls(modules, consent, self._args.timeout)
         refusals = (*proposal.refusals, *uninstalling.uninstall_refusals(found))
-        return _Leg(proposal, found, refusals, on_its_way, message=stage)
+        hands_over = hands_over and not refusals
+        return _Leg(proposal, found, refusals, on_its_way or hands_over, hands_over, message=stage)
+
+    def _hands_over(self, proposal: EditProposal) -> bool:
+        """Return whether only the release of a direct installation is left to do."""
+        toggle = proposal.toggle
+        return toggle.takes_up and proposal.is_done and self._args.wait and awaits_handover(self._toggling, toggle)
 
     def _refused(self, legs: Sequence[_Leg]) -> int:
         if self._args.output != "table":
@@ -196,7 +203,7 @@ class EditRun:
                 continue
             try:
                 toggle = leg.proposal.toggle
-                handed = complete_handover(self._toggling.cluster, toggle) if toggle.takes_up else ""
+                handed = complete_handover(self._toggling, toggle) if toggle.takes_up else ""
             except KymatuiError as error:
                 legs[place] = replace(leg, error=error)
                 continue
