@@ -331,3 +331,20 @@ def helm(place: Place, *words: str) -> str:
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+@pytest.mark.parametrize("policies", [(), ("before-hook-creation",)])
+@pytest.mark.parametrize("event", ["pre-install", "post-install"])
+def test_an_object_of_a_hooks_name_that_no_hook_created_blocks_the_plan(
+    place: Place, policies: tuple[str, ...], event: str
+) -> None:
+    place.make_namespace()
+    place.kubectl(make.job("first", place.namespace))
+    what = chart(place, make.config_map("a"), hooks=(hook(make.job("first"), event, policies=policies),))
+    for cluster in (place.cluster, place.connect(read_only=True)):
+        (step,) = plan(place, what, cluster=cluster).hooks
+        assert step.action is Action.BLOCKED
+        assert "already exists and was not created by a hook" in step.reason
+    with pytest.raises(RefusedError, match="was not created by a hook"):
+        install(place, what)
+    assert place.get("v1", "ConfigMap", "a") is None

@@ -16,7 +16,7 @@ from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.kind_order import defined_kinds
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.engine.dryrun.preview import COMPARED_LOCALLY, NO_DRY_RUN, WEBHOOK
-from kymatui.engine.jobs.hooks import BEFORE_CREATION, hook_key
+from kymatui.engine.jobs.hooks import BEFORE_CREATION, hook_key, was_created_by_hook
 from kymatui.engine.plans.plan import Action, BundlePart, Step
 from kymatui.errors import ClusterError, ConflictError, ForbiddenError, InvalidError, NotFoundError, ServerError
 from kymatui.first_use import dataclass
@@ -64,8 +64,19 @@ class _Trial:
                 return self._later("its CRD is part of the plan")
             return self._hook_step(Action.BLOCKED, f"the cluster does not serve {ref.kind}")
         if self.cluster.read_only:
-            return self._later(COMPARED_LOCALLY)
+            return self._occupied() or self._later(COMPARED_LOCALLY)
         return self._tried()
+
+    def _occupied(self) -> Step | None:
+        """Return the blocked step if another client's object has the name of the hook: it is never deleted."""
+        try:
+            live = self.cluster.get(read_ref(self.hook.body))
+        except ForbiddenError:  # the run finds out before it deletes anything
+            return None
+        if live is None or was_created_by_hook(live):
+            return None
+        reason = "already exists and was not created by a hook, so it is not deleted; rename or delete it"
+        return self._hook_step(Action.BLOCKED, reason)
 
     def _tried(self) -> Step:
         try:
@@ -89,9 +100,11 @@ class _Trial:
             return self._hook_step(Action.BLOCKED, str(error))
         policies: Sequence[str] = self.hook.hook.delete_policies
         if not policies or BEFORE_CREATION in policies:
-            return self._hook_step(Action.CREATE, "the existing one is deleted first")
+            return self._occupied() or self._hook_step(Action.CREATE, "the existing one is deleted first")
         reason = "already exists, and its delete policy does not delete it first"
-        return self._hook_step(Action.CREATE if self.stage.unfinished else Action.BLOCKED, reason)
+        if not self.stage.unfinished:
+            return self._hook_step(Action.BLOCKED, reason)
+        return self._occupied() or self._hook_step(Action.CREATE, reason)
 
     def _later(self, reason: str) -> Step:
         return self._hook_step(Action.CREATE, reason, unchecked=True)

@@ -73,7 +73,7 @@ def _run(run: Run, one: BundleHook, mark: str) -> None:
         wait_ready(run, [ref], run.limits.hooks, [ref] if is_deleted_when_done(one.body) else [])
 
 
-def _is_a_hooks(live: Object) -> bool:
+def was_created_by_hook(live: Object) -> bool:
     """Return whether a hook of kymatui or helm created the object; the name alone may be a user's."""
     annotations = live["metadata"].get("annotations") or {}
     return ANNOTATION_RUN in annotations or _HOOK in annotations
@@ -109,7 +109,7 @@ def _remove(run: Run, ref: ObjectRef) -> None:
     live = run.cluster.get(ref)
     if live is None:
         return
-    if not _is_a_hooks(live):
+    if not was_created_by_hook(live):
         message = f"{ref} already exists and was not created by a hook, so it is not deleted"
         raise PartlyDoneError(message, hint="rename or delete it")
     uid = str(live["metadata"].get("uid") or "")
