@@ -19,10 +19,10 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.apply import applier, planner
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.inventory.ownership_marks import LIFECYCLE_APPLIER, field_managers
-from kymatui.sandbox.fault_client import FaultClient
 from kymatui.engine.inventory.release_store import SECRET
 from kymatui.engine.jobs.run import SystemClock, begin
 from kymatui.engine.plans.plan import Intent
+from kymatui.sandbox.fault_client import FaultClient
 from tests.engine import objects as make
 from tests.engine.charts import chart_in
 from tests.sandboxes.resuming import resume_reconciliation
