@@ -39,7 +39,7 @@ class MandatoryInstallation:
     def watches(self) -> Sequence[KindWatch]:
         namespace = self._context.namespace
         return (
-            KindWatch(KYMA, namespace=namespace, listed=True),
+            KindWatch(KYMA, namespace=namespace, listed=True, edits=True),
             KindWatch(RELEASE_META, self._all, namespace),
             KindWatch(TEMPLATE, self._all, namespace),
         )

@@ -67,7 +67,7 @@ class PurgeController:
         self._context, self._terms, self._registry = context, terms, registry
 
     def watches(self) -> Sequence[KindWatch]:
-        return (KindWatch(KYMA, namespace=self._context.namespace, listed=True),)
+        return (KindWatch(KYMA, namespace=self._context.namespace, listed=True, edits=True),)
 
     def begin(self, wake: Wake) -> None:
         """Do nothing: only the control plane is watched."""
