@@ -32,8 +32,6 @@ from tests.sandboxes.starting import ready_sandbox
 ROOT = Path(__file__).resolve().parents[2]
 KLM = next((one / "shared" / "klm" for one in ROOT.parents if (one / "shared" / "klm" / "replay.py").is_file()), None)
 PATIENCE = 40.0
-_READING = 0.05
-"""Seconds between the readings of two events, of different clusters, that may be read in the wrong order."""
 _LOG_LINES = 60
 ACCESS = {
     "ServiceAccount": "/api/v1/namespaces/{0}/serviceaccounts",
@@ -61,22 +59,27 @@ def load() -> ModuleType:
 class EventOrder:
     """Follow some kinds on both clusters, and when their objects were marked for deletion and gone.
 
-    In the place of `replay.Events`, which takes the order in which its threads read the events of one cluster.
+    In the place of `replay.Events`, which takes the order in which its threads read the events. A rule names the events
+    that come first (objects and event), and those that follow.
     """
 
-    def __init__(self, kinds: dict[str, list[tuple[str, str]]], clusters: list[Any]) -> None:
-        self._seen: dict[tuple[str, str], tuple[str, int, float]] = {}
-        """Cluster, resource version and time of reading, by object and event."""
+    def __init__(self, kinds: dict[str, list[tuple[str, str]]], clusters: list[Any], rules: list[list[str]]) -> None:
+        self._kinds = kinds
+        self._clusters = {cluster.name: cluster for cluster in clusters}
+        self._across = [rule for rule in rules if _cluster_of(rule[0]) != _cluster_of(rule[2])]
+        self._missing: dict[str, set[str]] = {}
+        """By rule across clusters, the objects whose event had not come when the first of those that follow had."""
+        self._seen: dict[tuple[str, str], int] = {}
+        """The resource versions by object and event."""
         self._changed = threading.Condition()
         self._closed = False
         self._connections: list[http.client.HTTPConnection] = []
         for cluster in clusters:
             for version, kind in kinds[cluster.name]:
                 if path := cluster.path(version, kind):
-                    status, listed = cluster.call("GET", path)
-                    if status == 404:  # its CRD went a moment ago
+                    listed = _list(cluster, path)
+                    if listed is None:  # its CRD went a moment ago
                         continue
-                    assert status == 200, listed
                     for item in listed["items"]:
                         self._note(cluster.name, kind, "ADDED", item)
                     follow = (cluster, path, kind, listed["metadata"]["resourceVersion"])
@@ -97,8 +100,8 @@ class EventOrder:
                     event = json.loads(line)
                     if event["type"] == "ERROR":
                         return
-                    version = event["object"]["metadata"]["resourceVersion"]
                     self._note(cluster.name, kind, event["type"], event["object"])
+                    version = event["object"]["metadata"]["resourceVersion"]
             except (OSError, ValueError, AttributeError, http.client.HTTPException):  # also after `close`
                 time.sleep(0.2)
             finally:
@@ -107,18 +110,30 @@ class EventOrder:
     def _note(self, cluster: str, kind: str, event: str, item: dict[str, Any]) -> None:
         metadata = item["metadata"]
         key = "/".join((cluster, kind, metadata.get("namespace") or "-", metadata["name"]))
-        at = (cluster, int(metadata["resourceVersion"]), time.monotonic())
+        found = ["deleting"] if metadata.get("deletionTimestamp") or event == "DELETED" else []
+        found += ["gone"] if event == "DELETED" else []
+        for rule in self._across:
+            if rule[3] in found and fnmatch.fnmatchcase(key, rule[2]) and str(rule) not in self._missing:
+                self._missing[str(rule)] = self._without(rule[0], rule[1])
         with self._changed:
-            if metadata.get("deletionTimestamp") or event == "DELETED":
-                self._seen.setdefault((key, "deleting"), at)
-            if event == "DELETED":
-                self._seen.setdefault((key, "gone"), at)
+            for what in found:
+                self._seen.setdefault((key, what), int(metadata["resourceVersion"]))
             self._changed.notify_all()
+
+    def _without(self, pattern: str, event: str) -> set[str]:
+        """Ask the server now which objects of a pattern had no such event yet: its watch may be read later."""
+        name, kind, *_ = pattern.split("/")
+        cluster = self._clusters[name]
+        path = cluster.path(next(version for version, one in self._kinds[name] if one == kind), kind)
+        items = ((_list(cluster, path) if path else None) or {}).get("items", [])
+        left = [one["metadata"] for one in items if event == "gone" or not one["metadata"].get("deletionTimestamp")]
+        keys = {"/".join((name, kind, one.get("namespace") or "-", one["name"])) for one in left}
+        return {key for key in keys if fnmatch.fnmatchcase(key, pattern)}
 
     def check(self, rule: list[str]) -> str | None:
         """Return why not every event of the first kind came before the first one of the second, None if all did.
 
-        Wait until both are known. One cluster numbers its events; of two clusters the time of reading counts.
+        Wait until both are known. One cluster numbers its events; of two clusters, one was asked when the other's came.
         """
         first, before, second, after = rule
         with self._changed:
@@ -126,13 +141,13 @@ class EventOrder:
             earlier, later = self._events(first, before), self._events(second, after)
         if not earlier or not later:
             return f"no event {before if not earlier else after!r} of {first if not earlier else second}"
-        if len({cluster for cluster, _, _ in (*earlier, *later)}) == 1:
-            ordered = max(version for _, version, _ in earlier) <= min(version for _, version, _ in later)
+        if rule in self._across:
+            ordered = not any((key, before) in self._seen for key in self._missing[str(rule)])
         else:
-            ordered = max(at for _, _, at in earlier) <= min(at for _, _, at in later) + _READING
+            ordered = max(earlier) <= min(later)
         return None if ordered else f"{second} {after} before {first} {before}"
 
-    def _events(self, pattern: str, event: str) -> list[tuple[str, int, float]]:
+    def _events(self, pattern: str, event: str) -> list[int]:
         return [at for (key, what), at in self._seen.items() if what == event and fnmatch.fnmatchcase(key, pattern)]
 
     def close(self) -> None:
@@ -141,6 +156,24 @@ class EventOrder:
             if connection.sock is not None:
                 with contextlib.suppress(OSError):
                     connection.sock.shutdown(socket.SHUT_RDWR)
+
+
+def _cluster_of(pattern: str) -> str:
+    return pattern.partition("/")[0]
+
+
+def _list(cluster: Any, path: str) -> dict[str, Any] | None:
+    """Return a list over a connection of its own, None if the kind is not served."""
+    connection = cluster.connect(timeout=60)
+    try:
+        connection.request("GET", cluster.base.path.rstrip("/") + path, headers=cluster.headers)
+        answer = connection.getresponse()
+        data = answer.read()
+        assert answer.status in (200, 404), data
+        found: dict[str, Any] | None = json.loads(data) if answer.status == 200 else None
+        return found
+    finally:
+        connection.close()
 
 
 @dataclass(frozen=True)
@@ -185,8 +218,8 @@ class RecordedPair:
 
     def _play(self, step: dict[str, Any]) -> None:
         """Do a step's actions; wait until both clusters are in the recorded state, in the recorded order."""
-        kinds = self.replay.Events.KINDS
-        events = EventOrder(kinds, [self.player.kcp, self.player.skr]) if step.get("before") else None
+        kinds, rules = self.replay.Events.KINDS, step.get("before") or []
+        events = EventOrder(kinds, [self.player.kcp, self.player.skr], rules) if rules else None
         try:
             for action in step["do"]:
                 self.player.act(action)
@@ -195,7 +228,7 @@ class RecordedPair:
                 assert time.monotonic() < end, f"{step['name']}: {wrong[:5]}\n{self._operator_report()}"
                 time.sleep(0.15)
             if events is not None:
-                late = [why for rule in step["before"] if (why := events.check(rule))]
+                late = [why for rule in rules if (why := events.check(rule))]
                 assert late == [], step["name"]
         finally:
             if events is not None:
