@@ -210,3 +210,29 @@ def test_rules_are_listed_and_explained(capsys: pytest.CaptureFixture[str]) -> N
     status, _, err = run(capsys, "explain", "image.tags")
     assert status == 64
     assert 'no rule "image.tags"; did you mean image.tag' in err
+
+
+@pytest.mark.parametrize(
+    "words", [["--module", "eventing"], ["--severity", "error"], ["--rule", "state.error"]], ids=lambda words: words[0]
+)
+def test_a_narrowed_audit_does_not_call_unread_lists_clean(
+    words: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    status, out, err = run(capsys, "--timeout", "1ms", *words)
+    assert (status, out.count("access.unread") > 1) == (1, True), out
+    assert "0 errors, 0 warnings" not in out
+    assert "kymatui: not read: moduletemplates.operator.kyma-project.io (loading): not listed in time" in err
+    assert run(capsys, "--timeout", "1ms", *words, "--fail-on", "never")[0] == 0
+    path = tmp_path / "baseline.json"
+    status, _, err = run(capsys, "--timeout", "1ms", *words, "--save-baseline", str(path))
+    assert (status, path.exists(), "not written: " in err, "use a longer --timeout" in err) == (2, False, True, True)
+    found = json.loads(run(capsys, "--timeout", "1ms", *words, "-o", "json")[1])["findings"]
+    assert {one["whoActs"] for one in found if one["rule"] == "access.unread"} == {"you"}
+
+
+def test_a_baseline_hides_no_list_that_is_not_read(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "baseline.json"
+    unread = findings(capsys, "--timeout", "1ms")
+    path.write_text(json.dumps({"findings": unread}))
+    status, out, _ = run(capsys, "--timeout", "1ms", "--baseline", str(path))
+    assert (status, "access.unread" in out) == (1, True)

@@ -777,6 +777,10 @@ def test_a_catalog_that_may_not_be_read_refuses_nothing() -> None:
         "Expected version unknown: catalog forbidden (you may not list modulereleasemetas"
     )
     assert found.reason.severity is not Severity.ERROR
+    assert found.reason.actor is Actor.CLUSTER, "the catalog may be right"
+    loading = {"modulereleasemetas.operator.kyma-project.io": Feed(FeedState.SYNCING)}
+    late = row(templates=[], release_metas=[], kymas=[kyma([{"name": "mod"}])], feeds=loading)
+    assert late.reason.actor is Actor.NOBODY
 
 
 def test_70_a_manifest_that_no_kyma_asks_for_is_orphaned() -> None:

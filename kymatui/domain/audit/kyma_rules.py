@@ -37,7 +37,7 @@ UNREAD = AuditRule(
     "some objects cannot be read",
     Severity.WARNING,
     "The audit does not cover what it cannot read.",
-    "Give the auditor the rights to list and watch them.",
+    "Give the auditor the rights to list and watch them; for a list that is loading, use a longer --timeout.",
 )
 RULES = (SKIPPED, DELETING, UNTRUE, UNREAD)
 _UNREAD = (FeedState.FORBIDDEN, FeedState.FAILED, FeedState.STALE, FeedState.SYNCING)
@@ -64,9 +64,10 @@ def unread_findings(feeds: Mapping[str, Feed]) -> Iterator[AuditFinding]:
     for name, feed in sorted(feeds.items()):
         if feed.state in _UNREAD:
             said = f": {feed.message}" if feed.message else ""
-            yield AuditFinding(
-                UNREAD, f"{name} ({feed.state.value}){said}", "", name, since=_stale(feed), actor=Actor.CLUSTER
-            )
+            is_loading = feed.state is FeedState.SYNCING
+            words = f"{name} (loading): not listed in time" if is_loading else f"{name} ({feed.state.value})"
+            actor = Actor.YOU if is_loading else Actor.CLUSTER
+            yield AuditFinding(UNREAD, f"{words}{said}", "", name, since=_stale(feed), actor=actor)
 
 
 def _deleted(raw: object) -> float | None:

@@ -87,6 +87,11 @@ class AuditReport:
         """Return the text for an audit without a Kyma name."""
         return "no Kyma" if self.kyma_unknown is None else f"Kyma {self.kyma_unknown}"
 
+    @property
+    def unread(self) -> tuple[AuditFinding, ...]:
+        """Return the findings about lists that did not come: without them, the other findings are not complete."""
+        return tuple(finding for finding in self.findings if finding.rule is kyma_rules.UNREAD)
+
     def count(self, severity: Severity) -> int:
         """Return the number of findings of one severity."""
         return sum(finding.severity is severity for finding in self.findings)

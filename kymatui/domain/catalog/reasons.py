@@ -29,6 +29,7 @@ from kymatui.domain.modules.risks import (
     stuck_words,
 )
 from kymatui.domain.modules.state_checks import Evaluation, StateDecision
+from kymatui.domain.snapshot.missing_lists import ListGap
 from kymatui.domain.versions import refusals
 from kymatui.domain.versions.drift import DriftKind
 from kymatui.domain.versions.messages import drift_words, note_words, refusal_words, remedy_words, window_words
@@ -124,15 +125,11 @@ def _refused(case: ReasonInputs) -> Reason | None:
 
 
 def _actor(refusal: Refusal) -> Actor:
-    yours = (
-        refusals.ChannelIsNone,
-        refusals.ChannelAndVersion,
-        refusals.ChannelMissing,
-        refusals.NoTemplateInChannel,
-        refusals.NoReleaseMeta,
-        refusals.IsMandatory,
-    )
-    return Actor.YOU if isinstance(refusal, yours) else Actor.CATALOG
+    of_channel = (refusals.ChannelIsNone, refusals.ChannelAndVersion, refusals.ChannelMissing)
+    of_module = (refusals.NoTemplateInChannel, refusals.NoReleaseMeta, refusals.IsMandatory)
+    if isinstance(refusal, refusals.CatalogUnreadable | refusals.ChannelUnknown):
+        return Actor.NOBODY if refusal.why.gap is ListGap.LOADING else Actor.CLUSTER
+    return Actor.YOU if isinstance(refusal, (*of_channel, *of_module)) else Actor.CATALOG
 
 
 def _unmanaged(case: ReasonInputs) -> Reason | None:

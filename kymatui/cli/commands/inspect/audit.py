@@ -106,12 +106,29 @@ def run(args: argparse.Namespace) -> int:
     known = _baseline(args.baseline)
     printer, status = ListPrinter(args), 0
     for report in read_again(args, lambda: _audited(args, ignores), limited=False):
-        if args.save_baseline:
+        if args.save_baseline and not report.unread:
             _save(Path(args.save_baseline), report)
         new = _narrowed(report, args, known)
-        status = RefusedError.exit_code if _fails(new, args.fail_on) else 0
-        printer.put(_text(new, args))
+        status = RefusedError.exit_code if _fails(new, args.fail_on) else _unread_status(report, args.fail_on)
+        printer.put(_text(_with_unread(new, report), args))
+        printer.note(*(f"not read: {_sentence(item)}" for item in report.unread))
+        if args.save_baseline and report.unread:
+            lists = format_count(len(report.unread), "list")
+            remedy = report.unread[0].rule.remedy
+            hint = f"{remedy[:1].lower()}{remedy[1:].removesuffix('.')}"
+            raise RefusedError(f"{args.save_baseline} not written: {lists} not read", hint=hint)
     return status
+
+
+def _unread_status(report: AuditReport, fail_on: str) -> int:
+    """Return 1 where lists that did not come leave unknown whether there are findings."""
+    return KymatuiError.exit_code if report.unread and fail_on != "never" else 0
+
+
+def _with_unread(new: AuditReport, whole: AuditReport) -> AuditReport:
+    """Return a narrowed report with the lists that did not come: what they hide may be what was asked for."""
+    missing = (item for item in whole.unread if item not in new.findings)
+    return replace(new, findings=(*new.findings, *missing))
 
 
 def _narrowed(report: AuditReport, args: argparse.Namespace, known: frozenset[str]) -> AuditReport:
@@ -152,7 +169,7 @@ def _audited(args: argparse.Namespace, ignores: tuple[IgnoreEntry, ...]) -> Audi
     changed = threading.Event()
     try:
         session.start(changed.set)
-        session.wait_complete(args.timeout)
+        session.wait_complete(args.timeout)  # a list that is late is a finding
         session.require_kyma()
         if not is_remote(args):  # there it is the namespace of the control plane's Kymas
             require_namespace(session.cluster, args)
