@@ -240,3 +240,24 @@ def test_who_may_not_list_secrets_upgrades_modules_all_the_same(monkeypatch: pyt
     monkeypatch.setattr(upgrade, "find_installed_as", forbidden)
     place = cast(CommandContext, SimpleNamespace(source=ModuleSource(), namespace="", args=Namespace()))
     assert upgrade.recorded_source(place, "registry-proxy") == (ModuleSource(), "")
+
+
+def test_the_dry_run_of_a_saved_plan_ends_as_its_run(run: Any, cluster: KubeCluster, tmp_path: Path) -> None:
+    source, kept, foreign = (tmp_path / name for name in ("shop.yaml", "plan.json", "foreign.json"))
+    source.write_text("{apiVersion: v1, kind: ConfigMap, metadata: {name: kept}, data: {a: '1'}}")
+    assert run("plan", "kept", "--file", str(source), "-n", "default", "--out", str(kept))[0] == 0
+    document = json.loads(kept.read_text())
+    foreign.write_text(json.dumps({**document, "plan": {**document["plan"], "identity": "of-another"}}))
+    for words in (["--dry-run"], ["--yes"]):
+        status, _, err = run("apply", str(foreign), *words)
+        assert (status, "another cluster that is also called" in err) == (2, True), err
+    foreign.write_text(json.dumps({**document, "plan": {**document["plan"], "identity": ""}}))
+    status, _, err = run("apply", str(foreign), "--dry-run")
+    assert (status, "only the name of the context is compared" in err) == (0, True), err
+    status, _, err = run("apply", str(kept), "--dry-run")
+    assert (status, "only the name" in err) == (0, False), err
+    cluster.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kept", "namespace": "default"}})
+    for words in (["--dry-run"], ["--yes"]):
+        status, _, err = run("apply", str(kept), *words)
+        assert (status, "the cluster has changed since the plan: ConfigMap default/kept" in err) == (2, True), err
+    cluster.delete(ObjectRef(CONFIG_MAP, "default", "kept"))

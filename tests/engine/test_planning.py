@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
 
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kyma.kymas import Policy
+from kymatui.engine.apply import applier
+from kymatui.engine.cluster.cluster_identity import cluster_identity
+from kymatui.engine.jobs.run import begin
 from kymatui.engine.plans.plan import Action, FieldConflict, Intent, Step
 from kymatui.engine.plans.plan_json import plan_from_json, plan_to_json
 from kymatui.errors import ConfigurationError, OutdatedError, RefusedError
 from tests.engine import objects as make
-from tests.engine.installing import actions, apply, bundle, install, plan
+from tests.engine.installing import Told, actions, apply, bundle, install, plan
 from tests.engine.places import Json, Place
 
 
@@ -314,3 +318,37 @@ def test_a_default_cr_without_its_namespace_is_refused_before_anything_is_writte
     assert step_of(plan(place, what).steps, "default").action is Action.CREATE
     install(place, what)
     assert not plan(place, what).blockers
+
+
+def test_a_saved_plan_of_another_cluster_with_the_same_name_is_refused(place: Place) -> None:
+    planned = plan(place, bundle(place, make.config_map("a")))
+    own = replace(planned, identity=cluster_identity(place.cluster))
+    assert own.identity
+    assert plan_from_json(plan_to_json(own)) == own
+    other = replace(own, identity="of-another")
+    with pytest.raises(RefusedError, match="another cluster that is also called"):
+        apply(place, other)
+    with pytest.raises(RefusedError, match="another cluster that is also called"), begin(place.cluster) as run:
+        applier.refuse_outdated(other, run)
+    assert place.get("v1", "Namespace", place.namespace, "") is None
+    apply(place, own)
+    older = {key: value for key, value in json.loads(plan_to_json(own))["plan"].items() if key != "identity"}
+    text = json.dumps({"schema": "kymatui.io/plan/v1", "plan": older})
+    assert plan_from_json(text) == planned
+
+
+def test_an_outdated_plan_creates_no_namespace(place: Place) -> None:
+    role = f"{place.name}-r"
+    planned = plan(place, bundle(place, make.config_map("a"), make.cluster_role(role)))
+    place.kubectl(make.cluster_role(role, make.rule("pods", "get")))
+    with pytest.raises(OutdatedError, match=role):
+        apply(place, planned)
+    assert place.get("v1", "Namespace", place.namespace, "") is None
+
+
+def test_a_namespace_that_exists_meanwhile_is_not_called_written(place: Place) -> None:
+    planned, told = plan(place, bundle(place, make.config_map("a"))), Told()
+    place.make_namespace()
+    apply(place, planned, told=told)
+    assert f"Namespace {place.namespace} already exists" in told.messages
+    assert f"Namespace {place.namespace} written" not in told.messages

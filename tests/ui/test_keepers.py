@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kymatui.adapters.files.backups import backups_folder, cluster_identity
+from kymatui.adapters.files.backups import backups_folder
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.session_options import RemoteOptions, SessionOptions
 from kymatui.adapters.sessions.control_plane.remote_session import open_remote
@@ -22,6 +22,7 @@ from kymatui.composition.manifest_controller import FetchOptions, manifest_contr
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.plans.jobs import JobState
+from kymatui.engine.cluster.cluster_identity import cluster_identity
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.engine.controllers.manifest.controller import ManifestController
 from kymatui.engine.deletion.deletion_state import NextStep

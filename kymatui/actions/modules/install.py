@@ -83,6 +83,12 @@ def _planned(port: InstallPort, leg: InstallLeg) -> InstallLeg:
         return replace(leg, error=error)
 
 
+def refuse_unfit_plan(port: InstallPort, plan: Plan) -> None:
+    """Raise RefusedError if a saved plan is of another cluster, OutdatedError if the cluster has changed since."""
+    with begin(port.cluster) as run:
+        applier.refuse_outdated(plan, run)
+
+
 def run_install(port: InstallPort, leg: InstallLeg, controls: InstallControls) -> InstallLeg:
     """Carry one out; where nothing is to be written, wait until it is ready. Raises CancelledError and nothing else."""
     for attempt in range(1, _ATTEMPTS + 1):

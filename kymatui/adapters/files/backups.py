@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from kymatui.domain.kubernetes.object_meta import read_ref
-from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
-from kymatui.errors import ClusterError, ConfigurationError
+from kymatui.engine.cluster.cluster_identity import cluster_identity
+from kymatui.errors import ConfigurationError
 from kymatui.first_use import dataclass
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 Object = dict[str, Any]
 
-_SYSTEM: Final = ObjectRef(GroupVersionKind("", "v1", "Namespace"), "", "kube-system")
 _HEADING_LINES: Final = 6
 _MOMENT: Final = "%Y%m%dT%H%M%SZ"
 _NAME: Final = re.compile(r"(?P<module>.+)-(?P<moment>\d{8}T\d{6}Z)\.yaml")
@@ -65,15 +65,6 @@ class BackupInfo:
 
 
 # writing
-
-
-def cluster_identity(cluster: Cluster) -> str:
-    """Return the uid of kube-system, which identifies a cluster; "" without permission."""
-    try:
-        found = cluster.get(_SYSTEM)
-    except ClusterError:  # without an identity, backups are compared by the cluster's name
-        return ""
-    return str(found["metadata"].get("uid") or "") if found is not None else ""
 
 
 class BackupFile:

@@ -8,7 +8,7 @@ from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.engine.apply.deletion_backup import save_deletions
-from kymatui.engine.apply.plan_refusals import refuse_blocked_plan
+from kymatui.engine.apply.plan_refusals import refuse_blocked_plan, refuse_foreign_plan
 from kymatui.engine.apply.planner import own_namespace
 from kymatui.engine.apply.pruning import Pruning
 from kymatui.engine.bundles.bundle import Bundle
@@ -66,7 +66,7 @@ def apply(plan: Plan, run: Run, *, wait: bool = True, just_made: bool = False) -
     if plan.changes_nothing:
         return application.look_on(check=not just_made)
     try:
-        application.make_room()
+        application.make_room(check=not just_made)
         with run.alone(plan.bundle.name, plan.bundle.namespace) as (alone, waited):
             application.run = alone
             fresh = just_made and not waited and run.clock.now() - plan.made_at <= _FRESH
@@ -78,7 +78,8 @@ def apply(plan: Plan, run: Run, *, wait: bool = True, just_made: bool = False) -
 
 
 def refuse_outdated(plan: Plan, run: Run) -> None:
-    """Raise OutdatedError if the cluster has changed since the plan was made."""
+    """Raise OutdatedError if the cluster has changed since the plan was made, RefusedError if it is another one."""
+    refuse_foreign_plan(plan, run)
     _Application(plan, run, wait=False).refuse_outdated()
 
 
@@ -106,12 +107,14 @@ class _Application:
         found = read_inventory(self.run.cluster, self.run.clock, self._bundle.name, self._bundle.namespace)
         return ApplyOutcome((), (), self.plan.of(Action.KEEP), found)
 
-    def make_room(self) -> None:
+    def make_room(self, *, check: bool) -> None:
         """Create the namespace first, because the lease and the inventory are stored in it."""
         own = ObjectRef(NAMESPACE, "", self._bundle.namespace)
-        for step in self.plan.steps:
-            if step.ref == own and step.action is Action.CREATE:
-                self._write(step)
+        made = [step for step in self.plan.steps if step.ref == own and step.action is Action.CREATE]
+        if made and check:
+            self.refuse_outdated()  # an outdated plan leaves no namespace behind
+        for step in made:
+            self._write(step)
 
     def carry_out(self, *, check: bool) -> ApplyOutcome:
         """Apply everything but the namespace, in Helm's order; prune last."""
@@ -231,22 +234,25 @@ class _Application:
                 self.run.cluster.forget_kinds()
 
     def _write(self, step: Step) -> None:
-        body = self._bodies[step.ref.key]
+        body, is_new = self._bodies[step.ref.key], True
         with self.run.step(step.action.value, step.ref):
             if step.part in (BundlePart.DEFINITION, BundlePart.NAMESPACE, BundlePart.RESOURCE):
-                self._create(body)
+                is_new = self._create(body)
             else:
                 self._apply(step, body)
                 if self.plan.intent.adopt:
                     take_over(self.run.cluster, step.ref)
         self._written.append(step.ref)
-        self.run.report(Progress(f"{step.ref} written", step.ref, len(self._written), self._total))
+        said = "written" if is_new else "already exists"
+        self.run.report(Progress(f"{step.ref} {said}", step.ref, len(self._written), self._total))
 
-    def _create(self, body: Object) -> None:
+    def _create(self, body: Object) -> bool:
+        """Create an object; return False if it exists already: another client or an earlier attempt created it."""
         try:
             self.run.cluster.create(body, manager=self.run.manager)
         except ConflictError:
-            return  # created meanwhile, or by an earlier attempt without an answer
+            return False
+        return True
 
     def _apply(self, step: Step, body: Object) -> None:
         cluster, manager = self.run.cluster, self.run.manager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from kymatui.engine.cluster.cluster_identity import cluster_identity
 from kymatui.engine.jobs.run import Run
 from kymatui.engine.plans.plan import Action, Plan, Step
 from kymatui.errors import RefusedError
@@ -11,7 +12,7 @@ from kymatui.errors import RefusedError
 
 def refuse_blocked_plan(plan: Plan, run: Run) -> None:
     """Raise RefusedError if the plan is for another cluster, has blockers, or needs missing permissions."""
-    refuse_another_cluster(plan.cluster, run)
+    refuse_foreign_plan(plan, run)
     if plan.blockers:
         said = "; ".join(group_reasons(plan.blockers))
         conflicts = any(step.action is Action.CONFLICT for step in plan.blockers)
@@ -40,6 +41,15 @@ def refuse_another_cluster(name: str, run: Run) -> None:
     """Raise RefusedError if the plan was made for another cluster."""
     if name != run.cluster.name:
         raise RefusedError(f"the plan is for cluster {name}, but this is {run.cluster.name}")
+
+
+def refuse_foreign_plan(plan: Plan, run: Run) -> None:
+    """Raise RefusedError if the plan was made for another cluster, also for one of the same name."""
+    refuse_another_cluster(plan.cluster, run)
+    found = cluster_identity(run.cluster) if plan.identity else ""
+    if found and found != plan.identity:
+        message = f"the plan is for another cluster that is also called {plan.cluster}"
+        raise RefusedError(message, hint="plan again; no changes made")
 
 
 def group_reasons(steps: Iterable[Step]) -> Iterator[str]:

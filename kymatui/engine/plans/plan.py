@@ -138,6 +138,7 @@ class Plan:
     inventory  resourceVersion of the inventory, "" for none
     unfinished an earlier run was interrupted; applying the plan completes it
     hooks      hooks before and after the steps, in order
+    identity   uid of kube-system in a saved plan: another cluster may have the same name; "" if unknown
     """
 
     cluster: str
@@ -152,6 +153,7 @@ class Plan:
     inventory: str = ""
     unfinished: bool = False
     hooks: tuple[Step, ...] = ()
+    identity: str = ""
 
     @property
     def bundle(self) -> Bundle:

@@ -12,7 +12,6 @@ from kymatui.actions.restore import RestoreStep, needs_module, plan_restore, res
 from kymatui.adapters.files.backups import (
     BackupInfo,
     backups_folder,
-    cluster_identity,
     list_backups,
     read_backup,
     read_heading,
@@ -20,6 +19,7 @@ from kymatui.adapters.files.backups import (
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.plans.jobs import module_key
 from kymatui.domain.plans.plan_preview import PreviewVerdict
+from kymatui.engine.cluster.cluster_identity import cluster_identity
 from kymatui.errors import ConfigurationError, PartlyDoneError
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen

@@ -6,14 +6,18 @@ import argparse
 import sys
 from pathlib import Path
 
-from kymatui.actions.modules.install import InstallLeg
+from kymatui.actions.modules.install import InstallLeg, refuse_unfit_plan
 from kymatui.actions.modules.install_plan import Adoption, plan_install, require_unmanaged
 from kymatui.cli.commands.modules.install_run import carry_out_installs
 from kymatui.cli.commands.modules.upgrade import recorded_source
 from kymatui.cli.options.direct_install import add_intent, add_running, add_source, install_request, open_context
 from kymatui.cli.output.install_results import show_plan
 from kymatui.cli.output.printing import print_text
+from kymatui.engine.cluster.cluster_identity import cluster_identity
 from kymatui.errors import RefusedError
+from kymatui.first_use import replace
+
+_UNIDENTIFIED = "the plan does not identify its cluster, so only the name of the context is compared"
 
 
 class PlanCommand:
@@ -39,7 +43,7 @@ class PlanCommand:
             if args.out:
                 from kymatui.adapters.files.plan_files import save_plan
 
-                save_plan(Path(args.out), plan)
+                save_plan(Path(args.out), replace(plan, identity=cluster_identity(place.cluster)))
                 print_text(f"plan saved in {args.out}; `kymatui apply {args.out}` applies it", sys.stderr)
             show_plan(place.target, plan, args.output, "planned")
             return RefusedError.exit_code if plan.blockers or plan.missing else 0
@@ -58,6 +62,10 @@ class ApplyCommand:
 
         with open_context(args, once=args.dry_run) as place:
             plan = read_plan(Path(args.plan))
+            if not plan.identity:
+                print_text(f"kymatui: {_UNIDENTIFIED}", sys.stderr)
+            if args.dry_run:  # the run compares when it begins
+                refuse_unfit_plan(place.port, plan)
             require_unmanaged(place.port, plan.bundle.name, direct=True)  # who made the plan has insisted, or need not
             return carry_out_installs(place, plan.verb, [InstallLeg(plan.bundle.name, plan=plan)])
 

@@ -15,6 +15,7 @@ from kymatui.cli.output.plan_header import plan_document, plan_text
 from kymatui.cli.output.printing import document, markdown, print_text, table, wrapped
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.plans.plan_summary import summarize_actions
+from kymatui.engine.cluster.cluster_identity import cluster_identity
 from kymatui.errors import PartlyDoneError, RefusedError, UnknownNameError
 from kymatui.first_use import replace
 
@@ -80,7 +81,7 @@ class _Restoration:
     """One run of `kymatui restore FILE`."""
 
     def __init__(self, place: CommandContext) -> None:
-        from kymatui.adapters.files.backups import cluster_identity, read_backups
+        from kymatui.adapters.files.backups import read_backups
 
         self._place, self._args = place, place.args
         self._identity = cluster_identity(place.cluster)

@@ -1,0 +1,20 @@
+"""The identity of a cluster, as a context name may mean different clusters on two machines."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.cluster.ports import Cluster
+from kymatui.errors import ClusterError
+
+_SYSTEM: Final = ObjectRef(GroupVersionKind("", "v1", "Namespace"), "", "kube-system")
+
+
+def cluster_identity(cluster: Cluster) -> str:
+    """Return the uid of kube-system, which identifies a cluster; "" without permission."""
+    try:
+        found = cluster.get(_SYSTEM)
+    except ClusterError:  # without an identity, clusters are compared by their names
+        return ""
+    return str(found["metadata"].get("uid") or "") if found is not None else ""
