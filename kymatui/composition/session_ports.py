@@ -21,7 +21,7 @@ from kymatui.domain.kyma.kymas import ModuleRequest, Policy
 from kymatui.domain.kyma.manifests import Manifest, default_resource
 from kymatui.domain.kyma.module_templates import ModuleTemplate
 from kymatui.domain.kyma.states import State
-from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit, explain_choice
+from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit
 from kymatui.domain.modules.module_manager import owning_manifest
 from kymatui.domain.modules.presence import ManagerVisibility, Presence
 from kymatui.domain.modules.risks import effective_policies, unreleased_words
@@ -78,7 +78,7 @@ class SessionDeletions:
         self._wait_listed()
         snapshot = self._session.snapshot()
         catalog = build_catalog(snapshot, time.time(), memory=self.memory)
-        row, choice = catalog.row(module), explain_choice(catalog)
+        row, choice = catalog.row(module), catalog.choice_refusal
         world = index_cluster(snapshot, memory=self.memory)
         unseen = tuple(unknown_lists(snapshot.feeds))
         managed_by = self._managed_by(row, world, module)

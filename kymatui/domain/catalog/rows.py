@@ -266,6 +266,11 @@ class Catalog:
     unnamed_kymas: int = 0
 
     @property
+    def choice_refusal(self) -> str:
+        """Return why `kyma` is not the one to work on, "" if it is the only one or a runtime's own."""
+        return f"this cluster has {self.unnamed_kymas} Kymas, and none is named" if self.unnamed_kymas else ""
+
+    @property
     def modules_unknown(self) -> UnknownFact | None:
         """Return why modules may lack a row, None if all lists that name modules are complete."""
         return explain_missing(self.feeds, NAMING_LISTS)

@@ -13,7 +13,7 @@ from kymatui.domain.catalog.effects import Effect, compare_catalogs
 from kymatui.domain.kubernetes.object_meta import LABEL_BETA, LABEL_INTERNAL, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
-from kymatui.domain.kyma_edit.module_edit import explain_choice, explain_no_kyma
+from kymatui.domain.kyma_edit.module_edit import explain_no_kyma
 from kymatui.domain.remote.kyma_sync import owner_kyma
 from kymatui.domain.snapshot.cluster_index import CATALOG_FEEDS
 from kymatui.domain.snapshot.missing_lists import explain_missing
@@ -124,7 +124,7 @@ def propose_labels(snapshot: Snapshot, labels: Labels, now: float) -> LabelPropo
     kyma = read_kyma(next((raw for raw in snapshot.kymas if read_ref(raw) == ref), None))
     if not isinstance(kyma, Kyma):
         return LabelProposal(None, explain_no_kyma(before))
-    if refusal := explain_choice(before):
+    if refusal := before.choice_refusal:
         return LabelProposal(None, f"{refusal}: use --remote RUNTIME, or --fleet")
     if (why := explain_missing(snapshot.feeds, CATALOG_FEEDS)) is not None:
         return LabelProposal(None, f"the effect of the labels is unknown: {why.reason}")

@@ -101,7 +101,7 @@ def propose_edit(
     kyma = _the_kyma(snapshot, before)
     if kyma is None:
         return EditProposal(toggle, None, (explain_no_kyma(before),))
-    if refusal := explain_choice(before):
+    if refusal := before.choice_refusal:
         return EditProposal(toggle, None, (f"{refusal}: use --remote RUNTIME, or --fleet",))
     edit = entry_patch.edit_entry(kyma, toggle.module, entry_change(toggle))
     after = build_catalog(_with_kyma(snapshot, edit), now, memory=memory)
@@ -118,11 +118,6 @@ def propose_edit(
         _is_gone(case),
         case.offers is not None,
     )
-
-
-def explain_choice(seen: Catalog) -> str:
-    """Return why the catalog's Kyma is not the one to work on, "" if it is the only one or a runtime's own."""
-    return f"this cluster has {seen.unnamed_kymas} Kymas, and none is named" if seen.unnamed_kymas else ""
 
 
 def _skipped_manifest(snapshot: Snapshot, row: ModuleRow | None) -> ObjectRef | None:

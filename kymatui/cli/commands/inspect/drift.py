@@ -12,7 +12,6 @@ from kymatui.cli.options.reading import configure_reading, follow
 from kymatui.cli.output.empty_catalog import no_modules
 from kymatui.cli.output.listing import Listing, render
 from kymatui.domain.catalog.catalog_json import unknown_json
-from kymatui.domain.kyma_edit.module_edit import explain_choice
 from kymatui.domain.snapshot.missing_lists import RowFact
 from kymatui.domain.versions.messages import drift_words
 from kymatui.errors import KymatuiError, RefusedError
@@ -32,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _answer(catalog: Catalog, args: argparse.Namespace) -> tuple[str, int]:
-    if refusal := explain_choice(catalog):
+    if refusal := catalog.choice_refusal:
         raise KymatuiError(refusal, hint="use --remote RUNTIME, or `kymatui fleet --drifting`")
     rows = [row for row in catalog.rows if row.drift.is_drift]
     unknown = [row for row in catalog.rows if RowFact.DRIFT in row.unknown]

@@ -15,7 +15,6 @@ from kymatui.cli.options.unknown_names import require_known
 from kymatui.cli.output.plan_changes import from_to
 from kymatui.cli.output.plan_header import plan_document, plan_text
 from kymatui.cli.output.printing import markdown, print_text, table
-from kymatui.domain.kyma_edit.module_edit import explain_choice
 from kymatui.domain.plans.plan_summary import summarize_actions
 from kymatui.errors import (
     ForbiddenError,
@@ -90,7 +89,7 @@ class _Edit:
         if self._args.kyma:
             if catalog.kyma is None:
                 raise NotFoundError(f"{self._place.session.name} has no Kyma", hint="`kymatui catalog`", status=404)
-            if refusal := explain_choice(catalog):
+            if refusal := catalog.choice_refusal:
                 raise RefusedError(refusal, hint="use --remote RUNTIME")
             return catalog.kyma.ref
         row = catalog.row(self._args.name)

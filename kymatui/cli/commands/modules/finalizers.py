@@ -17,7 +17,6 @@ from kymatui.cli.output.plan_header import plan_text
 from kymatui.cli.output.printing import print_text, wrapped
 from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import sanitize
-from kymatui.domain.kyma_edit.module_edit import explain_choice
 from kymatui.domain.plans.plan_summary import summarize_actions
 from kymatui.errors import RefusedError, UnknownNameError, UsageError, did_you_mean, nearest_names
 
@@ -62,7 +61,7 @@ class FinalizersCommand:
             def blocked() -> tuple[DeletionState, tuple[BlockedObject, ...]]:
                 seen = deletions.read_state(args.name, place.namespace)
                 place.require_module(seen)
-                if seen.found is None and (refusal := explain_choice(place.catalog)):
+                if seen.found is None and (refusal := place.catalog.choice_refusal):
                     raise RefusedError(refusal, hint="use --remote RUNTIME")
                 return seen, blocked_objects(seen, place.cluster)
 
