@@ -9,6 +9,7 @@ from dataclasses import field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from kymatui.actions.restored_owners import Owners, detach_owners
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
@@ -73,7 +74,8 @@ class RestoreResult:
 
 def plan_restore(objects: Sequence[Object], cluster: Cluster) -> tuple[RestoreStep, ...]:
     """Return what would become of each, in the order of installation; asks the server without writing anything."""
-    inside = [body for wave in install_waves(list(objects)) for body in wave]
+    freed, owners = detach_owners(objects)
+    inside = [body for wave in owners.first(install_waves(freed)) for body in wave]
     kinds = frozenset(defined_kinds(body for body in inside if is_definition(read_ref(body))))
     names = frozenset(ref.name for ref in map(read_ref, inside) if ref.kind == _NAMESPACE)
     wanted = sorted({ref.namespace for ref in map(read_ref, inside)} - {""})
@@ -82,7 +84,7 @@ def plan_restore(objects: Sequence[Object], cluster: Cluster) -> tuple[RestoreSt
         [ObjectRef(_NAMESPACE, "", name) for name in wanted], lambda ref: _is_there(ref, cluster), stop
     )
     missing = frozenset(name for name, found in zip(wanted, there, strict=True) if not found)
-    sight = _Sight(cluster, kinds, names, missing)
+    sight = _Sight(cluster, kinds, names, missing, owners)
     return tuple(run_for_each(inside, sight.of, stop))
 
 
@@ -120,6 +122,7 @@ class _Sight:
     kinds: frozenset[GroupVersionKind]
     namespaces: frozenset[str]
     missing: frozenset[str]
+    owners: Owners
 
     def of(self, body: Object) -> RestoreStep:
         from kymatui.engine.plans.diff import diff_objects
@@ -136,6 +139,8 @@ class _Sight:
             reason = "already exists, differs from the backup; not changed" if apart else "already exists; not changed"
             return RestoreStep(ref, RestoreVerdict.THERE, reason, apart)
         fate, reason = self._of_missing(ref, body)
+        if fate is RestoreVerdict.CREATE and (lost := self.owners.lost(ref, self.cluster)):
+            reason = "; ".join(filter(None, (reason, without_owners(lost))))
         return RestoreStep(ref, fate, reason, diff_objects(None, body))
 
     def _of_missing(self, ref: ObjectRef, body: Object) -> tuple[RestoreVerdict, str]:
@@ -161,6 +166,11 @@ class _Sight:
         except (NotFoundError, ForbiddenError, InvalidError) as error:
             return RestoreVerdict.BLOCKED, str(error)
         return RestoreVerdict.CREATE, note
+
+
+def without_owners(lost: Sequence[str]) -> str:
+    """Return that an object is created without these owners."""
+    return f"without its owner {', '.join(lost)}, which does not exist"
 
 
 def _is_secret(body: Object) -> bool:
@@ -195,7 +205,8 @@ def restore(
     made: list[ObjectRef] = []
     there: list[ObjectRef] = []
     failed: list[tuple[ObjectRef, str]] = []
-    for wave in install_waves(list(objects)):
+    freed, owners = detach_owners(objects)
+    for wave in owners.first(install_waves(freed)):
         for body in wave:
             if run.stop.is_set():
                 raise CancelledError(
@@ -203,13 +214,17 @@ def restore(
                     hint="restore again to continue",
                 )
             ref = read_ref(body)
+            lost: tuple[str, ...] = ()
+            if ref not in stays:
+                body, lost = owners.attach(ref, body, cluster)
             try:
                 is_new = run.stays(ref) if ref in stays else run.create(ref, body)
             except (NotFoundError, InvalidError, ForbiddenError, ConflictError) as error:
                 failed.append((ref, str(error)))
             else:
                 (made if is_new else there).append(ref)
-                report(f"{ref} {'created' if is_new else 'already exists'}")
+                created = f"created {without_owners(lost)}" if lost else "created"
+                report(f"{ref} {created if is_new else 'already exists'}")
         cluster.forget_kinds()
     return RestoreResult(tuple(made), tuple(there), tuple(failed))
 

@@ -216,6 +216,43 @@ def test_what_would_come_of_each_object_is_seen_before_and_then_comes(place: Pla
     assert "still being deleted" in next(reason for ref, reason in ended.failed if ref == held)
 
 
+def test_a_restored_object_has_owners_that_exist_and_no_finalizers(place: Place) -> None:
+    place.make_namespace()
+    place.kubectl(make.config_map("alive", place.namespace))
+    alive = place.get("v1", "ConfigMap", "alive")
+    assert alive is not None
+
+    def owned(name: str, *owners: str) -> dict[str, object]:
+        references = [{"apiVersion": "v1", "kind": "ConfigMap", "name": one, "uid": "of-before"} for one in owners]
+        metadata = {"name": name, "namespace": place.namespace, "finalizers": ["example.org/gone"]}
+        return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {**metadata, "ownerReferences": references}}
+
+    saved = [owned("grandchild", "child"), owned("child", "owner"), make.config_map("owner", place.namespace)]
+    saved += [owned("of-alive", "alive"), owned("orphan", "lost"), owned("both", "lost", "alive")]
+    plan = plan_restore(saved, place.connect())
+    missing = "without its owner ConfigMap lost, which does not exist"
+    assert {one.ref.name: one.reason for one in plan if one.reason} == {"orphan": missing, "both": missing}
+    lines: list[str] = []
+    ended = restore(saved, place.cluster, plan, report=lines.append)
+    assert (len(ended.made), ended.failed) == (6, ())
+    orphan = next(ref for ref in ended.made if ref.name == "orphan")
+    assert f"{orphan} created {missing}" in lines
+    found = {ref.name: place.get("v1", "ConfigMap", ref.name) or {} for ref in ended.made}
+    uids = {name: body["metadata"]["uid"] for name, body in [*found.items(), ("alive", alive)]}
+    owners = {
+        name: [one["uid"] for one in body["metadata"].get("ownerReferences") or ()] for name, body in found.items()
+    }
+    assert owners == {
+        "owner": [],
+        "child": [uids["owner"]],
+        "grandchild": [uids["child"]],
+        "of-alive": [uids["alive"]],
+        "orphan": [],
+        "both": [uids["alive"]],
+    }
+    assert not any(body["metadata"].get("finalizers") for body in found.values())
+
+
 def test_what_is_still_being_deleted_is_waited_for(place: Place) -> None:
     place.make_namespace()
     body = make.config_map("held", place.namespace)
