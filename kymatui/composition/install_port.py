@@ -41,6 +41,10 @@ class SessionInstallPort:
         return self._session.cluster
 
     @property
+    def namespace(self) -> str:
+        return self._session.target.namespace
+
+    @property
     def insecure(self) -> tuple[str, ...]:
         return self._fetch.insecure
 

@@ -100,10 +100,19 @@ def manifest_controller_context(
     return site
 
 
+def site_namespace(site: ReconcileContext) -> str:
+    """Return the namespace of the connection: that of `-n`, else of the context, "" without."""
+    return _home_target(site).namespace
+
+
 def site_target(site: ReconcileContext, namespace: str) -> ClusterTarget:
     """Return the cluster that has the Manifests, as plans name it; `namespace` is "" for all of them."""
+    return replace(_home_target(site), namespace=namespace)
+
+
+def _home_target(site: ReconcileContext) -> ClusterTarget:
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
     from kymatui.adapters.sessions.cluster.cluster_target import read_cluster_target as cluster_target
 
     assert isinstance(site.home, KubeCluster)
-    return replace(cluster_target(site.home.client), namespace=namespace)
+    return cluster_target(site.home.client)

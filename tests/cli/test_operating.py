@@ -114,6 +114,26 @@ def test_one_manifest_is_reconciled_once(
     assert data(cluster, "once") is None
 
 
+def test_without_a_namespace_that_of_the_context_is_used(
+    sandbox: ReadySandbox,
+    cluster: KubeCluster,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    ref = put(cluster, sandbox.registry, "near", config_map("near", SPACE, a="1"))
+    document = yaml.safe_load(sandbox.kubeconfig.read_text())
+    for context in document["contexts"]:
+        context["context"]["namespace"] = SPACE
+    (tmp_path / "kubeconfig").write_text(yaml.safe_dump(document))
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "kubeconfig"))
+    words = ["reconcile", "manifest", "near", "--insecure-registry", sandbox.registry]
+    assert main(words) == 0
+    assert capsys.readouterr().out == f"Manifest {SPACE}/near: Ready\n"
+    cluster.delete(ref)
+    assert main(words) == 0
+
+
 def test_what_cannot_be_installed_is_said(
     sandbox: ReadySandbox, cluster: KubeCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+import yaml
 
 from kymatui.actions.modules.module_sources import ModuleSource
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
@@ -261,3 +262,24 @@ def test_the_dry_run_of_a_saved_plan_ends_as_its_run(run: Any, cluster: KubeClus
         status, _, err = run("apply", str(kept), *words)
         assert (status, "the cluster has changed since the plan: ConfigMap default/kept" in err) == (2, True), err
     cluster.delete(ObjectRef(CONFIG_MAP, "default", "kept"))
+
+
+def test_a_file_and_a_chart_are_installed_in_the_namespace_of_the_context(
+    run: Any, cluster: KubeCluster, kubeconfig: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, site: Site
+) -> None:
+    document = yaml.safe_load(kubeconfig.read_text())
+    for context in document["contexts"]:
+        context["context"]["namespace"] = "of-context"
+    (tmp_path / "kubeconfig").write_text(yaml.safe_dump(document))
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "kubeconfig"))
+    offers(site, "1.0.0")
+    source = tmp_path / "shop.yaml"
+    source.write_text("{apiVersion: v1, kind: ConfigMap, metadata: {name: file}, data: {a: '1'}}")
+    for name, words in (("file", ["--file", str(source)]), ("chart", ["--chart", "web", "--repo", site.url])):
+        status, _, err = run("install", name, *words, "--yes")
+        assert status == 0, err
+        assert "namespace of-context" in err
+        assert cluster.get(ObjectRef(CONFIG_MAP, "of-context", name)) is not None
+        assert run("install", name, *words, "--yes")[1].startswith(f"{name}: no changes")
+        assert run("check", name, *words)[0] == 0
+        assert run("delete", name, "--yes", "--no-backup")[0] == 0

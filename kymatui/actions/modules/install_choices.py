@@ -215,7 +215,8 @@ class InstallAction:
         if source.chart:
             place = {"repository": source.repository, "version": source.version}
             chart = chart_source.locate_chart(source.chart, self._port.blobs, **place).chart
-            known = find_installed(self._port.cluster, wanted.module, wanted.namespace or "default")
+            namespace = wanted.namespace or self._port.namespace or "default"
+            known = find_installed(self._port.cluster, wanted.module, namespace)
             values = merge_maps(chart.values, release_values(self._port.cluster, known))
             return form_fields(_chart_schema(chart.schema)), values
         bundle = install_intent(self._port, replace(wanted, direct=True)).bundle

@@ -62,7 +62,7 @@ class Adoption(Enum):
 class InstallRequest:
     """One module, where it comes from, and what a person said to it.
 
-    namespace   "" where the source says it
+    namespace   "" where the source says it; for charts and files the session's
     document    the default resource, or the values of a chart; None: as the source has it
     direct      also past a lifecycle-manager that offers it, or may
     signers     whose signature is asked for; None: nobody's
@@ -89,6 +89,11 @@ class InstallPort(Protocol):
 
     @property
     def cluster(self) -> Cluster: ...
+
+    @property
+    def namespace(self) -> str:
+        """Return the session's namespace, for charts and files: that of `-n`, else of the context, "" without."""
+        ...
 
     @property
     def blobs(self) -> Blobs: ...
@@ -206,7 +211,7 @@ def _bundle(port: InstallPort, request: InstallRequest) -> tuple[Bundle, tuple[G
         if signers is not None:
             refuse_unsigned_kind(source)
             chart = port.signed_chart(source, signers)
-        place = request.namespace or "default"
+        place = request.namespace or port.namespace or "default"
         return load_bundle(name, place, source, port.blobs, port.cluster, chart=chart, values=request.document), ()
     shelf = _shelf(port)
     choice = choose_template(shelf, name, source.version, request.namespace, from_component=signers is not None)

@@ -16,7 +16,7 @@ from kymatui.cli.output.plan_header import plan_document
 from kymatui.cli.output.printing import print_text
 from kymatui.cli.parser import add_cluster_options
 from kymatui.cli.session_arguments import session_options_of
-from kymatui.composition.manifest_controller import manifest_controller_context, site_target
+from kymatui.composition.manifest_controller import manifest_controller_context, site_namespace, site_target
 from kymatui.domain.kubernetes.object_meta import LABEL_SKIP
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
@@ -88,7 +88,7 @@ def _site(args: argparse.Namespace) -> tuple[ReconcileContext, str]:
         raise ConfigurationError(f"--kustomizations {folder} is not a folder")
     site = manifest_controller_context(options, fetch_options(args), folder=folder)
     require_namespace(site.home, args)
-    return site, options.namespace or "kcp-system"
+    return site, site_namespace(site) or "kcp-system"
 
 
 def _say_target(site: ReconcileContext, namespace: str) -> ClusterTarget:
