@@ -35,6 +35,7 @@ DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
 QUICK = WatchTiming(wait=lambda event, seconds: event.wait(min(seconds, 0.05)))
 _LAX = Write(validation="Ignore")
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_READ = ("get", "list", "watch")
 _EXEC = "client.authentication.k8s.io/v1"
 
 
@@ -154,13 +155,13 @@ class Embedded:
 
     # users
 
-    def grant(self, name: str, *resources: str, namespace: str = "") -> None:
+    def grant(self, name: str, *resources: str, namespace: str = "", verbs: Sequence[str] = _READ) -> None:
         """Lets the viewer list and watch resources, everywhere or in one namespace."""
         kind = "Role" if namespace else "ClusterRole"
         meta = {"name": name, **({"namespace": namespace} if namespace else {})}
         api = "rbac.authorization.k8s.io"
         rules = [
-            {"apiGroups": [group], "resources": [plural], "verbs": ["get", "list", "watch"]}
+            {"apiGroups": [group], "resources": [plural], "verbs": list(verbs)}
             for plural, _, group in (resource.partition(".") for resource in resources)
         ]
         self.put({"apiVersion": f"{api}/v1", "kind": kind, "metadata": meta, "rules": rules})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kymatui.errors import InvalidError
+from kymatui.helm.yaml.conversions import CONVERTING
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.reading import load_exactly
 
@@ -14,4 +15,5 @@ def parse_yaml(text: str) -> Any:
     try:
         return load_exactly(text, strict=True)
     except YamlError as error:
-        raise InvalidError(f"invalid YAML: {error}", status=422) from error
+        reason = str(error).removeprefix(CONVERTING).removeprefix("yaml: ")
+        raise InvalidError(f"invalid YAML: {reason}", status=422) from error
