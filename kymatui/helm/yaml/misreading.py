@@ -18,6 +18,9 @@ _EMPTY = re.compile(r"[\[{](?:\s|#.*)*[\]}]")
 _INT: Final = 1 << 63
 _NO_COLON: Final = "found unexpected ':'"
 _NO_SPACE: Final = "did not find expected whitespace or line break"
+_NO_ESCAPE: Final = "found unknown escape character"
+_QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*', re.DOTALL)
+_ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 _IN_TAGS: Final = ",[]"
 _TAG: Final = re.compile(r"(?:&\S+\s+)?![^\s,\[\]{}]*")
 _PROPERTY: Final = re.compile(r"(?:^|[\s\[{,])[!&]\S*\Z")
@@ -117,9 +120,9 @@ def empty_key_problem(event: Any, data: bytes, container: Any, flow: bool) -> st
 
 
 class UnexpectedCharacterError(Exception):
-    """libyaml refuses what go-yaml accepts: a substitute for that character makes it readable.
+    r"""libyaml refuses what go-yaml accepts: a substitute for that character makes it readable.
 
-    `{a:}` contains "a:"; a comma or bracket after a tag belongs to the tag.
+    `{a:}` contains "a:"; a comma or bracket after a tag belongs to the tag; `\'` is an escape in double quotes.
     """
 
     def __init__(self, repaired: bytes, error: pyyaml.YAMLError) -> None:
@@ -131,14 +134,27 @@ class UnexpectedCharacterError(Exception):
 def repair_syntax(error: pyyaml.YAMLError, data: bytes) -> None:
     """Raise UnexpectedCharacterError if a substitute character lets libyaml continue."""
     mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", "")
-    if mark is None or problem not in (_NO_COLON, _NO_SPACE):
+    if mark is None or problem not in (_NO_COLON, _NO_SPACE, _NO_ESCAPE):
         return
     text = data.decode("utf-8-sig", "replace")
+    if problem == _NO_ESCAPE:
+        _unescape_apostrophes(text, mark.index, error)
+        return
     found = text[mark.index : mark.index + 1]
     if found == ":" and problem == _NO_COLON:
         _replace(text, mark.index, COLON, error)
     elif found and found in _IN_TAGS and problem == _NO_SPACE:
         _replace(text, mark.index, f"%{ord(found):02X}", error)
+
+
+def _unescape_apostrophes(text: str, index: int, error: Any) -> None:
+    r"""Raise UnexpectedCharacterError without the backslash of each `\'` in this double-quoted scalar."""
+    start = getattr(error.context_mark, "index", -1)
+    if text[index : index + 2] != "\\'" or (scalar := _QUOTED.match(text, start)) is None:
+        return
+    # All of them, since each repair reads the text from its beginning again.
+    plain = _ESCAPED.sub(lambda escape: "'" if escape[1] == "'" else escape[0], scalar[0])
+    raise UnexpectedCharacterError((text[:start] + plain + text[scalar.end() :]).encode(), error) from error
 
 
 def repair_tag(event: Any, data: bytes) -> None:

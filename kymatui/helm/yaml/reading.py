@@ -140,13 +140,24 @@ def documents(text: str | bytes, *, whole: bool = False, old_words: bool = True)
     whole: whole numbers are int, as in load_exactly; objects of a cluster have int64.
     old_words: yes, no, on, off, y and n are booleans; in go-yaml v3 they are text.
     """
-    reader = _Reader(to_bytes(text) if isinstance(text, str) else text, strict=False, whole=whole)
-    reader.words_of_text = frozenset() if old_words else OLD_BOOLEANS
-    try:
-        while (value := reader.next_document()) is not _END:
-            yield value
-    except UnexpectedCharacterError as found:
-        raise syntax_error(found.error) from found.error
+    data = to_bytes(text) if isinstance(text, str) else text
+    yielded = 0
+    for attempt in range(_MAX_COLONS):
+        reader = _Reader(data, strict=False, whole=whole)
+        reader.words_of_text = frozenset() if old_words else OLD_BOOLEANS
+        position = 0
+        try:
+            while (value := reader.next_document()) is not _END:
+                position += 1
+                if position > yielded:
+                    yielded = position
+                    yield value
+        except UnexpectedCharacterError as found:
+            if attempt == _MAX_COLONS - 1:
+                raise syntax_error(found.error) from found.error
+            data = found.repaired
+        else:
+            return
 
 
 class _Reader:

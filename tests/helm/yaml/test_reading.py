@@ -137,6 +137,19 @@ def test_strict_reading_refuses_a_key_that_stands_twice() -> None:
 
 @pytest.mark.parametrize(
     ("text", "value"),
+    [
+        (r"""a: "Don\'t" """, {"a": "Don't"}),
+        (r"""{"a\'b": ["\\\'", "\\'"]}""", {"a'b": [r"\'", r"\'"]}),
+        ('a: "' + r"\'" * 150 + '"', {"a": "'" * 150}),
+    ],
+)
+def test_an_apostrophe_is_escaped_in_double_quotes(text: str, value: Any) -> None:
+    assert load_yaml(text) == value
+    assert list(documents(f"1\n---\n{text}\n---\n2")) == [1.0, value, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
     [("{k:}", {"k:": None}), ("[a:, b]", ["a:", "b"]), ("[]: v", []), ("{a:{}}", None)],
 )
 def test_flow_collections_that_libyaml_reads_otherwise(text: str, value: Any) -> None:
