@@ -127,7 +127,8 @@ def _import_values(node: ChartNode) -> None:
         for source, place in rules:
             table = table_at(own, [*one.name.split("."), *source.split(".")])
             if table is not None:
-                coalesce_tables(imported, _at_path(place, table), merge=True)
+                # As Values.AsMap, which returns an empty table as a new one: siblings must not merge into it.
+                coalesce_tables(imported, _at_path(place, table or {}), merge=True)
         one.import_values = [
             TypedMap("map[string]string", {"child": source, "parent": place}) for source, place in rules
         ]

@@ -93,6 +93,19 @@ def test_values_are_imported_under_those_of_the_parent() -> None:
     assert {name: found[name] for name in ("p", "q", "here")} == {"p": 0, "q": 2, "here": {"z": 1}}
 
 
+def test_values_of_a_sibling_are_not_imported_into_an_empty_table() -> None:
+    imports = [{"child": "labels", "parent": "labels"}]
+    files = web([{"name": name, "version": "*", "import-values": imports} for name in ("db", "queue")])
+    files |= {
+        "charts/db/values.yaml": {"labels": {}},
+        "charts/queue/Chart.yaml": {"apiVersion": "v2", "name": "queue", "version": "1.0.0"},
+        "charts/queue/values.yaml": {"labels": {"team": "b"}},
+    }
+    found = seen(files)
+    assert found["web/templates/v.yaml"]["labels"] == {"team": "b"}
+    assert found["web/charts/db/templates/v.yaml"]["labels"] == {}
+
+
 def test_only_partials_of_a_library_are_used() -> None:
     files = web([{"name": "db", "version": "*"}])
     files["charts/db/Chart.yaml"] = {"apiVersion": "v2", "name": "db", "version": "1.0.0", "type": "library"}
