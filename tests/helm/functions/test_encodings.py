@@ -61,6 +61,8 @@ def test_base32_that_is_none_is_answered_with_the_error(text: str, answer: str) 
         ),
         ('(urlParse "mailto:a@b").opaque', "a@b"),
         ('(urlParse "http://[::1]:80/").hostname', "::1"),
+        ('(urlParse "http://a:9200,b:9200/").host', "a:9200,b:9200"),
+        ('(urlParse "https://h::80").hostname', "h:"),
         ('urlJoin (urlParse "https://u:p%20w@h:8443/a%20b?q=1#f%20g")', "https://u:p%20w@h:8443/a%20b?q=1#f%20g"),
         ('urlJoin (dict "host" "h" "path" "p")', "//h/p"),
         ('urlJoin (dict "path" "a:b")', "./a:b"),

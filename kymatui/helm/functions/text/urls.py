@@ -136,7 +136,7 @@ def _parse(text: str) -> Url:
     if rest.startswith("//") and (scheme or not rest.startswith("///")):
         authority, slash, rest = rest[2:].partition("/")
         rest = slash + rest
-        url.userinfo, url.host = _parse_authority(url.scheme, authority)
+        url.userinfo, url.host = _parse_authority(authority)
     url.path = unescape(rest)
     return url
 
@@ -154,9 +154,9 @@ def _split_scheme(text: str) -> tuple[str, str]:
     return "", text
 
 
-def _parse_authority(scheme: str, authority: str) -> tuple[str | None, str]:
+def _parse_authority(authority: str) -> tuple[str | None, str]:
     userinfo, at, host = authority.rpartition("@")
-    parsed = _parse_host(scheme, host)
+    parsed = _parse_host(host)
     if not at:
         return None, parsed
     if not _USERINFO.fullmatch(userinfo):
@@ -165,16 +165,14 @@ def _parse_authority(scheme: str, authority: str) -> tuple[str | None, str]:
     return escape(unescape(name), _USER) + colon + escape(unescape(password), _USER), parsed
 
 
-def _parse_host(scheme: str, host: str) -> str:
+def _parse_host(host: str) -> str:
     bracket = host.rfind("[")
     if bracket > 0:
         raise UrlError("invalid IP-literal")
     if bracket == 0:
         return _parse_address(host)
-    colon = host.find(":")
-    if colon >= 0:
-        if scheme not in ("http", "https"):
-            colon = host.rfind(":")
+    # Go 1.26 begins the port of http and https at the first colon; Helm is built with the rules before.
+    if (colon := host.rfind(":")) >= 0:
         _check_port(host[colon:])
     return unescape(host, host=True)
 
