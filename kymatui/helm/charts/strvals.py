@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from kymatui.errors import HelmError
+from kymatui.helm.encodings.json_decoder import without_surrogates
 from kymatui.helm.govalues.quoting import quote, quote_rune
 from kymatui.helm.govalues.types import Int64, go_type
 
@@ -25,6 +26,7 @@ Convert = Callable[[str], Any]
 
 _WHOLE: Final = re.compile(r"[+-]?[0-9]+\Z", re.ASCII)
 _INDEX: Final = re.compile(r"[+-]?[0-9]+\Z", re.ASCII)
+_FRAGMENT: Final = re.compile(r"-?[0-9]+\.|-?[0-9]+(?:\.[0-9]+)?[eE]")
 _WORDS: Final = {"true": True, "false": False, "null": None}
 
 
@@ -79,7 +81,7 @@ def set_json(base: Values, line: str, merge: Callable[[Values, Values], Values])
 def loads(text: str) -> Any:
     """Return JSON as Go decodes it: all numbers are floats, without NaN and infinities."""
     try:
-        return _DECODER.decode(text)
+        return without_surrogates(_DECODER.decode(text))
     except RecursionError as error:
         raise ValueError("exceeded max depth") from error
 
@@ -301,8 +303,12 @@ class _JsonParser(_Parser):
             return None
         try:
             value, end = _DECODER.raw_decode(self.line, self.at)
+            value = without_surrogates(value)
         except (ValueError, RecursionError) as error:
             raise SetError(str(error)) from error
+        # Python ends a number before a fraction or an exponent without digits; Go refuses it.
+        if isinstance(value, float) and _FRAGMENT.fullmatch(self.line, self.at, end + 1):
+            raise SetError(f"invalid number {self.line[self.at : end + 1]}")
         self.at = end
         self.empty()
         return value

@@ -38,7 +38,7 @@ def decode_json(text: str) -> Any:
         value = _DECODER.decode(text.strip(" \t\n\r"))
     except (ValueError, RecursionError):
         _Scanner(to_bytes(text)).complain()
-    return _without_surrogates(value) if _SURROGATE_ESCAPE.search(text) else value
+    return without_surrogates(value) if _SURROGATE_ESCAPE.search(text) else value
 
 
 def decode_json_object(text: str) -> dict[str, Any] | None:
@@ -88,13 +88,13 @@ class _Decoder(json.JSONDecoder):
 _DECODER: Final = _Decoder(parse_float=_number, parse_int=_number, parse_constant=_no_constant)
 
 
-def _without_surrogates(value: Any) -> Any:
+def without_surrogates(value: Any) -> Any:
     """Replace unpaired surrogates from escapes by U+FFFD, as Go does."""
     if isinstance(value, str):
         return value if is_valid(value) else "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in value)
     if isinstance(value, dict):
-        return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
-    return [_without_surrogates(item) for item in value] if isinstance(value, list) else value
+        return {without_surrogates(key): without_surrogates(item) for key, item in value.items()}
+    return [without_surrogates(item) for item in value] if isinstance(value, list) else value
 
 
 class _Scanner:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,18 @@ def test_the_other_kinds() -> None:
     }
     with pytest.raises(HelmError, match=r"failed parsing --set-json data a=\[1"):
         merge_values(set_json=["a=[1"])
+
+
+@pytest.mark.parametrize("number", ["1.", "-0.", "1e", "1.5E+", "1.,b=2"])
+def test_a_json_number_needs_digits_after_point_and_exponent(number: str) -> None:
+    with pytest.raises(HelmError, match=re.escape(f"failed parsing --set-json data a={number}")):
+        merge_values(set_json=[f"a={number}"])
+    assert merge_values(set_json=["a=1.5e1,b=-2"]) == {"a": 15, "b": -2}
+
+
+@pytest.mark.parametrize("line", [r'a="x\ud800y"', r'{"a": "x\udc80y"}', 'a="x\udcffy"'])
+def test_a_surrogate_in_json_is_replaced(line: str) -> None:
+    assert merge_values(set_json=[line]) == {"a": "x\ufffdy"}
 
 
 def test_files_are_read_and_their_documents_merged(tmp_path: Path) -> None:
