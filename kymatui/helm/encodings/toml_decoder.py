@@ -18,17 +18,17 @@ __all__ = ["decode_toml"]
 _TABLES: Final = "[]map[string]interface {}"
 _DEEPEST: Final = 100
 _HEX: Final = frozenset("0123456789abcdefABCDEF")
-_LOCAL_DATETIME: Final = Location("datetime-local")
-_LOCAL_DATE: Final = Location("date-local")
-_LOCAL_TIME: Final = Location("time-local")
+LOCAL_DATETIME: Final = Location("datetime-local")
+LOCAL_DATE: Final = Location("date-local")
+LOCAL_TIME: Final = Location("time-local")
 _DATES: Final = (
     ("2006-01-02T15:04:05.999999999Z07:00", UTC_LOCATION),
-    ("2006-01-02T15:04:05.999999999", _LOCAL_DATETIME),
-    ("2006-01-02", _LOCAL_DATE),
-    ("15:04:05.999999999", _LOCAL_TIME),
+    ("2006-01-02T15:04:05.999999999", LOCAL_DATETIME),
+    ("2006-01-02", LOCAL_DATE),
+    ("15:04:05.999999999", LOCAL_TIME),
     ("2006-01-02T15:04Z07:00", UTC_LOCATION),
-    ("2006-01-02T15:04", _LOCAL_DATETIME),
-    ("15:04", _LOCAL_TIME),
+    ("2006-01-02T15:04", LOCAL_DATETIME),
+    ("15:04", LOCAL_TIME),
 )
 _ESCAPES: Final = {"b": "\b", "t": "\t", "n": "\n", "f": "\f", "r": "\r", "e": "\x1b", '"': '"', "\\": "\\"}
 _CODES: Final = {"x": 2, "u": 4, "U": 8}

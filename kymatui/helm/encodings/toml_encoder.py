@@ -7,6 +7,7 @@ import re
 from typing import Any, Final
 
 from kymatui.helm.encodings.json_encoder import JsonError, plain_value
+from kymatui.helm.encodings.toml_decoder import LOCAL_DATE, LOCAL_DATETIME, LOCAL_TIME
 from kymatui.helm.gotime.durations import Duration
 from kymatui.helm.gotime.times import Time
 from kymatui.helm.govalues.comparing import is_nil
@@ -19,6 +20,11 @@ _DEEPEST: Final = 300
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 _SHORT: Final = {"\t": "\\t", "\n": "\\n", "\r": "\\r", '"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f"}
 _ESCAPED: Final = re.compile('[\x00-\x1f"\\\\\x7f]')
+_LAYOUTS: Final = {
+    LOCAL_DATETIME: "2006-01-02T15:04:05.999999999",
+    LOCAL_DATE: "2006-01-02",
+    LOCAL_TIME: "15:04:05.999999999",
+}
 
 
 class TomlError(ValueError):
@@ -118,7 +124,7 @@ class _Writer:
         if isinstance(value, bool):
             return "true" if value else "false"
         if isinstance(value, Time):
-            return value.format("2006-01-02T15:04:05.999999999Z07:00")
+            return value.format(_LAYOUTS.get(value.location, "2006-01-02T15:04:05.999999999Z07:00"))
         if isinstance(value, Duration):
             return _quoted(value.go_string())
         if isinstance(value, int):
