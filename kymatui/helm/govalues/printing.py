@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from kymatui.helm.govalues.bounding import hold_value
@@ -83,17 +84,17 @@ def format_printable(value: Any) -> str:
     return format_value(value)
 
 
-def sprint(*values: Any) -> str:
+def sprint(*values: Any, write: Callable[[Any], str] = format_value) -> str:
     """Return fmt.Sprint: spaces between operands if neither is a string."""
     if len(values) == 1:
-        return format_value(values[0])
+        return write(values[0])
     pieces: list[str] = []
     after_string = True
     for value in values:
         is_string = isinstance(value, str)
         if not (is_string or after_string):
             pieces.append(" ")
-        pieces.append(format_value(value))
+        pieces.append(write(value))
         after_string = is_string
     return join_bounded(pieces)
 

@@ -19,7 +19,6 @@ from kymatui.helm.govalues.types import (
     Function,
     FunctionError,
     NilPointer,
-    Object,
     Panic,
     TypedList,
     Uint8,
@@ -168,13 +167,7 @@ def _joined(values: tuple[Any, ...]) -> str:
     """Return evalArgs: the text that the escape functions receive."""
     if len(values) == 1 and isinstance(values[0], str):
         return values[0]
-    return sprint(*map(_escapable, values))
-
-
-def _escapable(value: Any) -> Any:
-    if value is None:
-        return "<no value>"
-    return format_printable(value) if isinstance(value, Object) else value
+    return sprint(*("<no value>" if value is None else value for value in values), write=format_printable)
 
 
 # The ampersand comes first, since the other replacements contain one.
