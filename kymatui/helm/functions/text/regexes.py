@@ -87,11 +87,29 @@ def _rune_width(text: bytes, position: int) -> int:
     return width
 
 
+def _search(pattern: Compiled, text: bytes, position: int = 0) -> Match | None:
+    r"""Return the first match from here on that does not start within a character, as `\B` does on bytes."""
+    while (match := pattern.search(text, position)) is not None:
+        start = match.span()[0]
+        position = _end_of_character(text, start)
+        if position == start:
+            return match
+    return None
+
+
+def _end_of_character(text: bytes, position: int) -> int:
+    """Return the end of the character around a position, the position itself if it is between characters."""
+    start = position
+    while start > max(position - 4, 0) and start < len(text) and text[start] & 0xC0 == 0x80:
+        start -= 1
+    return max(start + _rune_width(text, start), position) if start < position else position
+
+
 def _all_matches(pattern: Compiled, text: bytes, limit: int) -> Iterator[tuple[int, int]]:
     """Yield Go's FindAllIndex: an empty match directly after a match is skipped; negative limit means all."""
     position, found, previous_end = 0, 0, -1
     while (limit < 0 or found < limit) and position <= len(text):
-        match = pattern.search(text, position)
+        match = _search(pattern, text, position)
         if match is None:
             return
         start, end = match.span()
@@ -112,7 +130,7 @@ def _replaced(pattern: Compiled, text: bytes, replacement: Callable[[Match], byt
     pieces: list[bytes] = []
     length = last_end = position = 0
     while position <= len(text):
-        match = pattern.search(text, position)
+        match = _search(pattern, text, position)
         if match is None:
             break
         start, end = match.span()
@@ -162,7 +180,7 @@ def _group_text(match: Match, group: int, text: bytes) -> bytes:
 
 def _find(pattern: Compiled, text: str) -> str:
     data = to_bytes(text)
-    match = pattern.search(data, 0)
+    match = _search(pattern, data)
     if match is None:
         return ""
     start, end = match.span()
@@ -221,7 +239,7 @@ def _match(pattern: str, text: str) -> bool:
 
 
 def _must_match(pattern: str, text: str) -> bool:
-    return compiled(pattern).search(to_bytes(text), 0) is not None
+    return _search(compiled(pattern), to_bytes(text)) is not None
 
 
 def _quote_meta(text: str) -> str:
