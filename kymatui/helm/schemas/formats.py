@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from kymatui.helm.functions.text.regexes import compiled
-from kymatui.helm.functions.text.urls import Url, parse
+from kymatui.helm.functions.text.urls import Url, parse, unescape
 from kymatui.helm.gotime.calendar import UTC_LOCATION
 from kymatui.helm.gotime.time_parser import parse_time
 from kymatui.helm.govalues.quoting import quote
@@ -231,7 +231,12 @@ def uri_reference(text: str) -> None:
 
 
 def uri_template(text: str) -> None:
-    _url(text)
+    for segment in _url(text).raw_path.split("/"):
+        is_open = False
+        for brace in re.findall("[{}]", unescape(segment)):
+            _require(is_open == (brace == "}"), "nested curly braces")
+            is_open = not is_open
+        _require(not is_open, "no matching closing brace")
 
 
 def semver(text: str) -> None:

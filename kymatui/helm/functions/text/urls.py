@@ -29,7 +29,10 @@ class UrlError(ValueError):
 
 @dataclass(slots=True)
 class Url:
-    """The parts of a URL, decoded; `userinfo` stays encoded."""
+    """The parts of a URL, decoded; `userinfo` stays encoded.
+
+    raw_path: the path as written, "" if it is what Go writes for `path`.
+    """
 
     scheme: str = ""
     opaque: str = ""
@@ -38,6 +41,7 @@ class Url:
     path: str = ""
     query: str = ""
     fragment: str = ""
+    raw_path: str = ""
 
     @property
     def hostname(self) -> str:
@@ -138,6 +142,7 @@ def _parse(text: str) -> Url:
         rest = slash + rest
         url.userinfo, url.host = _parse_authority(authority)
     url.path = unescape(rest)
+    url.raw_path = "" if escape(url.path, _PATH) == rest else rest
     return url
 
 
