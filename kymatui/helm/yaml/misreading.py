@@ -19,6 +19,7 @@ _INT: Final = 1 << 63
 _NO_COLON: Final = "found unexpected ':'"
 _NO_SPACE: Final = "did not find expected whitespace or line break"
 _NO_ESCAPE: Final = "found unknown escape character"
+_SLASH: Final = re.compile(r"(?:[^\\]|\\[^/])*\\/", re.DOTALL)
 _QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*', re.DOTALL)
 _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 _IN_TAGS: Final = ",[]"
@@ -26,6 +27,10 @@ _TAG: Final = re.compile(r"(?:&\S+\s+)?![^\s,\[\]{}]*")
 _PROPERTY: Final = re.compile(r"(?:^|[\s\[{,])[!&]\S*\Z")
 COLON: Final = "\uf8c3"
 """Stands for a colon that libyaml refuses."""
+HIDDEN_MARK: Final = "\uf8c4"
+"""Stands for a byte order mark, which libyaml skips at the beginning of a line."""
+_MARK: Final = "\ufeff".encode()
+_UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
 _ENTRY = re.compile(r"^[ \t]*-[ \t]*(?:#.*)?$", re.MULTILINE)
 
 
@@ -119,6 +124,21 @@ def empty_key_problem(event: Any, data: bytes, container: Any, flow: bool) -> st
     return where + (_ENTRY_WANTED if isinstance(container, list) else _KEY_WANTED)
 
 
+def scalar_problem(event: Any, data: bytes, flow: bool, mapping: bool) -> str | None:
+    r"""Return Go's error for `?` in a plain scalar in brackets and for `\/` in double quotes."""
+    if flow and not event.style and "?" in event.value[1:]:
+        line = event.start_mark.line
+        where = f"line {line}: " if line else ""
+        closing = "}" if mapping else "]"
+        return f"{where}did not find expected ',' or '{closing}'"
+    if event.style == '"' and "/" in event.value:
+        source = data.decode("utf-8-sig", "replace")[event.start_mark.index : event.end_mark.index]
+        if _SLASH.match(source):
+            line = event.start_mark.line + 1
+            return (f"line {line}: " if line > 1 else "") + _NO_ESCAPE
+    return None
+
+
 class UnexpectedCharacterError(Exception):
     r"""libyaml refuses what go-yaml accepts: a substitute for that character makes it readable.
 
@@ -145,6 +165,19 @@ def repair_syntax(error: pyyaml.YAMLError, data: bytes) -> None:
         _replace(text, mark.index, COLON, error)
     elif found and found in _IN_TAGS and problem == _NO_SPACE:
         _replace(text, mark.index, f"%{ord(found):02X}", error)
+
+
+def hide_marks(data: bytes) -> tuple[bytes, bool]:
+    """Return the text with a substitute for byte order marks after its beginning, and whether it has some.
+
+    go-yaml skips one only at the beginning of the text; all others are characters like any other.
+    """
+    start = 0
+    while data.startswith(_MARK, start):
+        start += len(_MARK)
+    if data.find(_MARK, start) < 0 or data.startswith(_UTF16):
+        return data, False
+    return data[:start] + data[start:].replace(_MARK, HIDDEN_MARK.encode()), True
 
 
 def _unescape_apostrophes(text: str, index: int, error: Any) -> None:

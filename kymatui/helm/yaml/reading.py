@@ -7,7 +7,6 @@ PyYAML agrees with Go's.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
@@ -28,21 +27,24 @@ from kymatui.helm.yaml.conversions import (
 from kymatui.helm.yaml.errors import BadKey, YamlError
 from kymatui.helm.yaml.misreading import (
     COLON,
+    HIDDEN_MARK,
     UnexpectedCharacterError,
     bracket_problem,
     empty_key_problem,
+    hide_marks,
     repair_syntax,
     repair_tag,
+    scalar_problem,
     shown_key,
 )
 from kymatui.helm.yaml.resolving import (
     BINARY,
     HINTS,
     MAX_INT,
-    MERGE,
     OLD_BOOLEANS,
     TIMESTAMP,
     Scalar,
+    is_merge,
     resolve_plain,
     resolve_tagged,
 )
@@ -70,7 +72,6 @@ _MERGE_KEY: Final = object()
 _END: Final = object()
 _MAX_COLONS: Final = 100
 _ODD: Final = (b"?", b"\\/", COLON.encode())
-_SLASH = re.compile(r"(?:[^\\]|\\[^/])*\\/", re.DOTALL)
 
 
 class _EarlyEndError(Exception):
@@ -122,9 +123,9 @@ def load_as_json(text: str | bytes) -> Any:
 
 
 def _load(text: str | bytes, strict: bool, *, whole: bool = False) -> tuple[Any, bool]:
-    data = to_bytes(text) if isinstance(text, str) else text
+    data, hides_marks = hide_marks(to_bytes(text) if isinstance(text, str) else text)
     for _ in range(_MAX_COLONS):
-        reader = _Reader(data, strict, whole=whole)
+        reader = _Reader(data, strict, whole=whole, hides_marks=hides_marks)
         try:
             value = reader.next_document()
         except UnexpectedCharacterError as found:
@@ -163,11 +164,12 @@ def documents(text: str | bytes, *, whole: bool = False, old_words: bool = True)
 class _Reader:
     """One pass over the events of a text, without recursion so that deep nesting is harmless."""
 
-    def __init__(self, data: bytes, strict: bool, *, whole: bool = False) -> None:
+    def __init__(self, data: bytes, strict: bool, *, whole: bool = False, hides_marks: bool = False) -> None:
         self.whole: Any = _Never if whole else int
         self.data = data
         self.strict = strict
-        self.odd = any(mark in data for mark in _ODD)
+        self.hides_marks = hides_marks
+        self.odd = hides_marks or any(mark in data for mark in _ODD)
         self.root_at = self.key_at = -1
         self.anchors: dict[str, _Anchored] = {}
         self.unclean = False
@@ -286,7 +288,7 @@ class _Reader:
         if self.odd:
             self._examine(event, flow, in_map)
         if event.tag is not None:
-            if is_key and in_map and _is_merge(event):
+            if is_key and in_map and is_merge(event):
                 return _MERGE_KEY
             if flow:
                 repair_tag(event, self.data)
@@ -316,21 +318,14 @@ class _Reader:
             self.key_at = event.start_mark.index if event.tag is None and event.anchor is None else -2
 
     def _examine(self, event: Any, flow: bool, mapping: bool) -> None:
-        r"""Handle what go-yaml scans differently: `?` in flow, `\/` in quotes, the substitute character."""
+        r"""Handle what go-yaml scans differently: `?` in flow, `\/` in quotes, the substitute characters."""
         text: str = event.value
         if COLON in text:
             event.value = text.replace(COLON, ":")
-        if flow and not event.style and "?" in text[1:]:
-            closing = "}" if mapping else "]"
-            line = event.start_mark.line
-            where = f"line {line}: " if line else ""
-            raise YamlError(f"{CONVERTING}yaml: {where}did not find expected ',' or '{closing}'")
-        if event.style == '"' and "/" in text:
-            source = self.data.decode("utf-8-sig", "replace")[event.start_mark.index : event.end_mark.index]
-            if _SLASH.match(source):
-                line = event.start_mark.line + 1
-                where = f"line {line}: " if line > 1 else ""
-                raise YamlError(f"{CONVERTING}yaml: {where}found unknown escape character")
+        if self.hides_marks:
+            event.value = event.value.replace(HIDDEN_MARK, "\ufeff")
+        if problem := scalar_problem(event, self.data, flow, mapping):
+            raise YamlError(f"{CONVERTING}yaml: {problem}")
 
     def _tagged(self, event: Any) -> Scalar:
         tag: str = event.tag
@@ -402,7 +397,3 @@ class _Reader:
 
 
 _NUMBERS: Final = (int, float)
-
-
-def _is_merge(event: Any) -> bool:
-    return bool(event.value == "<<" and (event.implicit[0] or event.tag == MERGE))

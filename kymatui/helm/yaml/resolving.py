@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 from kymatui.first_use import deferred
 
@@ -158,3 +158,7 @@ def _days(year: int, month: int) -> int:
 def is_sexagesimal(text: str) -> bool:
     """Return whether YAML 1.1 reads it as a base-60 number: such text is quoted, never read as a number."""
     return ":" in text and _SIXTY.match(text) is not None
+
+
+def is_merge(event: Any) -> bool:
+    return bool(event.value == "<<" and (event.implicit[0] or event.tag == MERGE))

@@ -130,6 +130,20 @@ def test_only_the_first_document_is_read_and_documents_reads_all() -> None:
     assert load_yaml("a: 1\n---\nb: ]") == {"a": 1.0}
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("\ufeffa: 1", {"a": 1.0}),
+        ("a: 1\n\ufeffb: 2", {"a": 1.0, "\ufeffb": 2.0}),
+        ("# c\n\ufeffa: {b:}", {"\ufeffa": {"b:": None}}),
+        ("a:\n\ufeff  b: 1", {"a": None, "\ufeff  b": 1.0}),
+        ("a: \uf8c4", {"a": "\uf8c4"}),
+    ],
+)
+def test_a_byte_order_mark_is_skipped_only_at_the_beginning(text: str, value: Any) -> None:
+    assert load_yaml(text) == value
+
+
 def test_strict_reading_refuses_a_key_that_stands_twice() -> None:
     with pytest.raises(YamlError, match='line 2: key "a" already set in map'):
         load_yaml("a: 1\na: 2\n", strict=True)
