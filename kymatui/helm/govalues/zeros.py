@@ -44,7 +44,7 @@ def zero(name: str) -> Any:
     if name == ANY:
         return None
     if name == MAP:
-        return {}
+        return TypedMap(MAP, is_nil=True)
     if name == LIST:
         return []
     kind = type_kind(name)

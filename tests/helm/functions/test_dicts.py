@@ -56,6 +56,18 @@ def test_merging(target: str, source: str, merged: str, overwritten: str) -> Non
 
 
 @pytest.mark.parametrize(
+    ("expression", "result"),
+    [
+        ("mustMerge nil | toJson", "null"),
+        ("mergeOverwrite nil nil | toJson", "null"),
+        ("mustMerge nil (dict) | toJson", "{}"),
+    ],
+)
+def test_a_merge_of_nil_is_null(expression: str, result: str) -> None:
+    assert evaluate(expression) == result
+
+
+@pytest.mark.parametrize(
     ("change", "seen"),
     [
         ('set $d "b" 2', "map[a:map[x:1] b:2]"),
