@@ -208,9 +208,9 @@ def until(count: int) -> TypedList:
 
 def until_step(start: int, stop: int, step: int) -> TypedList:
     """Return [start, start+step, …) below stop; empty if the step leads away from it."""
-    numbers = range(start, stop, step) if step else range(0)
-    hold_list(len(numbers), "untilStep: the list")
-    return TypedList("[]int", numbers)
+    # The length of the range may be more than Python's len() can return.
+    hold_list(-((start - stop) // step) if step else 0, "untilStep: the list")
+    return TypedList("[]int", range(start, stop, step) if step else ())
 
 
 def seq(*params: int) -> str:
@@ -222,7 +222,7 @@ def seq(*params: int) -> str:
     step = params[1] if len(params) == 3 else direction
     if len(params) == 3 and direction < 0 < step:
         return ""
-    return " ".join(map(str, until_step(start, end + direction, step)))
+    return " ".join(map(str, until_step(start, wrap_integer(end + direction), step)))
 
 
 FUNCTIONS: Final = table(

@@ -84,6 +84,8 @@ def test_calculating(expression: str, result: str) -> None:
         ("seq 3", "1 2 3"),
         ("seq -1", "1 0 -1"),
         ("seq 2 4", "2 3 4"),
+        ("seq 9223372036854775807 | quote", '""'),  # the end is one more, which wraps
+        ("untilStep 9223372036854775807 -9223372036854775807 1 | len", "0"),
         ("seq 2 2 6", "2 4 6"),
         ("seq 5 -2 1", "5 3 1"),
         ("seq 5 2 1", ""),
