@@ -18,6 +18,7 @@ _EMPTY = re.compile(r"[\[{](?:\s|#.*)*[\]}]")
 _INT: Final = 1 << 63
 _NO_COLON: Final = "found unexpected ':'"
 _NO_SPACE: Final = "did not find expected whitespace or line break"
+_NO_TAG: Final = "did not find expected tag URI"
 _NO_ESCAPE: Final = "found unknown escape character"
 _SLASH: Final = re.compile(r"(?:[^\\]|\\[^/])*\\/", re.DOTALL)
 _QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*', re.DOTALL)
@@ -154,7 +155,7 @@ class UnexpectedCharacterError(Exception):
 def repair_syntax(error: pyyaml.YAMLError, data: bytes) -> None:
     """Raise UnexpectedCharacterError if a substitute character lets libyaml continue."""
     mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", "")
-    if mark is None or problem not in (_NO_COLON, _NO_SPACE, _NO_ESCAPE):
+    if mark is None or problem not in (_NO_COLON, _NO_SPACE, _NO_TAG, _NO_ESCAPE):
         return
     text = data.decode("utf-8-sig", "replace")
     if problem == _NO_ESCAPE:
@@ -163,7 +164,7 @@ def repair_syntax(error: pyyaml.YAMLError, data: bytes) -> None:
     found = text[mark.index : mark.index + 1]
     if found == ":" and problem == _NO_COLON:
         _replace(text, mark.index, COLON, error)
-    elif found and found in _IN_TAGS and problem == _NO_SPACE:
+    elif found and found in _IN_TAGS and problem != _NO_COLON:
         _replace(text, mark.index, f"%{ord(found):02X}", error)
 
 

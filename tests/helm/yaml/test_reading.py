@@ -204,6 +204,8 @@ def test_a_tag_has_the_comma_or_the_bracket_that_follows_it() -> None:
     assert load_yaml("a: [!!str x, !!int 3]") == {"a": ["x", 3.0]}
     assert load_yaml("[&x !!str, y, *x]") == ["y", "y"]
     assert load_yaml("!!seq]") == ""
+    assert load_yaml("k: !!, b") == {"k": "b"}
+    assert load_yaml("[!![] b]") == ["b"]
 
 
 def test_a_key_that_is_null_is_told_with_its_value() -> None:
