@@ -299,6 +299,7 @@ SLOW = {
 }
 # Modules of these layers that import inside functions what is no such library, each with its reason.
 LATE_IMPORTS = {
+    "adapters/kube/auth/credentials.py": "plugins and OIDC providers: few kubeconfigs have one",
     "engine/__init__.py": "the library, on first use: the screen needs parts of the engine only",
     "helm/__init__.py": "the public names, on first use: listing charts needs no template language",
     "helm/charts/glob_patterns.py": "regular expressions: few charts have a .helmignore",

@@ -11,16 +11,17 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from kymatui.adapters.kube.auth.endpoint import Endpoint, entry_error, read_file, read_pem
-from kymatui.adapters.kube.auth.exec_plugin import ExecCredential, run_plugin
 from kymatui.adapters.kube.auth.jwt import jwt_expiry
 from kymatui.adapters.kube.auth.kubeconfig import KubeconfigEntry
-from kymatui.adapters.kube.auth.oidc import provider_token
 from kymatui.errors import ConfigurationError
 from kymatui.first_use import dataclass
+
+if TYPE_CHECKING:
+    from kymatui.adapters.kube.auth.exec_plugin import ExecCredential
 
 Headers = tuple[tuple[str, str], ...]
 _TOKEN_FILE_PERIOD = 60.0  # the kubelet rotates projected tokens on disk; client-go rereads them once a minute
@@ -169,8 +170,12 @@ def _authorization(user: KubeconfigEntry, endpoint: Endpoint, cluster: Kubeconfi
         secret = base64.b64encode(f"{name}:{body.get('password') or ''}".encode()).decode()
         return Credential((("Authorization", f"Basic {secret}"),))
     if body.get("exec") is not None:
+        from kymatui.adapters.kube.auth.exec_plugin import run_plugin
+
         return _issued(run_plugin(user, endpoint, cluster))
     if body.get("auth-provider") is not None:
+        from kymatui.adapters.kube.auth.oidc import provider_token
+
         return bearer_credential(*provider_token(user))
     return Credential()
 
