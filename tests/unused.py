@@ -16,7 +16,7 @@ _APIVersions, _.Major, _._Minor, _._Major  # .Capabilities
 
 # Attributes of other libraries' objects.
 _.log_errors  # re2.Options
-_.get_redirect_target  # requests.Session
+_.get_redirect_target, _.auth  # requests.Session
 _.num_tickets  # ssl.SSLContext
 _.mtime  # tarfile.TarInfo
 _.no_proxy, _.proxy_headers, _.verify_ssl, _.tls_server_name, _.connection_pool_maxsize, _.socket_options
