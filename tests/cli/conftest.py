@@ -12,6 +12,9 @@ from kymatui.adapters.kube.api.client import Client
 from kymatui.adapters.kube.auth.connection import connect
 from kymatui.adapters.kube.transport.transport import Transport
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
+from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.cli.main import main
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import Cluster, PatchKind
@@ -29,6 +32,36 @@ def two_clusters() -> Iterator[Path]:
     """The kubeconfig of a control plane with a small fleet, and of the runtime that is really there."""
     with ready_sandbox("kcp", "skr", empty=False, settled=True) as running:
         yield running.kubeconfig
+
+
+@pytest.fixture(scope="module")
+def kubeconfig() -> Iterator[Path]:
+    """The kubeconfig of a file's own sample world, on one cluster."""
+    with told_sandbox() as running:
+        yield running.kubeconfig
+
+
+@pytest.fixture
+def cluster(kubeconfig: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> KubeCluster:
+    """The cluster of `kubeconfig`, which commands find in the environment, with a home of the test's own."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
+    monkeypatch.delenv("KYMATUI_READ_ONLY", raising=False)
+    return open_cluster(SessionOptions(str(kubeconfig)))
+
+
+@pytest.fixture
+def run(cluster: KubeCluster, capsys: pytest.CaptureFixture[str]) -> Any:
+    """A function that runs a command line on the cluster; returns status, output and errors."""
+
+    def call(*words: str) -> tuple[int, str, str]:
+        capsys.readouterr()
+        status = main(words)
+        printed = capsys.readouterr()
+        return status, printed.out, printed.err
+
+    return call
 
 
 @pytest.fixture(autouse=True)

@@ -11,10 +11,7 @@ import pytest
 import yaml
 
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.cli.commands.modules import kyma_edit_run
-from kymatui.cli.main import main
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.apply import applier, planner
 from kymatui.engine.cluster.ports import PatchKind
@@ -26,7 +23,6 @@ from kymatui.sandbox.fault_client import FaultClient
 from tests.engine import objects as make
 from tests.engine.charts import chart_in
 from tests.sandboxes.resuming import resume_reconciliation
-from tests.sandboxes.starting import told_sandbox
 
 pytestmark = pytest.mark.xdist_group("departing")  # one sandbox for all of them
 
@@ -37,32 +33,6 @@ APPLICATION = GroupVersionKind("applicationconnector.kyma-project.io", "v1alpha1
 DEFINITION = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
 TEMPLATES, MANIFESTS = "moduletemplates.operator.kyma-project.io", "manifests.operator.kyma-project.io"
-
-
-@pytest.fixture(scope="module")
-def kubeconfig() -> Iterator[Path]:
-    with told_sandbox() as running:
-        yield running.kubeconfig
-
-
-@pytest.fixture
-def cluster(kubeconfig: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> KubeCluster:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
-    monkeypatch.delenv("KYMATUI_READ_ONLY", raising=False)
-    return open_cluster(SessionOptions(str(kubeconfig)))
-
-
-@pytest.fixture
-def run(cluster: KubeCluster, capsys: pytest.CaptureFixture[str]) -> Any:
-    def call(*words: str) -> tuple[int, str, str]:
-        capsys.readouterr()
-        status = main(words)
-        printed = capsys.readouterr()
-        return status, printed.out, printed.err
-
-    return call
 
 
 def stations(text: str) -> dict[str, str]:

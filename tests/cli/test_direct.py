@@ -16,9 +16,7 @@ from kymatui.actions.modules.install_choices import InstallAction
 from kymatui.actions.modules.install_plan import Adoption
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.adapters.sessions.cluster.catalog_session import open_session
-from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
-from kymatui.cli.main import main
 from kymatui.cli.options import direct_install
 from kymatui.composition.install_port import SessionInstallPort
 from kymatui.composition.manifest_controller import open_fetcher
@@ -47,26 +45,6 @@ pytestmark = pytest.mark.xdist_group("direct")  # one sandbox for all of them
 @pytest.fixture
 def kubeconfig(installing: Path) -> Path:
     return installing
-
-
-@pytest.fixture
-def cluster(kubeconfig: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> KubeCluster:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
-    monkeypatch.delenv("KYMATUI_READ_ONLY", raising=False)
-    return open_cluster(SessionOptions(str(kubeconfig)))
-
-
-@pytest.fixture
-def run(cluster: KubeCluster, capsys: pytest.CaptureFixture[str]) -> Any:
-    def call(*words: str) -> tuple[int, str, str]:
-        capsys.readouterr()
-        status = main(words)
-        printed = capsys.readouterr()
-        return status, printed.out, printed.err
-
-    return call
 
 
 @pytest.fixture

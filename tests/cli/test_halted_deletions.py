@@ -14,9 +14,6 @@ import pytest
 import yaml
 
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
-from kymatui.cli.main import main
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.deletion import managed_deletion
@@ -24,7 +21,6 @@ from kymatui.engine.jobs.object_deletion import delete_object
 from kymatui.errors import ForbiddenError
 from tests.engine.places import eventually
 from tests.sandboxes.resuming import resume_reconciliation
-from tests.sandboxes.starting import told_sandbox
 
 pytestmark = pytest.mark.xdist_group("halted-deletions")  # one sandbox for all of them
 
@@ -34,32 +30,6 @@ _GROUP = "rbac.authorization.k8s.io"
 _READ = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list", "watch"]}
 _KYMA = {"apiGroups": ["operator.kyma-project.io"], "resources": ["kymas"], "verbs": ["*"]}
 _FUNCTIONS = {"apiGroups": [FUNCTION.group], "resources": ["functions"], "verbs": ["delete"]}
-
-
-@pytest.fixture(scope="module")
-def kubeconfig() -> Iterator[Path]:
-    with told_sandbox() as running:
-        yield running.kubeconfig
-
-
-@pytest.fixture
-def cluster(kubeconfig: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> KubeCluster:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
-    monkeypatch.delenv("KYMATUI_READ_ONLY", raising=False)
-    return open_cluster(SessionOptions(str(kubeconfig)))
-
-
-@pytest.fixture
-def run(cluster: KubeCluster, capsys: pytest.CaptureFixture[str]) -> Any:
-    def call(*words: str) -> tuple[int, str, str]:
-        capsys.readouterr()
-        status = main(words)
-        printed = capsys.readouterr()
-        return status, printed.out, printed.err
-
-    return call
 
 
 @contextlib.contextmanager

@@ -14,10 +14,7 @@ import yaml
 
 from kymatui.actions.modules.module_sources import ModuleSource
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.cli.commands.modules import delete, upgrade
-from kymatui.cli.main import main
 from kymatui.cli.options.direct_install import CommandContext
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.apply import applier
@@ -45,26 +42,6 @@ def kubeconfig() -> Iterator[Path]:
 def site() -> Iterator[Site]:
     with chart_site() as found:
         yield found
-
-
-@pytest.fixture
-def cluster(kubeconfig: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> KubeCluster:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
-    monkeypatch.delenv("KYMATUI_READ_ONLY", raising=False)
-    return open_cluster(SessionOptions(str(kubeconfig)))
-
-
-@pytest.fixture
-def run(cluster: KubeCluster, capsys: pytest.CaptureFixture[str]) -> Any:
-    def call(*words: str) -> tuple[int, str, str]:
-        capsys.readouterr()
-        status = main(words)
-        printed = capsys.readouterr()
-        return status, printed.out, printed.err
-
-    return call
 
 
 def data(cluster: KubeCluster, namespace: str, name: str) -> dict[str, str]:

@@ -352,7 +352,7 @@ class Door:
         self._open: list[socket.socket] = []
         self._lock = threading.Lock()
         self._is_shut = False
-        self._listener = socket.create_server(("127.0.0.1", 0))  # bound until the end: nobody else gets the port
+        self._listener = socket.create_server(("127.0.0.1", 0))  # bound until the end, so that the port is taken
         self.port = self._listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
 

@@ -148,16 +148,16 @@ def test_edits_are_told_and_changes_of_the_status_are_not(desk: Desk, place: Pla
                 place.fault(word)
             put_status("Error")
             place.raw.patch(desk.ref, edit, PatchKind.MERGE)
-            eventually(lambda: desk.ref in changes.wait(0.2), f"{edit} is told")
+            eventually(lambda: desk.ref in changes.wait(0.2), f"{edit} is reported")
             put_status("Ready")
             mark, told = ObjectRef(MANIFEST, place.namespace, f"mark-{number}"), set[ObjectRef]()
             place.raw.apply({**(place.raw.get(desk.ref) or {}), **_named(mark)}, manager="test")
             eventually(lambda mark=mark, told=told: mark in (told.update(changes.wait(0.2)) or told), "a mark")  # type: ignore[misc]
             assert desk.ref not in told
         desk.delete()
-        eventually(lambda: desk.ref in changes.wait(0.2), "its deletion is told")
+        eventually(lambda: desk.ref in changes.wait(0.2), "its deletion is reported")
         place.release(desk.ref)
-        eventually(lambda: desk.ref in changes.wait(0.2), "its end is told")
+        eventually(lambda: desk.ref in changes.wait(0.2), "its end is reported")
 
 
 def _named(ref: ObjectRef) -> dict[str, Any]:
