@@ -18,10 +18,8 @@ from jsonschema.validators import (
     extend,
 )
 
-from kymatui.helm.functions.text.regexes import compiled
 from kymatui.helm.govalues.quoting import quote
-from kymatui.helm.govalues.text import to_bytes
-from kymatui.helm.govalues.types import FunctionError
+from kymatui.helm.schemas.patterns import matches
 
 _ONLY_REFERENCES: Final = (Draft6Validator, Draft7Validator)
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
@@ -138,13 +136,6 @@ def _placing(descend: Any) -> Any:
 
 def _is_integer(_checker: Any, value: Any) -> bool:
     return not isinstance(value, bool) and (isinstance(value, int) or (isinstance(value, float) and value.is_integer()))
-
-
-def matches(pattern: str, text: str) -> bool:
-    try:
-        return compiled(pattern).search(to_bytes(text)) is not None
-    except FunctionError as error:
-        raise ValueError(f"{quote(pattern)} is not valid regex: {error}") from error
 
 
 def _pattern(_validator: Any, pattern: str, instance: Any, _schema: Any) -> Iterator[Any]:

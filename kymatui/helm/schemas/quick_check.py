@@ -16,7 +16,6 @@ from functools import cache, lru_cache
 from importlib.util import find_spec
 from typing import Any, Final
 
-from kymatui.helm.govalues.text import to_bytes
 from kymatui.helm.language.caching import CodeFolder, signature_of_sources
 
 _DRAFTS: Final = {  # without draft 4, whose limits differ
@@ -234,11 +233,11 @@ def _are_unique(_check: _Check, wanted: Any, value: Any, _schema: Any) -> bool:
 
 
 def _matches(pattern: str, text: Any) -> bool:
-    from kymatui.helm.functions.text.regexes import compiled  # most schemas have no pattern
+    from kymatui.helm.schemas.patterns import matches  # most schemas have no pattern
 
     if text.__class__ is not str:
         raise UndecidedError
-    return compiled(pattern).search(to_bytes(text)) is not None
+    return matches(pattern, text)
 
 
 def _matches_pattern(_check: _Check, pattern: Any, value: Any, _schema: Any) -> bool:

@@ -13,9 +13,10 @@ from jsonschema.validators import Draft4Validator, Draft6Validator, Draft7Valida
 
 from kymatui.helm.encodings.json_decoder import JsonSyntaxError, decode_json
 from kymatui.helm.govalues.text import from_bytes
-from kymatui.helm.schemas.dialects import class_for, matches, metaschema_of
+from kymatui.helm.schemas.dialects import class_for, metaschema_of
 from kymatui.helm.schemas.formats import FORMATS
 from kymatui.helm.schemas.gathering import describe
+from kymatui.helm.schemas.patterns import matches
 from kymatui.helm.schemas.references import check_references
 
 
