@@ -202,3 +202,13 @@ class DefectError(KymatuiError):
 
     def __init__(self, error: BaseException) -> None:
         super().__init__(f"{type(error).__name__}: {error}", hint="this is a bug in kymatui; please report it")
+
+
+def as_kymatui_error(error: Exception) -> KymatuiError:
+    """Return an error of the project as it is, any other one as a defect."""
+    return error if isinstance(error, KymatuiError) else DefectError(error)
+
+
+def is_busy(error: BaseException) -> bool:
+    """Return whether a server answered that it is busy or failing, which may pass."""
+    return isinstance(error, ThrottledError) or (isinstance(error, ServerError) and error.status >= 500)

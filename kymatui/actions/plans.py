@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.engine.apply.plan_refusals import missing_rights_error
 from kymatui.engine.deletion.deletion_state import DeletionState, ManagedBy, ModuleCRHandling, NextStep
 from kymatui.engine.deletion.managed_deletion import DeletionConsent, require_consent
 from kymatui.errors import RefusedError
@@ -68,10 +69,7 @@ class DeletionPlan:
 def refuse_missing_rights(seen: DeletionState) -> None:
     """Raise RefusedError where the user lacks a permission that the deletion needs."""
     if seen.missing:
-        rights = ", ".join(map(str, seen.missing))
-        raise RefusedError(
-            f"{seen.module} cannot be deleted: you may not {rights}", hint="ask for these rights; no changes made"
-        )
+        raise missing_rights_error(f"{seen.module} cannot be deleted", seen.missing)
 
 
 def refuse(seen: DeletionState, request: DeletionRequest) -> None:

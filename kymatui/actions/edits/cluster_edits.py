@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kymatui.actions.ports import DeletionPort
     from kymatui.actions.session import Session
     from kymatui.domain.catalog.effects import Effect
-    from kymatui.domain.kubernetes.refs import ObjectKey, ObjectRef
+    from kymatui.domain.kubernetes.refs import ObjectKey
     from kymatui.domain.remote.catalog_sync import SyncPlan
     from kymatui.engine.cluster.ports import Cluster
     from kymatui.engine.jobs.run import Progress

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from kymatui.actions.modules.adopt import newer_version
 from kymatui.actions.modules.install import InstallControls, InstallLeg, run_install
-from kymatui.actions.modules.install_plan import Adoption, InstallPort, InstallRequest, install_intent, plan_install
+from kymatui.actions.modules.install_plan import (
+    Adoption,
+    InstallPort,
+    InstallRequest,
+    install_intent,
+    namespace_of,
+    plan_install,
+)
 from kymatui.actions.modules.module_sources import ModuleSource, find_installed, release_values
 from kymatui.actions.modules.upgrade import newest_source, survey_upgrades
 from kymatui.domain.catalog.catalog import build_catalog
@@ -167,8 +174,7 @@ class InstallAction:
             self._open(known.name, known.namespace)
             if known.adopting:
                 return _cut_off_adoption(known)
-            is_placed = known.chart or known.from_component  # the catalog has the namespace of its modules
-            return InstallRequest(known.name, source, known.namespace if is_placed else "")
+            return InstallRequest(known.name, source, known.chosen_namespace)
 
         made = _choices(list(ways), choice, lambda key: key[0])
         others = [f"{one.name} {one.version}".rstrip() + f": {one.reason}" for one in found.left_out]
@@ -215,8 +221,7 @@ class InstallAction:
         if source.chart:
             place = {"repository": source.repository, "version": source.version}
             chart = chart_source.locate_chart(source.chart, self._port.blobs, **place).chart
-            namespace = wanted.namespace or self._port.namespace or "default"
-            known = find_installed(self._port.cluster, wanted.module, namespace)
+            known = find_installed(self._port.cluster, wanted.module, namespace_of(self._port, wanted))
             values = merge_maps(chart.values, release_values(self._port.cluster, known))
             return form_fields(_chart_schema(chart.schema)), values
         bundle = install_intent(self._port, replace(wanted, direct=True)).bundle

@@ -197,6 +197,11 @@ def _present(port: InstallPort, request: InstallRequest) -> InstallRequest:
     return replace(request, source=replace(source, version=row.installed))
 
 
+def namespace_of(port: InstallPort, request: InstallRequest) -> str:
+    """Return where a chart or file is installed: as requested, else in the session's namespace, as kubectl does."""
+    return request.namespace or port.namespace or "default"
+
+
 def _bundle(port: InstallPort, request: InstallRequest) -> tuple[Bundle, tuple[GroupVersionKind, ...]]:
     name, source, signers = request.module, request.source, request.signers
     if source.is_catalog or source.component is not None:
@@ -211,7 +216,7 @@ def _bundle(port: InstallPort, request: InstallRequest) -> tuple[Bundle, tuple[G
         if signers is not None:
             refuse_unsigned_kind(source)
             chart = port.signed_chart(source, signers)
-        place = request.namespace or port.namespace or "default"
+        place = namespace_of(port, request)
         return load_bundle(name, place, source, port.blobs, port.cluster, chart=chart, values=request.document), ()
     shelf = _shelf(port)
     choice = choose_template(shelf, name, source.version, request.namespace, from_component=signers is not None)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.object_meta import LAST_APPLIED, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.engine.cluster.cluster_identity import cluster_identity
@@ -30,7 +30,6 @@ _NAME: Final = re.compile(r"(?P<module>.+)-(?P<moment>\d{8}T\d{6}Z)\.yaml")
 _HEADING: Final = re.compile(r"# (?P<module>\S+)(?: (?P<version>\S+))? in (?P<cluster>.+?)(?P<klm>, installed by .*)?")
 _IDENTITY: Final = re.compile(r"# cluster (?P<identity>\S+)")
 _FINISHED: Final = "finished"
-_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _OBJECT: Final = re.compile(r"^kind:", re.MULTILINE)
 
 
@@ -244,7 +243,9 @@ def _without_secrets(body: Object) -> Object:
     """Remove the values of a Secret, which are never written to disk; `kubectl apply` copies them to an annotation."""
     if body.get("kind") != "Secret" or body.get("apiVersion") != "v1":
         return body
-    annotations = {key: value for key, value in (body["metadata"].get("annotations") or {}).items() if key != _APPLIED}
+    annotations = {
+        key: value for key, value in (body["metadata"].get("annotations") or {}).items() if key != LAST_APPLIED
+    }
     metadata = {key: value for key, value in body["metadata"].items() if key != "annotations"}
     found = {key: value for key, value in body.items() if key not in ("data", "stringData")}
     return {**found, "metadata": {**metadata, **({"annotations": annotations} if annotations else {})}}

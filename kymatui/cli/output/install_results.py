@@ -77,7 +77,7 @@ class OneInstall:
             return leg.error
         self.show(legs, "refused")
         if not leg.plan.blockers:
-            return missing_rights_error(leg.plan)
+            return missing_rights_error(f"{plan_title(leg.plan)} cannot be installed", leg.plan.missing)
         said = "; ".join(group_reasons(leg.plan.blockers))
         return RefusedError(f"{plan_title(leg.plan)} cannot be installed: {said}", hint=_way_out(leg.plan))
 

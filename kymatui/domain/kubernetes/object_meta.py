@@ -24,6 +24,7 @@ LABEL_KYMA_NAME = f"{OPERATOR}/kyma-name"
 LABEL_CHANNEL = f"{OPERATOR}/channel"
 LABEL_SKIP = f"{OPERATOR}/skip-reconciliation"
 ANNOTATION_MODULE_VERSION = f"{OPERATOR}/module-version"
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 ANNOTATION_UNMANAGED = f"{OPERATOR}/is-unmanaged"
 ANNOTATION_STATE_CHECK = f"{OPERATOR}/custom-state-check"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kymatui.domain.kubernetes.durations import format_duration
+from kymatui.domain.kubernetes.object_meta import LAST_APPLIED
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.modules.readiness import check_readiness
 from kymatui.domain.objects.containers import ContainerReport, container_reports
@@ -14,7 +15,6 @@ from kymatui.domain.objects.references import ReferenceState, ResolvedReference
 
 _LABEL = 18  # cells of the label's column
 _LONGEST = 400  # characters of one value
-_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _EVENTS = 50  # events of one object that are displayed
 
 
@@ -40,7 +40,7 @@ def _lines(found: Description, now: float) -> Iterator[str]:
         yield _fact("Deletion", f"requested {format_duration(now - meta.deleted)} ago")
     yield _fact("Finalizers", ", ".join(meta.finalizers) or "none")
     yield from _pairs("Labels", meta.labels.items())
-    yield from _pairs("Annotations", ((key, value) for key, value in meta.annotations.items() if key != _APPLIED))
+    yield from _pairs("Annotations", ((key, value) for key, value in meta.annotations.items() if key != LAST_APPLIED))
     yield from _section("Owners", _owners(found))
     yield from _section("Field managers", _writers(found, now))
     yield from _section("Conditions", _conditions(found, now))

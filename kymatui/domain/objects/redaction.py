@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
+from kymatui.domain.kubernetes.object_meta import LAST_APPLIED
 from kymatui.first_use import dataclass
 
 _DEEPEST = 200  # levels of an object, since each level recurses
@@ -70,7 +71,6 @@ _MORE_FIELDS = re.compile(
     r"(?i)(?:^|[-_./])(?:client-key|client-key-data|kubeconfig|dockerconfigjson|htpasswd|cookie|dsn)$"
 )
 _VARIABLE_NAME = re.compile(r"(?i)pass|pwd|token|secret|credential|api_?key|access_?key|private|cookie|dsn")
-_APPLIED_NAME = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 def redacted(rule: RedactionRule) -> str:
@@ -119,7 +119,7 @@ class Redactor:
     def _mapping(self, value: Mapping[str, Any], depth: int) -> dict[str, Any]:
         name, found = value.get("name"), {}
         for key, item in value.items():
-            if key == _APPLIED_NAME:
+            if key == LAST_APPLIED:
                 self.hits[APPLIED.name] += 1
             elif key == "value" and isinstance(name, str) and isinstance(item, str) and _VARIABLE_NAME.search(name):
                 found[key] = self._hidden(VARIABLE, item)

@@ -8,7 +8,7 @@ from typing import Any
 from kymatui.domain.kubernetes.conditions import find_condition
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.managed_fields import CATALOG_SYNC, created_by
-from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, read_meta, read_ref
+from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, LAST_APPLIED, read_meta, read_ref
 from kymatui.domain.kyma.field_defaults import FieldSchema
 from kymatui.domain.kyma.kymas import Kyma
 from kymatui.domain.kyma.problems import Actor
@@ -19,7 +19,6 @@ from kymatui.domain.snapshot.missing_lists import UnknownFact
 from kymatui.domain.snapshot.snapshots import Object
 from kymatui.domain.versions.version_diff import ChangeKind, ValueChange, spec_changes
 
-_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _THERE = "present"
 
 
@@ -139,8 +138,8 @@ def _marks(area: LineArea, entry: SyncEntry, original: Object, copy: Object) -> 
         ours, theirs = (dict(JsonReader(raw).child("metadata").labels(field)) for raw in (original, copy))
         if field == "labels":
             ours[LABEL_MANAGED_BY] = "kyma"
-        ours.pop(_LAST_APPLIED, None)
-        theirs.pop(_LAST_APPLIED, None)
+        ours.pop(LAST_APPLIED, None)
+        theirs.pop(LAST_APPLIED, None)
         for key in sorted(ours.keys() | theirs.keys()):
             if ours.get(key) == theirs.get(key):
                 continue

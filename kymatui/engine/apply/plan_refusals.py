@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from kymatui.engine.cluster.cluster_identity import cluster_identity
 from kymatui.engine.jobs.run import Run
-from kymatui.engine.plans.plan import Action, Plan, Step
+from kymatui.engine.plans.plan import Action, Plan, RequiredPermission, Step
 from kymatui.errors import RefusedError
 
 
@@ -19,16 +19,13 @@ def refuse_blocked_plan(plan: Plan, run: Run) -> None:
         hint = "use --force to take over the fields" if conflicts else "no changes made"
         raise RefusedError(f"{plan_title(plan)} cannot be installed: {said}", hint=hint)
     if plan.missing:
-        raise missing_rights_error(plan)
+        raise missing_rights_error(f"{plan_title(plan)} cannot be installed", plan.missing)
 
 
-def missing_rights_error(plan: Plan) -> RefusedError:
-    """Return the refusal of a plan that needs permissions which the user lacks."""
-    rights = ", ".join(map(str, plan.missing))
-    return RefusedError(
-        f"{plan_title(plan)} cannot be installed: you may not {rights}",
-        hint="ask for these rights; no changes made",
-    )
+def missing_rights_error(refused: str, missing: Iterable[RequiredPermission]) -> RefusedError:
+    """Return the refusal of what needs permissions that the user lacks."""
+    rights = ", ".join(map(str, missing))
+    return RefusedError(f"{refused}: you may not {rights}", hint="ask for these rights; no changes made")
 
 
 def plan_title(plan: Plan) -> str:

@@ -86,6 +86,11 @@ class Inventory:
         """Return whether it was installed from a component version in a registry or layout."""
         return self.origin.kind == COMPONENT
 
+    @property
+    def chosen_namespace(self) -> str:
+        """Return the namespace that the next version goes to, "" where the catalog has that of its modules."""
+        return self.namespace if self.chart or self.from_component else ""
+
     def is_cut_off(self, digest: str) -> bool:
         """Return whether the last run installed a bundle with this digest and was interrupted."""
         return self.state is InventoryState.PENDING and self.digest == digest

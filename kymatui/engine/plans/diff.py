@@ -7,15 +7,14 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from kymatui.domain.kubernetes.object_meta import read_kind
+from kymatui.domain.kubernetes.object_meta import LAST_APPLIED, read_kind
 from kymatui.domain.versions.version_diff import ChangeKind, ValueChange, field_changes
 from kymatui.first_use import dataclass
 
 HIDDEN: Final = "(hidden)"
 HIDDEN_CHANGED: Final = "(hidden, another value)"
 
-_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
-_KEPT_BY_TOOLS: Final = frozenset({_LAST_APPLIED, "deployment.kubernetes.io/revision"})
+_KEPT_BY_TOOLS: Final = frozenset({LAST_APPLIED, "deployment.kubernetes.io/revision"})
 """Annotations that tools and controllers use like a status."""
 _VOLATILE: Final = ("creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid")
 

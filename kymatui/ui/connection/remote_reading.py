@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 
 from textual.dom import DOMNode
 
-from kymatui.errors import DefectError, KymatuiError
+from kymatui.errors import KymatuiError, as_kymatui_error
 
 Found = TypeVar("Found")
 
@@ -73,10 +73,8 @@ class LatestReading(Generic[Found]):
                 self._next = None
                 try:
                     found = await read_remote(call)
-                except KymatuiError as error:
-                    found = error
                 except Exception as error:  # noqa: BLE001 (else the widget would load for ever)
-                    found = DefectError(error)
+                    found = as_kymatui_error(error)
                 if self._widget.is_attached:
                     self._take(found)
         finally:

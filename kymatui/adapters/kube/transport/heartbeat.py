@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kymatui.adapters.kube.transport.transport import Request
-from kymatui.errors import ClusterError, DefectError, KymatuiError
+from kymatui.errors import ClusterError, KymatuiError, as_kymatui_error
 from kymatui.first_use import dataclass
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class Heartbeat:
         except ClusterError as error:
             return error if error.status >= _FAILING or not error.status else None
         except Exception as error:  # noqa: BLE001 (a dead thread would leave a silent server "live")
-            return error if isinstance(error, KymatuiError) else DefectError(error)
+            return as_kymatui_error(error)
         return None
 
     def _publish(self, silence: Silence | None) -> None:

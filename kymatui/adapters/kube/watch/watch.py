@@ -24,6 +24,7 @@ from kymatui.errors import (
     ServerError,
     ThrottledError,
     UnreachableError,
+    is_busy,
 )
 
 _BRIEF = 5.0  # a shorter watch does not prove that the server serves it
@@ -220,7 +221,5 @@ class Watch:
         """Return until when the failed list may still come, 0 if the next request is too late or cannot help."""
         assert self._requested_at is not None
         until = self._requested_at + self._timing.grace
-        may_pass = isinstance(error, UnreachableError | ThrottledError) or (
-            isinstance(error, ServerError) and error.status >= 500
-        )
+        may_pass = isinstance(error, UnreachableError) or is_busy(error)
         return until if may_pass and self._timing.now() + wait < until else 0.0

@@ -20,7 +20,7 @@ from kymatui.adapters.sessions.feeds.watched_kinds import KYMA_KINDS, KYMA_NAMES
 from kymatui.domain.fleet.fleet_tracker import RuntimeKey
 from kymatui.domain.remote.runtime_pair import RuntimePair, join_snapshots
 from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, Feed, FeedState, Object, Snapshot
-from kymatui.errors import DefectError, KymatuiError, UnreachableError
+from kymatui.errors import KymatuiError, UnreachableError, as_kymatui_error
 from kymatui.first_use import replace
 
 if TYPE_CHECKING:
@@ -237,7 +237,7 @@ class RuntimeSession:
             inner = self._connector.open_session(options, self._timing)
             inner.start(self._bell.ring)
         except Exception as error:  # noqa: BLE001 (a dead thread would leave a screen that says it connects)
-            self._error = error if isinstance(error, KymatuiError) else DefectError(error)
+            self._error = as_kymatui_error(error)
             self._since = time.time()
             self._bell.ring()
             return attempt + 1

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from kymatui.errors import DefectError, KymatuiError, ServerError, ThrottledError
+from kymatui.errors import KymatuiError, as_kymatui_error, is_busy
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.watch.watch_cache import ChangeBell
@@ -78,7 +78,7 @@ class FeedDirector:
         with self._changed:
             while not complete():
                 left = deadline - time.monotonic()
-                if self.failure is not None and (left <= 0 or not _passes(self.failure)):
+                if self.failure is not None and (left <= 0 or not is_busy(self.failure)):
                     raise self.failure
                 if left <= 0 or self.is_closed:
                     return False
@@ -94,13 +94,8 @@ class FeedDirector:
                 self.failure, attempt = None, 0
             except Exception as error:  # noqa: BLE001 (a dead thread would leave the screen at "loading")
                 attempt += 1
-                self.failure = error if isinstance(error, KymatuiError) else DefectError(error)
+                self.failure = as_kymatui_error(error)
                 self._feeds.failed(str(self.failure))
                 self._bell.ring()
             self.notify()
             self._due.wait(min(30.0, 0.5 * 2 ** min(attempt - 1, 6)) if attempt else self._pause())
-
-
-def _passes(failure: KymatuiError) -> bool:
-    """Return whether a failure may be temporary, such as a busy or failing server."""
-    return isinstance(failure, ThrottledError) or (isinstance(failure, ServerError) and failure.status >= 500)

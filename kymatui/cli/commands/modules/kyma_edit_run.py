@@ -125,7 +125,7 @@ class EditRun:
         """Return what is proposed, with what still exists of a module that goes."""
         proposal = self._toggling.propose(toggle)
         on_its_way = is_in_progress(self._args, self._toggling, proposal)
-        hands_over = self._hands_over(proposal) and not on_its_way
+        hands_over = not on_its_way and self._hands_over(proposal)
         stage = self._toggling.standing(proposal).message if on_its_way and self._args.dry_run else ""
         if on_its_way and proposal.gone:  # the Kyma does not request it: there is nothing to refuse
             proposal = replace(proposal, refusals=())

@@ -40,7 +40,7 @@ def upgrade_all(place: CommandContext) -> int:
         known = new.known
         shown = f"{known.namespace}/{new.name}" if known is not None and names.count(new.name) > 1 else new.name
         source = replace(new.source, keeps_values=args.keeps_values)
-        namespace = known.namespace if known is not None and (known.chart or known.from_component) else ""
+        namespace = known.chosen_namespace if known is not None else ""
         wanted.append((shown, install_request(place, new.name, source, namespace, Adoption.UPGRADE)))
     if not wanted and args.output in ("table", "md"):
         far = f" ({len(found.left_out)} skipped)" if found.left_out else ""

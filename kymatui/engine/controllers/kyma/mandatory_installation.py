@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from kymatui.domain.kubernetes.object_meta import LABEL_SKIP
@@ -14,6 +15,7 @@ from kymatui.domain.kyma.release_metas import ReleaseMeta
 from kymatui.domain.kyma.template_index import TemplateIndex, mandatory_metas
 from kymatui.domain.modules.module_outcomes import WorkItem
 from kymatui.domain.plans.kyma_manifest import kyma_manifest
+from kymatui.engine.cluster.attempts import attempt
 from kymatui.engine.controllers.catalog.catalog_cache import RELEASE_META, TEMPLATE
 from kymatui.engine.controllers.kyma.kyma_context import KYMA, KymaContext
 from kymatui.engine.controllers.kyma.manifest_writes import ManifestWrites
@@ -78,12 +80,7 @@ class MandatoryInstallation:
             bodies.append(kyma_manifest(kyma, item, template, content, "", mandatory=True))
         writes = ManifestWrites(self._context.home, cancel)
         for body in bodies:
-            try:
-                writes.write_mandatory(body)
-            except CancelledError:
-                raise
-            except KymatuiError as error:  # one refused Manifest must not keep the other modules from being written
-                failed.append(error)
+            attempt(partial(writes.write_mandatory, body), failed)
         if failed:
             raise failed[0]
         return self._context.intervals.success

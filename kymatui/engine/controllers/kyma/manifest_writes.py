@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, NoReturn
 
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, read_ref
@@ -13,10 +14,11 @@ from kymatui.domain.kyma.kymas import Kyma
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.domain.modules.module_outcomes import Outcome
 from kymatui.domain.plans.kyma_manifest import needs_mandatory_update, needs_update
+from kymatui.engine.cluster.attempts import attempt
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, PatchKind
 from kymatui.engine.controllers.kyma.kyma_context import MANIFEST, never_certain
 from kymatui.engine.controllers.kyma.module_planning import PlannedModule
-from kymatui.errors import CancelledError, KymatuiError, NotFoundError
+from kymatui.errors import KymatuiError, NotFoundError
 
 
 class ModuleNotRemovedError(KymatuiError):
@@ -89,14 +91,9 @@ class ManifestWrites:
 
     def delete_all(self, refs: Iterable[ObjectRef]) -> list[KymatuiError]:
         """Delete each Manifest regardless of the others' errors, and return these."""
-        failed = []
+        failed: list[KymatuiError] = []
         for ref in refs:
-            try:
-                self.delete(ref)
-            except CancelledError:
-                raise
-            except KymatuiError as error:
-                failed.append(error)
+            attempt(partial(self.delete, ref), failed)
         return failed
 
     def of_kyma(self, kyma: Kyma) -> list[Manifest]:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import OPERATOR, MalformedObject, read_ref
@@ -18,6 +18,7 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
 from kymatui.domain.plans.accepted_objects import summarize_names
+from kymatui.engine.cluster.attempts import attempt
 from kymatui.engine.cluster.concurrency import WIDTH, run_for_each
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, Object, PatchKind
 from kymatui.engine.controllers.kyma.crd_patterns import CrdPattern
@@ -29,10 +30,9 @@ from kymatui.engine.controllers.monitoring.operator_metrics import PURGE_ERROR, 
 from kymatui.engine.controllers.monitoring.state_metrics import series_marks
 from kymatui.engine.controllers.runtime.controller import GONE, KindWatch, Wake
 from kymatui.engine.controllers.runtime.runtime_cache import is_connection_failure
-from kymatui.errors import CancelledError, ConflictError, KymatuiError, NotFoundError
+from kymatui.errors import ConflictError, KymatuiError, NotFoundError
 from kymatui.first_use import dataclass
 
-T = TypeVar("T")
 PURGE_FINALIZER: Final = f"{OPERATOR}/purge-finalizer"
 """The finalizer that lifecycle-manager before 1.21 gave each Kyma; a purge removes it."""
 CLEANUP_ERROR: Final = "CleanupError"
@@ -141,12 +141,12 @@ class PurgeController:
         done, failed = list[ObjectRef](), list[KymatuiError]()
 
         def remove(live: Object) -> bool:
-            return bool(_attempt(partial(_remove, runtime, live, cancel), failed))
+            return bool(attempt(partial(_remove, runtime, live, cancel), failed))
 
-        for crd in _attempt(partial(runtime.list, _CRD, cancel=cancel), failed) or []:
+        for crd in attempt(partial(runtime.list, _CRD, cancel=cancel), failed) or []:
             if self._terms.skips(crd):
                 continue
-            objects = _attempt(partial(runtime.list, _kind_of(crd), cancel=cancel), failed) or []
+            objects = attempt(partial(runtime.list, _kind_of(crd), cancel=cancel), failed) or []
             held = [one for one in objects if one["metadata"].get("finalizers")]
             removed = run_for_each(held, remove, cancel, WIDTH)
             done += [read_ref(one) for one, was_there in zip(held, removed, strict=True) if was_there]
@@ -167,17 +167,6 @@ def _kind_of(crd: Mapping[str, Any]) -> GroupVersionKind:
     version = next((one for one in served if one.flag("storage")), served[0] if served else None)
     name = version.text("name") if version is not None else ""
     return GroupVersionKind(spec.text("group"), name, spec.child("names").text("kind"))
-
-
-def _attempt(call: Callable[[], T], failed: list[KymatuiError]) -> T | None:
-    """Return what the call returns; None after an error, which is added to `failed`."""
-    try:
-        return call()
-    except CancelledError:
-        raise
-    except KymatuiError as error:
-        failed.append(error)
-        return None
 
 
 def _remove(runtime: Cluster, live: Object, cancel: threading.Event) -> bool:

@@ -10,10 +10,9 @@ import threading
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from kymatui.domain.kubernetes.json_reader import JsonReader
-from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
-from kymatui.engine.cluster.kind_order import is_definition
+from kymatui.engine.cluster.kind_order import defined_kinds, is_definition
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.errors import CancelledError, KymatuiError, NotFoundError
 from kymatui.first_use import dataclass
@@ -86,10 +85,7 @@ def _is_used(cluster: Cluster, ref: ObjectRef, cancel: threading.Event) -> bool:
         live = cluster.get(ref, cancel=cancel)
         if live is None or live["metadata"].get("deletionTimestamp"):
             return False
-        spec = JsonReader(live).child("spec")
-        group, kind = spec.text("group"), spec.child("names").text("kind")
-        versions = [one.text("name") for one in spec.children("versions") if one.flag("served")]
-        served = [gvk for one in versions if cluster.kind(gvk := GroupVersionKind(group, one, kind)) is not None]
+        served = [gvk for gvk in defined_kinds([live]) if cluster.kind(gvk) is not None]
         return not served or bool(cluster.list(served[0], cancel=cancel))
     except CancelledError:
         raise

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any
 
+from kymatui.domain.kubernetes.object_meta import LAST_APPLIED
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.errors import ForbiddenError, KymatuiError, NotFoundError
 from kymatui.ui.viewmodels.display_text import clock_time
 
-_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _FIRST = ("apiVersion", "kind", "metadata", "spec", "data", "status")
 
 
@@ -42,10 +42,10 @@ def _readable(value: Mapping[str, Any]) -> dict[str, Any]:
 def _without_applied(metadata: object) -> object:
     """Return a Secret's metadata without its data, which `kubectl apply` repeats in an annotation."""
     annotations = metadata.get("annotations") if isinstance(metadata, Mapping) else None
-    if not isinstance(metadata, Mapping) or not isinstance(annotations, Mapping) or _APPLIED not in annotations:
+    if not isinstance(metadata, Mapping) or not isinstance(annotations, Mapping) or LAST_APPLIED not in annotations:
         return metadata
-    hidden = f"({format_count(len(str(annotations[_APPLIED])), 'character')})"
-    return {**metadata, "annotations": {**annotations, _APPLIED: hidden}}
+    hidden = f"({format_count(len(str(annotations[LAST_APPLIED])), 'character')})"
+    return {**metadata, "annotations": {**annotations, LAST_APPLIED: hidden}}
 
 
 class DocumentReading(Enum):
