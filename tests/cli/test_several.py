@@ -122,6 +122,15 @@ def test_an_interrupted_deletion_is_not_undone_by_the_upgrade_of_everything(
     assert reasons["ending"] == "its deletion was interrupted; run `kymatui delete ending -n endings`"
     assert reasons["cap-operator"].startswith("its deletion was interrupted; run `kymatui delete cap-operator -n ")
     for words in (("ending", "-n", "endings"), ("cap-operator",)):
+        status, _, err = run("upgrade", *words, "--dry-run")
+        assert status == 2
+        assert "its deletion was interrupted" in err
+        assert f"`kymatui install {words[0]}`" in err
+        assert "is incomplete: its deletion was interrupted; " in run("check", *words)[1]
+    status, out, _ = run("install", "cap-operator", "--dry-run")
+    assert status == 0
+    assert "its deletion was interrupted; this plan installs it again" in out, "a person may change their mind"
+    for words in (("ending", "-n", "endings"), ("cap-operator",)):
         assert run("delete", *words, "--yes", "--no-backup", "--cascade")[0] == 0
 
 

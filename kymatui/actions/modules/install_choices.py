@@ -18,7 +18,7 @@ from kymatui.actions.modules.install_plan import (
     namespace_of,
     plan_install,
 )
-from kymatui.actions.modules.module_sources import ModuleSource, find_installed, release_values
+from kymatui.actions.modules.module_sources import ModuleSource, find_installed, refuse_deleting, release_values
 from kymatui.actions.modules.upgrade import newest_source, survey_upgrades
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.kubernetes.object_meta import read_ref
@@ -135,6 +135,7 @@ class InstallAction:
             standing = self._open(module)
             if standing.known is None:
                 return self._adopting_upgrade(module, standing)
+            refuse_deleting(standing.known)
             if standing.known.adopting:
                 return _cut_off_adoption(standing.known)
             if standing.known.from_component:

@@ -17,7 +17,7 @@ from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.actions.bundle.template_component import component_name, embedded_descriptor, template_location
 from kymatui.actions.modules.adopt import adopt_intent
 from kymatui.actions.modules.component_install import read_component, signed_catalog_module
-from kymatui.actions.modules.module_sources import ModuleSource, catalog_bundle, load_bundle
+from kymatui.actions.modules.module_sources import ModuleSource, catalog_bundle, load_bundle, refuse_deleting
 from kymatui.actions.modules.signatures import SignatureOptions, read_trust, refuse_unsigned_kind, signed_module
 from kymatui.actions.unknown_names import unknown_module
 from kymatui.domain.catalog.catalog import build_catalog
@@ -132,6 +132,8 @@ def plan_install(port: InstallPort, request: InstallRequest) -> Plan:
     """Raise RefusedError where something speaks against it, and what `install_intent` raises."""
     intent = install_intent(port, request)
     known = planner.read_previous_inventory(port.cluster, SystemClock(), intent.bundle)
+    if request.adoption is Adoption.UPGRADE:
+        refuse_deleting(known)
     owned = known is not None and not known.adopting  # a cut-off adoption is one until it comes to its end
     if not owned and request.adoption in (Adoption.UPGRADE, Adoption.IF_PRESENT):
         intent = _adopting(port, request, intent)

@@ -177,6 +177,16 @@ def find_installations(cluster: Cluster, name: str, namespace: str = "") -> tupl
     return tuple(one for one in found if one is not None)
 
 
+def refuse_deleting(known: Inventory | None) -> None:
+    """Raise RefusedError for what an interrupted deletion is still to delete: an upgrade would bring it back."""
+    if known is not None and known.is_deleting:
+        raise RefusedError(
+            "its deletion was interrupted",
+            hint=f"run `kymatui delete {known.name} -n {known.namespace}` to complete it, "
+            f"or `kymatui install {known.name}` to install it again",
+        )
+
+
 def inventories(cluster: Cluster) -> list[tuple[str, str]]:
     """Return namespace and name of each installation of kymatui, except those of charts."""
     from kymatui.engine.inventory.ownership_marks import inventory_name

@@ -115,7 +115,7 @@ def survey_upgrades(
 
 def _of_catalog(known: Inventory, shelf: TemplateIndex, *, devel: bool) -> OutdatedModule | SkippedUpgrade | None:
     """Return None at the newest version; an interrupted change to it counts as outdated."""
-    if known.state is InventoryState.DELETING:
+    if known.is_deleting:
         return _being_deleted(known)
     if known.origin.kind == OPERATOR:
         return SkippedUpgrade(known.name, known.namespace, known.version, "run `kymatui operator upgrade`")
@@ -141,7 +141,7 @@ def _of_place(
     known: Inventory, blobs: Blobs, artifacts: Callable[[str], ArtifactStore], *, devel: bool
 ) -> OutdatedModule | SkippedUpgrade | None:
     """Ask the place that a chart or component came from."""
-    if known.state is InventoryState.DELETING:
+    if known.is_deleting:
         return _being_deleted(known)
     try:
         new = OutdatedModule(known.name, newest_source(known, blobs, artifacts, devel=devel), known)

@@ -24,7 +24,7 @@ from kymatui.engine.cluster.read_once import ReadOnceCluster
 from kymatui.engine.cluster.retries import DEFAULT_RETRY, RetryPolicy
 from kymatui.engine.dryrun.hook_dry_run import PlannedContext, dry_run_hooks
 from kymatui.engine.dryrun.preview import ApplyPreview, existed_before, observe, preview_apply
-from kymatui.engine.inventory.inventory import Inventory, InventoryItem, reset_if_deleting
+from kymatui.engine.inventory.inventory import Inventory, InventoryItem, deletion_notes, reset_if_deleting
 from kymatui.engine.inventory.inventory_lookup import read_inventory
 from kymatui.engine.inventory.inventory_store import CONFIG_MAP, ApplySetStore, refuse_other_kind
 from kymatui.engine.inventory.ownership_marks import LABEL_PART_OF, OwnerKind, bundle_owner
@@ -152,7 +152,7 @@ class Planner:
             made_at=self._clock.now(),
             grants=list_grants((*self._bundle.objects, *self._bundle.crds)),
             missing=tuple(self._missing(steps)),
-            notes=(*self._bundle.notes, *((note,) if note else ())),
+            notes=(*self._bundle.notes, *deletion_notes(previous), *((note,) if note else ())),
             observed=tuple(self._observed.items()),
             inventory=previous.resource_version if previous is not None else "",
             unfinished=self._is_unfinished(previous),

@@ -111,7 +111,7 @@ class _Deletion:
         self._inventory = inventory
         self._kinds = managed_kinds(inventory, self.run.cluster)
         require_consent(self._count(), inventory.name, self._consent)
-        if inventory.state is not InventoryState.DELETING:
+        if not inventory.is_deleting:
             inventory = replace(inventory, state=InventoryState.DELETING, done=())
             inventory = self._inventory = keeper.note(inventory)
         hooks = keeper.hooks(inventory) if isinstance(keeper, ReleaseStore) else ()

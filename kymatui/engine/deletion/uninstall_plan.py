@@ -99,7 +99,7 @@ def _hooks(inventory: Inventory, cluster: Cluster, clock: Clock) -> tuple[Step, 
     if not inventory.chart:
         return ()
     hooks = ReleaseStore(cluster, inventory.name, inventory.namespace, clock.now).hooks(inventory)
-    done = inventory.done if inventory.state is InventoryState.DELETING else ()
+    done = inventory.done if inventory.is_deleting else ()
     return tuple(
         Step(Action.CREATE, read_ref(one.body), one.hook.weight, BundlePart.HOOK, event=event)
         for event in ("pre-delete", "post-delete")

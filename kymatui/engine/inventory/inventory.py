@@ -91,6 +91,11 @@ class Inventory:
         """Return the namespace that the next version goes to, "" where the catalog has that of its modules."""
         return self.namespace if self.chart or self.from_component else ""
 
+    @property
+    def is_deleting(self) -> bool:
+        """Return whether a deletion is under way or was interrupted."""
+        return self.state is InventoryState.DELETING
+
     def is_cut_off(self, digest: str) -> bool:
         """Return whether the last run installed a bundle with this digest and was interrupted."""
         return self.state is InventoryState.PENDING and self.digest == digest
@@ -105,9 +110,15 @@ class Inventory:
 
 def reset_if_deleting(inventory: Inventory | None) -> Inventory | None:
     """Reset the inventory of an interrupted deletion, so that the next installation starts fresh."""
-    if inventory is None or inventory.state is not InventoryState.DELETING:
+    if inventory is None or not inventory.is_deleting:
         return inventory
     return replace(inventory, first=True, resource_created=False, done=())
+
+
+def deletion_notes(inventory: Inventory | None) -> tuple[str, ...]:
+    """Return what a plan says of a deletion that was interrupted, nothing where there was none."""
+    is_back = inventory is not None and inventory.is_deleting
+    return ("its deletion was interrupted; this plan installs it again",) if is_back else ()
 
 
 def merge_items(old: Iterable[InventoryItem], new: Iterable[InventoryItem]) -> tuple[InventoryItem, ...]:

@@ -104,7 +104,7 @@ class ReleaseStore:
 
     def note(self, inventory: Inventory) -> Inventory:
         release = self._release(inventory)
-        if inventory.state is InventoryState.DELETING:
+        if inventory.is_deleting:
             release = _with_status(release, Status.UNINSTALLING)
         return self._write(_with_runs(release, inventory.done), inventory)
 

@@ -71,12 +71,7 @@ class CheckCommand:
                 parts.append(_unfinished(last))
             same = f"kymatui install {args.name}" if place.source.is_catalog else "the same install command"
             mend = f"`{same} --force` repairs it" if place.source.is_catalog else f"{same} with --force repairs it"
-            absent = f"{args.name} is not installed by kymatui; `{same}` installs it"
-            absent += (
-                f", `kymatui upgrade {args.name}` adopts an installation of another tool"
-                if place.source.is_catalog
-                else ""
-            )
+            absent = _absent(args.name, last, same, in_catalog=place.source.is_catalog)
             words = "matches its source" if report.consistent else f"differs from its source; {mend}"
             print_text("\n\n".join([*parts, f"{args.name} {words}" if report.installed else absent]))
         return 0 if report.ready else RefusedError.exit_code
@@ -124,6 +119,17 @@ def _drift_json(drift: ObjectDrift, field: DriftedField | None) -> dict[str, Any
         "manager": (field.manager or None) if field is not None else None,
         "since": (field.since or None) if field is not None else None,
     }
+
+
+def _absent(name: str, known: Inventory | None, install: str, *, in_catalog: bool) -> str:
+    """Return why nothing is installed, and what installs or adopts the module."""
+    if known is not None and known.is_deleting:
+        delete = f"`kymatui delete {name} -n {known.namespace}`"
+        return (
+            f"{name} is incomplete: its deletion was interrupted; {delete} completes it, `{install}` installs it again"
+        )
+    adopts = f", `kymatui upgrade {name}` adopts an installation of another tool" if in_catalog else ""
+    return f"{name} is not installed by kymatui; `{install}` installs it{adopts}"
 
 
 def _unfinished(known: Inventory | None) -> str:

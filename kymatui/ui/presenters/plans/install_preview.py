@@ -154,7 +154,7 @@ def _warnings(plans: Sequence[Plan], standings: Sequence[InstallStatus]) -> Iter
         if standing.known is not None and standing.known.version:
             stays = "it is a Helm release" if standing.known_chart else "its default CR is not applied again"
             yield f"{standing.module} {standing.known.version} is installed; {stays}"
-        if standing.known is not None and not standing.known.finished:
+        if standing.known is not None and not (standing.known.finished or standing.known.is_deleting):
             yield f"an earlier run on {standing.module} was interrupted; this run completes it"
     for plan in plans:
         yield from plan.notes
