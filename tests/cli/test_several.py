@@ -12,10 +12,14 @@ from typing import Any, cast
 import pytest
 import yaml
 
+from kymatui.actions.modules.install_choices import InstallAction
 from kymatui.actions.modules.module_sources import ModuleSource
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+from kymatui.adapters.sessions.cluster.catalog_session import open_session
+from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.cli.commands.modules import delete, upgrade
 from kymatui.cli.options.direct_install import CommandContext
+from kymatui.composition.install_port import SessionInstallPort
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.apply import applier
 from kymatui.engine.cluster.ports import PatchKind
@@ -104,7 +108,7 @@ def interrupt_deletion(run: Any, cluster: KubeCluster, ref: ObjectRef, *words: s
 
 
 def test_an_interrupted_deletion_is_not_undone_by_the_upgrade_of_everything(
-    run: Any, cluster: KubeCluster, site: Site
+    run: Any, cluster: KubeCluster, site: Site, kubeconfig: Path
 ) -> None:
     offers(site, "1.0.0")
     assert run("install", "ending", "--chart", "web", "--repo", site.url, "-n", "endings", "--yes")[0] == 0
@@ -127,6 +131,14 @@ def test_an_interrupted_deletion_is_not_undone_by_the_upgrade_of_everything(
         assert "its deletion was interrupted" in err
         assert f"`kymatui install {words[0]}`" in err
         assert "is incomplete: its deletion was interrupted; " in run("check", *words)[1]
+    session = open_session(SessionOptions(str(kubeconfig)))
+    session.start(lambda: None)
+    assert session.wait_complete(20.0)
+    on_screen = InstallAction(SessionInstallPort(session)).upgrades(["cap-operator"])
+    session.close()
+    assert on_screen.wanted == ()
+    (reason,) = on_screen.left_out
+    assert "its deletion was interrupted" in reason
     status, out, _ = run("install", "cap-operator", "--dry-run")
     assert status == 0
     assert "its deletion was interrupted; this plan installs it again" in out, "a person may change their mind"

@@ -177,13 +177,17 @@ def find_installations(cluster: Cluster, name: str, namespace: str = "") -> tupl
     return tuple(one for one in found if one is not None)
 
 
+def deletion_command(known: Inventory) -> str:
+    """Return the command that deletes what is installed, or completes its deletion."""
+    return f"`kymatui delete {known.name} -n {known.namespace}`"
+
+
 def refuse_deleting(known: Inventory | None) -> None:
     """Raise RefusedError for what an interrupted deletion is still to delete: an upgrade would bring it back."""
     if known is not None and known.is_deleting:
         raise RefusedError(
             "its deletion was interrupted",
-            hint=f"run `kymatui delete {known.name} -n {known.namespace}` to complete it, "
-            f"or `kymatui install {known.name}` to install it again",
+            hint=f"run {deletion_command(known)} to complete it, or `kymatui install {known.name}` to install it again",
         )
 
 

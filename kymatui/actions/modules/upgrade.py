@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kymatui.actions.modules.adopt import adoptable
 from kymatui.actions.modules.component_install import newest_component
-from kymatui.actions.modules.module_sources import ModuleSource, inventories
+from kymatui.actions.modules.module_sources import ModuleSource, deletion_command, inventories
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.kyma.versions import newest_above, same_version
 from kymatui.domain.plans.cluster_management import detect_management
@@ -177,7 +177,7 @@ def newest_source(
 
 
 def _being_deleted(known: Inventory) -> SkippedUpgrade:
-    words = f"its deletion was interrupted; run `kymatui delete {known.name} -n {known.namespace}`"
+    words = f"its deletion was interrupted; run {deletion_command(known)}"
     return SkippedUpgrade(known.name, known.namespace, known.version, words)
 
 
