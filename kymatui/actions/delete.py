@@ -8,14 +8,20 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 
 from kymatui.actions.deletion_rights import missing_rights
-from kymatui.actions.plans import DeletionPlan, DeletionRequest, refuse, refuse_missing_rights, without_backup
+from kymatui.actions.plans import (
+    DeletionPlan,
+    DeletionRequest,
+    refuse,
+    refuse_missing_rights,
+    with_deleted,
+    without_backup,
+)
 from kymatui.actions.ports import DeletionPort, SavedObjects
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.kubernetes.refs import ObjectRef
-from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma.kymas import Policy
 from kymatui.domain.kyma.problems import Actor, action_of
 from kymatui.domain.kyma_edit.edit_progress import EditProgress
@@ -38,14 +44,8 @@ from kymatui.engine.deletion.managed_deletion import (
 from kymatui.engine.deletion.module_deletion import refuse_replaced, uninstall_module
 from kymatui.engine.inventory.managed_resources import ManagedObjects
 from kymatui.engine.jobs.object_deletion import delete_object, uid_of
-from kymatui.engine.jobs.run import USER_ACTION_SECONDS, Progress, RunLimits, begin
-from kymatui.errors import (
-    CancelledError,
-    ForbiddenError,
-    KymatuiError,
-    PartlyDoneError,
-    RefusedError,
-)
+from kymatui.engine.jobs.run import FRESH, USER_ACTION_SECONDS, Progress, RunLimits, SystemClock, begin
+from kymatui.errors import CancelledError, ForbiddenError, KymatuiError, PartlyDoneError, RefusedError
 from kymatui.first_use import dataclass, replace
 
 _SAME_STEP = 3  # times that one step may follow itself until the deletion counts as stuck
@@ -74,6 +74,7 @@ class RunControls:
     changed  is set whenever the session's snapshot changes
     turned   is called with each step before it is taken
     unattended   ends waits that only a person can end, after `USER_ACTION_SECONDS`
+    just_made    says that nobody was asked since the plan: the first step begins with what the plan read
     """
 
     progress: Callable[[Progress], None] | None = None
@@ -81,6 +82,7 @@ class RunControls:
     changed: threading.Event | None = None
     turned: Callable[[NextStep], None] | None = None
     unattended: bool = False
+    just_made: bool = False
 
 
 def plan_deletions(
@@ -120,20 +122,6 @@ def prepare_deletion(
     return _DeletionRun(port, plan, watching or RunControls()).prepare(is_rehearsal=is_rehearsal)
 
 
-def with_deleted(error: KymatuiError, gone: Sequence[ObjectRef]) -> KymatuiError:
-    """Return an error with what was deleted before it: a PartlyDoneError, unless a person cancelled."""
-    if not gone:
-        return error
-    ended = error
-    if not isinstance(error, (PartlyDoneError, CancelledError)):
-        deleted = f"{format_count(len(gone), 'object')} already deleted"
-        ended = PartlyDoneError(f"{error}; {deleted}", hint=error.hint or _CONTINUE)
-    elif isinstance(error, CancelledError) and not error.gone:
-        ended = CancelledError(f"{error}; {format_count(len(gone), 'object')} already deleted", hint=error.hint)
-    ended.gone = tuple(dict.fromkeys((*gone, *error.gone)))
-    return ended
-
-
 class _DeletionRun:
     """One deletion on its way."""
 
@@ -143,6 +131,7 @@ class _DeletionRun:
         self._accepted = plan.seen.accepted
         self._entry = plan.seen.entry
         self._progress, self._turned, self._unattended = watching.progress, watching.turned, watching.unattended
+        self._just_made = watching.just_made
         self._cancel = watching.cancel or threading.Event()
         self._changed = watching.changed or threading.Event()
         self._saved: SavedObjects | None = None
@@ -168,7 +157,7 @@ class _DeletionRun:
     def _run(self) -> DeletionResult:
         last, times = None, 0
         while True:
-            seen = self._read_state()
+            seen = self._planned_state() if last is None else self._read_state()
             step = seen.next_step(accept_unknown=self._request.accept_unknown)
             self._refuse_another(seen, has_begun=last is not None)
             if step is NextStep.GONE:
@@ -206,6 +195,13 @@ class _DeletionRun:
         self._save(seen, NextStep.CLEAR)
         if seen.theirs:
             self._clear(seen)
+
+    def _planned_state(self) -> DeletionState:
+        """Return the state of the plan if it was just made and the engine checks it again under the Lease."""
+        seen = self._plan.seen
+        is_direct = seen.next_step(accept_unknown=self._request.accept_unknown) is NextStep.UNDEPLOY
+        is_fresh = seen.found is not None and SystemClock().now() - seen.found.made_at <= FRESH
+        return seen if self._just_made and is_direct and is_fresh else self._read_state()
 
     def _read_state(self) -> DeletionState:
         return self._port.read_state(self._module, self._request.namespace, self._request.way)

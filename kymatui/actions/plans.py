@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.engine.apply.plan_refusals import missing_rights_error
 from kymatui.engine.deletion.deletion_state import DeletionState, ManagedBy, ModuleCRHandling, NextStep
 from kymatui.engine.deletion.managed_deletion import DeletionConsent, require_consent
-from kymatui.errors import RefusedError
+from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, RefusedError
 from kymatui.first_use import dataclass, replace
 
 _CASCADE = "delete them first, or use --cascade to delete them too"
@@ -133,3 +135,17 @@ def without_backup(plan: DeletionPlan) -> Uninstall:
     """Return the plan of a deletion that has saved its objects already, for the edit that is its next step."""
     request = replace(plan.request, backup=None)
     return Uninstall(request, replace(plan, request=request))
+
+
+def with_deleted(error: KymatuiError, gone: Sequence[ObjectRef]) -> KymatuiError:
+    """Return an error with what was deleted before it: a PartlyDoneError, unless a person cancelled."""
+    if not gone:
+        return error
+    ended = error
+    if not isinstance(error, (PartlyDoneError, CancelledError)):
+        deleted = f"{format_count(len(gone), 'object')} already deleted"
+        ended = PartlyDoneError(f"{error}; {deleted}", hint=error.hint or "run the command again to continue")
+    elif isinstance(error, CancelledError) and not error.gone:
+        ended = CancelledError(f"{error}; {format_count(len(gone), 'object')} already deleted", hint=error.hint)
+    ended.gone = tuple(dict.fromkeys((*gone, *error.gone)))
+    return ended

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from kymatui.composition.manifest_controller import FetchOptions, LazyFetcher
 from kymatui.domain.snapshot.read_cache import ReadCache
+from kymatui.engine.cluster.read_once import read_once
+from kymatui.engine.jobs.run import SystemClock, begin
 
 if TYPE_CHECKING:
     from kymatui.actions.bundle.ports import ArtifactStore
@@ -39,6 +41,10 @@ class SessionInstallPort:
     def cluster(self) -> Cluster:
         """Connect on the first access: menus often need no server."""
         return self._session.cluster
+
+    def read_once(self) -> None:
+        """Read each object and each list once from now on; for commands that write nothing."""
+        self.cluster = read_once(self.cluster, SystemClock())
 
     @property
     def namespace(self) -> str:
@@ -70,7 +76,6 @@ class SessionInstallPort:
     ) -> AbstractContextManager[Run]:
         from kymatui.adapters.files.backups import plan_backup
         from kymatui.adapters.files.journal_path import journal_path
-        from kymatui.engine.jobs.run import begin
 
         path = journal_path(plan.cluster, plan.bundle.namespace, plan.bundle.name)
         backup = plan_backup(plan, self.cluster)

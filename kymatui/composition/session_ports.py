@@ -32,8 +32,9 @@ from kymatui.domain.snapshot.missing_lists import explain_missing, gap_of
 from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.engine.cluster.concurrency import WIDTH
 from kymatui.engine.cluster.kind_order import is_definition
+from kymatui.engine.cluster.read_once import read_once
 from kymatui.engine.deletion.deletion_state import DeletionState, ManagedBy, ModuleCRHandling, requested
-from kymatui.engine.deletion.uninstall_plan import plan_uninstall
+from kymatui.engine.deletion.uninstall_plan import plan_uninstall_of
 from kymatui.engine.inventory.managed_resources import GroupKind, ManagedObjects, list_instances, without_operator_kinds
 from kymatui.engine.jobs.run import SystemClock
 from kymatui.errors import UnreachableError
@@ -90,8 +91,9 @@ class SessionDeletions:
                 return refused
             return _with_unseen(self._through_manager(made, row, world), unseen)
         known = find_installed(self._cluster, module, namespace)
-        found = plan_uninstall(module, known.namespace, self._cluster, SystemClock()) if known is not None else None
-        if found is not None:
+        if known is not None:
+            patient = read_once(self._cluster, SystemClock(), self._stop)
+            found = plan_uninstall_of(known, patient, SystemClock(), self._stop)
             direct = self._direct(replace(made, managed_by=ManagedBy.DIRECT), found, row)
             return _with_unseen(with_operator_objects(direct, self._cluster, delete_kymas=self.delete_kymas), unseen)
         if row is not None and _is_left_behind(row, world):

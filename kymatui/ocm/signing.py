@@ -19,7 +19,7 @@ from kymatui.ocm.errors import PrivateKeyError, SignatureError
 from kymatui.ocm.normalisation import HASHES, digest_of
 from kymatui.ocm.pem import PEM_MEDIA_TYPE, chained_key, read_certificates
 from kymatui.ocm.private_keys import PrivateKey
-from kymatui.ocm.signatures import MEDIA_TYPES, PKCS1, PSS
+from kymatui.ocm.signature_check import MEDIA_TYPES, PKCS1, PSS
 
 SIGNATURE_ALGORITHMS: Final = (PKCS1, PSS)
 HASH_ALGORITHMS: Final = ("SHA-256", "SHA-512")

@@ -17,7 +17,7 @@ from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.deletion import managed_deletion
-from kymatui.engine.jobs.object_deletion import delete_object
+from kymatui.engine.jobs.object_deletion import ObjectDeletion, delete_object
 from kymatui.errors import ForbiddenError
 from tests.engine.places import eventually
 from tests.sandboxes.resuming import resume_reconciliation
@@ -98,7 +98,7 @@ def test_what_was_deleted_before_a_failure_is_named(
     refs = {name: ObjectRef(APPLICATION, "default", name) for name in ("first", "second")}
     has_begun = threading.Event()
 
-    def forbidden(on: Any, ref: ObjectRef, *more: Any, **named: Any) -> bool:
+    def forbidden(on: Any, ref: ObjectRef, *more: Any, **named: Any) -> ObjectDeletion:
         if ref.name == "second":
             assert has_begun.wait(20)
             raise ForbiddenError("a webhook refuses it", status=403)

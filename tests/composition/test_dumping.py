@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kymatui.engine.cluster.yaml_output import dump_yaml, dump_yaml_documents
+from kymatui.engine.cluster.yaml_output import dump_yaml
 from kymatui.helm import load_yaml
 
 WORDS = (
@@ -35,4 +35,3 @@ def test_a_text_stays_a_text(word: str) -> None:
 
 def test_keys_stay_in_their_order_and_numbers_are_numbers() -> None:
     assert dump_yaml({"b": 1, "a": True, "c": None}) == "b: 1\na: true\nc: null\n"
-    assert dump_yaml_documents([{"a": 1}, {"b": 2}]).count("---") == 1

@@ -13,6 +13,7 @@ from kymatui.adapters.files.backups import BackupFile
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.apply import applier
+from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.deletion import module_deletion, uninstall_plan
 from kymatui.engine.deletion.managed_deletion import DeletionConsent
 from kymatui.engine.deletion.module_deletion import DeletionOutcome
@@ -219,11 +220,11 @@ class RecreatingCluster(KubeCluster):
         super().__init__(place.cluster.client)
         self._place, self._done = place, False
 
-    def delete(self, ref: ObjectRef, **given: Any) -> None:
+    def delete(self, ref: ObjectRef, **given: Any) -> bool:
         if ref.name == "old" and not self._done:
             self._done = True
             recreate(self._place, ref)
-        super().delete(ref, **given)
+        return super().delete(ref, **given)
 
 
 def test_a_pruned_object_created_again_at_the_last_moment_is_left_and_stays_in_the_inventory(place: Place) -> None:
@@ -234,6 +235,42 @@ def test_a_pruned_object_created_again_at_the_last_moment_is_left_and_stays_in_t
     inventory = read_inventory(place.cluster, SystemClock(), "module", place.namespace)
     assert inventory is not None
     assert inventory.holds(ObjectRef(CONFIG_MAP, place.namespace, "old"))
+
+
+class RelabellingCluster(KubeCluster):
+    """Another client changes an object's owner right before the request that deletes it."""
+
+    def __init__(self, place: Place, owner: str | None) -> None:
+        super().__init__(place.cluster.client)
+        self._place, self._owner, self.tries = place, owner, 0
+
+    def delete(self, ref: ObjectRef, **given: Any) -> bool:
+        if ref.name == "settings":
+            self.tries += 1
+        if ref.name == "settings" and self.tries == 1:
+            labels = {"applyset.kubernetes.io/part-of": self._owner} if self._owner != "" else {"seen": "yes"}
+            self._place.raw.patch(ref, {"metadata": {"labels": labels}}, PatchKind.MERGE)
+        return super().delete(ref, **given)
+
+
+@pytest.mark.parametrize("with_backup", [True, False])
+@pytest.mark.parametrize(("owner", "stays"), [("applyset-other-v1", True), (None, True), ("", False)])
+def test_an_object_taken_over_between_the_check_and_its_deletion_stays(
+    place: Place, owner: str | None, stays: bool, with_backup: bool
+) -> None:
+    install(place, bundle(place, make.config_map("settings"), make.config_map("other")))
+    found = displayed(place)
+    backup = BackupFile(place.folder / "kept.yaml", place.cluster, ("module",)) if with_backup else None
+    if backup is not None:
+        backup.write(step.ref for step in found.deletions)
+    cluster = RelabellingCluster(place, owner)
+    with begin(cluster, limits=LIMITS, backup=backup) as run:
+        ended = module_deletion.uninstall_module(found, run, DeletionConsent(found.accepted))
+    assert (place.get("v1", "ConfigMap", "settings") is not None) is stays
+    assert ("settings" in {ref.name for ref in ended.gone}) is not stays
+    assert ("settings" in {step.ref.name for step in ended.kept}) is stays
+    assert ended.lost == (), "nobody else deleted anything"
+    assert cluster.tries == (1 if stays else 2), "what only changed is read again and deleted"
 
 
 def test_a_saved_plan_of_an_older_version_deletes_what_it_observed(place: Place) -> None:
@@ -263,10 +300,10 @@ class LateCluster(KubeCluster):
         super().__init__(place.cluster.client)
         self._place = place
 
-    def delete(self, ref: ObjectRef, **given: Any) -> None:
+    def delete(self, ref: ObjectRef, **given: Any) -> bool:
         if ref.kind.kind == "CustomResourceDefinition" and not given.get("dry_run"):
             self._place.kubectl(thing(self._place, "late"))
-        super().delete(ref, **given)
+        return super().delete(ref, **given)
 
 
 @pytest.mark.parametrize("with_backup", [True, False])

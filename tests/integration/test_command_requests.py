@@ -96,6 +96,29 @@ def test_a_plan_reads_its_inventory_once_and_tries_each_object_once(world: Path,
         assert [asked for asked in twice if asked[0] == "PATCH" or "configmaps" in asked[1]] == []
 
 
+def test_a_chart_is_installed_and_deleted_without_asking_anything_needlessly(world: Path, tmp_path: Path) -> None:
+    """A first installation has no earlier revisions to read; an object that the server deleted is not looked for."""
+    chart, names = tmp_path / "web", [f"web-{number}" for number in range(6)]
+    (chart / "templates").mkdir(parents=True)
+    (chart / "Chart.yaml").write_text("apiVersion: v2\nname: web\nversion: 1.0.0\n")
+    for name in names:
+        text = f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\ndata: {{a: b}}\n"
+        (chart / "templates" / f"{name}.yaml").write_text(text)
+    asked = [
+        requests_of(world, f"install web --chart {chart} -n default --no-wait --yes"),
+        requests_of(world, "delete web -n default --yes"),
+    ]
+    paths = [[(one["method"], one["path"].rpartition("/")[2]) for one in requests] for requests in asked]
+    installed, deleted = map(Counter, paths)
+    releases = [one for one in asked[0] if "owner%3Dhelm" in one["query"] or "owner=helm" in one["query"]]
+    assert len(releases) == 2, "to plan, and under the Lease"
+    for name in names:
+        assert {method: installed[method, name] for method in ("GET", "PATCH")} == {"GET": 0, "PATCH": 2}
+        assert deleted["DELETE", name] == 1
+        assert deleted["GET", name] <= 3, "for the plan, for the backup, and under the Lease"
+        assert paths[1].index(("DELETE", name)) > max(at for at, one in enumerate(paths[1]) if one == ("GET", name))
+
+
 @pytest.mark.parametrize(("words", "most"), [("fleet", 2), ("matrix", 2), ("windows", 6), ("audit --remote", 25)])
 def test_a_fleet_costs_a_few_lists_whatever_its_size(control_plane: Path, words: str, most: int) -> None:
     requests = requests_of(control_plane, words)

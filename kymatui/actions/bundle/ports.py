@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from kymatui.engine.authoring.module_component import GitCommit
+if TYPE_CHECKING:
+    from kymatui.engine.authoring.module_component import GitCommit
 
 
 class ContentStore(Protocol):

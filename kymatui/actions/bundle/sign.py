@@ -16,7 +16,7 @@ from kymatui.first_use import dataclass, replace
 from kymatui.ocm import ComponentDescriptor, Keys, Signature, SignatureError, verify
 from kymatui.ocm.component_location import ComponentLocation
 from kymatui.ocm.private_keys import PrivateKey
-from kymatui.ocm.signatures import PKCS1
+from kymatui.ocm.signature_check import PKCS1
 from kymatui.ocm.signing import sign
 
 

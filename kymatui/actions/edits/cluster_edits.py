@@ -9,10 +9,9 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kymatui.actions.delete import with_deleted
 from kymatui.actions.edits.edit_watch import EditOutcome, EditWatch, StartedEdit
 from kymatui.actions.edits.uninstall import UninstallConsent, plan_uninstall, prepare_uninstalls, refuse_unplanned
-from kymatui.actions.plans import DeletionRequest, Uninstall
+from kymatui.actions.plans import DeletionRequest, Uninstall, with_deleted
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import read_meta, read_ref

@@ -10,8 +10,8 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from kymatui.actions.delete import RunControls, plan_deletions, prepare_deletion, with_deleted
-from kymatui.actions.plans import DeletionRequest, Uninstall
+from kymatui.actions.delete import RunControls, plan_deletions, prepare_deletion
+from kymatui.actions.plans import DeletionRequest, Uninstall, with_deleted
 from kymatui.actions.ports import DeletionPort
 from kymatui.domain.catalog.effects import Effect
 from kymatui.domain.kubernetes.refs import ObjectRef

@@ -16,7 +16,6 @@ from typing import Any, Protocol
 from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.actions.bundle.template_component import component_name, embedded_descriptor, template_location
 from kymatui.actions.modules.adopt import adopt_intent
-from kymatui.actions.modules.component_install import read_component, signed_catalog_module
 from kymatui.actions.modules.module_sources import ModuleSource, catalog_bundle, load_bundle, refuse_deleting
 from kymatui.actions.modules.signatures import SignatureOptions, read_trust, refuse_unsigned_kind, signed_module
 from kymatui.actions.unknown_names import unknown_module
@@ -41,12 +40,13 @@ from kymatui.domain.snapshot.snapshots import Snapshot
 from kymatui.engine.apply import planner
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.cluster.ports import Blobs, Cluster
+from kymatui.engine.cluster.read_once import read_once
 from kymatui.engine.jobs.run import Progress, Run, RunLimits, SystemClock
 from kymatui.engine.plans.plan import Intent, Plan
 from kymatui.engine.sources.chart_source import LoadedChart
 from kymatui.errors import ConfigurationError, RefusedError, UnknownNameError, UsageError
 from kymatui.first_use import dataclass, replace
-from kymatui.ocm import SignatureError
+from kymatui.ocm.errors import SignatureError
 
 
 class Adoption(Enum):
@@ -130,8 +130,9 @@ class InstallPort(Protocol):
 
 def plan_install(port: InstallPort, request: InstallRequest) -> Plan:
     """Raise RefusedError where something speaks against it, and what `install_intent` raises."""
-    intent = install_intent(port, request)
-    known = planner.read_previous_inventory(port.cluster, SystemClock(), intent.bundle)
+    cluster = read_once(port.cluster, SystemClock())
+    intent = install_intent(port, request, cluster)
+    known = planner.read_previous_inventory(cluster, SystemClock(), intent.bundle)
     if request.adoption is Adoption.UPGRADE:
         refuse_deleting(known)
     owned = known is not None and not known.adopting  # a cut-off adoption is one until it comes to its end
@@ -143,7 +144,7 @@ def plan_install(port: InstallPort, request: InstallRequest) -> Plan:
             f"{request.module} {there} is installed; {intent.bundle.version} would be a downgrade",
             hint="use --allow-downgrade to install it anyway",
         )
-    return planner.plan(intent, port.cluster, SystemClock(), read_previous=lambda: known)
+    return planner.plan(intent, cluster, SystemClock(), read_previous=lambda: known)
 
 
 def _adopting(port: InstallPort, request: InstallRequest, intent: Intent) -> Intent:
@@ -157,11 +158,14 @@ def _adopting(port: InstallPort, request: InstallRequest, intent: Intent) -> Int
     return adopt_intent(intent, row, _shelf(port), port.blobs)
 
 
-def install_intent(port: InstallPort, request: InstallRequest) -> Intent:
-    """Fetch the source. Raise RefusedError, ConfigurationError, RegistryError, HelmError, SignatureError."""
+def install_intent(port: InstallPort, request: InstallRequest, cluster: Cluster | None = None) -> Intent:
+    """Fetch the source. Raise RefusedError, ConfigurationError, RegistryError, HelmError, SignatureError.
+
+    `cluster` is the port's, where the caller remembers what is read of it.
+    """
     require_unmanaged(port, request.module, direct=request.direct)
     as_is = request.adoption is Adoption.AS_IS
-    bundle, associated = _bundle(port, _present(port, request) if as_is else request)
+    bundle, associated = _bundle(port, _present(port, request) if as_is else request, cluster or port.cluster)
     return Intent(
         bundle,
         force=request.force or as_is,
@@ -204,14 +208,18 @@ def namespace_of(port: InstallPort, request: InstallRequest) -> str:
     return request.namespace or port.namespace or "default"
 
 
-def _bundle(port: InstallPort, request: InstallRequest) -> tuple[Bundle, tuple[GroupVersionKind, ...]]:
+def _bundle(
+    port: InstallPort, request: InstallRequest, cluster: Cluster
+) -> tuple[Bundle, tuple[GroupVersionKind, ...]]:
     name, source, signers = request.module, request.source, request.signers
     if source.is_catalog or source.component is not None:
         _refuse_chart_options(source)
     if source.component is not None:
+        from kymatui.actions.modules.component_install import read_component
+
         source.require_one()
         store = port.artifacts(source.layout)
-        found = read_component(name, request.namespace, source, store, port.cluster, signers)
+        found = read_component(name, request.namespace, source, store, cluster, signers)
         return _with_document(found.bundle, request), found.associated
     if not source.is_catalog:
         chart = None
@@ -219,7 +227,7 @@ def _bundle(port: InstallPort, request: InstallRequest) -> tuple[Bundle, tuple[G
             refuse_unsigned_kind(source)
             chart = port.signed_chart(source, signers)
         place = namespace_of(port, request)
-        return load_bundle(name, place, source, port.blobs, port.cluster, chart=chart, values=request.document), ()
+        return load_bundle(name, place, source, port.blobs, cluster, chart=chart, values=request.document), ()
     shelf = _shelf(port)
     choice = choose_template(shelf, name, source.version, request.namespace, from_component=signers is not None)
     if isinstance(choice, str):
@@ -237,6 +245,8 @@ def _bundle(port: InstallPort, request: InstallRequest) -> tuple[Bundle, tuple[G
 
 def _signed(port: InstallPort, shelf: TemplateIndex, choice: InstallChoice, signers: SignatureOptions) -> Bundle:
     """Return a module as its component was signed; templates without a descriptor have it in a registry."""
+    from kymatui.actions.modules.component_install import signed_catalog_module
+
     if embedded_descriptor(choice.template) is not None:
         return signed_module(choice, signers, port.blobs, port.insecure)
     read_trust(signers)  # a missing key is said before what is not signed

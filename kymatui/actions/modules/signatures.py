@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from kymatui.actions.bundle.template_component import embedded_descriptor
 from kymatui.domain.kyma.versions import same_version
-from kymatui.engine.sources.component_source import ModuleComponent, Trust
 from kymatui.errors import ConfigurationError, UsageError
 from kymatui.first_use import dataclass, replace
-from kymatui.ocm import Keys, SignatureError
+from kymatui.ocm.errors import SignatureError
 from kymatui.ocm.module_layers import repository
+from kymatui.ocm.signatures import Keys
 
 if TYPE_CHECKING:
     from kymatui.actions.modules.module_sources import ModuleSource
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kymatui.domain.plans.direct_install import InstallChoice
     from kymatui.engine.bundles.bundle import Bundle
     from kymatui.engine.cluster.ports import Blobs
+    from kymatui.engine.sources.component_source import ModuleComponent, Trust
     from kymatui.engine.sources.render_target import RenderTarget
     from kymatui.ocm import ComponentDescriptor
 
@@ -57,6 +58,8 @@ def signed_module(
     Raises SignatureError before anything is fetched where the component is not signed by whom it has to be, and before
     anything is used where a layer is another one.
     """
+    from kymatui.engine.sources.component_source import ModuleComponent
+
     trust = read_trust(signers)
     template = choice.template
     descriptor = embedded_descriptor(template)
@@ -71,6 +74,8 @@ def signed_module(
 
 def read_trust(signers: SignatureOptions) -> Trust:
     """Return whom a module's component has to be signed by. Raise UsageError without a key or root certificates."""
+    from kymatui.engine.sources.component_source import Trust
+
     if not (signers.public_key or signers.roots):
         raise UsageError(
             "a key or root certificates are required to verify a module",

@@ -7,7 +7,6 @@ import time
 from typing import TYPE_CHECKING
 
 from kymatui.actions.modules.adopt import adoptable
-from kymatui.actions.modules.component_install import newest_component
 from kymatui.actions.modules.module_sources import ModuleSource, deletion_command, inventories
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.kyma.versions import newest_above, same_version
@@ -165,6 +164,8 @@ def newest_source(
     RegistryError and HelmError where the place does not answer.
     """
     if known.from_component:
+        from kymatui.actions.modules.component_install import newest_component
+
         return newest_component(known, artifacts, version=version, devel=devel)
     place = chart_location(known.origin)
     if isinstance(place, str):

@@ -81,6 +81,7 @@ class BackupFile:
         self._lock = threading.Lock()
         self._bodies: dict[str, Object] = {}
         self._versions: dict[str, str] = {}
+        self._texts: dict[int, str] = {}  # by the identity of a body, which is kept and never changed
         self._earlier: dict[ObjectRef, Object] = {}
         if path.exists() and path.stat().st_size:
             self._continue(identity)
@@ -155,16 +156,19 @@ class BackupFile:
         uid = str(body["metadata"].get("uid") or "")
         made = clean(_without_secrets(body), None, "")
         changed = self._bodies.get(uid) != made
-        self._bodies[uid] = made
+        if changed:
+            self._bodies[uid] = made
         self._versions[uid] = str(body["metadata"].get("resourceVersion") or "")
         return changed
 
     def _dump(self) -> None:
         from kymatui.adapters.files.user_files import write_private_file
-        from kymatui.engine.cluster.yaml_output import dump_yaml_documents
+        from kymatui.engine.cluster.yaml_output import dump_yaml
 
+        bodies = self._all()
+        self._texts = {id(body): self._texts.get(id(body)) or dump_yaml(body) for body in bodies}
         comments = "".join(f"# {line}\n" for line in self._heading)
-        write_private_file(self._path, f"{comments}{dump_yaml_documents(self._all())}".encode())
+        write_private_file(self._path, (comments + "---\n".join(self._texts.values())).encode())
 
     def _all(self) -> list[Object]:
         """Return what earlier runs saved, and then what this one saves, which is newer."""

@@ -23,7 +23,7 @@ from kymatui.engine.inventory.inventory_store import InventoryStore
 from kymatui.engine.inventory.ownership_marks import ADOPTED_MANAGERS, LABEL_PART_OF, OwnerKind, bundle_owner
 from kymatui.engine.inventory.ownership_transfer import take_over
 from kymatui.engine.jobs.hooks import run_hooks
-from kymatui.engine.jobs.run import Progress, Run
+from kymatui.engine.jobs.run import FRESH, Progress, Run
 from kymatui.engine.jobs.wait import is_deleted_when_done, wait_ready
 from kymatui.engine.plans.plan import Action, BundlePart, Plan, Step
 from kymatui.engine.plans.plan_json import bundle_digest
@@ -40,8 +40,6 @@ from kymatui.first_use import dataclass, replace
 
 _WRITTEN = (Action.CREATE, Action.CHANGE, Action.CONFLICT)
 _WEBHOOKS = "admissionregistration.k8s.io"
-_FRESH = 10.0
-"""Seconds for which a new plan is applied without another comparison, if the lease had no other holder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +67,7 @@ def apply(plan: Plan, run: Run, *, wait: bool = True, just_made: bool = False) -
         application.make_room(check=not just_made)
         with run.alone(plan.bundle.name, plan.bundle.namespace) as (alone, waited):
             application.run = alone
-            fresh = just_made and not waited and run.clock.now() - plan.made_at <= _FRESH
+            fresh = just_made and not waited and run.clock.now() - plan.made_at <= FRESH
             return application.carry_out(check=not fresh)
     except CancelledError as error:
         raise CancelledError(f"{error}; {application.summary()}", hint="run the command again to continue") from error

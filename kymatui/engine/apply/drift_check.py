@@ -15,7 +15,7 @@ from kymatui.domain.modules.readiness import Readiness, check_readiness
 from kymatui.engine.apply.planner import Planner
 from kymatui.engine.cluster.concurrency import WIDTH, run_for_each
 from kymatui.engine.cluster.ports import FIELD_MANAGER, Clock, Cluster, Object
-from kymatui.engine.cluster.read_once import ReadOnceCluster
+from kymatui.engine.cluster.read_once import read_once
 from kymatui.engine.cluster.retries import DEFAULT_RETRY, RetryPolicy
 from kymatui.engine.inventory.release_store import ReleaseStore
 from kymatui.engine.jobs.wait import has_readiness
@@ -99,7 +99,7 @@ def check(
 ) -> DriftReport:
     """Compare with the cluster, without writes; with `ready`, also check the readiness."""
     stop = cancel or threading.Event()
-    patient = ReadOnceCluster(cluster, clock, stop, patience)
+    patient = read_once(cluster, clock, stop, patience)
     made = Planner(as_installed(intent, patient, clock), patient, clock, manager, stop, width).plan()
     drifted = [step for step in made.steps if step.action is not Action.SAME]
     touched = [step for step in drifted if step.action in (Action.CHANGE, Action.CONFLICT) and step.changes]

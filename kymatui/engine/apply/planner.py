@@ -20,7 +20,7 @@ from kymatui.engine.cluster.concurrency import WIDTH, run_for_each
 from kymatui.engine.cluster.kind_order import install_waves
 from kymatui.engine.cluster.kyma_guard import refuse_kyma_managed
 from kymatui.engine.cluster.ports import FIELD_MANAGER, NAMESPACE, Clock, Cluster, Object
-from kymatui.engine.cluster.read_once import ReadOnceCluster
+from kymatui.engine.cluster.read_once import read_once
 from kymatui.engine.cluster.retries import DEFAULT_RETRY, RetryPolicy
 from kymatui.engine.dryrun.hook_dry_run import PlannedContext, dry_run_hooks
 from kymatui.engine.dryrun.preview import ApplyPreview, existed_before, observe, preview_apply
@@ -71,7 +71,7 @@ def plan(
     for a bundle that no cluster accepts, and ClusterError.
     """
     stop = cancel or threading.Event()
-    planner = Planner(intent, ReadOnceCluster(cluster, clock, stop, patience), clock, manager, stop, width)
+    planner = Planner(intent, read_once(cluster, clock, stop, patience), clock, manager, stop, width)
     return planner.plan(read_previous)
 
 

@@ -14,7 +14,7 @@ from kymatui.engine.cluster.kind_order import is_definition, is_namespace
 from kymatui.engine.inventory.inventory import Inventory, InventoryItem
 from kymatui.engine.inventory.ownership_marks import bundle_owner
 from kymatui.engine.jobs.crd_deletion import UnplannedDeletions, record_instances, unplanned_error
-from kymatui.engine.jobs.object_deletion import delete_object, uid_of
+from kymatui.engine.jobs.object_deletion import ObjectDeletion, delete_object, uid_of
 from kymatui.engine.jobs.run import Run
 from kymatui.engine.jobs.wait import wait_until_deleted
 from kymatui.engine.plans.plan import Plan, Step
@@ -100,7 +100,7 @@ class Pruning:
             self._skipped.add(uid)
             return ""
         with self._run.step("delete", step.ref):
-            if not delete_object(self._run, step.ref, uid):
+            if delete_object(self._run, step.ref, uid) is ObjectDeletion.MISSING:
                 if self._run.cluster.get(step.ref) is not None:
                     self._left_over.append(f"{step.ref}, created again after the plan was displayed")
                 return ""

@@ -214,8 +214,11 @@ class Cluster(Protocol):
         propagation: str = "Background",
         dry_run: bool = False,
         cancel: threading.Event | None = None,
-    ) -> None:
-        """Delete the object if it has this uid. Raises NotFoundError if it does not exist."""
+    ) -> bool:
+        """Delete the object if it has this uid, and return whether the server says that it is gone.
+
+        False means that something holds it, or that the server does not say. Raises NotFoundError if it does not exist.
+        """
         ...
 
     def follow(self, kinds: Iterable[tuple[GroupVersionKind, str]], label: str = "", *, edits: bool = False) -> Changes:

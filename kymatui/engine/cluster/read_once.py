@@ -52,3 +52,12 @@ class ReadOnceCluster(RetryingCluster):
             if key not in self._answers:
                 self._answers[key] = read()
             return cast(T, self._answers[key])
+
+
+def read_once(
+    cluster: Cluster, clock: Clock, cancel: threading.Event | None = None, patience: RetryPolicy = DEFAULT_RETRY
+) -> ReadOnceCluster:
+    """Return a cluster that keeps what it has read; the same one if it does so already."""
+    if isinstance(cluster, ReadOnceCluster):
+        return cluster
+    return ReadOnceCluster(cluster, clock, cancel or threading.Event(), patience)

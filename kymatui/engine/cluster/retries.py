@@ -249,11 +249,11 @@ class RetryingCluster:
         propagation: str = "Background",
         dry_run: bool = False,
         cancel: threading.Event | None = None,
-    ) -> None:
+    ) -> bool:
         """Delete an object; NotFoundError may mean that an earlier attempt succeeded without an answer."""
 
-        def call() -> None:
-            self._cluster.delete(
+        def call() -> bool:
+            return self._cluster.delete(
                 ref,
                 uid=uid,
                 resource_version=resource_version,
@@ -262,7 +262,7 @@ class RetryingCluster:
                 cancel=cancel or self._stop(),
             )
 
-        self._try(call)
+        return self._try(call)
 
     def follow(self, kinds: Iterable[tuple[GroupVersionKind, str]], label: str = "", *, edits: bool = False) -> Changes:
         wanted = tuple(kinds)

@@ -7,7 +7,6 @@ number) without quotes.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import Any, Final
 
 import yaml
@@ -27,12 +26,7 @@ def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
 _Dumper.add_representer(str, _text)
 
 
-def dump_yaml_documents(values: Iterable[Any]) -> str:
-    """Return several documents; keys stay in order."""
-    text: str = yaml.dump_all(values, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
-    return text
-
-
 def dump_yaml(value: Any) -> str:
-    """Return one document, with a newline at its end."""
-    return dump_yaml_documents([value])
+    """Return one document, with a newline at its end; keys stay in order."""
+    text: str = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
+    return text

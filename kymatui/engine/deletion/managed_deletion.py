@@ -16,7 +16,7 @@ from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.finalizers import deletion_blocker
 from kymatui.engine.cluster.ports import Object
 from kymatui.engine.inventory.managed_resources import ManagedObject, ManagedObjects
-from kymatui.engine.jobs.object_deletion import delete_object
+from kymatui.engine.jobs.object_deletion import ObjectDeletion, delete_object
 from kymatui.engine.jobs.run import Progress, Run
 from kymatui.engine.jobs.wait import CLUSTER_FINALIZERS, wait_until_deleted
 from kymatui.errors import KymatuiError, PartlyDoneError, RefusedError
@@ -118,8 +118,8 @@ def _delete(run: Run, one: ManagedObject, sent: list[ObjectRef]) -> None:
     """Delete only the counted object; a recreated one is counted again and was not accepted."""
     if one.deleted_at is None:
         with run.step("delete", one.ref):
-            was_there = delete_object(run, one.ref, one.uid, one.resource_version, propagation="Foreground")
-        if was_there:
+            found = delete_object(run, one.ref, one.uid, one.resource_version, propagation="Foreground")
+        if found is not ObjectDeletion.MISSING:
             sent.append(one.ref)
             run.report(Progress(f"deleting {one.ref}", one.ref))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -28,10 +29,17 @@ from kymatui.engine.inventory.ownership_marks import inventory_name, read_owner,
 from kymatui.engine.inventory.release_store import ReleaseStore
 from kymatui.engine.jobs.crd_deletion import UnplannedDeletions, record_instances, unplanned_error
 from kymatui.engine.jobs.hooks import run_hooks
-from kymatui.engine.jobs.object_deletion import delete_object, uid_of
+from kymatui.engine.jobs.object_deletion import (
+    ObjectDeletion,
+    delete_as_read,
+    delete_object,
+    is_saved,
+    uid_of,
+    version_of,
+)
 from kymatui.engine.jobs.run import Progress, Run
 from kymatui.engine.plans.plan import Action, BundlePart, Step
-from kymatui.errors import CancelledError, KymatuiError, OutdatedError, PartlyDoneError
+from kymatui.errors import CancelledError, ConflictError, KymatuiError, OutdatedError, PartlyDoneError
 from kymatui.first_use import dataclass, replace
 
 _UNSEEN: Final = "it was created after the plan was displayed"
@@ -168,7 +176,8 @@ class _Deletion:
 
     def _delete_definitions(self) -> None:
         """Delete the CRDs without instances; the others would delete newly created objects too."""
-        for step in self._steps(BundlePart.DEFINITION):
+        steps = self._steps(BundlePart.DEFINITION)
+        for step in steps:
             if step.action is Action.KEEP:
                 self._kept.append(step)
                 continue
@@ -177,7 +186,8 @@ class _Deletion:
                 self.run.backup.save(live)
             if live is not None:
                 self._delete_definition(step, live)
-        self.run.cluster.forget_kinds()
+        if steps:
+            self.run.cluster.forget_kinds()
 
     def _delete_definition(self, step: Step, live: Object) -> None:
         """Delete a CRD unless it has instances; they are counted as late as possible, right before the deletion."""
@@ -206,36 +216,50 @@ class _Deletion:
             return
         sent: list[ObjectRef] = []
         try:
-            uids = run_for_each(
+            found = run_for_each(
                 steps, lambda step: self._delete(step, read, sent), self.run.cancel, self.run.limits.width
             )
         except KymatuiError:
             self.gone += sent  # nothing brings back what the server accepted before another request failed
             raise
-        waited = {step.ref: uid for step, uid in zip(steps, uids, strict=True) if uid}
+        ended = list(zip(steps, found, strict=True))
+        self.gone += [step.ref for step, one in ended if one is ObjectDeletion.GONE]
+        waited = {step.ref: step.uid for step, one in ended if one is ObjectDeletion.STARTED}
         if waited:
             require_deleted(self.run, waited, what, self.gone)
 
-    def _delete(self, step: Step, read: Mapping[ObjectRef, Object], sent: list[ObjectRef]) -> str:
-        """Return the uid to wait for, "" if the object is gone, recreated, or has another owner."""
+    def _delete(self, step: Step, read: Mapping[ObjectRef, Object], sent: list[ObjectRef]) -> ObjectDeletion:
+        """Delete one object; MISSING also if it is another one now, or has another owner, and is kept.
+
+        It was checked when the step was made: as long as it has not changed since, nothing is read again.
+        """
         ref = step.ref
+        if ref not in read and ref.kind != NAMESPACE and is_saved(self.run, step.uid, step.version):
+            with contextlib.suppress(ConflictError), self.run.step("delete", ref):
+                return self._sent(ref, delete_as_read(self.run, ref, step.uid, step.version), sent)
         live = read[ref] if ref in read else self.run.cluster.get(ref)
         if live is None:
-            return ""
+            return ObjectDeletion.MISSING
         item = self._inventory.item(ref)
-        if item is not None and ref not in read and ref.kind != NAMESPACE and self._claimed(live, item):
-            return ""
+        claim = self._claimed(live, item) if item is not None and ref not in read and ref.kind != NAMESPACE else ""
+        if claim:
+            self._kept.append(replace(step, action=Action.KEEP, reason=claim))
+            return ObjectDeletion.MISSING
         if uid_of(live) != step.uid:
             self._kept.append(_left(step))
-            return ""
-        if not live["metadata"].get("deletionTimestamp"):
-            version = str(live["metadata"].get("resourceVersion") or "")
-            with self.run.step("delete", ref):
-                if not delete_object(self.run, ref, step.uid, version):
-                    return ""  # gone or recreated
+            return ObjectDeletion.MISSING
+        if live["metadata"].get("deletionTimestamp"):
+            self.run.report(Progress(f"deleting {ref}", ref))
+            return ObjectDeletion.STARTED
+        with self.run.step("delete", ref):
+            found = delete_object(self.run, ref, step.uid, version_of(live))
+        return self._sent(ref, found, sent)
+
+    def _sent(self, ref: ObjectRef, found: ObjectDeletion, sent: list[ObjectRef]) -> ObjectDeletion:
+        if found is not ObjectDeletion.MISSING:
             sent.append(ref)
-        self.run.report(Progress(f"deleting {ref}", ref))
-        return step.uid
+            self.run.report(Progress(f"deleting {ref}", ref))
+        return found
 
     def _claimed(self, live: Object, item: InventoryItem) -> str:
         return foreign_claim(live, inventory_owner(self._inventory), item)

@@ -18,7 +18,7 @@ from kymatui.engine.cluster.kind_order import (
     is_system_namespace,
 )
 from kymatui.engine.cluster.ports import NAMESPACE, Clock, Cluster, Object
-from kymatui.engine.cluster.read_once import ReadOnceCluster
+from kymatui.engine.cluster.read_once import read_once
 from kymatui.engine.cluster.retries import DEFAULT_RETRY, RetryPolicy
 from kymatui.engine.inventory.inventory import Inventory, InventoryItem, InventoryState
 from kymatui.engine.inventory.inventory_lookup import read_inventory
@@ -26,7 +26,7 @@ from kymatui.engine.inventory.managed_resources import ManagedObjects, list_mana
 from kymatui.engine.inventory.ownership_marks import Owner, OwnerKind, applyset_id, inventory_name
 from kymatui.engine.inventory.release_store import ReleaseStore
 from kymatui.engine.jobs.hooks import hook_key
-from kymatui.engine.jobs.object_deletion import uid_of
+from kymatui.engine.jobs.object_deletion import uid_of, version_of
 from kymatui.engine.plans.plan import Action, BundlePart, RequiredPermission, Step
 from kymatui.first_use import dataclass
 
@@ -77,10 +77,15 @@ def plan_uninstall(
 ) -> UninstallPlan | None:
     """Return what would be deleted, None if nothing is installed under the name; nothing is written."""
     stop = cancel or threading.Event()
-    patient = ReadOnceCluster(cluster, clock, stop, patience)
+    patient = read_once(cluster, clock, stop, patience)
     inventory = read_inventory(patient, clock, name, namespace)
-    if inventory is None:
-        return None
+    return None if inventory is None else plan_uninstall_of(inventory, patient, clock, stop, width)
+
+
+def plan_uninstall_of(
+    inventory: Inventory, patient: Cluster, clock: Clock, stop: threading.Event, width: int = WIDTH
+) -> UninstallPlan:
+    """Return what would be deleted of an installation whose inventory was just read."""
     remaining = list_managed_resources(inventory, patient, managed_kinds(inventory, patient), stop, width)
     steps = deletion_steps(inventory, patient, stop, width)
     going = (step.ref for step in steps if step.action is Action.DELETE)
@@ -91,7 +96,7 @@ def plan_uninstall(
     whole = inventory.state is InventoryState.INSTALLED  # an interrupted run lacks objects that no client deleted
     lost = tuple(item.ref for item in inventory.items if whole and not item.adopted and item.ref not in there)
     hooks = _hooks(inventory, patient, clock)
-    return UninstallPlan(cluster.name, inventory, remaining, steps, clock.now(), missing, hooks, lost)
+    return UninstallPlan(patient.name, inventory, remaining, steps, clock.now(), missing, hooks, lost)
 
 
 def _hooks(inventory: Inventory, cluster: Cluster, clock: Clock) -> tuple[Step, ...]:
@@ -152,7 +157,8 @@ def _step(item: InventoryItem, wave: int, live: Object, mine: Owner, inventory: 
     action = Action.KEEP if reason else Action.DELETE
     if not reason and is_namespace(item.ref):
         reason = "last, and only if it contains no other objects"
-    return Step(action, item.ref, wave, _part(item.ref), reason=reason, adopted=item.adopted, uid=uid_of(live))
+    uid, version = uid_of(live), version_of(live)
+    return Step(action, item.ref, wave, _part(item.ref), reason=reason, adopted=item.adopted, uid=uid, version=version)
 
 
 def _kept_because(item: InventoryItem, live: Object, mine: Owner, inventory: Inventory) -> str:

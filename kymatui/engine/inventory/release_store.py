@@ -77,9 +77,11 @@ class ReleaseStore:
         self._name, self._namespace = name, namespace
         self._now = now
         self._limit = limit
+        self._read_before: list[_Revision] | None = None
+        self._has_others = True
 
     def read(self) -> Inventory | None:
-        history = self._history()
+        history = self._read_before = self._history()
         if not history or history[-1].release.status is Status.UNINSTALLED:
             return None
         latest = history[-1]
@@ -92,7 +94,10 @@ class ReleaseStore:
         return self._read(history)
 
     def begin(self, inventory: Inventory, bundle: Bundle) -> Inventory:
-        history = self._history()
+        """Write the first revision of a run; what `read` has just read under the Lease is not read again."""
+        history, self._read_before = self._read_before, None
+        history = self._history() if history is None else history
+        self._has_others = bool(history)
         latest = history[-1] if history else None
         if latest is not None and latest.release.status.is_pending and _digest(latest) == inventory.digest:
             return self._write(latest.release, replace(inventory, revision=latest.release.version))
@@ -114,7 +119,7 @@ class ReleaseStore:
         word = f"Rollback to {inventory.rollback_to}" if inventory.rollback_to else word
         release = replace(self._release(inventory), status=Status.DEPLOYED, description=word)
         # The old one first, as in helm: after an interruption here, the new revision is still pending and continues.
-        for other in self._history():
+        for other in self._history() if self._has_others else ():
             if other.release.version == inventory.revision:
                 continue
             if other.release.status is Status.DEPLOYED:

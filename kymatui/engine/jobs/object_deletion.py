@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Final
 
 from kymatui.domain.kubernetes.refs import ObjectRef
@@ -9,13 +10,22 @@ from kymatui.engine.cluster.ports import Object
 from kymatui.engine.jobs.run import Run
 from kymatui.errors import ConflictError, NotFoundError
 
+
+class ObjectDeletion(Enum):
+    """What became of the deletion of one object."""
+
+    MISSING = "missing"  # it did not exist, or another object has the name now
+    STARTED = "started"  # the server accepted it; finalizers, or what the object contains, may still hold it
+    GONE = "gone"
+
+
 _TRIES: Final = 5  # times that an object which changes meanwhile is saved and deleted again
 
 
 def delete_object(
     run: Run, ref: ObjectRef, uid: str, resource_version: str = "", *, propagation: str = "Background"
-) -> bool:
-    """Delete the object with this uid; return whether it existed, False if recreated.
+) -> ObjectDeletion:
+    """Delete the object with this uid.
 
     With a backup, the server deletes it only in the saved state: an object that changed is saved again first.
     Raises ConflictError if it changes faster than that.
@@ -25,15 +35,15 @@ def delete_object(
         try:
             return _deleted(run, ref, uid, "", propagation)
         except ConflictError:  # the uid is a precondition: another object has the name now
-            return False
+            return ObjectDeletion.MISSING
     version = resource_version
     for _ in range(_TRIES):
         if not backup.holds(uid, version):
             live = run.cluster.get(ref)
             if live is None or uid_of(live) != uid:
-                return False
+                return ObjectDeletion.MISSING
             if live["metadata"].get("deletionTimestamp"):
-                return True
+                return ObjectDeletion.STARTED
             version = str(live["metadata"].get("resourceVersion") or "")
             backup.save(live)
         try:
@@ -50,9 +60,25 @@ def uid_of(live: Object) -> str:
     return str(live["metadata"].get("uid") or "")
 
 
-def _deleted(run: Run, ref: ObjectRef, uid: str, version: str, propagation: str) -> bool:
+def version_of(live: Object) -> str:
+    """Return the resource version of an object, "" if it is being deleted already."""
+    metadata = live["metadata"]
+    return "" if metadata.get("deletionTimestamp") else str(metadata.get("resourceVersion") or "")
+
+
+def is_saved(run: Run, uid: str, resource_version: str) -> bool:
+    """Return whether an object may be deleted in this state without reading it again: the backup, if any, has it."""
+    return bool(resource_version) and (run.backup is None or run.backup.holds(uid, resource_version))
+
+
+def delete_as_read(run: Run, ref: ObjectRef, uid: str, resource_version: str) -> ObjectDeletion:
+    """Delete an object only in this state. Raises ConflictError if it has changed since."""
+    return _deleted(run, ref, uid, resource_version, "Background")
+
+
+def _deleted(run: Run, ref: ObjectRef, uid: str, version: str, propagation: str) -> ObjectDeletion:
     try:
-        run.cluster.delete(ref, uid=uid, resource_version=version, propagation=propagation)
+        is_gone = run.cluster.delete(ref, uid=uid, resource_version=version, propagation=propagation)
     except NotFoundError:  # another client deleted it first
-        return False
-    return True
+        return ObjectDeletion.MISSING
+    return ObjectDeletion.GONE if is_gone else ObjectDeletion.STARTED

@@ -43,6 +43,8 @@ class Progress:
         return str(self.ref) if self.ref is not None and str(self.ref) not in self.message else ""
 
 
+FRESH: Final = 10.0
+"""Seconds for which a new plan is carried out without another comparison, if the lease had no other holder."""
 USER_ACTION_SECONDS: Final = 30.0
 """Seconds for which an unattended run waits for a person: what starts often looks broken for a moment."""
 

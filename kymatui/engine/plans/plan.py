@@ -54,6 +54,7 @@ class Step:
     event      event of a hook, as in "pre-install"; its `wave` is its weight
     inherits   helm wrote to it for the same release, so its fields are transferred first (see `field_takeover`)
     uid        uid of the object to delete or keep; a recreated object is kept
+    version    resource version of that object, "" while it is being deleted
     takes      uids of what is deleted with it: a CRD's instances, a namespace's content
     """
 
@@ -69,6 +70,7 @@ class Step:
     event: str = ""
     inherits: bool = False
     uid: str = ""
+    version: str = ""
     takes: tuple[str, ...] = ()
 
 

@@ -224,9 +224,9 @@ class KubeCluster:
         propagation: str = "Background",
         dry_run: bool = False,
         cancel: threading.Event | None = None,
-    ) -> None:
-        def write(resource: ApiResource) -> None:
-            self.client.delete(
+    ) -> bool:
+        def write(resource: ApiResource) -> Object:
+            return self.client.delete(
                 resource,
                 ref.name,
                 ref.namespace,
@@ -237,7 +237,7 @@ class KubeCluster:
                 cancel=cancel,
             )
 
-        self._of_kind(ref.kind, write)
+        return self._of_kind(ref.kind, write).get("kind") == "Status" and not dry_run
 
     # permissions
 

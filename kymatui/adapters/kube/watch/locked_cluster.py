@@ -48,9 +48,9 @@ class LockedCluster(RememberingCluster):
             patch = {**patch, "metadata": metadata} if metadata else patch
         return super().patch(ref, patch, kind, **how)
 
-    def delete(self, ref: ObjectRef, *, resource_version: str = "", **how: Any) -> None:
+    def delete(self, ref: ObjectRef, *, resource_version: str = "", **how: Any) -> bool:
         version = resource_version or _locked(ref, {}).get("resourceVersion", "")
-        super().delete(ref, resource_version=version, **how)
+        return super().delete(ref, resource_version=version, **how)
 
     def _write(self, ref: ObjectRef, write: Callable[[ApiResource], Object], *, dry_run: bool = False) -> Object:
         return _seen(super()._write(ref, write, dry_run=dry_run))

@@ -95,9 +95,9 @@ class RememberingCluster(KubeCluster):
         streams = self._followed()
         return any(one.misses(ref) for one in streams) and not any(any(one.versions_of(ref)) for one in streams)
 
-    def delete(self, ref: ObjectRef, **how: Any) -> None:
+    def delete(self, ref: ObjectRef, **how: Any) -> bool:
         self._memory.forget(ref)
-        super().delete(ref, **how)
+        return super().delete(ref, **how)
 
     def _followed(self) -> list[WatchedChanges]:
         with self._opening:

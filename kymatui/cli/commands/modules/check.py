@@ -49,6 +49,7 @@ class CheckCommand:
         from kymatui.engine.jobs.run import SystemClock
 
         with open_context(args, once=True) as place:
+            place.port.read_once()
             _refuse_managed(place, args.name)
             last = _pin_version(place, args)
             source, namespace = self._source(place, args)

@@ -214,7 +214,8 @@ class _Deletions:
 
         purpose = JobPurpose("delete", (plan.module,))
         with recorded_job(self._place.cluster.name, f"delete {plan.module}", purpose):
-            return run_deletion(self._departing, plan, RunControls(ProgressPrinter(), cancel, unattended=True))
+            controls = RunControls(ProgressPrinter(), cancel, unattended=True, just_made=self._args.yes)
+            return run_deletion(self._departing, plan, controls)
 
     def _ended(self, legs: Sequence[_Leg]) -> int:
         failed = [leg for leg in legs if leg.failed is not None]

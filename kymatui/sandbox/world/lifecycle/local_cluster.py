@@ -236,7 +236,7 @@ class LocalCluster:
         propagation: str = "Background",
         dry_run: bool = False,
         cancel: threading.Event | None = None,
-    ) -> None:
+    ) -> bool:
         _require_write(dry_run)
 
         def write(resource: str) -> Object:
@@ -250,7 +250,7 @@ class LocalCluster:
                 version=ref.kind.version,
             )
 
-        self._call(ref.kind, write, cancel)
+        return self._call(ref.kind, write, cancel).get("kind") == "Status"
 
     def allowed(self, verb: str, gvk: GroupVersionKind, namespace: str = "", name: str = "") -> bool:
         return True  # the in-process client is of system:masters
