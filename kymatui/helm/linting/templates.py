@@ -11,9 +11,9 @@ from kymatui.helm.charts.chart import Chart
 from kymatui.helm.charts.values import split_documents
 from kymatui.helm.govalues.text import from_bytes, to_bytes
 from kymatui.helm.linting.deprecations import deprecation
-from kymatui.helm.linting.names import name_problems
 from kymatui.helm.linting.results import Examination, Linting, LintSeverity
 from kymatui.helm.rendering.capabilities import KUBE_VERSION
+from kymatui.helm.rendering.object_names import name_problems
 from kymatui.helm.rendering.render import render_to_lint
 from kymatui.helm.semver.versions import parse_version
 from kymatui.helm.yaml.errors import YamlError
