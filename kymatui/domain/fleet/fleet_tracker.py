@@ -73,7 +73,9 @@ class FleetSnapshot:
     @property
     def problem_count(self) -> int:
         """Return the number of runtimes with a problem, as the header and the problems filter count it."""
-        return sum(self.has_problem(key) for key in self.runtimes)
+        unwell = sum(runtime.has_problem for runtime in self.runtimes.values())
+        others = (key for key in self.mandatory if key in self.runtimes and not self.runtimes[key].has_problem)
+        return unwell + sum(map(self.has_problem, others))
 
     def has_problem(self, key: RuntimeKey) -> bool:
         """Return whether the header, the list of problems and the problems filter count this runtime."""

@@ -77,7 +77,8 @@ class RuntimeModule:
 class Runtime:
     """One runtime, of which `keeper` works on the Kyma.
 
-    `created` is in seconds of the Unix clock, None if unknown; `message` is of the Kyma itself.
+    `created` is in seconds of the Unix clock, None if unknown; `message` is of the Kyma itself. `has_problem` says
+    whether the header and the problems filter count it: a fleet counts its problems for every frame.
     """
 
     ref: ObjectRef
@@ -95,6 +96,11 @@ class Runtime:
     labels: Mapping[str, str]
     message: str = ""
     keeper: Actor = Actor.KLM
+    has_problem: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        is_well = self.state == State.READY and not (self.drifting or self.deleting or self.skipped)
+        object.__setattr__(self, "has_problem", not is_well)
 
     @property
     def name(self) -> str:
@@ -119,11 +125,6 @@ class Runtime:
     def drift_words(self) -> str:
         """Return the number of drifting modules: `2+` if more may drift, "" for none."""
         return drift_count(len(self.drifting), undecided=self.unknown_drift)
-
-    @property
-    def has_problem(self) -> bool:
-        """Return whether the header and the problems filter count this runtime."""
-        return self.state != State.READY or bool(self.drifting) or self.deleting or self.skipped
 
     @property
     def known_state(self) -> State:
