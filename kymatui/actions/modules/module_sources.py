@@ -182,12 +182,20 @@ def deletion_command(known: Inventory) -> str:
     return f"`kymatui delete {known.name} -n {known.namespace}`"
 
 
+def install_command(known: Inventory) -> str:
+    """Return the command that installs it again; "…" stands for the source, which a command names."""
+    if known.chart or known.from_component or known.origin.kind == "kustomize":
+        option = "--chart" if known.chart else "--component" if known.from_component else "--kustomize"
+        return f"`kymatui install {known.name} {option} … -n {known.namespace}`"
+    return f"`kymatui install {known.name}`"
+
+
 def refuse_deleting(known: Inventory | None) -> None:
     """Raise RefusedError for what an interrupted deletion is still to delete: an upgrade would bring it back."""
     if known is not None and known.is_deleting:
         raise RefusedError(
             "its deletion was interrupted",
-            hint=f"run {deletion_command(known)} to complete it, or `kymatui install {known.name}` to install it again",
+            hint=f"run {deletion_command(known)} to complete it, or {install_command(known)} to install it again",
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from kymatui.actions.modules.module_sources import ModuleSource, deletion_command
+from kymatui.actions.modules.module_sources import ModuleSource, deletion_command, install_command
 from kymatui.cli.commands.modules.upgrade import find_installed_as, recorded_source
 from kymatui.cli.options.direct_install import (
     FORMATS,
@@ -125,7 +125,7 @@ def _drift_json(drift: ObjectDrift, field: DriftedField | None) -> dict[str, Any
 def _absent(name: str, known: Inventory | None, install: str, *, in_catalog: bool) -> str:
     """Return why nothing is installed, and what installs or adopts the module."""
     if known is not None and known.is_deleting:
-        ways = f"{deletion_command(known)} completes it, `{install}` installs it again"
+        ways = f"{deletion_command(known)} completes it, {install_command(known)} installs it again"
         return f"{name} is incomplete: its deletion was interrupted; {ways}"
     adopts = f", `kymatui upgrade {name}` adopts an installation of another tool" if in_catalog else ""
     return f"{name} is not installed by kymatui; `{install}` installs it{adopts}"
