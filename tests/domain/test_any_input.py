@@ -17,14 +17,30 @@ from kymatui.domain.catalog.catalog_json import catalog_to_json
 from kymatui.domain.catalog.catalog_schema import catalog_json_schema
 from kymatui.domain.catalog.channel_matrix import build_matrix
 from kymatui.domain.catalog.module_inputs import CatalogOptions
+from kymatui.domain.fleet.manifest_summary import ManifestSummary, read_summary
 from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.object_meta import MalformedObject
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.kyma.maintenance_windows import read_policy
+from kymatui.domain.kyma.manifests import read_manifest
 from kymatui.domain.kyma.states import State
 from kymatui.domain.modules.readiness import check_readiness, klm_manager_state
 from kymatui.domain.modules.status_paths import evaluate_path
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
-from tests.domain.builders import NOW, deployment, gvk, kyma, manifest, meta, old_template, report, resource, template
+from tests.domain.builders import (
+    NOW,
+    deployment,
+    gvk,
+    kyma,
+    labels,
+    manifest,
+    meta,
+    old_template,
+    report,
+    resource,
+    stamp,
+    template,
+)
 
 SCHEMA = Draft202012Validator(catalog_json_schema())
 JSON = st.recursive(
@@ -201,3 +217,37 @@ def test_what_a_wrong_type_changes_is_told_with_its_place(place: int) -> None:
             if unexplained(after) != unexplained(before) and not told:
                 silent.append((path, wrong))
     assert not silent
+
+
+def fleet_manifest() -> dict[str, Any]:
+    """A Manifest with all that a fleet reads of it."""
+    found = manifest("mod", "1.0.0", "Warning", deletionTimestamp=stamp(60))
+    found["metadata"]["labels"] |= labels(mandatory_module="true")
+    times = [{"type": kind, "status": "True", "lastTransitionTime": stamp(ago)} for kind, ago in (("a", 9), ("b", 5))]
+    found["status"] |= {"conditions": times, "lastOperation": {"operation": "waiting"}}
+    return found
+
+
+@pytest.mark.parametrize("path", list(places(fleet_manifest())), ids=lambda path: ".".join(map(str, path)) or "all")
+@given(by=JSON)
+@settings(max_examples=15, deadline=None)
+def test_a_summary_says_what_the_whole_manifest_says(path: tuple[object, ...], by: object) -> None:
+    raw = replaced(fleet_manifest(), path, by)
+    found, whole = read_summary(raw), read_manifest(raw)
+    assert (found is None) == isinstance(whole, MalformedObject)
+    if found is None or isinstance(whole, MalformedObject):
+        return
+    times = [condition.since for condition in whole.conditions if condition.since is not None]
+    assert found == ManifestSummary(
+        whole.meta.namespace,
+        whole.meta.name,
+        whole.kyma,
+        whole.module,
+        whole.version,
+        whole.state,
+        whole.operation,
+        whole.mandatory,
+        whole.meta.deleting,
+        whole.meta.created,
+        max(times, default=None),
+    )

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from sys import intern
 
-from kymatui.domain.kyma.manifests import Manifest, read_manifest
+from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.object_meta import (
+    LABEL_KYMA_NAME,
+    LABEL_MANDATORY,
+    LABEL_MODULE_NAME,
+    parse_time,
+    read_time,
+    unusable,
+)
 from kymatui.domain.kyma.states import State
 from kymatui.domain.snapshot.snapshots import Object
 from kymatui.first_use import dataclass
@@ -41,22 +49,26 @@ class ManifestSummary:
 
 
 def read_summary(raw: Object) -> ManifestSummary | None:
-    """Return the summary of a Manifest, None if the object is malformed."""
-    found = read_manifest(raw)
-    if not isinstance(found, Manifest):
+    """Return the summary of a Manifest, None if the object is malformed.
+
+    It is what `read_manifest` reads, in half the time: a fleet has tens of thousands.
+    """
+    reader = JsonReader(raw)
+    meta, status = reader.child("metadata"), reader.child("status")
+    labels, name = meta.child("labels"), meta.text("name")
+    if unusable(raw, name):
         return None
-    meta = found.meta
-    times = [condition.since for condition in found.conditions if condition.since is not None]
+    changes = (parse_time(condition.text("lastTransitionTime")) for condition in status.children("conditions"))
     return ManifestSummary(
-        namespace=intern(meta.namespace),
-        name=meta.name,
-        kyma=found.kyma,
-        module=intern(found.module),
-        version=intern(found.version),
-        state=intern(found.state),
-        operation=intern(found.operation),
-        mandatory=found.mandatory,
-        deleting=meta.deleting,
-        created=meta.created,
-        changed=max(times, default=None),
+        namespace=intern(meta.text("namespace")),
+        name=name,
+        kyma=labels.text(LABEL_KYMA_NAME),
+        module=intern(labels.text(LABEL_MODULE_NAME)),
+        version=intern(reader.child("spec").text("version")),
+        state=intern(status.text("state")),
+        operation=intern(status.child("lastOperation").text("operation")),
+        mandatory=labels.text(LABEL_MANDATORY) == "true",
+        deleting=meta.has("deletionTimestamp"),
+        created=read_time(meta, "creationTimestamp"),
+        changed=max((time for time in changes if time is not None), default=None),
     )

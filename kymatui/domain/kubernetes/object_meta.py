@@ -133,9 +133,14 @@ def read_ref(raw: object) -> ObjectRef:
 
 def identity_flaw(raw: object, meta: ObjectMeta) -> str:
     """Return why an object is unusable, "" if it is usable."""
+    return unusable(raw, meta.name)
+
+
+def unusable(raw: object, name: str) -> str:
+    """Return the same of an object of which only the name was read."""
     if not isinstance(raw, Mapping):
         return str(Flaw("", "an object", "something else"))
-    if not meta.name:
+    if not name:
         return "metadata.name is missing"
     spec: Any = raw.get("spec")
     if spec is not None and not isinstance(spec, Mapping):
