@@ -21,6 +21,7 @@ from kymatui.domain.modules.module_outcomes import (
     refused_status,
     reported_channel,
     runtime_entry,
+    status_changes,
     work_list,
 )
 from kymatui.domain.plans.kyma_manifest import (
@@ -256,3 +257,14 @@ def test_conditions_keep_the_time_of_their_last_change() -> None:
     other = kyma_conditions({KymaCondition.MODULES: True}, first, generation=2, stamp="t2")
     assert (other[0]["status"], other[0]["lastTransitionTime"]) == ("True", "t2")
     assert (other[0]["reason"], other[0]["observedGeneration"]) == ("Ready", 2)
+
+
+def test_what_the_crd_adds_to_a_status_is_no_change() -> None:
+    module = {"name": "a", "state": "Ready"}
+    stored = {"state": "Ready", "modules": [{**module, "maintenance": False}]}
+    assert status_changes(stored, {"state": "Ready", "modules": [module]}) == {}
+    assert status_changes({}, {"modules": []}) == {}
+    waiting = [{**module, "maintenance": True}]
+    assert status_changes(stored, {"state": "Ready", "modules": waiting}) == {"modules": waiting}
+    assert status_changes({**stored, "modules": waiting}, {"modules": [module]}) == {"modules": [module]}
+    assert status_changes(stored, {"state": "Ready", "modules": []}) == {"modules": []}

@@ -4,7 +4,7 @@ outcome of a resolution, and the entry in the Kyma's status.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import Enum, auto
 from typing import Any, Final
 
@@ -122,6 +122,20 @@ def accepted_status(
         if cluster_scoped:
             made["resource"]["metadata"]["namespace"] = ""
     return {key: value for key, value in made.items() if value or key == "state"}
+
+
+def status_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Json:
+    """Return the fields of a Kyma's new status that differ from the stored one.
+
+    The CRD adds `maintenance: false` to each module: a module without it is the same.
+    """
+    old = {**before, "modules": _without_default(before.get("modules") or [])}
+    new = {**after, "modules": _without_default(after.get("modules") or [])}
+    return {key: after[key] for key in after if new[key] != old.get(key)}
+
+
+def _without_default(entries: Iterable[Mapping[str, Any]]) -> list[Json]:
+    return [{key: value for key, value in one.items() if (key, value) != ("maintenance", False)} for one in entries]
 
 
 def _tracking(raw: Mapping[str, Any]) -> Json:

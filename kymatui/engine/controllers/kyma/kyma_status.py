@@ -12,6 +12,7 @@ from kymatui.domain.kubernetes.terminal_text import cut_text
 from kymatui.domain.kyma.kyma_conditions import KymaCondition, kyma_conditions
 from kymatui.domain.kyma.kymas import Kyma
 from kymatui.domain.kyma.states import State, kyma_state
+from kymatui.domain.modules.module_outcomes import status_changes
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, PatchKind
 from kymatui.engine.controllers.kyma.kyma_events import status_events
 from kymatui.engine.controllers.monitoring.event_correlation import EventType, ObjectEvent
@@ -107,9 +108,7 @@ class KymaStatusDraft:
     def write(self, home: Cluster, *, failed: bool = False) -> None:
         """Write what differs to the control plane's Kyma, and record it; `failed`: an error is raised afterwards."""
         made = self.document()
-        changed = {
-            key: value for key, value in made.items() if self._before.get(key, [] if value == [] else None) != value
-        }
+        changed = status_changes(self._before, made)
         if changed:
             self._patch(home, changed)
             for event in status_events(self._told, made, failed=failed):

@@ -10,7 +10,7 @@ from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import KYMA_NAME, KYMA_NAMESPACE, Kyma, read_kyma
 from kymatui.domain.kyma.states import State
-from kymatui.domain.modules.module_outcomes import runtime_entry
+from kymatui.domain.modules.module_outcomes import runtime_entry, status_changes
 from kymatui.domain.remote.kyma_sync import ANNOTATION_OWNED_BY, LABEL_WATCHED_BY
 from kymatui.engine.cluster.ports import NAMESPACE, OPERATOR_FIELD_MANAGER, Cluster, Object, PatchKind
 from kymatui.engine.controllers.kyma.kyma_context import KYMA
@@ -82,8 +82,7 @@ class RuntimeKyma:
 
     def write_status(self, live: Mapping[str, Any], status: Mapping[str, Any]) -> None:
         """Write the fields of the status that differ."""
-        before = live.get("status") or {}
-        changed = {key: value for key, value in status.items() if before.get(key) != value}
+        changed = status_changes(live.get("status") or {}, status)
         if changed:
             self._patch({"status": changed}, "status")
 
