@@ -233,7 +233,9 @@ class KymaPass:
         self._context.watches.watch(self._kyma.ref, self._runtime, [RUNTIME_KYMA])
 
     def _restored_spec(self) -> Mapping[str, Any]:
-        return restored_spec(self._kyma, ManifestWrites(self._context.home, self._cancel).of_kyma(self._kyma))
+        is_new = not self._kyma.active_channel  # and gets the stored spec, whatever Manifests there are
+        manifests = () if is_new else ManifestWrites(self._context.home, self._cancel).of_kyma(self._kyma)
+        return restored_spec(self._kyma, manifests)
 
     def _require_spec(self, words: str = "") -> None:
         """Refuse the channel "none", and more modules than a catalog has: each costs time, and users write the list."""
