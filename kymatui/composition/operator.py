@@ -139,6 +139,7 @@ class OperatorContext:
 def _kyma_context(context: OperatorContext, controller: str) -> KymaContext:
     options, home, watches = context.options, context.site.home, DependencyWatches()
     assert isinstance(home, RememberingCluster)
+    brief = min(_BRIEF, options.intervals_of(controller).busy)
     return KymaContext(
         home=home,
         clock=context.site.clock,
@@ -148,15 +149,14 @@ def _kyma_context(context: OperatorContext, controller: str) -> KymaContext:
         components=context.components,
         registry=options.registry,
         settings=ControllerSettings(windows=options.windows, restricted=options.restricted),
-        catalog=RuntimeCatalog(
-            home, context.templates, options.restricted, brief=min(_BRIEF, options.intervals_of(controller).busy)
-        ),
+        catalog=RuntimeCatalog(home, context.templates, options.restricted, brief=brief),
         webhook=RuntimeWebhook(home, options.agent) if options.agent is not None else None,
         single=options.single_cluster,
         intervals=options.intervals_of(controller),
         watches=watches,
         events=context.events.record,
         is_unseen=home.is_unseen,
+        brief=brief,
     )
 
 

@@ -27,6 +27,7 @@ from kymatui.first_use import dataclass
 
 CRD: Final = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 SYNCED_CRDS: Final = tuple(f"{plural}.{OPERATOR}" for plural in ("kymas", "moduletemplates", "modulereleasemetas"))
+SYNCED_KINDS: Final = (GroupVersionKind(OPERATOR, "v1beta2", "Kyma"), TEMPLATE, RELEASE_META)
 _FRESH: Final = 5.0  # seconds
 _WIDTH: Final = 4  # several runtimes are synced at once
 
@@ -84,12 +85,11 @@ class RuntimeCatalog:
             return
 
         def sync(name: str) -> None:
-            body, live = self._crd(name, cancel), runtime.get(ObjectRef(CRD, "", name), cancel=cancel)
-            if self._copies.apply(runtime, body, live, OPERATOR_FIELD_MANAGER, cancel) and live is None:
-                runtime.forget_kinds()
+            self._copies.ensure(runtime, self._crd(name, cancel), OPERATOR_FIELD_MANAGER, cancel)
 
         _each(SYNCED_CRDS, sync)
-        known.crds_at = now
+        if _serves_copies(runtime):
+            known.crds_at = now
 
     def _known(self, kyma: Kyma, runtime: Cluster) -> SyncedCopies:
         with self._lock:
@@ -149,6 +149,15 @@ class RuntimeCatalog:
         run_for_each(writes.deleted, delete, cancel, self._width)
         if errors:
             raise errors[0]
+
+
+def _serves_copies(runtime: Cluster) -> bool:
+    """Return whether a runtime serves the kinds of the CRDs; what was read before their creation is read again."""
+    for _ in range(2):
+        if all(runtime.kind(kind) is not None for kind in SYNCED_KINDS):
+            return True
+        runtime.forget_kinds()
+    return False
 
 
 def _crd_copy(original: Object) -> dict[str, Any]:

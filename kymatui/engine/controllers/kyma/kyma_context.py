@@ -12,6 +12,7 @@ from kymatui.domain.kyma.maintenance_windows import ControllerSettings
 from kymatui.engine.cluster.ports import Clock, Cluster
 from kymatui.engine.controllers.catalog.catalog_cache import CatalogCache
 from kymatui.engine.controllers.monitoring.event_writer import Record, no_events
+from kymatui.engine.controllers.runtime.applied_copies import AppliedCopies
 from kymatui.engine.controllers.runtime.dependency_watches import DependencyWatches
 from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
 from kymatui.engine.controllers.runtime.runtime_cache import RuntimeCache
@@ -49,6 +50,8 @@ class KymaContext:
     single     whether control plane and runtime are one cluster
     events     records Events about Kymas
     is_unseen  tells that a live watch of the control plane has not seen an object
+    copies     what was applied to runtimes
+    brief      seconds within which what a runtime had is not read again: the steps of an installation follow each other
     """
 
     home: Cluster
@@ -66,3 +69,5 @@ class KymaContext:
     watches: DependencyWatches = field(default_factory=DependencyWatches)
     events: Record = no_events
     is_unseen: Callable[[ObjectRef], bool] = never_certain
+    copies: AppliedCopies = field(default_factory=AppliedCopies)
+    brief: float = 0.0

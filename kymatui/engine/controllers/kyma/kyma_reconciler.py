@@ -22,7 +22,7 @@ from kymatui.engine.controllers.kyma.kyma_events import METADATA_FAILURE, REMOTE
 from kymatui.engine.controllers.kyma.kyma_status import KymaStatusDraft
 from kymatui.engine.controllers.kyma.manifest_writes import ManifestWrites
 from kymatui.engine.controllers.kyma.module_reports import ModuleReports
-from kymatui.engine.controllers.kyma.runtime_kyma import RUNTIME_KYMA, RuntimeKyma, with_runtime_spec
+from kymatui.engine.controllers.kyma.runtime_kyma import RUNTIME_KYMA, RUNTIME_NAMESPACE, RuntimeKyma, with_runtime_spec
 from kymatui.engine.controllers.monitoring.event_correlation import EventType, ObjectEvent
 from kymatui.engine.controllers.runtime.controller import GONE
 from kymatui.engine.controllers.runtime.runtime_cache import KymaKey, is_connection_failure
@@ -125,6 +125,8 @@ class KymaPass:
         self._remote = RuntimeKyma(runtime, cancel, lambda: context.events(kyma.raw, REMOTE_INSTALLATION))
         self._status = status
         self._cancel = cancel
+        self._live: Object = {}
+        """The runtime's Kyma as this pass has read or created it."""
 
     def run(self) -> float:
         try:
@@ -136,6 +138,7 @@ class KymaPass:
         except KymatuiError as error:
             if is_connection_failure(error):
                 self._context.runtimes.forget(_key(self._kyma))
+                self._context.copies.forget(self._runtime, RUNTIME_NAMESPACE)  # the next pass begins with a request
             raise
 
     def _run(self) -> float:
@@ -167,7 +170,7 @@ class KymaPass:
         self._record(error, words)
         if not self._context.single:
             with contextlib.suppress(KymatuiError):  # the first error says more, and the next pass copies again
-                self._remote.mirror_status(self._status.document(), self._live())
+                self._remote.mirror_status(self._status.document(), self._live)
         raise error
 
     def _record(self, error: KymatuiError, words: str = "") -> None:
@@ -182,7 +185,7 @@ class KymaPass:
 
     def _reach_runtime(self) -> None:
         try:
-            self._remote.ensure_namespace()
+            self._remote.ensure_namespace(self._context.copies, self._context.brief)
         except KymatuiError as error:
             self._context.runtimes.forget(_key(self._kyma))  # the next reconciliation reads the access Secret again
             if not isinstance(error, UnauthorizedError | CancelledError):
@@ -226,7 +229,8 @@ class KymaPass:
         """Take channel and modules from the runtime's Kyma, in memory only."""
         words = "could not replace control plane kyma spec with remote kyma spec"
         try:
-            self._kyma = with_runtime_spec(self._kyma, self._remote.fetch(self._restored_spec))
+            self._live = self._remote.fetch(self._kyma, self._restored_spec)
+            self._kyma = with_runtime_spec(self._kyma, self._live)
         except KymatuiError as error:
             self._fail(error, words)
         self._require_spec(words)
@@ -298,18 +302,14 @@ class KymaPass:
             return
         reason = METADATA_FAILURE
         try:
-            live = self._live()
-            self._remote.mirror_metadata(self._kyma, live)
+            self._remote.mirror_metadata(self._kyma, self._live)
             reason = STATUS_FAILURE
-            self._remote.mirror_status(self._status.document(), live)
+            self._remote.mirror_status(self._status.document(), self._live)
         except ConflictError:  # the Kyma changed meanwhile: a new reconciliation, and no failure to report
             raise
         except KymatuiError as error:
             self._context.events(self._kyma.raw, ObjectEvent(EventType.WARNING, reason, str(error)))
             self._fail(error, "could not synchronize remote kyma status")
-
-    def _live(self) -> Object:
-        return self._remote.fetch(lambda: self._kyma.raw.get("spec") or {})
 
 
 def _first_of(*errors: KymatuiError) -> KymatuiError:

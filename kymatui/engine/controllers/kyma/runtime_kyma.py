@@ -8,15 +8,17 @@ from typing import Any, Final
 
 from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY
 from kymatui.domain.kubernetes.refs import ObjectRef
-from kymatui.domain.kyma.kymas import KYMA_NAME, KYMA_NAMESPACE, Kyma, read_kyma
+from kymatui.domain.kyma.kymas import KYMA_NAME, KYMA_NAMESPACE, NO_CHANNEL, Kyma, read_kyma
 from kymatui.domain.kyma.states import State
 from kymatui.domain.modules.module_outcomes import runtime_entry, status_changes
 from kymatui.domain.remote.kyma_sync import ANNOTATION_OWNED_BY, LABEL_WATCHED_BY
 from kymatui.engine.cluster.ports import NAMESPACE, OPERATOR_FIELD_MANAGER, Cluster, Object, PatchKind
 from kymatui.engine.controllers.kyma.kyma_context import KYMA
-from kymatui.errors import ConfigurationError
+from kymatui.engine.controllers.runtime.applied_copies import AppliedCopies
+from kymatui.errors import ConfigurationError, ConflictError, NotFoundError
 
 RUNTIME_KYMA: Final = ObjectRef(KYMA, KYMA_NAMESPACE, KYMA_NAME)
+RUNTIME_NAMESPACE: Final = ObjectRef(NAMESPACE, "", KYMA_NAMESPACE)
 _RUNTIME_ID: Final = "kyma-project.io/runtime-id"
 _COPIED: Final = (_RUNTIME_ID, "kyma-project.io/global-account-id", "kyma-project.io/subaccount-id")
 _NAMESPACE_LABELS: Final = {
@@ -35,28 +37,27 @@ class RuntimeKyma:
         self._cancel = cancel
         self._created = created
 
-    def ensure_namespace(self) -> None:
+    def ensure_namespace(self, copies: AppliedCopies, within: float) -> None:
         """Create the namespace kyma-system with its labels, or restore them."""
-        live = self._runtime.get(ObjectRef(NAMESPACE, "", KYMA_NAMESPACE), cancel=self._cancel)
-        labels = ((live or {}).get("metadata") or {}).get("labels") or {}
-        if live is None or any(labels.get(name) != value for name, value in _NAMESPACE_LABELS.items()):
-            body = {
-                "apiVersion": "v1",
-                "kind": "Namespace",
-                "metadata": {"name": KYMA_NAMESPACE, "labels": dict(_NAMESPACE_LABELS)},
-            }
-            self._runtime.apply(body, manager=OPERATOR_FIELD_MANAGER, force=True, cancel=self._cancel)
+        metadata = {"name": KYMA_NAMESPACE, "labels": dict(_NAMESPACE_LABELS)}
+        body = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+        copies.ensure(self._runtime, body, OPERATOR_FIELD_MANAGER, self._cancel, within=within)
 
-    def fetch(self, spec: Callable[[], Mapping[str, Any]]) -> Object:
-        """Return the runtime's Kyma; create a missing one with this spec."""
+    def fetch(self, kyma: Kyma, spec: Callable[[], Mapping[str, Any]]) -> Object:
+        """Return the runtime's Kyma; create a missing one with this spec, and the labels and owner of `kyma`.
+
+        As lifecycle-manager leaves it, one that will be refused for its channel has neither.
+        """
         live = self._runtime.get(RUNTIME_KYMA, cancel=self._cancel)
         if live is not None:
             return live
+        wanted = spec()
+        marks = {} if str(wanted.get("channel") or "").lower() == NO_CHANNEL else _marks(kyma)
         body = {
             "apiVersion": KYMA.api_version,
             "kind": "Kyma",
-            "metadata": {"name": KYMA_NAME, "namespace": KYMA_NAMESPACE},
-            "spec": spec(),
+            "metadata": {"name": KYMA_NAME, "namespace": KYMA_NAMESPACE, **marks},
+            "spec": wanted,
         }
         made = self._runtime.create(body, manager=OPERATOR_FIELD_MANAGER, cancel=self._cancel)
         self._created()
@@ -67,11 +68,9 @@ class RuntimeKyma:
         metadata = live.get("metadata") or {}
         if metadata.get("deletionTimestamp"):
             return
-        labels = {LABEL_WATCHED_BY: "kyma", LABEL_MANAGED_BY: "kyma"}
-        labels |= {name: kyma.meta.labels[name] for name in _COPIED if name in kyma.meta.labels}
-        owner = {ANNOTATION_OWNED_BY: f"{kyma.meta.namespace}/{kyma.meta.name}"}
-        if not (_has(metadata.get("labels"), labels) and _has(metadata.get("annotations"), owner)):
-            self._patch({"metadata": {"labels": labels, "annotations": owner}})
+        marks = _marks(kyma)
+        if not all(_has(metadata.get(key), wanted) for key, wanted in marks.items()):
+            self._patch({"metadata": marks})
 
     def mirror_status(self, status: Mapping[str, Any], live: Mapping[str, Any]) -> None:
         """Copy the status to the runtime's Kyma; one that is being deleted stays as it is."""
@@ -96,14 +95,25 @@ class RuntimeKyma:
         return True
 
     def _patch(self, patch: Mapping[str, Any], subresource: str = "") -> None:
-        self._runtime.patch(
-            RUNTIME_KYMA,
-            patch,
-            PatchKind.MERGE,
-            manager=OPERATOR_FIELD_MANAGER,
-            subresource=subresource,
-            cancel=self._cancel,
-        )
+        """Patch the Kyma. Raises ConflictError if it was deleted since it was read: the next pass creates it again."""
+        try:
+            self._runtime.patch(
+                RUNTIME_KYMA,
+                patch,
+                PatchKind.MERGE,
+                manager=OPERATOR_FIELD_MANAGER,
+                subresource=subresource,
+                cancel=self._cancel,
+            )
+        except NotFoundError as error:
+            raise ConflictError(f"{RUNTIME_KYMA} was deleted meanwhile", status=409) from error
+
+
+def _marks(kyma: Kyma) -> dict[str, dict[str, str]]:
+    """Return the labels and the owner that the runtime's Kyma has from the control plane's."""
+    labels = {LABEL_WATCHED_BY: "kyma", LABEL_MANAGED_BY: "kyma"}
+    labels |= {name: kyma.meta.labels[name] for name in _COPIED if name in kyma.meta.labels}
+    return {"labels": labels, "annotations": {ANNOTATION_OWNED_BY: f"{kyma.meta.namespace}/{kyma.meta.name}"}}
 
 
 def with_runtime_spec(kyma: Kyma, remote: Mapping[str, Any]) -> Kyma:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import threading
+import time
 from collections.abc import Mapping
 from typing import Any, Final
 from weakref import WeakKeyDictionary
@@ -26,6 +28,7 @@ class AppliedCopies:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._known: WeakKeyDictionary[Cluster, dict[ObjectRef, str]] = WeakKeyDictionary()
+        self._checked: WeakKeyDictionary[Cluster, dict[ObjectRef, float]] = WeakKeyDictionary()
 
     def apply(
         self, cluster: Cluster, body: Mapping[str, Any], live: Object | None, manager: str, cancel: threading.Event
@@ -41,10 +44,28 @@ class AppliedCopies:
             self._known.setdefault(cluster, {})[ref] = f"{wanted} {_state(applied)}"
         return True
 
+    def ensure(
+        self, cluster: Cluster, body: Mapping[str, Any], manager: str, cancel: threading.Event, *, within: float = 0.0
+    ) -> None:
+        """Apply an object unless it still is as it was applied; read it only for that.
+
+        What was found right less than `within` seconds ago is not read again.
+        """
+        ref, now = read_ref(body), time.monotonic()
+        with self._lock:
+            is_new = ref not in self._known.get(cluster, {})
+            checked = self._checked.setdefault(cluster, {}).get(ref, -math.inf)
+        if not is_new and now - checked < within:
+            return
+        self.apply(cluster, body, None if is_new else cluster.get(ref, cancel=cancel), manager, cancel)
+        with self._lock:
+            self._checked.setdefault(cluster, {})[ref] = now
+
     def forget(self, cluster: Cluster, ref: ObjectRef) -> None:
-        """Forget an object that is deleted."""
+        """Forget an object that is deleted, or may be."""
         with self._lock:
             self._known.get(cluster, {}).pop(ref, None)
+            self._checked.get(cluster, {}).pop(ref, None)
 
 
 def _digest(body: Mapping[str, Any]) -> str:
