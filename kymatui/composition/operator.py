@@ -106,7 +106,8 @@ class OperatorOptions:
 class OperatorContext:
     """What controllers are built from; `site` has the control plane, clock and registries.
 
-    `guards` are the rates and circuits of the runtimes, `clients` the connected runtimes of each controller.
+    `guards` are the rates and circuits of the runtimes, `clients` the connected runtimes, which the controllers share;
+    `caches` and `watches` are the controllers' own.
     """
 
     options: OperatorOptions
@@ -115,8 +116,10 @@ class OperatorContext:
     templates: CatalogCache
     reports: GroupReports
     events: EventWriter
-    guards: RuntimeGuards = field(default_factory=RuntimeGuards)
-    clients: list[SecretRuntimes] = field(default_factory=list)
+    guards: RuntimeGuards
+    clients: SecretRuntimes
+    caches: list[RuntimeCache] = field(default_factory=list)
+    watches: list[DependencyWatches] = field(default_factory=list)
 
     def runtimes(self, watches: DependencyWatches) -> RuntimeCache:
         """Return the runtimes for one controller, whose watches end with the connection to a runtime."""
@@ -124,16 +127,21 @@ class OperatorContext:
         assert isinstance(home, KubeCluster)
         if self.options.single_cluster:
             return RuntimeCache(SingleCluster(home))
-        clusters = SecretRuntimes(home, guards=self.guards)
-        self.clients.append(clusters)
-        cache = RuntimeCache(clusters, lambda kyma: self.guards.drop("/".join(kyma)))
+        clients, guards = self.clients, self.guards
+        cache = RuntimeCache(clients, lambda kyma: guards.drop("/".join(kyma)), self.caches, clients.confirm)
+        self.caches.append(cache)
+        self.watches.append(watches)
+        self.clients.closing, self.clients.is_watched = self._closing, self._is_watched
+        return cache
 
-        def closing(cluster: KubeCluster) -> None:
+    def _closing(self, cluster: KubeCluster) -> None:
+        for cache in self.caches:
             cache.drop(cluster)
+        for watches in self.watches:
             watches.forget(cluster)
 
-        clusters.closing, clusters.is_watched = closing, watches.has
-        return cache
+    def _is_watched(self, cluster: KubeCluster) -> bool:
+        return any(watches.has(cluster) for watches in self.watches)
 
 
 def _kyma_context(context: OperatorContext, controller: str) -> KymaContext:
@@ -207,7 +215,8 @@ def operator_context(
     assert isinstance(site.home, KubeCluster)
     site.home.client.transport.guard = RateGuard(options.rate)
     components = ComponentCache(open_registries(fetch), fetch.registry)
-    return OperatorContext(options, site, components, templates, reports, events, guards)
+    clients = SecretRuntimes(site.home, guards=guards)
+    return OperatorContext(options, site, components, templates, reports, events, guards, clients)
 
 
 class IdleConnections:
@@ -226,8 +235,7 @@ class IdleConnections:
 
     def _run(self, ended: threading.Event) -> None:
         while not ended.wait(IDLE_SECONDS / 3):
-            for clients in self._context.clients:
-                clients.close_idle()
+            self._context.clients.close_idle()
 
 
 def operator_group(

@@ -163,3 +163,12 @@ def test_the_runtime_of_another_kyma_is_never_worked_on(
     secret(place, "access-two", {"config": own(place)}, kyma="two")
     with pytest.raises(ConfigurationError, match="access-two leads to the runtime of kcp-system/other, not of"):
         runtimes.of(manifest(place, kyma="two"), threading.Event())
+
+
+def test_a_client_is_confirmed_while_it_is_open(place: Place, runtimes: SecretRuntimes) -> None:
+    secret(place, "access", {"config": own(place)})
+    found = runtimes.of(manifest(place), threading.Event())
+    assert found is not None
+    assert runtimes.confirm((place.namespace, "one"), found)
+    runtimes.close()
+    assert not runtimes.confirm((place.namespace, "one"), found)

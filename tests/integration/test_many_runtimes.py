@@ -86,7 +86,7 @@ def test_a_runtime_with_nothing_to_do_costs_no_request_and_no_connection(plane: 
         ]
         assert [line for line in asked if "/leases/" not in line] == []
         assert asked, "the operator keeps its Lease"
-        used = [one.client.transport for clients in operator.context.clients for _, one in clients._clusters.values()]
+        used = [one.client.transport for _, one in operator.context.clients._clusters.values()]
         for transport in used:
             transport.used -= 3600.0
         eventually(lambda: all(one._pool is None for one in used), "idle connections are closed", 30)

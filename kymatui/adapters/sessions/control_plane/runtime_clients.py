@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
     from kymatui.adapters.sessions.control_plane.runtime_guards import RuntimeGuards
     from kymatui.domain.kyma.manifests import Manifest
+    from kymatui.engine.cluster.ports import Cluster
 
 MAX_CLIENTS: Final = 64  # runtimes with an open client; the least recently used is closed
 REQUEST_SECONDS: Final = 20.0
@@ -80,6 +81,19 @@ class SecretRuntimes:
         found = self._connected(name, access.kubeconfig, guard)
         self._require_own(found, name, f"{namespace}/{kyma}", cancel)
         return found
+
+    def confirm(self, kyma: tuple[str, str], cluster: Cluster, cancel: threading.Event | None = None) -> bool:
+        """Check an open client as `runtime` does, without its Secret; return False for one that was closed.
+
+        `kyma` is a namespace and a name. Raises ConfigurationError for the runtime of another Kyma.
+        """
+        with self._lock:
+            found = next(((name, one) for name, (_, one) in self._clusters.items() if one is cluster), None)
+        if found is None:
+            return False
+        name, client = found
+        self._require_own(client, name, "/".join(kyma), cancel)
+        return True
 
     def close(self) -> None:
         with self._lock:

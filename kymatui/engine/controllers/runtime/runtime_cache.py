@@ -1,13 +1,13 @@
 """The runtime clusters of Kymas, each connected to once and kept until its connection fails.
 
 As in lifecycle-manager, a changed access Secret is read only after a failure, and each controller has a cache of its
-own. `is_connection_failure` tells which errors make a client useless.
+own, which begins with what the others have read. `is_connection_failure` tells which errors make a client useless.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from kymatui.engine.cluster.ports import Cluster
@@ -39,40 +39,79 @@ class SingleCluster:
 
 
 class RuntimeCache:
-    """The known runtimes of one controller; thread-safe. `left` gets each Kyma that the controller leaves."""
+    """The known runtimes of one controller; thread-safe. `left` gets each Kyma that the controller leaves.
 
-    def __init__(self, clusters: RuntimeClusters, left: Callable[[KymaKey], None] = lambda kyma: None) -> None:
+    `others` are the caches of all controllers: a runtime that one of them knows needs no second reading of its access
+    Secret, unless this controller has dropped it, or `confirm` returns False for it.
+    """
+
+    def __init__(
+        self,
+        clusters: RuntimeClusters,
+        left: Callable[[KymaKey], None] = lambda kyma: None,
+        others: Iterable[RuntimeCache] = (),
+        confirm: Callable[[KymaKey, Cluster, threading.Event], bool] = lambda kyma, cluster, cancel: True,
+    ) -> None:
         self._clusters = clusters
         self._left = left
+        self._others = others
+        self._confirm = confirm
         self._lock = threading.Lock()
         self._known: dict[KymaKey, Cluster] = {}
+        self._dropped: set[KymaKey] = set()
 
     def of(self, kyma: KymaKey, cancel: threading.Event) -> Cluster | None:
         """Return the runtime of a Kyma, None without an access Secret. Raises ConfigurationError."""
-        with self._lock:
-            known = self._known.get(kyma)
+        known = self.find(kyma)
         if known is not None:
             return known
-        found = self._clusters.runtime(kyma[1], kyma[0], cancel)
+        found = self._from_others(kyma)
+        if found is None or not self._confirm(kyma, found, cancel):
+            found = self._clusters.runtime(kyma[1], kyma[0], cancel)
         if found is not None:
             with self._lock:
                 self._known[kyma] = found
+                self._dropped.discard(kyma)
         return found
+
+    def find(self, kyma: KymaKey) -> Cluster | None:
+        """Return the runtime if it is known."""
+        with self._lock:
+            return self._known.get(kyma)
+
+    def _from_others(self, kyma: KymaKey) -> Cluster | None:
+        with self._lock:
+            if kyma in self._dropped:
+                return None
+        found = (one.find(kyma) for one in self._others if one is not self)
+        return next((cluster for cluster in found if cluster is not None), None)
 
     def forget(self, kyma: KymaKey) -> None:
         """Drop a runtime, so that its access Secret is read again."""
         with self._lock:
             self._known.pop(kyma, None)
+            self._dropped.add(kyma)
 
     def leave(self, kyma: KymaKey) -> None:
-        """Drop the runtime of a Kyma that no longer exists, or that another replica reconciles."""
-        self.forget(kyma)
+        """Drop the runtime of a Kyma that no longer exists, or that another replica reconciles, for all controllers.
+
+        The next Kyma of the name may have another runtime.
+        """
+        for one in (self, *self._others):
+            one.forget_kyma(kyma)
         self._left(kyma)
+
+    def forget_kyma(self, kyma: KymaKey) -> None:
+        """Drop all that is known of a Kyma."""
+        with self._lock:
+            self._known.pop(kyma, None)
+            self._dropped.discard(kyma)
 
     def clear(self) -> None:
         """Drop all runtimes."""
         with self._lock:
             self._known.clear()
+            self._dropped.clear()
 
     def drop(self, cluster: Cluster) -> None:
         """Drop a runtime whose client was closed."""
