@@ -164,6 +164,7 @@ def _kyma_context(context: OperatorContext, controller: str) -> KymaContext:
         watches=watches,
         events=context.events.record,
         is_unseen=home.is_unseen,
+        marks="manifest" in (options.controllers or CONTROLLERS),
         brief=brief,
     )
 

@@ -20,7 +20,7 @@ def is_ready(world: FleetWorld) -> bool:
     return status.get("state") == "Ready" and states == ["Ready"] * MODULES
 
 
-def test_a_module_that_is_ready_at_once_costs_three_writes() -> None:
+def test_a_module_that_is_ready_at_once_costs_two_writes() -> None:
     with fleet_world(module_names(MODULES)) as world:
         command = [sys.executable, "-m", "kymatui", "operator", "run", "--registry", f"http://{world.registry}"]
         home = {**environment(world.folder), "KUBECONFIG": str(world.kubeconfig)}
@@ -34,6 +34,6 @@ def test_a_module_that_is_ready_at_once_costs_three_writes() -> None:
                 process.wait(60)
     written = [one["path"] for one in found if "/manifests/" in one["path"] and one["method"] != "GET"]
     counts = Counter("status" if path.endswith("/status") else "object" for path in written)
-    # created, then finalizers and layer in one, then what was applied and the state in one
-    assert counts["object"] == 2 * MODULES
+    # created with finalizers and layer, then what was applied and the state in one
+    assert counts["object"] == MODULES
     assert MODULES <= counts["status"] <= 2 * MODULES  # once more where a busy machine reads the layer for a second

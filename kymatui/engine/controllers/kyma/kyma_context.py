@@ -50,6 +50,7 @@ class KymaContext:
     single     whether control plane and runtime are one cluster
     events     records Events about Kymas
     is_unseen  tells that a live watch of the control plane has not seen an object
+    marks      whether this process reconciles Manifests, so that new ones are created as their controller wants them
     copies     what was applied to runtimes
     brief      seconds within which what a runtime had is not read again: the steps of an installation follow each other
     """
@@ -69,5 +70,6 @@ class KymaContext:
     watches: DependencyWatches = field(default_factory=DependencyWatches)
     events: Record = no_events
     is_unseen: Callable[[ObjectRef], bool] = never_certain
+    marks: bool = False
     copies: AppliedCopies = field(default_factory=AppliedCopies)
     brief: float = 0.0

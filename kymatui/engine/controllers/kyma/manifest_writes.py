@@ -11,13 +11,14 @@ from typing import Any, NoReturn
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import Kyma
-from kymatui.domain.kyma.manifests import Manifest, read_manifest
+from kymatui.domain.kyma.manifests import ImageSpec, Manifest, read_manifest
 from kymatui.domain.modules.module_outcomes import Outcome
 from kymatui.domain.plans.kyma_manifest import needs_mandatory_update, needs_update
 from kymatui.engine.cluster.attempts import attempt
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, PatchKind
 from kymatui.engine.controllers.kyma.kyma_context import MANIFEST, never_certain
 from kymatui.engine.controllers.kyma.module_planning import PlannedModule
+from kymatui.engine.controllers.manifest.manifest_marks import LAYER_TYPES, REQUIRED_FINALIZERS, SYNCED_LAYER
 from kymatui.errors import KymatuiError, NotFoundError
 
 
@@ -29,9 +30,16 @@ class ManifestWrites:
     """The writes of one reconciliation on the control plane."""
 
     def __init__(
-        self, home: Cluster, cancel: threading.Event, is_unseen: Callable[[ObjectRef], bool] = never_certain
+        self,
+        home: Cluster,
+        cancel: threading.Event,
+        is_unseen: Callable[[ObjectRef], bool] = never_certain,
+        *,
+        marks: bool = False,
     ) -> None:
+        """Give new Manifests what their controller writes first (`marks`): if it is in this process, and has access."""
         self._home = home
+        self._marks = marks
         self._cancel = cancel
         self._is_unseen = is_unseen
 
@@ -59,7 +67,7 @@ class ManifestWrites:
         ):
             return raw
         if planned.item.enabled:
-            return self._apply(planned.body)
+            return self._apply(planned.body, raw)
         return self._replace_spec(planned.body, raw)
 
     def write_mandatory(self, body: Mapping[str, Any]) -> None:
@@ -67,10 +75,15 @@ class ManifestWrites:
         raw = self._home.get(read_ref(body), cancel=self._cancel)
         live = read_manifest(raw) if raw is not None else None
         if needs_mandatory_update(body, live if isinstance(live, Manifest) else None):
-            self._apply(body)
+            self._apply(body, raw)
 
-    def _apply(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        return self._home.apply(body, manager=OPERATOR_FIELD_MANAGER, force=True, cancel=self._cancel)
+    def _apply(self, body: Mapping[str, Any], raw: Mapping[str, Any] | None) -> Mapping[str, Any]:
+        """Apply a Manifest; `raw` is the live one.
+
+        An apply deletes the fields of the last one that it does not name: each of them names the marks of the live one.
+        """
+        marked = body if raw is None and not self._marks else with_marks(body, raw)
+        return self._home.apply(marked, manager=OPERATOR_FIELD_MANAGER, force=True, cancel=self._cancel)
 
     def _replace_spec(self, body: Mapping[str, Any], raw: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
         """Give the Manifest of a module that is being removed the new spec, so that a repair can unblock it."""
@@ -101,6 +114,28 @@ class ManifestWrites:
         labels = f"{LABEL_KYMA_NAME}={kyma.meta.name}"
         found = self._home.list(MANIFEST, kyma.meta.namespace, labels=labels, cancel=self._cancel)
         return [one for one in map(read_manifest, found) if isinstance(one, Manifest)]
+
+
+def with_marks(body: Mapping[str, Any], live: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return a Manifest with finalizers and the annotation of its layer: those of the live one, or all of a new one."""
+    metadata = dict(body["metadata"])
+    finalizers, layer = [*REQUIRED_FINALIZERS], _layer(body)
+    if live is not None:
+        found = live.get("metadata") or {}
+        finalizers = [name for name in finalizers if name in (found.get("finalizers") or ())]
+        layer = str((found.get("annotations") or {}).get(SYNCED_LAYER) or "")
+    if finalizers:
+        metadata["finalizers"] = finalizers
+    if layer:
+        metadata["annotations"] = {**(metadata.get("annotations") or {}), SYNCED_LAYER: layer}
+    return {**body, "metadata": metadata}
+
+
+def _layer(body: Mapping[str, Any]) -> str:
+    """Return the digest of a Manifest's layer, "" for another source."""
+    found = read_manifest(body)
+    source = found.installs[0].source if isinstance(found, Manifest) and found.installs else None
+    return source.ref if isinstance(source, ImageSpec) and source.type in LAYER_TYPES else ""
 
 
 def add_finalizer(home: Cluster, raw: Mapping[str, Any], name: str, cancel: threading.Event) -> None:

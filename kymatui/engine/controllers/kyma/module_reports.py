@@ -35,7 +35,8 @@ class ModuleReports:
         Return the errors of single Manifests, which keep no other module from its turn. Unlike lifecycle-manager,
         report each in the entry of its module. Raises the errors of the catalog.
         """
-        writes = ManifestWrites(self._context.home, cancel, self._context.is_unseen)
+        context = self._context
+        writes = ManifestWrites(context.home, cancel, context.is_unseen, marks=context.marks)
         failed: list[KymatuiError] = []
         for one in self._planner.plan(kyma, cancel):
             current = status.module(one.item.name)

@@ -8,14 +8,10 @@ from kymatui.domain.kyma.states import State
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, Object
 from kymatui.engine.controllers.lifecycle.default_resource import DefaultResource
 from kymatui.engine.controllers.lifecycle.module_status import CHANGED, READY, WAITING_FOR_CRS, differs
-from kymatui.engine.controllers.lifecycle.reconcile_pass import (
-    REQUIRED_FINALIZERS,
-    RESOURCE_FINALIZER,
-    SYNCED_LAYER,
-    ReconcilePass,
-)
+from kymatui.engine.controllers.lifecycle.reconcile_pass import RESOURCE_FINALIZER, ReconcilePass
 from kymatui.engine.controllers.lifecycle.resource_pruning import obsolete, prune
 from kymatui.engine.controllers.lifecycle.resource_rendering import layer_of, refs_of
+from kymatui.engine.controllers.manifest.manifest_marks import REQUIRED_FINALIZERS, SYNCED_LAYER
 from kymatui.engine.controllers.manifest.manifest_status import INSTALLATION, RESOURCES
 from kymatui.errors import KymatuiError, RegistryError, SourceError
 

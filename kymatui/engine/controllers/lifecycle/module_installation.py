@@ -19,10 +19,7 @@ from kymatui.engine.controllers.lifecycle.default_resource import DefaultResourc
 from kymatui.engine.controllers.lifecycle.module_status import CHANGED, READY, WAITING, differs
 from kymatui.engine.controllers.lifecycle.orphans import orphan_reason
 from kymatui.engine.controllers.lifecycle.reconcile_pass import (
-    LABEL_FINALIZER,
-    REQUIRED_FINALIZERS,
     RESOURCE_FINALIZER,
-    SYNCED_LAYER,
     ReconcilePass,
     no_access,
 )
@@ -34,7 +31,14 @@ from kymatui.engine.controllers.manifest.custom_state_check import (
     has_rules,
     resource_ref,
 )
-from kymatui.engine.controllers.manifest.manifest_marks import POD, STATEFUL_SET, WORKLOADS
+from kymatui.engine.controllers.manifest.manifest_marks import (
+    LABEL_FINALIZER,
+    POD,
+    REQUIRED_FINALIZERS,
+    STATEFUL_SET,
+    SYNCED_LAYER,
+    WORKLOADS,
+)
 from kymatui.engine.controllers.manifest.manifest_status import INSTALLATION, MODULE_CR, RESOURCES
 from kymatui.engine.controllers.monitoring.event_correlation import EventType, ObjectEvent
 from kymatui.errors import ConfigurationError, ConflictError, KymatuiError, NotFoundError
@@ -68,7 +72,7 @@ class ModuleInstallation:
         return self._install(runtime)
 
     def _mark(self) -> bool:
-        """Give a new Manifest finalizers and its layer, with one write; return whether it still exists.
+        """Give a Manifest finalizers and its layer unless it was created with them; return whether it still exists.
 
         Until its layer can be read, a Manifest has the finalizers alone.
         """

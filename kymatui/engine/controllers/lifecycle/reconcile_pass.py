@@ -17,7 +17,7 @@ from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Clock, Cluster,
 from kymatui.engine.controllers.lifecycle.applied_modules import AppliedModules
 from kymatui.engine.controllers.lifecycle.module_status import ModuleStatus
 from kymatui.engine.controllers.lifecycle.resource_rendering import ModuleRenderer
-from kymatui.engine.controllers.manifest.manifest_marks import FINALIZER
+from kymatui.engine.controllers.manifest.manifest_marks import SYNCED_LAYER
 from kymatui.engine.controllers.monitoring.event_correlation import EventType, ObjectEvent, state_event
 from kymatui.engine.controllers.monitoring.event_writer import PATCH_OBJECT, PATCH_STATUS, Record, no_events
 from kymatui.engine.controllers.runtime.dependency_watches import DependencyWatches
@@ -33,12 +33,8 @@ from kymatui.errors import (
 )
 from kymatui.first_use import dataclass
 
-LABEL_FINALIZER: Final = "label-removal-finalizer"
 RESOURCE_FINALIZER: Final = "resource.kyma-project.io/finalizer"
-REQUIRED_FINALIZERS: Final = (FINALIZER, LABEL_FINALIZER)
 PAUSE: Final = 1.0  # seconds until the controller reads again whether deleted objects are gone
-SYNCED_LAYER: Final = "sync-oci-ref"
-"""The annotation with the digest of the layer that was last applied completely."""
 
 
 class ManifestChangedError(KymatuiError):

@@ -13,7 +13,7 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.manifests import ImageSpec, Manifest
 from kymatui.domain.remote.kyma_sync import ANNOTATION_OWNED_BY
 from kymatui.engine.cluster.ports import Cluster, Object
-from kymatui.engine.controllers.manifest.manifest_marks import COMPONENT, PART_OF
+from kymatui.engine.controllers.manifest.manifest_marks import COMPONENT, LAYER_TYPES, PART_OF
 from kymatui.engine.plans.transforms import Transform, with_annotations, with_labels
 from kymatui.errors import SourceError
 
@@ -79,7 +79,7 @@ class ModuleRenderer:
 def layer_of(manifest: Manifest) -> ImageSpec:
     """Return the layer of a Manifest. Raises SourceError if it has another source."""
     source = manifest.installs[0].source if manifest.installs else None
-    if not isinstance(source, ImageSpec) or source.type not in ("oci-ref", "oci-dir"):
+    if not isinstance(source, ImageSpec) or source.type not in LAYER_TYPES:
         raise SourceError(f"{manifest.ref} has no layer of type oci-ref or oci-dir")
     return source
 

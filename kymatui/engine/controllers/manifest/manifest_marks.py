@@ -9,6 +9,12 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind
 
 FINALIZER: Final = "declarative.kyma-project.io/finalizer"
 OLD_FINALIZER: Final = f"{OPERATOR}/manifest"
+LABEL_FINALIZER: Final = "label-removal-finalizer"
+REQUIRED_FINALIZERS: Final = (FINALIZER, LABEL_FINALIZER)
+SYNCED_LAYER: Final = "sync-oci-ref"
+"""The annotation with the digest of the layer that was last applied completely."""
+LAYER_TYPES: Final = ("oci-ref", "oci-dir")
+"""The types of sources that are layers."""
 OWN_FINALIZERS: Final = (FINALIZER, OLD_FINALIZER)
 COMPONENT: Final = "app.kubernetes.io/component"
 PART_OF: Final = "app.kubernetes.io/part-of"
