@@ -256,6 +256,10 @@ class KymaPass:
     def _process(self) -> None:
         """Reconcile modules, catalog and webhook, each regardless of the others' errors; write the status."""
         modules, others = self._modules(), [one for one in (self._catalog(), self._webhook()) if one is not None]
+        if not modules:
+            self._reports.follow(self._kyma, self._status, self._cancel)  # the first copy of a catalog takes seconds
+            states = [str(one.get("state", "")) for one in self._status.modules]
+            self._status.set(KymaCondition.MODULES, holds=modules_condition(states))
         if modules or others:
             error = _first_of(*modules, *others)
             if any(map(is_connection_failure, others)):
@@ -267,13 +271,9 @@ class KymaPass:
 
     def _modules(self) -> list[KymatuiError]:
         try:
-            failed = self._reports.reconcile(self._kyma, self._status, self._cancel)
+            return self._reports.reconcile(self._kyma, self._status, self._cancel)
         except KymatuiError as error:
             return [error]
-        if not failed:
-            states = [str(one.get("state", "")) for one in self._status.modules]
-            self._status.set(KymaCondition.MODULES, holds=modules_condition(states))
-        return failed
 
     def _catalog(self) -> KymatuiError | None:
         try:

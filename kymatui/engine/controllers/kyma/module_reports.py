@@ -51,6 +51,25 @@ class ModuleReports:
         removed, unread = self._follow_removed(kyma, status, cancel)
         return [*failed, *unread, *writes.delete_all(removed)]
 
+    def follow(self, kyma: Kyma, status: KymaStatusDraft, cancel: threading.Event) -> None:
+        """Take the states that Manifests have reached since they were written, so that one status has both.
+
+        Only for modules that are on their way; the state of one that cannot be read stays for the next reconciliation.
+        """
+        for entry in status.modules:
+            ref = _manifest_of(entry)
+            moving = entry.get("state") in ("", State.PROCESSING) and "message" not in entry
+            if ref is None or not moving or kyma.request(str(entry.get("name", ""))) is None:
+                continue
+            try:
+                raw = self._context.home.get(ref, cancel=cancel)
+            except CancelledError:
+                raise
+            except KymatuiError:
+                continue
+            if raw is not None:
+                entry["state"] = JsonReader(raw).child("status").text("state")
+
     def _follow_removed(
         self, kyma: Kyma, status: KymaStatusDraft, cancel: threading.Event
     ) -> tuple[list[ObjectRef], list[KymatuiError]]:
