@@ -145,7 +145,8 @@ def status(state: str, *modules: tuple[str, str, str], **more: Any) -> dict[str,
 @pytest.mark.parametrize(
     ("before", "after", "expected"),
     [
-        ({}, status("Processing"), ["Normal Processing is Processing"]),
+        ({}, status("Processing"), []),
+        (status("Ready"), status("Processing"), ["Normal Processing is Processing"]),
         (status("Processing"), status("Error"), ["Warning Error is Error"]),
         (status("Ready"), status("Ready", ("a", "1.0.0", "")), ["Normal ModuleInstall module a 1.0.0"]),
         (
@@ -169,6 +170,19 @@ def status(state: str, *modules: tuple[str, str, str], **more: Any) -> dict[str,
             ["Normal ModuleAwaitsMaintenanceWindow module a: w"],
         ),
         (status("Ready", ("a", "1.0.0", "Deleting")), status("Ready"), ["Normal ModuleDeleted module a is deleted"]),
+        (
+            status("Processing"),
+            status("Processing", ("a", "1.0.0", "Ready"), ("b", "2.0.0", "Ready"), ("c", "3.0.0", "")),
+            [
+                "Normal ModuleInstall modules a 1.0.0, b 2.0.0, c 3.0.0",
+                "Normal ModuleReady modules a 1.0.0, b 2.0.0 are Ready",
+            ],
+        ),
+        (
+            status("Processing", ("a", "1.0.0", "Processing"), ("b", "2.0.0", "Error")),
+            status("Ready", ("a", "1.0.0", "Ready"), ("b", "2.0.0", "Ready")),
+            ["Normal ModuleReady module b 2.0.0 is Ready", "Normal Ready is Ready"],
+        ),
         (status("Ready", ("a", "1.0.0", "Ready")), status("Ready", ("a", "1.0.0", "Ready")), []),
     ],
 )
@@ -177,6 +191,13 @@ def test_a_change_of_the_status_has_its_events(
 ) -> None:
     found = [f"{one.type} {one.reason} {one.message}" for one in status_events(before, after, failed=False)]
     assert found == expected
+
+
+def test_many_modules_are_several_events_of_which_none_is_cut() -> None:
+    modules = [(f"a-module-with-a-long-name-{number:03}", "1.0.0", "") for number in range(45)]
+    found = [one.message for one in status_events({}, status("Processing", *modules), failed=False)]
+    assert len(found) == 3
+    assert all(sum(name in one for one in found) == 1 for name, _, _ in modules)
 
 
 def test_the_error_of_a_failed_reconciliation_is_recorded_once() -> None:

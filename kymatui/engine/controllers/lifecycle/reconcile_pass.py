@@ -34,6 +34,7 @@ from kymatui.errors import (
 from kymatui.first_use import dataclass
 
 RESOURCE_FINALIZER: Final = "resource.kyma-project.io/finalizer"
+_PROGRESS: Final = frozenset({"", State.PROCESSING.value, State.READY.value})
 PAUSE: Final = 1.0  # seconds until the controller reads again whether deleted objects are gone
 
 
@@ -93,10 +94,15 @@ class ReconcilePass:
             self.status.set_state(State.PROCESSING, "object has an empty state")
 
     def write_status(self, *, failed: bool = False) -> None:
-        """Write the status and record its change; `failed`: an error is raised afterwards, with its own event."""
+        """Write the status and record its change; `failed`: an error is raised afterwards, with its own event.
+
+        The progress of a module is an event of its Kyma; that of a mandatory one, which no Kyma reports, is recorded.
+        """
         if not self.status.differs:
             return
         event = state_event(self.manifest.state, self.status.state, self.status.operation)
+        if {self.manifest.state, self.status.state} <= _PROGRESS and not self.manifest.mandatory:
+            event = None
         self.patch(self.status.patch(), "status")
         if event is not None and not failed:
             self.context.events(self.manifest.raw, event)

@@ -160,8 +160,8 @@ def _key(subject: EventSubject, event: ObjectEvent) -> _Key:
 
 
 def state_event(before: str, after: str, message: str) -> ObjectEvent | None:
-    """Return the event of an object's new state, None if it is the same as before."""
-    if before == after:
+    """Return the event of an object's new state; None if it is the same as before, or that a new one is processed."""
+    if before == after or (not before and after == State.PROCESSING):
         return None
     kind = EventType.WARNING if after in (State.ERROR, State.WARNING) else EventType.NORMAL
     return ObjectEvent(kind, after, message)
