@@ -144,6 +144,16 @@ def test_without_a_watch_and_for_other_kinds_every_read_is_a_request(place: Plac
     assert sum(one["method"] == "GET" and one["path"].endswith("/a") for one in found) == 6
 
 
+def test_only_the_chosen_kinds_are_remembered(place: Place) -> None:
+    other = RememberingCluster(place.other.client, kinds=frozenset({"Manifest"}), unattended=True)
+    with other.follow([(KYMA, HOME)]):
+        eventually(lambda: bool(other._watched(REF)), "the watch has seen it")
+        place.reads()
+        other.get(REF)
+        other.get(REF)
+    assert place.reads() == 2
+
+
 def test_an_object_is_unseen_only_if_a_live_watch_and_no_answer_knows_it(place: Place) -> None:
     new = ObjectRef(KYMA, HOME, "new")
     assert place.cluster.is_unseen(new)

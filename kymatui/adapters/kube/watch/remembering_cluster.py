@@ -1,4 +1,4 @@
-"""A control plane whose Kymas, Manifests and release metas are read again only after a watch has reported a change."""
+"""A cluster whose Kymas, Manifests and release metas are read again only after a watch has reported a change."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from kymatui.engine.cluster.ports import Object
 from kymatui.first_use import dataclass
 
 _REMEMBERED: Final = frozenset({"Kyma", "Manifest", "ModuleReleaseMeta"})
+RUNTIME_KINDS: Final = frozenset({"Kyma"})
+"""What controllers watch on a runtime and read more than once."""
 Answered = TypeVar("Answered", Object, Object | None)
 _MOST: Final = 2048
 """Answers that are kept, of some kilobytes each; the oldest go first."""
@@ -61,10 +63,12 @@ class RememberingCluster(KubeCluster):
 
     What it wrote itself counts as read. An answer is as old as a watch at most, which is as much as a watch that has
     died silently can be behind (see `UNATTENDED`): writes that must not undo another client's carry a resourceVersion.
+    `kinds` are those of the operator's group that are kept.
     """
 
-    def __init__(self, *given: Any, **more: Any) -> None:
+    def __init__(self, *given: Any, kinds: frozenset[str] = _REMEMBERED, **more: Any) -> None:
         super().__init__(*given, **more)
+        self._kinds = kinds
         self._memory = AnswerMemory()
         self._streams: weakref.WeakSet[WatchedChanges] = weakref.WeakSet()
         self._opening = threading.Lock()  # controllers read while others still open their watches
@@ -80,7 +84,7 @@ class RememberingCluster(KubeCluster):
     def get(self, ref: ObjectRef, *, cancel: threading.Event | None = None) -> Object | None:
         import msgspec
 
-        if not _is_remembered(ref):
+        if not self._is_remembered(ref):
             return super().get(ref, cancel=cancel)
         known, watched = self._memory.find(ref), self._watched(ref)
         if known is not None and watched and watched <= {known.version, *known.older}:
@@ -110,7 +114,7 @@ class RememberingCluster(KubeCluster):
 
     def _write(self, ref: ObjectRef, write: Callable[[ApiResource], Object], *, dry_run: bool = False) -> Object:
         send = partial(super()._write, ref, write, dry_run=dry_run)
-        return send() if dry_run or not _is_remembered(ref) else self._remember(ref, send)
+        return send() if dry_run or not self._is_remembered(ref) else self._remember(ref, send)
 
     def _remember(self, ref: ObjectRef, send: Callable[[], Answered]) -> Answered:
         """Ask the server and keep its answer; after an error, nothing is known any more."""
@@ -131,6 +135,5 @@ class RememberingCluster(KubeCluster):
             self._memory.put(ref, _Answer(msgspec.json.encode(found), version, older - {version}), before)
         return found
 
-
-def _is_remembered(ref: ObjectRef) -> bool:
-    return ref.kind.group == OPERATOR and ref.kind.kind in _REMEMBERED
+    def _is_remembered(self, ref: ObjectRef) -> bool:
+        return ref.kind.group == OPERATOR and ref.kind.kind in self._kinds

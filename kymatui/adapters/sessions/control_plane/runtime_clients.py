@@ -150,12 +150,13 @@ class SecretRuntimes:
         from kymatui.adapters.kube.api.client import Client
         from kymatui.adapters.kube.auth.secret_kubeconfig import connect_from_secret
         from kymatui.adapters.kube.transport.transport import Transport
-        from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+        from kymatui.adapters.kube.watch.remembering_cluster import RUNTIME_KINDS, RememberingCluster
 
         connection = connect_from_secret(kubeconfig, name)
         if guard is not None:
             connection = replace(connection, request_timeout=REQUEST_SECONDS)
-        return KubeCluster(Client(Transport(connection, read_only=self._home.read_only, guard=guard)), unattended=True)
+        client = Client(Transport(connection, read_only=self._home.read_only, guard=guard))
+        return RememberingCluster(client, kinds=RUNTIME_KINDS, unattended=True)
 
 
 Versions = frozenset[tuple[str, str]]
