@@ -75,6 +75,7 @@ class RuntimeCatalog:
         self._restricted = restricted
         self._width = width
         self._lock = threading.Lock()
+        self._reading = threading.Lock()  # of CRDs: one Kyma reads, the others wait for its answer
         self._copies = AppliedCopies()
         self._crds: dict[str, tuple[float, dict[str, Any]]] = {}
 
@@ -100,18 +101,16 @@ class RuntimeCatalog:
 
     def _crd(self, name: str, cancel: threading.Event) -> dict[str, Any]:
         """Return the copy of a CRD, read from the control plane at most once in 5 seconds."""
-        with self._lock:
+        with self._reading:
             read, body = self._crds.get(name, (float("-inf"), {}))
-        now = time.monotonic()
-        if now - read < _FRESH:
-            return body
-        original = self._home.get(ObjectRef(CRD, "", name), cancel=cancel)
-        if original is None:
-            raise NotFoundError(f"{self._home.name} has no CRD {name}", status=404)
-        body = _crd_copy(original)
-        with self._lock:
-            self._crds[name] = now, body
-        return body
+            now = time.monotonic()
+            if now - read < _FRESH:
+                return body
+            original = self._home.get(ObjectRef(CRD, "", name), cancel=cancel)
+            if original is None:
+                raise NotFoundError(f"{self._home.name} has no CRD {name}", status=404)
+            self._crds[name] = now, _crd_copy(original)
+            return self._crds[name][1]
 
     def sync_catalog(self, kyma: Kyma, runtime: Cluster, cancel: threading.Event) -> None:
         """Copy what this Kyma may have, and delete earlier copies. Raise the first failure."""
