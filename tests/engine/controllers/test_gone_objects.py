@@ -186,3 +186,28 @@ def test_only_what_exists_is_resynced(result: float | None, *, repeated: bool) -
     finally:
         running.stop()
         running.join(10)
+
+
+class Delayed(Resyncing):
+    """A controller that waits for further changes."""
+
+    resync = 3600.0
+
+    def watches(self) -> Sequence[KindWatch]:
+        return (KindWatch(KYMA, listed=True, delay=60.0),)
+
+
+def test_changes_that_follow_each_other_are_one_reconciliation() -> None:
+    running = RunningController(HOME, Delayed(None), GroupReports(lambda *told: None))
+    running.start()
+    try:
+        (watched,) = running._watched
+        eventually(lambda: watched.listed and not running.waiting, "what exists at the start does not wait")
+        for _ in range(3):
+            running._changed(watched, [REF])
+        soon = time.monotonic() + 300
+        assert [ref for ref, due in running._queue._due.items() if due < soon] == [REF]
+        assert running.waiting == 0
+    finally:
+        running.stop()
+        running.join(10)

@@ -33,7 +33,7 @@ class KymaController:
         namespace = self._context.namespace
         return (
             KindWatch(KYMA, namespace=namespace, listed=True, edits=True),
-            KindWatch(MANIFEST, namespace=namespace, label=LABEL_KYMA_NAME, owner=_owner),
+            KindWatch(MANIFEST, namespace=namespace, label=LABEL_KYMA_NAME, owner=_owner, delay=self.intervals.soon),
             KindWatch(TEMPLATE, self._all, namespace, spread=SPREAD),
             KindWatch(RELEASE_META, self._all, namespace, spread=SPREAD),
         )

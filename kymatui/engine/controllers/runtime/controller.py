@@ -34,6 +34,7 @@ class KindWatch:
     keys      the objects to reconcile after a change of one object of this kind; None: all of the `listed` kinds
     listed    whether all its objects are reconciled at the start
     required  whether the controller waits until the cluster serves the kind
+    delay     seconds until the objects are reconciled, so that changes that follow each other are one
     spread    seconds for each key, over which many keys are spread at random, up to 5 minutes
     label     label with the name of the Kyma that an object belongs to, which decides on its shard
     edits     whether changes of its status alone are left out, which the controller writes itself: after an error with
@@ -46,6 +47,7 @@ class KindWatch:
     namespace: str = ""
     listed: bool = False
     required: bool = True
+    delay: float = 0.0
     spread: float = 0.0
     label: str = ""
     edits: bool = False

@@ -139,7 +139,7 @@ class RunningController:
         width = min(_WIDEST, one.watch.spread * len(keys))
         for key in keys:
             if not self._is_of_others(key):
-                seconds = width * JITTER_RANDOM.random()
+                seconds = width * JITTER_RANDOM.random() + (0.0 if first else one.watch.delay)
                 self._queue.add(key, low=first) if seconds <= 0 else self._queue.add_after(key, seconds)
 
     def _keys(self, one: _Watched, refs: Iterable[ObjectRef]) -> Iterable[ObjectRef]:
