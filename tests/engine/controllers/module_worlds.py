@@ -78,7 +78,8 @@ class Clock:
 class ModuleWorld:
     """The Manifest of a module in passes of its reconciler, with lifecycle-manager's intervals."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, mandatory: bool = True) -> None:
+        self._mandatory = "true" if mandatory else "false"
         self.control_plane, self.living = Living(), Living()
         self.home = Faulty("kcp", self.control_plane.client)
         self.runtime = Faulty("skr", self.living.client)
@@ -111,7 +112,9 @@ class ModuleWorld:
         digest = f"sha256:{version}"
         self.layers.content[digest] = objects
         source = {"repo": "http://reg.example", "name": "keda", "ref": digest, "type": "oci-ref"}
-        labels = builders.labels(kyma_name="default", managed_by="kyma", module_name="keda", mandatory_module="true")
+        labels = builders.labels(
+            kyma_name="default", managed_by="kyma", module_name="keda", mandatory_module=self._mandatory
+        )
         body = {
             "apiVersion": MANIFEST.api_version,
             "kind": "Manifest",

@@ -7,9 +7,13 @@ import pytest
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.domain.kyma.states import State
+from kymatui.engine.cluster.ports import PatchKind
+from kymatui.engine.controllers.kyma.kyma_context import KYMA, MANIFEST
 from kymatui.engine.controllers.lifecycle.module_status import HELD, ModuleStatus
 from kymatui.engine.controllers.lifecycle.resource_pruning import names_of
+from kymatui.engine.controllers.monitoring.event_correlation import state_event
 from tests.domain.builders import manifest
+from tests.engine.controllers.module_worlds import REF, SPACE, ModuleWorld, config
 
 NOW = 1_800_000_000.0
 WORDS = "waiting for the deletion of ConfigMap kyma-system/old"
@@ -52,3 +56,28 @@ def test_only_the_first_objects_are_named() -> None:
     refs = [ObjectRef(GroupVersionKind("", "v1", "ConfigMap"), "one", name) for name in "abcde"]
     assert names_of(refs[:1]) == "ConfigMap one/a"
     assert names_of(refs) == "ConfigMap one/a, ConfigMap one/b, ConfigMap one/c and 2 more"
+
+
+@pytest.mark.parametrize(
+    ("mandatory", "expected"),
+    [(True, ["Ready", "Warning", "Ready"]), (False, ["Warning", "Ready"])],
+)
+def test_only_trouble_and_its_end_are_events_of_a_manifest_whose_kyma_reports_it(
+    *, mandatory: bool, expected: list[str]
+) -> None:
+    world = ModuleWorld(mandatory=mandatory)
+    tracked = {
+        "apiVersion": MANIFEST.api_version,
+        "kind": "Manifest",
+        "metadata": {"name": REF.name, "namespace": SPACE},
+    }
+    report = {"modules": [{"name": "keda", "state": "", "manifest": tracked}]}
+    world.home.patch(ObjectRef(KYMA, SPACE, "default"), {"status": report}, PatchKind.MERGE, subresource="status")
+    world.put("1.0.0", config("a"))
+    world.settle()
+    world.write_status(state="Warning", lastOperation={"operation": "w", "lastUpdateTime": "2026-01-01T00:00:00Z"})
+    warning = state_event("Ready", "Warning", "w")
+    assert warning is not None
+    world.events.append(warning)  # as the pass that wrote it has recorded it
+    world.resync()
+    assert [one.reason for one in world.events] == expected
