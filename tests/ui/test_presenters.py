@@ -114,6 +114,19 @@ def test_rules_show_what_was_found_and_which_group_decides() -> None:
     assert "order" in facts(state_check_lines.order_facts(found, found.checked[0], CheckMode.KLM))
 
 
+def test_the_path_of_a_rule_is_the_templates_and_not_the_cell() -> None:
+    module = row("cloud-logging")
+    first = module.checked[0]
+    outcome = first.klm.rules[0]
+    odd = replace(outcome, rule=replace(outcome.rule, path="status.\x1b[1m *"), klm_reads=False)
+    checked = replace(first, klm=replace(first.klm, rules=(odd, *first.klm.rules[1:])))
+    lines = state_check_lines.rule_lines(module, checked, CheckMode.KLM)
+    assert lines[0].cells["path"].text != odd.rule.path
+    paths = [state_check_lines.rule_path(line.key, module, checked, CheckMode.KLM) for line in lines]
+    assert paths == [odd.rule.path, *(one.rule.path for one in first.klm.rules[1:])]
+    assert state_check_lines.rule_path("99", module, checked, CheckMode.KLM) == ""
+
+
 @pytest.mark.parametrize(
     ("path", "words"),
     [

@@ -209,6 +209,15 @@ async def test_a_path_is_evaluated_as_it_is_typed(pilot: Pilot[Any]) -> None:
         assert answer in text(app, "#found"), path
 
 
+async def test_enter_copies_the_path_of_a_rule(pilot: Pilot[Any]) -> None:
+    app = await ready(pilot)
+    await pilot.press("j", "j", "x", "j", "enter")
+    await pilot.pause()
+    rule = app.screen.query_one("#rules", RowTable).rows[1]
+    assert app.screen.query_one("#path", Input).value == rule.cells["path"].text
+    assert text(app, "#found")
+
+
 async def test_versions_tell_what_changes(pilot: Pilot[Any]) -> None:
     app = await ready(pilot)
     await pilot.press("v")

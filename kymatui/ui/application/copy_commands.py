@@ -115,10 +115,11 @@ def _subject(app: FlowApp, table: LiveTable | None) -> LineSubject | None:
     if isinstance(screen, ObjectScreen):
         return object_subject(screen.ref, context)
     if isinstance(screen, ModuleScreen):
-        ref = screen.pane.entry() if screen.pane is not None else None
-        current = table.current if table is not None else None
-        path = current.cells["path"].text.removesuffix(" *") if current is not None and "path" in current.cells else ""
-        return object_subject(ref, context, path) if ref is not None else _module(app, screen.step.about, context)
+        pane = screen.pane
+        ref = pane.entry() if pane is not None else None
+        if pane is None or ref is None:
+            return _module(app, screen.step.about, context)
+        return object_subject(ref, context, pane.entry_path())
     if key is None:
         return None
     if isinstance(screen, DeletionScreen):

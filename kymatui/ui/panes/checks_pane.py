@@ -99,12 +99,17 @@ class ChecksPane(Pane):
         checked = self._checked()
         return checked.resource if checked is not None else None
 
+    def entry_path(self) -> str:
+        key = self.query_one("#rules", LiveTable).cursor_key
+        if self._row is None or key is None:
+            return ""
+        return state_check_lines.rule_path(key, self._row, self._checked(), self._mode)
+
     @on(RowTable.Chosen)
     def action_try_rule(self) -> None:
         """Copy the path of the rule into the input, to evaluate and change it."""
-        rule = self.query_one("#rules", LiveTable).current
-        if rule is not None:
-            self.query_one("#path", Input).value = rule.cells["path"].text.removesuffix(" *")
+        if path := self.entry_path():
+            self.query_one("#path", Input).value = path
             self.action_try_path()
 
     # typed path

@@ -56,6 +56,10 @@ class Pane(Vertical):
         """Return the object under the cursor; None where the line has none."""
         return None
 
+    def entry_path(self) -> str:
+        """Return the path in the object that the line under the cursor is about; "" for the whole object."""
+        return ""
+
     def open_entry(self, tab: str = "") -> None:
         """Open the object under the cursor on a screen of its own, as YAML or described."""
         ref = self.entry()

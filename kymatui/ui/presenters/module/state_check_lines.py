@@ -83,6 +83,13 @@ def rule_lines(module: ModuleRow, checked: CheckedResource | None, mode: CheckMo
     return [_line(number, outcome, evaluation) for number, outcome in enumerate(evaluation.rules, 1)]
 
 
+def rule_path(key: str, module: ModuleRow, checked: CheckedResource | None, mode: CheckMode) -> str:
+    """Return the path of the rule of a line, as the template writes it; "" for no line."""
+    evaluation = _evaluation(module, checked, mode)
+    paths = {str(number): one.rule.path for number, one in enumerate(evaluation.rules, 1)} if evaluation else {}
+    return paths.get(key, "")
+
+
 def order_facts(module: ModuleRow, checked: CheckedResource | None, mode: CheckMode) -> list[Fact]:
     """Return the order in which the groups are evaluated, and the gate before them."""
     evaluation = _evaluation(module, checked, mode)
