@@ -246,10 +246,9 @@ class SessionDeletions:
         return self._cluster
 
 
-def _with_unseen(made: DeletionState, unseen: Iterable[str]) -> DeletionState:
+def _with_unseen(made: DeletionState, unseen: Iterable[tuple[str, str]]) -> DeletionState:
     """Add the unknown resources: lifecycle-manager might create the module again."""
-    reasons = [(name, why.removesuffix(")")) for name, _, why in (one.partition(" (") for one in unseen)]
-    return replace(made, remaining=replace(made.remaining, unknown=(*made.remaining.unknown, *reasons)))
+    return replace(made, remaining=replace(made.remaining, unknown=(*made.remaining.unknown, *unseen)))
 
 
 def _unread_definitions(feeds: Mapping[str, Feed]) -> Iterator[tuple[str, str]]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from kymatui.domain.catalog.catalog import build_catalog
+from kymatui.domain.catalog.rows import NAMING_LISTS
 from kymatui.domain.kyma.module_templates import ModuleTemplate
 from kymatui.domain.kyma.template_index import TemplateIndex
 from kymatui.domain.plans.cluster_management import ClusterManager
-from kymatui.domain.plans.direct_install import InstallChoice, choose_template, install_refusals
+from kymatui.domain.plans.direct_install import InstallChoice, choose_template, install_refusals, unknown_lists
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
 from kymatui.domain.versions.offers import AmbiguousOffer, NoSuchModule, NoSuchVersion, OfferResult, find_offer
 from tests.domain.builders import NOW, community_template, kyma, meta, shelf, template
@@ -107,3 +108,11 @@ def test_who_is_in_charge_says_how_what_kyma_offers_comes(keeper: ClusterManager
     (found,) = install_refusals(seen, "keda", seen.row("keda"), feeds, direct=False, keeper=keeper)
     assert said in found
     assert list(install_refusals(seen, "keda", seen.row("keda"), feeds, direct=True, keeper=keeper)) == []
+
+
+def test_unread_lists_have_a_name_and_a_reason() -> None:
+    """A reason may have brackets of its own, and the name is not cut out of a sentence."""
+    seen = [Feed(FeedState.FORBIDDEN, message="denied (by policy (7))"), Feed(FeedState.FAILED)]
+    feeds = {name: Feed(FeedState.LIVE) for name in NAMING_LISTS} | dict(zip(NAMING_LISTS[:2], seen, strict=True))
+    first, second = (name.partition(".")[0] for name in NAMING_LISTS[:2])
+    assert list(unknown_lists(feeds)) == [(first, "denied (by policy (7))"), (second, "the server did not answer")]

@@ -26,7 +26,7 @@ def require_known(session: ListedSession, names: Sequence[str], channel: str | N
     from kymatui.domain.plans.direct_install import unknown_lists
 
     snapshot = session.snapshot()
-    if list(unknown_lists(snapshot.feeds)):
+    if any(unknown_lists(snapshot.feeds)):
         return
     seen = build_catalog(snapshot, time.time())
     for name in names:

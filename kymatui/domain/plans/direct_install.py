@@ -66,12 +66,12 @@ def _the_same(shelf: TemplateIndex, several: AmbiguousOffer) -> ModuleTemplate |
     return first if same_in_all else None
 
 
-def unknown_lists(feeds: Mapping[str, Feed]) -> Iterator[str]:
-    """Yield the missing lists that show what lifecycle-manager manages, each with the reason."""
+def unknown_lists(feeds: Mapping[str, Feed]) -> Iterator[tuple[str, str]]:
+    """Yield (name, reason) of the missing lists that show what lifecycle-manager manages."""
     for name in NAMING_LISTS:
         feed = feeds.get(name, Feed(FeedState.SYNCING))
         if gap_of(feed) is not None:
-            yield f"{name.partition('.')[0]} ({feed.message or _WORDS[feed.state]})"
+            yield name.partition(".")[0], feed.message or _WORDS[feed.state]
 
 
 _WORDS = {
@@ -97,8 +97,9 @@ def install_refusals(
     lifecycle-manager unless the user insists.
     """
     if not direct and (unseen := list(unknown_lists(feeds))):
+        lists = ", ".join(f"{one} ({why})" for one, why in unseen)
         yield (
-            f"it is unknown whether lifecycle-manager manages {name}: {', '.join(unseen)} "
+            f"it is unknown whether lifecycle-manager manages {name}: {lists} "
             "(retry, or use --direct if you know that it does not)"
         )
     if row is None:
