@@ -8,7 +8,7 @@ import pytest
 
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.module_inputs import CatalogOptions
-from kymatui.domain.catalog.rows import Catalog, CatalogOrigin, ModuleRow
+from kymatui.domain.catalog.rows import Catalog, CatalogOrigin, ModuleRow, OfferMark
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings, WindowPolicy, read_policy
 from kymatui.domain.kyma.problems import Actor, Severity
@@ -650,6 +650,8 @@ def test_a_community_module_has_no_channel_and_wants_its_newest() -> None:
         "3 minors",
     )
     assert (found.refusal, found.resolution.refusal is None) == (None, False), "nobody looks for it in the Kyma's way"
+    marks = {offer.version: found.offer_marks(offer) for offer in found.offers}
+    assert marks == {"0.11.0": (OfferMark.INSTALLED,), "0.14.0": (OfferMark.DESIRED,), "0.15.0-rc1": ()}
 
 
 def test_a_module_is_shown_once_though_both_catalogs_have_it() -> None:

@@ -47,6 +47,13 @@ class CatalogOrigin(StrEnum):
     COMMUNITY = "community"
 
 
+class OfferMark(StrEnum):
+    """What an offered version is in the cluster."""
+
+    INSTALLED = "installed"
+    DESIRED = "desired"
+
+
 @dataclass(frozen=True, slots=True)
 class Offer:
     """A template of a module: its version, reference and catalog.
@@ -176,10 +183,10 @@ class ModuleRow:
                     return offer
         return offers[0] if offers else None
 
-    def offer_marks(self, offer: Offer) -> tuple[str, ...]:
+    def offer_marks(self, offer: Offer) -> tuple[OfferMark, ...]:
         """Return what a version is here: installed, desired, both or neither."""
-        here = (("installed", self.installed), ("desired", self.desired))
-        return tuple(word for word, version in here if version and same_version(offer.version, version))
+        here = ((OfferMark.INSTALLED, self.installed), (OfferMark.DESIRED, self.desired))
+        return tuple(mark for mark, version in here if version and same_version(offer.version, version))
 
     @property
     def installed_words(self) -> str:

@@ -16,7 +16,7 @@ from kymatui.cli.output.listing import Listing, ListPrinter, is_table, render
 from kymatui.composition.manifest_controller import LazyFetcher
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.catalog_json import unknown_json
-from kymatui.domain.catalog.rows import newest_first
+from kymatui.domain.catalog.rows import OfferMark, newest_first
 from kymatui.domain.kyma.versions import same_version
 from kymatui.domain.snapshot.cluster_index import CATALOG_FEEDS, index_cluster
 from kymatui.domain.snapshot.missing_lists import explain_missing
@@ -104,8 +104,8 @@ def _offer_json(row: ModuleRow, offer: Offer) -> dict[str, Any]:
         "origin": offer.origin.value,
         "source": offer.source or None,
         "template": _place(offer),
-        "installed": "installed" in marks,
-        "desired": "desired" in marks,
+        "installed": OfferMark.INSTALLED in marks,
+        "desired": OfferMark.DESIRED in marks,
     }
 
 
@@ -144,7 +144,7 @@ def _template(session: ListedSession, row: ModuleRow, text: str) -> ModuleTempla
 def _base_note(row: ModuleRow, args: argparse.Namespace) -> list[str]:
     """Return that the installed version cannot be compared, where it would have been."""
     base = row.base_offer
-    if args.to or base is None or not row.installed or "installed" in row.offer_marks(base):
+    if args.to or base is None or not row.installed or OfferMark.INSTALLED in row.offer_marks(base):
         return []
     return [f"no template of the installed version {row.installed}; compared with {base.version}"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from kymatui.actions.modules.version_report import VersionReport
-from kymatui.domain.catalog.rows import ModuleRow, Offer, newest_first
+from kymatui.domain.catalog.rows import ModuleRow, Offer, OfferMark, newest_first
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.versions.version_diff import ChangeKind
 from kymatui.ui.presenters.catalog.catalog_rows import ABSENT, version_cell
@@ -44,15 +44,14 @@ def offer_key(offer: Offer) -> str:
 
 
 def _line(module: ModuleRow, offer: Offer, base: str) -> Line:
-    marks = list(module.offer_marks(offer))
-    if offer_key(offer) == base:
-        marks.append("base")
+    marks = module.offer_marks(offer)
+    words = [*marks, *(["base"] if offer_key(offer) == base else [])]
     cells = {
         "version": version_cell(offer.version, "strong"),
         "channels": Cell(sanitize(", ".join(offer.channels)) or ABSENT, "" if offer.channels else "muted"),
         "source": Cell(sanitize(offer.source) or str(offer.origin), "muted"),
         "template": Cell(sanitize(offer_key(offer)), "muted"),
-        "here": Cell(", ".join(marks), "ready" if "installed" in marks else "accent"),
+        "here": Cell(", ".join(words), "ready" if OfferMark.INSTALLED in marks else "accent"),
     }
     return Line(offer_key(offer), cells)
 
