@@ -6,6 +6,7 @@ import copy
 from collections.abc import Sequence
 from typing import Any
 
+from kymatui.engine.authoring.lint_rules import FieldFault
 from kymatui.engine.cluster.ports import Object
 from kymatui.sandbox.schemas.customresources.crd_rules import validate_definition
 from kymatui.sandbox.schemas.customresources.custom_resource_rules import custom_errors
@@ -38,18 +39,18 @@ class ServerRules:
         except (AttributeError, KeyError, TypeError, ValueError):  # a field of another type, which a decoder refuses
             return ["spec: a field has the wrong type"]
 
-    def resource(self, crd: Object, custom_resource: Object) -> Sequence[str]:
+    def resource(self, crd: Object, custom_resource: Object) -> Sequence[FieldFault]:
         """Return what the server would refuse or drop of a custom resource of this CRD."""
         version = str(custom_resource["apiVersion"]).rpartition("/")[2]
         versions: list[dict[str, Any]] = crd["spec"].get("versions") or []
         served = {one["name"]: one for one in versions if one.get("served")}
         if version not in served:
-            return [f"apiVersion: {version} is not served; the CRD serves {', '.join(served) or 'no version'}"]
+            message = f"apiVersion: {version} is not served; the CRD serves {', '.join(served) or 'no version'}"
+            return [FieldFault("apiVersion", message)]
         schema = crd_schema((served[version].get("schema") or {}).get("openAPIV3Schema"))
         try:
             pruned, unknown = read_custom(schema, copy.deepcopy(custom_resource))
         except DecodeError as error:
-            return [str(error)]
-        errors = [str(one) for one in custom_errors(schema, pruned, None) if one != UNCHECKED]
-        dropped = [text.removeprefix('unknown field "').rstrip('"') for text in unknown]
-        return [*errors, *(f"{field}: is not a field of the CRD" for field in dropped)]
+            return [FieldFault("", str(error))]
+        errors = [FieldFault(one.field, str(one)) for one in custom_errors(schema, pruned, None) if one != UNCHECKED]
+        return [*errors, *(FieldFault(path, f"{path}: is not a field of the CRD") for path in unknown)]

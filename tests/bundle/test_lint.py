@@ -85,6 +85,15 @@ def test_every_problem_is_reported_together_with_its_place(tmp_path: Path, capsy
     }
 
 
+def test_the_line_of_an_image_is_found_whatever_its_text_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Python quotes a text with an apostrophe in another way."""
+    config = write_sources(tmp_path, workload("r.io/it's:1.0.0"), manager=MANAGER)
+    manifest = (tmp_path / "manifest.yaml").read_text().splitlines()
+    _, found = lint(config, capsys)
+    (line,) = [one["line"] for one in found if one["rule"] == "image"]
+    assert "it's" in manifest[line - 1]
+
+
 def test_warnings_count_only_when_they_are_strict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = write_sources(tmp_path, manager=MANAGER)
     assert lint(config, capsys)[0] == 0

@@ -27,6 +27,7 @@ from kymatui.engine.authoring.source_problems import SourceProblem
 from kymatui.engine.bundles.yaml_objects import document_key
 from kymatui.engine.cluster.ports import Object
 from kymatui.errors import did_you_mean, nearest_names
+from kymatui.first_use import dataclass
 
 LONGEST_VERSION: Final = 32  # characters, by the schema of the ModuleTemplate
 LONGEST_KEY: Final = 253 + 1 + 63  # a label's key: a DNS name as prefix, a slash, a name
@@ -39,12 +40,20 @@ _KEY: Final = re.compile(
 _OTHER_WORKLOADS: Final = ("DaemonSet", "ReplicaSet", "Job")
 
 
+@dataclass(frozen=True, slots=True)
+class FieldFault:
+    """What is wrong with a field; `path` is "" where the whole object is, `message` names the field."""
+
+    path: str
+    message: str
+
+
 class CrdCheck(Protocol):
-    """What an API server would refuse or drop, as messages `FIELD: REASON`."""
+    """What an API server would refuse or drop."""
 
     def definition(self, crd: Object) -> Sequence[str]: ...
 
-    def resource(self, crd: Object, custom_resource: Object) -> Sequence[str]: ...
+    def resource(self, crd: Object, custom_resource: Object) -> Sequence[FieldFault]: ...
 
 
 class Problems:
@@ -113,7 +122,7 @@ def lint_images(objects: Sequence[Object], problems: Problems) -> list[ManifestI
     found: dict[str, ManifestImage] = {}
     for one in each_image(objects):
         if isinstance(one, ImageProblemError):
-            problems.error("image", str(one), text=_quoted(str(one)))
+            problems.error("image", str(one), text=one.image)
         else:
             found.setdefault(one.text, one)
     resources = []
@@ -121,13 +130,13 @@ def lint_images(objects: Sequence[Object], problems: Problems) -> list[ManifestI
         try:
             resources.append(image_resource(image))
         except ImageProblemError as error:
-            problems.error("image.name", str(error), text=image.text)
+            problems.error("image.name", str(error), text=error.image)
         if not image.image.digest:
             problems.warning("image.digest", f"{image.where}: image {image.text!r} has no digest", text=image.text)
     try:
         check_identities(resources)
     except ImageProblemError as error:
-        problems.error("image.name", str(error), text=_quoted(str(error)))
+        problems.error("image.name", str(error), text=error.image)
     for text, where in _other_images(objects):
         if text not in found:
             problems.warning("image.scan", f"{where}: image {text!r} is not a resource of the component", text=text)
@@ -210,9 +219,10 @@ def lint_default_cr(custom_resource: Object, objects: Sequence[Object], problems
         return
     if check.definition(crd):
         return  # reported at the manifest
-    for message in check.resource(crd, custom_resource):
-        field = message.partition(":")[0].rpartition(".")[2]
-        problems.error("default-cr", f"{kind} {custom_resource['metadata']['name']}: {message}", text=f"{field}:")
+    for fault in check.resource(crd, custom_resource):
+        name = fault.path.rpartition(".")[2]
+        message = f"{kind} {custom_resource['metadata']['name']}: {fault.message}"
+        problems.error("default-cr", message, text=name and f"{name}:")
 
 
 def lint_security(document: object, config: ModuleConfig, images: Sequence[ManifestImage], problems: Problems) -> None:
@@ -236,9 +246,3 @@ def lint_security(document: object, config: ModuleConfig, images: Sequence[Manif
     for image in images:
         if image.text not in listed:
             problems.warning("security", f"bdba does not list {image.text}, so it is not scanned", text="bdba")
-
-
-def _quoted(message: str) -> str:
-    """Return the first text in quotes, which is what the message is about."""
-    found = re.search(r"'([^']+)'", message)
-    return found[1] if found else ""

@@ -31,7 +31,11 @@ _SHORTEST, _LONGEST = 3, 256  # characters of a variable's value that may be an 
 
 
 class ImageProblemError(ConfigurationError):
-    """An image cannot be a resource of a component."""
+    """An image cannot be a resource of a component; `image` is its text in the manifest."""
+
+    def __init__(self, image: str, message: str, *, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.image = image
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +85,7 @@ def image_resource(image: ManifestImage) -> ImageResource:
         version, name = _tag_version(parsed.tag), parsed.name
     if len(name) < 2 or not _RESOURCE_NAME.fullmatch(name):
         raise ImageProblemError(
+            image.text,
             f"{image.where}: image {image.text!r} cannot be a resource of a component: the name {name!r} must have "
             "at least 2 characters, only of a-z, 0-9, - and _",
             hint="rename the image, or reference it by digest, which makes its name longer",
@@ -89,6 +94,7 @@ def image_resource(image: ManifestImage) -> ImageResource:
         check_resource_version(version)
     except DescriptorError as error:
         raise ImageProblemError(
+            image.text,
             f"{image.where}: image {image.text!r} cannot be a resource of a component: {error}",
             hint="use a semantic version as its tag",
         ) from error
@@ -130,14 +136,16 @@ def _of_container(where: str, container: Mapping[str, Any]) -> Iterator[Manifest
 def _read(text: str, where: str) -> ManifestImage | ImageProblemError:
     parsed = parse_image(text) if len(text) <= _LONGEST else None
     if parsed is None:
-        return ImageProblemError(f"{where}: {text!r} is not an image reference")
+        return ImageProblemError(text, f"{where}: {text!r} is not an image reference")
     if not parsed.tag and not parsed.digest:
         return ImageProblemError(
-            f"{where}: image {text!r} has no tag or digest", hint="name its version: image:1.2.3, or its digest"
+            text, f"{where}: image {text!r} has no tag or digest", hint="name its version: image:1.2.3, or its digest"
         )
     if parsed.tag.lower() in MOVING:
         return ImageProblemError(
-            f"{where}: image {text!r} has the tag {parsed.tag}, which is mutable", hint="name its version or its digest"
+            text,
+            f"{where}: image {text!r} has the tag {parsed.tag}, which is mutable",
+            hint="name its version or its digest",
         )
     return ManifestImage(text, where, parsed)
 

@@ -93,10 +93,12 @@ def check_identities(images: Sequence[ImageResource]) -> None:
     seen: dict[tuple[str, str], str] = {}
     for one in images:
         if one.name in own:
-            raise ImageProblemError(f"image {one.reference!r} has the name of a resource of the module: {one.name}")
+            message = f"image {one.reference!r} has the name of a resource of the module: {one.name}"
+            raise ImageProblemError(one.reference, message)
         other = seen.setdefault((one.name, one.version), one.reference)
         if other != one.reference:
             raise ImageProblemError(
+                other,
                 f"images {other!r} and {one.reference!r} would be one resource: {one.name} {one.version}",
                 hint="a component names an image by the last part of its repository and by its tag; add digests",
             )

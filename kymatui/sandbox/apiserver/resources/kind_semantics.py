@@ -155,9 +155,10 @@ class CustomSemantics:
 
     def decode(self, obj: Object) -> tuple[Object, list[str]]:
         try:
-            return read_custom(self._schema, obj)
+            read, unknown = read_custom(self._schema, obj)
         except DecodeError as error:
             raise DecodingError(str(error)) from None
+        return read, [f'unknown field "{path}"' for path in unknown]
 
     def prepare_create(self, obj: Object) -> None:
         if self._has_status:

@@ -12,7 +12,7 @@ from kymatui.sandbox.schemas.values.field_errors import go_value
 
 
 def read_custom(schema: Schema, obj: Object) -> tuple[Object, list[str]]:
-    """Return the object pruned and defaulted, and the dropped unknown fields in order.
+    """Return the object pruned and defaulted, and the paths of dropped unknown fields in order.
 
     Raise `DecodeError` for wrong types in metadata (also of an embedded object). `obj` is changed.
     """
@@ -21,7 +21,7 @@ def read_custom(schema: Schema, obj: Object) -> tuple[Object, list[str]]:
     prune(schema, obj, "", unknown)
     drop_nulls(schema, obj)
     apply_defaults(schema, obj)
-    return obj, [f'unknown field "{name}"' for name in sorted(unknown)]
+    return obj, sorted(unknown)
 
 
 def _coerce(obj: Object, where: str, unknown: list[str]) -> None:
