@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
+from kymatui.domain.kubernetes.terminal_text import format_count, sanitize, with_subject
 from kymatui.ui.viewmodels.display_text import as_screen_commands, clip, fit_to_width
 
 
@@ -75,3 +75,9 @@ def test_clip_is_never_wider(text: str, width: int) -> None:
 )
 def test_numbers_agree_with_their_nouns(number: int, noun: str, plural: str, words: str) -> None:
     assert format_count(number, noun, plural) == words
+
+
+@pytest.mark.parametrize("text", ["keda: not installed", "keda is not installed"])
+def test_a_text_names_its_subject_once(text: str) -> None:
+    assert with_subject("keda", text) == text
+    assert with_subject("keda", "not installed") == "keda: not installed"

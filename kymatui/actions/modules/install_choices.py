@@ -23,6 +23,7 @@ from kymatui.actions.modules.upgrade import newest_source, survey_upgrades
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.schema_forms import FormField, form_fields
+from kymatui.domain.kubernetes.terminal_text import with_subject
 from kymatui.domain.kyma.versions import same_version, version_order
 from kymatui.domain.plans.cluster_management import detect_management
 from kymatui.domain.plans.direct_install import adoptable_row, install_refusals, is_lower_version
@@ -281,8 +282,7 @@ def _choices(
         try:
             wanted.append(choice(key))
         except KymatuiError as error:
-            said, shown = str(error), name(key)
-            left_out.append(said if said.startswith(shown) else f"{shown}: {said}")
+            left_out.append(with_subject(name(key), str(error)))
     return InstallSelection(tuple(wanted), tuple(left_out))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.output.plan_header import plan_document, plan_text
 from kymatui.cli.output.printing import markdown, print_text, table, wrapped
-from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
+from kymatui.domain.kubernetes.terminal_text import format_count, sanitize, with_subject
 from kymatui.domain.plans.plan_summary import summarize_actions
 from kymatui.errors import CancelledError, PartlyDoneError, RefusedError
 from kymatui.first_use import dataclass
@@ -145,8 +145,7 @@ def _refused(leg: ManifestLeg) -> str:
     error = leg.refusal
     if error is None:
         return ""
-    said = f"{error} ({error.hint})" if error.hint else str(error)
-    return said if said.startswith(leg.module) else f"{leg.module}: {said}"
+    return with_subject(leg.module, f"{error} ({error.hint})" if error.hint else str(error))
 
 
 def _failed(leg: ManifestLeg) -> str:

@@ -34,6 +34,11 @@ def format_count(number: int, noun: str, plural: str = "") -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {plural or noun + 's'}"
 
 
+def with_subject(subject: str, text: str) -> str:
+    """Return the text with its subject in front, unless it begins with it."""
+    return text if text.startswith(subject) else f"{subject}: {text}"
+
+
 def to_sentence(text: str) -> str:
     """Return the text with a capital first letter."""
     return text[:1].upper() + text[1:]

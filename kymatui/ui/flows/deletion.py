@@ -12,7 +12,7 @@ from kymatui.actions.finalizers import BlockedObject, blocked_objects, remove_fi
 from kymatui.actions.jobs import JobReport, JobSpec
 from kymatui.actions.plans import DeletionPlan, DeletionRequest
 from kymatui.composition.session_ports import SessionDeletions
-from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.kubernetes.terminal_text import format_count, with_subject
 from kymatui.domain.modules.presence import Presence
 from kymatui.domain.plans.jobs import JobPurpose, module_key
 from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine, join_previews
@@ -92,8 +92,7 @@ def _planned(app: FlowApp, deletions: SessionDeletions, names: Sequence[str]) ->
             left_out.append(f"{name}: {error}")
             continue
         if plan.next_step in (NextStep.GONE, NextStep.REFUSED):
-            words = plan.seen.refusal or "already deleted"
-            left_out.append(words if words.startswith(name) else f"{name}: {words}")
+            left_out.append(with_subject(name, plan.seen.refusal or "already deleted"))
         elif plan.next_step is NextStep.UNKNOWN:
             left_out.append(f"{name}: some kinds cannot be listed, so remaining objects are unknown; {_ALONE}")
         else:

@@ -19,7 +19,7 @@ from kymatui.cli.output.deletion import deletion_consequence, deletion_json, del
 from kymatui.cli.output.plan_header import plan_document, plan_text
 from kymatui.cli.output.plan_summaries import deletion_summary
 from kymatui.cli.output.printing import markdown, print_text, table
-from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.kubernetes.terminal_text import format_count, with_subject
 from kymatui.domain.kyma.kyma_keeper import with_keeper
 from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, RefusedError, UsageError
 from kymatui.first_use import dataclass, replace
@@ -109,7 +109,7 @@ class _Leg:
         error = self.refusal or self.failed
         if error is None:
             return ""
-        named = str(error) if str(error).startswith(self.name) else f"{self.name}: {error}"
+        named = with_subject(self.name, str(error))
         return f"{named} ({error.hint})" if error.hint else named
 
     @property
@@ -283,8 +283,7 @@ class _Deletions:
 def _nothing_left(legs: Sequence[_Leg]) -> str:
     if len(legs) > 1:
         return "already deleted"
-    name, why = legs[0].name, legs[0].seen.refusal or "already deleted"
-    return why if why.startswith(name) else f"{name}: {why}"
+    return with_subject(legs[0].name, legs[0].seen.refusal or "already deleted")
 
 
 def _leg_json(leg: _Leg, outcome: str) -> dict[str, Any]:
@@ -301,8 +300,7 @@ def _line(leg: _Leg) -> str:
     said = [ended.message] if ended.message else []
     said += [f"{format_count(len(ended.gone), 'object')} deleted by kymatui"] if ended.gone or not ended.message else []
     said += [f"not deleted: {stays}"] if stays else []
-    text = "; ".join(said)
-    return text if text.startswith(leg.name) else f"{leg.name}: {text}"
+    return with_subject(leg.name, "; ".join(said))
 
 
 def _text(legs: Sequence[_Leg], form: str) -> str:

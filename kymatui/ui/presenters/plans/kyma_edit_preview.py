@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kymatui.domain.catalog.effects import Effect
-from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.kubernetes.terminal_text import format_count, with_subject
 from kymatui.domain.kyma_edit.label_edit import LabelProposal
 from kymatui.domain.kyma_edit.module_edit import EditProposal, EditVerb, ModuleEdit
 from kymatui.domain.plans.cluster_management import ClusterManagement, ClusterManager
@@ -44,8 +44,7 @@ def split_proposals(proposals: Sequence[EditProposal]) -> tuple[list[EditProposa
     fine = [one for one in proposals if not one.is_refused]
     if not any(not one.is_done for one in fine):
         return list(proposals), []
-    said = [(one.toggle.module, text) for one in proposals for text in one.refusals]
-    return fine, [text if text.startswith(name) else f"{name}: {text}" for name, text in said]
+    return fine, [with_subject(one.toggle.module, text) for one in proposals for text in one.refusals]
 
 
 def preview_edit(
