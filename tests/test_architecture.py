@@ -320,7 +320,7 @@ LATE_IMPORTS_BELOW = {
     "adapters/sessions": (65, "the first paint opens no session; a single cluster needs nothing of a control plane"),
     "ui/application": (47, "the first paint needs one screen of twenty, and no flow"),
     "actions/modules": (29, "a module of the catalog needs no Helm, a chart no components, and the reverse"),
-    "adapters/files": (29, "names of backups and journals are completed without what reads them"),
+    "adapters/files": (8, "names of backups and journals are completed without what reads them"),
     "cli/options": (24, "options are added to every parser, and what they choose is used by one command"),
     "ui/flows": (14, "a flow loads the engine when a key starts it, and not with the screen"),
     "ui/screens": (5, "a screen opens others, which are loaded when they open"),

@@ -188,7 +188,7 @@ def test_an_edit_over_many_runtimes_is_told_of_when_its_program_was_killed(
     gone = subprocess.Popen(["true"])
     gone.wait()
     dead = own_identity().replace(f" pid {os.getpid()} ", f" pid {gone.pid} ")
-    monkeypatch.setattr("kymatui.engine.jobs.identity.own_identity", lambda: dead)
+    monkeypatch.setattr("kymatui.adapters.files.campaign_journal.own_identity", lambda: dead)
     book = CampaignJournal("kcp", ModuleEdit(EditVerb.ENABLE, "keda"))
     assert (book.unfinished(), interrupted_campaigns("kcp")) == (frozenset(), ())
     book.open()

@@ -10,10 +10,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from kymatui.adapters.files.user_files import write_private_file
 from kymatui.domain.kubernetes.object_meta import LAST_APPLIED, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.engine.cluster.cluster_identity import cluster_identity
+from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.errors import ConfigurationError
 from kymatui.first_use import dataclass
 
@@ -104,8 +106,6 @@ class BackupFile:
 
     def write(self, refs: Iterable[ObjectRef]) -> None:
         """Save these objects as they are now."""
-        from kymatui.engine.cluster.concurrency import run_for_each
-
         read = run_for_each(list(refs), self._cluster.get, threading.Event())
         with self._lock:
             for body in read:
@@ -162,7 +162,6 @@ class BackupFile:
         return changed
 
     def _dump(self) -> None:
-        from kymatui.adapters.files.user_files import write_private_file
         from kymatui.engine.cluster.yaml_output import dump_yaml
 
         bodies = self._all()

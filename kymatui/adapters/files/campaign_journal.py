@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kymatui.adapters.files.journal_path import journal_path
+from kymatui.engine.jobs.identity import is_dead, own_identity
+from kymatui.engine.jobs.journal import Journal, JournalEntry, JournalMark, read_journal
 from kymatui.errors import ConfigurationError
 from kymatui.first_use import dataclass
 
 if TYPE_CHECKING:
     from kymatui.domain.kyma_edit.module_edit import ModuleEdit
-    from kymatui.engine.jobs.journal import Journal, JournalMark
 
 
 class CampaignJournal:
@@ -32,24 +33,15 @@ class CampaignJournal:
 
     def open(self) -> None:
         """Open the file. Raise ConfigurationError if it is not writable: then the campaign does not start."""
-        from kymatui.engine.jobs.identity import own_identity
-        from kymatui.engine.jobs.journal import Journal
-
         self._journal = Journal(self._path, own_identity(), time.time)
 
     def begun(self, runtime: str) -> None:
-        from kymatui.engine.jobs.journal import JournalMark
-
         self._write(JournalMark.BEGUN, runtime)
 
     def done(self, runtime: str) -> None:
-        from kymatui.engine.jobs.journal import JournalMark
-
         self._write(JournalMark.DONE, runtime)
 
     def failed(self, runtime: str) -> None:
-        from kymatui.engine.jobs.journal import JournalMark
-
         self._write(JournalMark.FAILED, runtime)
 
     def close(self) -> None:
@@ -59,8 +51,6 @@ class CampaignJournal:
 
     def unfinished(self) -> frozenset[str]:
         """Return the runtimes whose last edit of the module is this one and has not finished."""
-        from kymatui.engine.jobs.journal import read_journal
-
         last: dict[str, tuple[str, JournalMark]] = {}
         try:
             for entry in read_journal(self._path) if self._path.exists() else ():
@@ -87,9 +77,6 @@ class InterruptedCampaign:
 
 def interrupted_campaigns(context: str) -> tuple[InterruptedCampaign, ...]:
     """Return the campaigns on a control plane whose process on this machine died before the end."""
-    from kymatui.engine.jobs.identity import is_dead
-    from kymatui.engine.jobs.journal import JournalEntry, JournalMark, read_journal
-
     path, last, found = _path(context), dict[str, JournalEntry](), defaultdict[tuple[str, str], list[str]](list)
     try:
         for entry in read_journal(path) if path.exists() else ():
@@ -104,8 +91,6 @@ def interrupted_campaigns(context: str) -> tuple[InterruptedCampaign, ...]:
 
 
 def _left(last: Mapping[str, tuple[str, JournalMark]], what: str) -> frozenset[str]:
-    from kymatui.engine.jobs.journal import JournalMark
-
     return frozenset(runtime for runtime, (done, mark) in last.items() if done == what and mark is not JournalMark.DONE)
 
 

@@ -9,6 +9,8 @@ from typing import Final
 
 from kymatui.adapters.files.job_journal import InterruptedJob, interrupted_jobs
 from kymatui.adapters.files.journal_path import journal_path
+from kymatui.engine.jobs.identity import is_dead
+from kymatui.engine.jobs.journal import RUN_STEP, JournalMark, read_journal, unfinished_steps
 from kymatui.errors import ConfigurationError
 from kymatui.first_use import dataclass, replace
 
@@ -59,8 +61,6 @@ def runtimes_with_interrupted_runs(control: str) -> tuple[str, ...]:
 
 def _was_finished(left: InterruptedJob, folder: Path) -> bool:
     """Return whether a run on the module finished since: the job's own, or a later one on this machine."""
-    from kymatui.engine.jobs.journal import JournalMark, read_journal, unfinished_steps
-
     if left.purpose.kind not in _OF_RUNS:
         return False
     for path in folder.glob(f"*/{left.purpose.modules[0]}.jsonl"):
@@ -89,9 +89,6 @@ def _joined(left: InterruptedJob, name: str, run: InterruptedRun | None) -> Inte
 
 
 def _read(path: Path) -> Iterator[InterruptedRun]:
-    from kymatui.engine.jobs.identity import is_dead
-    from kymatui.engine.jobs.journal import RUN_STEP, JournalMark, read_journal, unfinished_steps
-
     try:
         entries = list(read_journal(path))
     except ConfigurationError:  # an unreadable journal says nothing, and must not block the user

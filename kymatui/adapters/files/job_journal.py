@@ -10,15 +10,13 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from kymatui.adapters.files.journal_path import journal_path
 from kymatui.domain.plans.jobs import Job, JobPurpose, JobState
+from kymatui.engine.jobs.identity import is_dead, own_identity
+from kymatui.engine.jobs.journal import Journal, JournalEntry, JournalMark, read_journal
 from kymatui.errors import ConfigurationError
 from kymatui.first_use import dataclass, replace
-
-if TYPE_CHECKING:
-    from kymatui.engine.jobs.journal import Journal, JournalEntry, JournalMark
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,19 +42,12 @@ class JobJournal:
         self._time = 0.0
 
     def begun(self, job: Job, purpose: JobPurpose) -> None:
-        from kymatui.engine.jobs.journal import JournalMark
-
         self._write(JournalMark.BEGUN, job, purpose)
 
     def ended(self, job: Job, purpose: JobPurpose) -> None:
-        from kymatui.engine.jobs.journal import JournalMark
-
         self._write(JournalMark.DONE if job.state is JobState.DONE else JournalMark.FAILED, job, purpose)
 
     def _write(self, mark: JournalMark, job: Job, purpose: JobPurpose) -> None:
-        from kymatui.engine.jobs.identity import own_identity
-        from kymatui.engine.jobs.journal import Journal
-
         self._time = job.ended or job.began or job.made
         words = json.dumps({"title": job.title, "given": dict(purpose.given)}, ensure_ascii=False)
         try:
@@ -99,8 +90,6 @@ class JobJournals:
 
 def interrupted_jobs(context: str) -> tuple[InterruptedJob, ...]:
     """Return the interrupted jobs of dead processes on this machine, newest first, the last of each kind."""
-    from kymatui.engine.jobs.journal import read_journal
-
     path = job_journal_path(context)
     try:
         entries = list(read_journal(path)) if path.exists() else []
@@ -110,9 +99,6 @@ def interrupted_jobs(context: str) -> tuple[InterruptedJob, ...]:
 
 
 def _left(entries: Iterable[JournalEntry]) -> Iterator[InterruptedJob]:
-    from kymatui.engine.jobs.identity import is_dead
-    from kymatui.engine.jobs.journal import JournalMark
-
     last: dict[str, JournalEntry] = {}
     for entry in entries:
         last[entry.on] = entry
