@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
+from kymatui.adapters.kube.watch.projections import MetadataOnly
 from kymatui.adapters.sessions.cluster.controller_rules import read_controller_rules
 from kymatui.adapters.sessions.control_plane.fleet_lists import list_kind
 from kymatui.adapters.sessions.control_plane.pair_session import kyma_resource
@@ -146,8 +147,6 @@ class ControlPlaneAudit:
         )
 
     def _metadata(self, resource: ApiResource, labels: str) -> Iterator[Object]:
-        from kymatui.adapters.kube.watch.projections import MetadataOnly
-
         pages = self.home.client.pages(
             resource,
             self._options.namespace,

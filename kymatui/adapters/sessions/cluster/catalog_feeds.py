@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from kymatui.adapters.kube.watch.projections import MetadataOnly, Workload
 from kymatui.adapters.sessions.feeds.crd_metadata import CrdMetadata, crd_name
 from kymatui.adapters.sessions.feeds.feed_director import FeedDirector
 from kymatui.adapters.sessions.feeds.watched_kinds import (
@@ -118,8 +119,6 @@ class CatalogFeeds:
         return found
 
     def _follow(self, feed: str, resource: ApiResource) -> None:
-        from kymatui.adapters.kube.watch.projections import MetadataOnly, Workload
-
         decode: Any = {"apps": Workload, DEFINITION.group: MetadataOnly}.get(resource.group)
         wanted = (self._namespace, KYMA_NAMESPACE, self._client.transport.connection.namespace)
         self._feeds.follow(

@@ -7,7 +7,14 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from kymatui.adapters.kube.api.client import Client
+from kymatui.adapters.kube.api.discovery import Discovery
+from kymatui.adapters.kube.api.discovery_cache import DiscoveryCache
+from kymatui.adapters.kube.auth.connection import Connection, connect
+from kymatui.adapters.kube.transport.transport import Transport
+from kymatui.adapters.kube.watch.watch_cache import ChangeBell
 from kymatui.adapters.sessions.cluster.catalog_feeds import CatalogFeeds
+from kymatui.adapters.sessions.cluster.cluster_access import cluster_of
 from kymatui.adapters.sessions.cluster.cluster_target import read_cluster_target
 from kymatui.adapters.sessions.cluster.completion_cache import save_session_names
 from kymatui.adapters.sessions.cluster.configured_rules import read_configured_rules
@@ -29,8 +36,6 @@ from kymatui.errors import ForbiddenError, KymatuiError, NotFoundError, ServerEr
 from kymatui.first_use import replace
 
 if TYPE_CHECKING:
-    from kymatui.adapters.kube.api.client import Client
-    from kymatui.adapters.kube.auth.connection import Connection
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
     from kymatui.adapters.kube.watch.watch_subject import WatchTiming
     from kymatui.domain.fleet.fleet_tracker import RuntimeKey
@@ -41,11 +46,6 @@ if TYPE_CHECKING:
 
 def open_session(options: SessionOptions, timing: WatchTiming | None = None) -> CatalogSession:
     """Read the configuration; raises ConfigurationError where it cannot be used. Nothing is sent before `start`."""
-    from kymatui.adapters.kube.api.client import Client
-    from kymatui.adapters.kube.api.discovery import Discovery
-    from kymatui.adapters.kube.api.discovery_cache import DiscoveryCache
-    from kymatui.adapters.kube.transport.transport import Transport
-
     connection = _connection(options)
     transport = Transport(connection, read_only=options.read_only)
     cache = DiscoveryCache(connection.endpoint.server, f"{connection.context}/{connection.user}")
@@ -54,8 +54,6 @@ def open_session(options: SessionOptions, timing: WatchTiming | None = None) -> 
 
 
 def _connection(options: SessionOptions) -> Connection:
-    from kymatui.adapters.kube.auth.connection import connect
-
     return connect(options.kubeconfig, options.context, options.namespace, overrides=options.access)
 
 
@@ -69,8 +67,6 @@ class CatalogSession:
         timing: WatchTiming | None = None,
         rules: ControllerSettings | None = None,
     ) -> None:
-        from kymatui.adapters.kube.watch.watch_cache import ChangeBell
-
         self.client = client
         self._options = options
         self._bell = ChangeBell()
@@ -115,8 +111,6 @@ class CatalogSession:
 
     @property
     def cluster(self) -> KubeCluster:
-        from kymatui.adapters.sessions.cluster.cluster_access import cluster_of
-
         return cluster_of(self.client)
 
     @property

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from kymatui.adapters.kube.api.client import Client
+from kymatui.adapters.kube.api.discovery import Discovery
+from kymatui.adapters.kube.api.discovery_cache import DiscoveryCache
+from kymatui.adapters.kube.auth.connection import connect
+from kymatui.adapters.kube.transport.transport import Transport
+from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
-
-if TYPE_CHECKING:
-    from kymatui.adapters.kube.api.client import Client
-    from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 
 
 def open_cluster(options: SessionOptions | None = None) -> KubeCluster:
     """Open the cluster of a context without a request. Raise ConfigurationError."""
-    from kymatui.adapters.kube.api.client import Client
-    from kymatui.adapters.kube.api.discovery import Discovery
-    from kymatui.adapters.kube.api.discovery_cache import DiscoveryCache
-    from kymatui.adapters.kube.auth.connection import connect
-    from kymatui.adapters.kube.transport.transport import Transport
-
     chosen = options or SessionOptions()
     connection = connect(chosen.kubeconfig, chosen.context, chosen.namespace, overrides=chosen.access)
     transport = Transport(connection, read_only=chosen.read_only)
@@ -28,13 +22,9 @@ def open_cluster(options: SessionOptions | None = None) -> KubeCluster:
 
 def context_name(options: SessionOptions) -> str:
     """Return the selected context's name without a request. Raise ConfigurationError."""
-    from kymatui.adapters.kube.auth.connection import connect
-
     return connect(options.kubeconfig, options.context, options.namespace, overrides=options.access).context
 
 
 def cluster_of(client: Client) -> KubeCluster:
     """Return the cluster of an existing client."""
-    from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-
     return KubeCluster(client)

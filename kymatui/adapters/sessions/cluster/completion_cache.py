@@ -14,6 +14,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from kymatui.errors import KymatuiError
 from kymatui.first_use import dataclass, deferred
 
 if TYPE_CHECKING:
@@ -78,7 +79,6 @@ def save_names(key: object, names: CompletionNames) -> None:
     import msgspec
 
     from kymatui.adapters.content.blob_cache import write_atomically
-    from kymatui.errors import KymatuiError
 
     if names.modules:
         with contextlib.suppress(KymatuiError, OSError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from kymatui.adapters.kube.watch.projections import MetadataOnly
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.snapshot.snapshots import Object
 from kymatui.errors import NotFoundError
@@ -29,8 +30,6 @@ def read_object(client: Client, ref: ObjectRef) -> Object:
     namespace = ref.namespace if resource.namespaced else ""
     if (kind.group, kind.kind) != _SECRET:
         return client.get(resource, ref.name, namespace)
-    from kymatui.adapters.kube.watch.projections import MetadataOnly
-
     found: dict[str, Any] = client.get(resource, ref.name, namespace, decode=MetadataOnly, accept=_METADATA)
     served = GroupVersionKind(resource.group, resource.version, resource.kind)
     return {**found, "apiVersion": served.api_version, "kind": served.kind}

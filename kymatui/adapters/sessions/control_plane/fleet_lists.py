@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.namespace_check import require_namespace
 from kymatui.adapters.sessions.control_plane.runtime_completion import save_runtime_names
 from kymatui.adapters.sessions.feeds.garbage_collector import raise_gc_thresholds
 from kymatui.adapters.sessions.feeds.watched_kinds import KYMA_KINDS, OPERATOR, WatchedKind
+from kymatui.domain.fleet.runtimes import Fleet, build_fleet
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.domain.kyma.module_templates import ModuleTemplate, read_template
+from kymatui.domain.kyma.release_metas import ReleaseMeta, read_release_meta
 from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact
 from kymatui.errors import ClusterError, ForbiddenError, NotFoundError
 from kymatui.first_use import dataclass, replace
@@ -17,7 +21,6 @@ from kymatui.first_use import dataclass, replace
 if TYPE_CHECKING:
     from kymatui.adapters.kube.api.client import Client
     from kymatui.adapters.sessions.cluster.session_options import SessionOptions
-    from kymatui.domain.fleet.runtimes import Fleet
 
 
 def read_fleet(options: SessionOptions, *, labels: str = "") -> tuple[str, Fleet, tuple[str, ...]]:
@@ -26,9 +29,6 @@ def read_fleet(options: SessionOptions, *, labels: str = "") -> tuple[str, Fleet
     Raises what a list of Kymas raises, and UnknownNameError for a namespace that does not exist. `options.namespace` ""
     means all namespaces; `labels` is a selector, which the server applies.
     """
-    from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
-    from kymatui.domain.fleet.runtimes import build_fleet
-
     raise_gc_thresholds()
     cluster = open_cluster(options)
     client = cluster.client
@@ -59,11 +59,6 @@ class FleetNames:
 
 def fleet_names(options: SessionOptions) -> FleetNames | None:
     """Return all names of a control plane, whichever of its runtimes are chosen; None where they are not known."""
-    from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
-    from kymatui.domain.fleet.runtimes import build_fleet
-    from kymatui.domain.kyma.module_templates import ModuleTemplate, read_template
-    from kymatui.domain.kyma.release_metas import ReleaseMeta, read_release_meta
-
     client = open_cluster(replace(options, namespace="")).client
     try:
         kymas, templates, metas = (_listed(client, fixed) for fixed in KYMA_KINDS[:3])

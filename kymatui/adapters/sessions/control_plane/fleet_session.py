@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from kymatui.adapters.kube.watch.projections import FleetKyma, FleetManifest
+from kymatui.adapters.kube.watch.watch_cache import ChangeBell
 from kymatui.adapters.sessions.cluster.cluster_target import read_cluster_target
 from kymatui.adapters.sessions.control_plane.runtime_completion import save_runtime_names
 from kymatui.adapters.sessions.feeds.feed_director import FeedDirector
@@ -39,8 +41,6 @@ class FleetSession:
     """Implements the fleet's side of a screen. One thread looks; the watches have theirs."""
 
     def __init__(self, home: KubeCluster, namespace: str = "", timing: WatchTiming | None = None) -> None:
-        from kymatui.adapters.kube.watch.watch_cache import ChangeBell
-
         self.home = home
         self._namespace = namespace
         self._bell = ChangeBell()
@@ -164,8 +164,6 @@ class FleetSession:
             self._follow(MANIFESTS)
 
     def _follow(self, fixed: WatchedKind) -> None:
-        from kymatui.adapters.kube.watch.projections import FleetKyma, FleetManifest
-
         resource = self.home.client.discovery.find_kind(fixed.group, fixed.kind, fixed.versions)
         if resource is None:
             self._feeds.absent(fixed.feed, f"the cluster does not serve {fixed.kind} of {fixed.group}")

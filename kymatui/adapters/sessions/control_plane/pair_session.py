@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
+from kymatui.adapters.kube.watch.projections import MetadataOnly
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.controller_rules import read_controller_rules
 from kymatui.adapters.sessions.cluster.namespace_check import require_namespace
@@ -57,16 +58,12 @@ def kyma_resource(home: KubeCluster) -> ApiResource:
 
 def list_runtimes(home: KubeCluster, namespace: str = "") -> list[RuntimeKey]:
     """Return all runtimes of a control plane, from their Kymas."""
-    from kymatui.adapters.kube.watch.projections import MetadataOnly
-
     found = home.client.list(kyma_resource(home), namespace, decode=MetadataOnly).items
     return [(ref.namespace, ref.name) for ref in map(read_ref, found)]
 
 
 def find_runtime(home: KubeCluster, name: str, namespace: str = "") -> RuntimeKey:
     """Find a Kyma by name, `namespace/name`, shoot or runtime id. Raise UsageError with similar names."""
-    from kymatui.adapters.kube.watch.projections import MetadataOnly
-
     resource = kyma_resource(home)
     within, _, last = name.rpartition("/")
     found = home.client.list(resource, within or namespace, fields=f"metadata.name={last}", decode=MetadataOnly).items

@@ -8,22 +8,23 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
+from kymatui.adapters.sessions.cluster.controller_rules import FoundRules, read_controller_rules
 from kymatui.adapters.sessions.cluster.session_options import RemoteOptions
 from kymatui.adapters.sessions.control_plane.fleet_object_feeds import FleetObjectFeeds
 from kymatui.adapters.sessions.control_plane.fleet_session import FleetSession
 from kymatui.adapters.sessions.control_plane.runtime_clients import owner_kyma
 from kymatui.adapters.sessions.control_plane.runtime_connector import CONNECT_SECONDS
 from kymatui.adapters.sessions.control_plane.runtime_session import RuntimeSession
+from kymatui.adapters.sessions.control_plane.watcher_objects import read_control_side
 from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, RuntimeKey
+from kymatui.domain.remote.watcher_chains import WatcherChain, build_chains
 from kymatui.errors import KymatuiError
 from kymatui.first_use import replace
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
     from kymatui.adapters.kube.watch.watch_subject import WatchTiming
-    from kymatui.adapters.sessions.cluster.controller_rules import FoundRules
     from kymatui.domain.plans.cluster_target import ClusterTarget
-    from kymatui.domain.remote.watcher_chains import WatcherChain
     from kymatui.domain.snapshot.snapshots import Feed
 
 
@@ -107,8 +108,6 @@ class RemoteSession:
 
     def runtime(self, key: RuntimeKey, connect_timeout: float = CONNECT_SECONDS) -> RuntimeSession:
         """Return a session with one runtime; nothing is sent before its `start`."""
-        from kymatui.adapters.sessions.cluster.controller_rules import read_controller_rules
-
         by_hand = self.options.by_hand if self._straight in (None, key) else None
         return RuntimeSession(
             self.home,
@@ -125,17 +124,12 @@ class RemoteSession:
 
         Raises ConfigurationError for a configured file that is no policy.
         """
-        from kymatui.adapters.sessions.cluster.controller_rules import read_controller_rules
-
         if namespace not in self._rules:
             self._rules[namespace] = read_controller_rules(self.home, namespace, self.options.control)
         return self._rules[namespace]
 
     def chains(self) -> tuple[WatcherChain, ...]:
         """Return every Watcher's chain as far as it is in the control plane; raises what keeps it from being read."""
-        from kymatui.adapters.sessions.control_plane.watcher_objects import read_control_side
-        from kymatui.domain.remote.watcher_chains import build_chains
-
         return build_chains(read_control_side(self.home), None)
 
     def follow_objects(self, on_change: Callable[[], None]) -> FleetObjectFeeds:

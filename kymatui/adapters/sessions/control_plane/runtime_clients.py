@@ -8,6 +8,11 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from kymatui.adapters.kube.api.client import Client
+from kymatui.adapters.kube.auth.secret_kubeconfig import connect_from_secret, require_unexpired
+from kymatui.adapters.kube.transport.transport import Transport
+from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+from kymatui.adapters.kube.watch.remembering_cluster import RUNTIME_KINDS, RememberingCluster
 from kymatui.adapters.sessions.feeds.watched_kinds import KYMA_KINDS, KYMA_NAMESPACE
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME
@@ -23,9 +28,7 @@ from kymatui.errors import ConfigurationError, ForbiddenError
 from kymatui.first_use import replace
 
 if TYPE_CHECKING:
-    from kymatui.adapters.kube.api.client import Client
     from kymatui.adapters.kube.transport.request_guard import RequestGuard
-    from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
     from kymatui.adapters.sessions.control_plane.runtime_guards import RuntimeGuards
     from kymatui.domain.kyma.manifests import Manifest
     from kymatui.engine.cluster.ports import Cluster
@@ -109,8 +112,6 @@ class SecretRuntimes:
             cluster.client.transport.close_idle(IDLE_SECONDS)
 
     def _connected(self, name: str, kubeconfig: bytes, guard: RequestGuard | None) -> KubeCluster:
-        from kymatui.adapters.kube.auth.secret_kubeconfig import require_unexpired
-
         with self._lock:
             known = self._clusters.pop(name, None)
             if known is None or known[0] != kubeconfig or known[1].client.transport.guard is not guard:
@@ -147,11 +148,6 @@ class SecretRuntimes:
         cluster.client.transport.close()
 
     def _open(self, kubeconfig: bytes, name: str, guard: RequestGuard | None) -> KubeCluster:
-        from kymatui.adapters.kube.api.client import Client
-        from kymatui.adapters.kube.auth.secret_kubeconfig import connect_from_secret
-        from kymatui.adapters.kube.transport.transport import Transport
-        from kymatui.adapters.kube.watch.remembering_cluster import RUNTIME_KINDS, RememberingCluster
-
         connection = connect_from_secret(kubeconfig, name)
         if guard is not None:
             connection = replace(connection, request_timeout=REQUEST_SECONDS)

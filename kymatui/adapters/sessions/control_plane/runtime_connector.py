@@ -7,6 +7,11 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final
 
+from kymatui.adapters.kube.api.client import Client
+from kymatui.adapters.kube.auth.connection import Connection, connect
+from kymatui.adapters.kube.auth.secret_kubeconfig import connect_from_secret, require_unexpired
+from kymatui.adapters.kube.transport.transport import Transport
+from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
 from kymatui.adapters.sessions.control_plane.runtime_clients import owner_kyma, read_access_secret
 from kymatui.adapters.sessions.feeds.watched_kinds import KYMA_KINDS
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME
@@ -15,11 +20,8 @@ from kymatui.errors import CancelledError, ConfigurationError, ForbiddenError, U
 from kymatui.first_use import replace
 
 if TYPE_CHECKING:
-    from kymatui.adapters.kube.api.client import Client
-    from kymatui.adapters.kube.auth.connection import Connection
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
     from kymatui.adapters.kube.watch.watch_subject import WatchTiming
-    from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
     from kymatui.adapters.sessions.cluster.session_options import SessionOptions
     from kymatui.domain.fleet.fleet_tracker import RuntimeKey
 
@@ -59,9 +61,6 @@ class RuntimeConnector:
 
         Raise UnreachableError if the runtime does not answer in time.
         """
-        from kymatui.adapters.kube.api.client import Client
-        from kymatui.adapters.kube.transport.transport import Transport
-
         cancel = self._cancel = threading.Event()
         timer = threading.Timer(self._timeout, cancel.set)
         timer.daemon = True
@@ -88,14 +87,9 @@ class RuntimeConnector:
 
     def open_session(self, options: SessionOptions, timing: WatchTiming | None = None) -> CatalogSession:
         """Connect, and return a session that is not started yet. Raise what `connect` raises."""
-        from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
-
         return CatalogSession(self.connect(), replace(options, kubeconfig="", context="", namespace=""), timing)
 
     def _connection(self, cancel: threading.Event) -> Connection:
-        from kymatui.adapters.kube.auth.connection import connect
-        from kymatui.adapters.kube.auth.secret_kubeconfig import connect_from_secret, require_unexpired
-
         namespace, kyma = self._key
         if self._by_hand is not None:
             return replace(connect(self._by_hand.kubeconfig, self._by_hand.context), title=self.title)

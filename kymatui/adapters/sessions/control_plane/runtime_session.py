@@ -11,14 +11,18 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from kymatui.adapters.kube.watch.watch_cache import ChangeBell
+from kymatui.adapters.sessions.cluster.cluster_access import cluster_of
 from kymatui.adapters.sessions.cluster.cluster_target import read_runtime_target
 from kymatui.adapters.sessions.cluster.object_read import read_object
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.adapters.sessions.control_plane.control_side import ControlSide
 from kymatui.adapters.sessions.control_plane.runtime_connector import CONNECT_SECONDS, RuntimeConnector
+from kymatui.adapters.sessions.control_plane.watcher_objects import read_control_side, read_runtime_side
 from kymatui.adapters.sessions.feeds.watched_kinds import KYMA_KINDS, KYMA_NAMESPACE
 from kymatui.domain.fleet.fleet_tracker import RuntimeKey
 from kymatui.domain.remote.runtime_pair import RuntimePair, join_snapshots
+from kymatui.domain.remote.watcher_chains import WatcherChain, build_chains
 from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, Feed, FeedState, Object, Snapshot
 from kymatui.errors import KymatuiError, UnreachableError, as_kymatui_error
 from kymatui.first_use import replace
@@ -32,7 +36,6 @@ if TYPE_CHECKING:
     from kymatui.adapters.sessions.control_plane.shared_feeds import ControlPlane
     from kymatui.domain.kubernetes.refs import ObjectRef
     from kymatui.domain.plans.cluster_target import ClusterTarget
-    from kymatui.domain.remote.watcher_chains import WatcherChain
 
 
 class RuntimeSession:
@@ -54,8 +57,6 @@ class RuntimeSession:
         plane: ControlPlane | None = None,
         rules: Callable[[], FoundRules] | None = None,
     ) -> None:
-        from kymatui.adapters.kube.watch.watch_cache import ChangeBell
-
         self.home = home
         self.kyma = key
         self.namespace = KYMA_NAMESPACE
@@ -120,8 +121,6 @@ class RuntimeSession:
 
     @property
     def cluster(self) -> KubeCluster:
-        from kymatui.adapters.sessions.cluster.cluster_access import cluster_of
-
         return cluster_of(self.client)
 
     @property
@@ -143,10 +142,6 @@ class RuntimeSession:
 
     def chains(self) -> tuple[WatcherChain, ...]:
         """Return every Watcher's chain, read from both clusters. Raise the error of a failed read."""
-        from kymatui.adapters.sessions.cluster.cluster_access import cluster_of
-        from kymatui.adapters.sessions.control_plane.watcher_objects import read_control_side, read_runtime_side
-        from kymatui.domain.remote.watcher_chains import build_chains
-
         return build_chains(read_control_side(self.home), read_runtime_side(cluster_of(self.client)))
 
     def start(self, on_change: Callable[[], None]) -> None:

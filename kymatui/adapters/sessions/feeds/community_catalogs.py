@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING
 
+from kymatui.adapters.http.safe_urls import redact_url
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.snapshot.snapshots import CATALOG_FEED, Feed, FeedState, Object
 from kymatui.errors import KymatuiError
@@ -112,8 +113,6 @@ class CommunityCatalogs:
 
 
 def _source(address: str) -> _Source:
-    from kymatui.adapters.http.safe_urls import redact_url
-
     return _Source(address, CATALOG_FEED + redact_url(address))
 
 

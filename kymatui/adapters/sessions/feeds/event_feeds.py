@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kymatui.adapters.kube.objects.api_resource import ApiResource
+from kymatui.adapters.kube.watch.projections import EventFields
 from kymatui.adapters.sessions.feeds.namespace_feeds import FollowedKind, NamespaceFollower, namespaces
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.snapshot.snapshots import EVENTS, namespaced_feed
@@ -19,9 +21,6 @@ class EventFollower(NamespaceFollower):
 
     def followed_kinds(self, refs: tuple[ObjectRef, ...]) -> Iterator[FollowedKind]:
         """Yield the Event feeds of core/v1, which every API server serves; needs no discovery."""
-        from kymatui.adapters.kube.objects.api_resource import ApiResource
-        from kymatui.adapters.kube.watch.projections import EventFields
-
         resource = ApiResource("", "v1", "Event", "events", True, ("get", "list", "watch"))
         for namespace in namespaces(refs):
             yield FollowedKind(resource, namespace, EventFields, KEPT)

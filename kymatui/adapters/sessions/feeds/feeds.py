@@ -7,6 +7,9 @@ import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from kymatui.adapters.kube.watch.watch import Watch
+from kymatui.adapters.kube.watch.watch_cache import NewestStore, RowStore, Store
+from kymatui.adapters.kube.watch.watch_subject import WatchSubject, WatchTiming
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Object
 from kymatui.first_use import dataclass
@@ -14,9 +17,6 @@ from kymatui.first_use import dataclass
 if TYPE_CHECKING:
     from kymatui.adapters.kube.api.client import Client
     from kymatui.adapters.kube.objects.api_resource import ApiResource
-    from kymatui.adapters.kube.watch.watch import Watch
-    from kymatui.adapters.kube.watch.watch_cache import RowStore, Store
-    from kymatui.adapters.kube.watch.watch_subject import WatchTiming
 
 
 _AT_ONCE = 6
@@ -70,9 +70,6 @@ class Feeds:
 
         `only` one namespace, `labels` and `fields` select; of `newest` objects only the last so many are kept (0: all).
         """
-        from kymatui.adapters.kube.watch.watch import Watch
-        from kymatui.adapters.kube.watch.watch_subject import WatchSubject
-
         line = self._line(name, newest)
         with self._lock:
             if self._closed or (line.watch is not None and line.kind == resource.gvk):
@@ -98,8 +95,6 @@ class Feeds:
 
     def expect_rows(self, name: str, read: Callable[[Object], Any]) -> RowStore:
         """Store only the result of `read` per object of a feed; call it before `follow`."""
-        from kymatui.adapters.kube.watch.watch_cache import RowStore
-
         store = RowStore(self._changed, read, ledger=self._client.ledger)
         with self._lock:
             self._lines[name] = _Line(store)
@@ -182,8 +177,6 @@ class Feeds:
             return line.kind if line is not None else None
 
     def _line(self, name: str, newest: int = 0) -> _Line:
-        from kymatui.adapters.kube.watch.watch_cache import NewestStore, Store
-
         with self._lock:
             if name not in self._lines:
                 ledger = self._client.ledger

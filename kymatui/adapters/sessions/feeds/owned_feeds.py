@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from kymatui.adapters.kube.objects.api_resource import ApiResource
+from kymatui.adapters.kube.watch.projections import MetadataOnly, StatusOnly, Workload
 from kymatui.adapters.sessions.feeds.namespace_feeds import FollowedKind, NamespaceFollower, namespaces
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 
@@ -51,9 +53,6 @@ class OwnedFollower(NamespaceFollower):
 
     def _made(self, places: tuple[str, ...]) -> Iterator[FollowedKind]:
         """Yield groups that every API server serves, each in its one version: discovery has nothing to add."""
-        from kymatui.adapters.kube.objects.api_resource import ApiResource
-        from kymatui.adapters.kube.watch.projections import StatusOnly, Workload
-
         verbs = ("get", "list", "watch")
         for place in filter(None, places):
             yield FollowedKind(
@@ -64,8 +63,6 @@ class OwnedFollower(NamespaceFollower):
 
     def _installed(self, kind: GroupVersionKind, namespace: str) -> Iterator[FollowedKind]:
         """Yield a kind of the inventory, unless all of it is watched anyway or the cluster does not serve it."""
-        from kymatui.adapters.kube.watch.projections import MetadataOnly
-
         resource = self._discovery.find_kind(kind.group, kind.kind, (kind.version,))
         if resource is None or "watch" not in resource.verbs or resource.name in self._feeds.states():
             return
