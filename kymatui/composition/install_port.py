@@ -8,6 +8,7 @@ from functools import cached_property
 from threading import Event
 from typing import TYPE_CHECKING
 
+from kymatui.adapters.files.journal_path import journal_path
 from kymatui.composition.manifest_controller import FetchOptions, LazyFetcher
 from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.engine.cluster.read_once import read_once
@@ -75,7 +76,6 @@ class SessionInstallPort:
         self, plan: Plan, cancel: Event, tell: Callable[[Progress], None], limits: RunLimits | None
     ) -> AbstractContextManager[Run]:
         from kymatui.adapters.files.backups import plan_backup
-        from kymatui.adapters.files.journal_path import journal_path
 
         path = journal_path(plan.cluster, plan.bundle.namespace, plan.bundle.name)
         backup = plan_backup(plan, self.cluster)

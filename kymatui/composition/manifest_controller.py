@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kymatui.adapters.files.cache_folder import cache_folder
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.engine.sources.render_target import chart_targets
 from kymatui.first_use import dataclass, replace
 
 if TYPE_CHECKING:
@@ -87,7 +88,6 @@ def manifest_controller_context(
     from kymatui.adapters.sessions.control_plane.runtime_clients import SecretRuntimes
     from kymatui.engine.controllers.manifest.reconcile_context import ReconcileContext
     from kymatui.engine.jobs.run import SystemClock
-    from kymatui.engine.sources.render_target import chart_targets
 
     home = open_cluster(options)
     home = (LockedCluster if locked else RememberingCluster)(home.client, unattended=True)

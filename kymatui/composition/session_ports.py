@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
 from kymatui.actions.edits.runtime_edits import RuntimeKymaEdits
+from kymatui.actions.modules.module_sources import find_installed
+from kymatui.adapters.files.backups import DeletionBackup, backup_path, save_deletion
+from kymatui.adapters.files.journal_path import journal_path
 from kymatui.adapters.sessions.feeds.watched_kinds import DEFINITIONS, KYMA_KINDS
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.module_inputs import CatalogOptions, gather_inputs
@@ -42,7 +45,6 @@ from kymatui.first_use import replace
 
 if TYPE_CHECKING:
     from kymatui.actions.session import Session
-    from kymatui.adapters.files.backups import DeletionBackup
     from kymatui.domain.snapshot.snapshots import Feed, Snapshot
     from kymatui.engine.cluster.ports import Cluster
     from kymatui.engine.inventory.inventory import Inventory
@@ -73,7 +75,6 @@ class SessionDeletions:
         self, module: str, namespace: str = "", way: ModuleCRHandling = ModuleCRHandling.LET
     ) -> DeletionState:
         """Return the state of a module's deletion from a list of its managed resources; no write."""
-        from kymatui.actions.modules.module_sources import find_installed
         from kymatui.actions.operator.deletion import with_operator_objects
 
         self._wait_listed()
@@ -222,19 +223,13 @@ class SessionDeletions:
         return self._session.snapshot()
 
     def journal(self, inventory: Inventory) -> Path:
-        from kymatui.adapters.files.journal_path import journal_path
-
         return journal_path(self._cluster.name, inventory.namespace, inventory.name)
 
     def backup_path(self, module: str, moment: float) -> Path:
-        from kymatui.adapters.files.backups import backup_path
-
         return backup_path(self._cluster.name, module, moment)
 
     def backup(self, path: Path, seen: DeletionState) -> DeletionBackup:
         """Save what the deletion may delete. Raises ConfigurationError where the file cannot be written."""
-        from kymatui.adapters.files.backups import save_deletion
-
         return save_deletion(path, seen, self._cluster, self.manifests_on)
 
     @property

@@ -6,21 +6,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kymatui.actions.modules.signatures import SignatureOptions, read_signer_file
+from kymatui.adapters.content.blob_fetcher import chart_registry
+from kymatui.adapters.content.chart_fetcher import FetchedChart
+from kymatui.composition.chart_fetch import fetch_chart
 from kymatui.engine.sources import chart_source
 from kymatui.errors import HelmError, UsageError
+from kymatui.helm.charts.provenance import verify
 from kymatui.ocm import SignatureError
 
 if TYPE_CHECKING:
     from kymatui.actions.modules.module_sources import ModuleSource
-    from kymatui.adapters.content.chart_fetcher import FetchedChart
     from kymatui.composition.manifest_controller import FetchOptions
     from kymatui.engine.sources.chart_source import LoadedChart
 
 
 def signed_chart(source: ModuleSource, signers: SignatureOptions, fetch: FetchOptions) -> LoadedChart:
     """Return a chart whose provenance holds. Raises SignatureError before anything of it is read."""
-    from kymatui.helm.charts.provenance import verify
-
     if not signers.keyring:
         raise UsageError(
             "verification needs a keyring", hint="name the file of the signers' public keys with --keyring FILE"
@@ -37,10 +38,6 @@ def signed_chart(source: ModuleSource, signers: SignatureOptions, fetch: FetchOp
 
 
 def _packed(source: ModuleSource, fetch: FetchOptions) -> FetchedChart:
-    from kymatui.adapters.content.blob_fetcher import chart_registry
-    from kymatui.adapters.content.chart_fetcher import FetchedChart
-    from kymatui.composition.chart_fetch import fetch_chart
-
     path = Path(source.chart)
     if source.repository or "://" in source.chart or not path.exists():
         host = chart_registry(source.chart, source.repository)

@@ -58,7 +58,7 @@ def test_a_fleet_of_any_size_is_a_table_too(
         return ready_sandbox(*clusters, empty=False, settled=settled, fleet=fleet)
 
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr("kymatui.composition.sandbox.start_sandbox", start)
+    monkeypatch.setattr("kymatui.cli.commands.program.demo.start_sandbox", start)
     assert main(["demo", "--remote", "--fleet", "15", "--ascii", "--check"]) == 0
     rows = [line.split() for line in capsys.readouterr().out.splitlines() if line]
     assert started == [15]

@@ -20,7 +20,6 @@ from kymatui.cli.command_table import COMMANDS, by_name
 from kymatui.cli.commands.program import screen
 from kymatui.cli.main import main
 from kymatui.cli.subcommands import LazySubcommands
-from kymatui.composition import sandbox
 from kymatui.composition.contexts import KubeContexts
 from kymatui.sandbox.fault_client import FaultClient
 from tests.adapters.clusters import Cluster, Exchange, serving, write_kubeconfig
@@ -197,7 +196,7 @@ def world(
     with serving(respond) as address:
         found = World(tmp_path, address)
         monkeypatch.setenv("KUBECONFIG", str(found.kubeconfig))
-        monkeypatch.setattr(sandbox, "start_sandbox", lambda **_: embedded(found))
+        monkeypatch.setattr("kymatui.cli.commands.program.demo.start_sandbox", lambda **_: embedded(found))
         monkeypatch.setattr(
             "kymatui.cli.commands.program.sandbox.serve_sandbox", lambda **_: 0
         )  # a server of one's own writes to no cluster
@@ -340,7 +339,7 @@ def test_the_log_of_a_real_server_agrees(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("kymatui.cli.commands.program.sandbox.serve_sandbox", lambda **_: 0)
     with told_sandbox() as running:
         folder = SimpleNamespace(kubeconfig=running.kubeconfig)
-        monkeypatch.setattr(sandbox, "start_sandbox", lambda **_: embedded(folder))
+        monkeypatch.setattr("kymatui.cli.commands.program.demo.start_sandbox", lambda **_: embedded(folder))
         monkeypatch.setenv("KUBECONFIG", str(running.kubeconfig))
         client = FaultClient.for_kubeconfig(running.kubeconfig)
         client.requests(forget=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kymatui.actions.modules.module_sources import catalog_bundle
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kyma.versions import newest_above
 from kymatui.domain.plans.direct_install import adoptable_row, choose_template
@@ -25,8 +26,6 @@ def adopt_intent(intent: Intent, row: ModuleRow | None, shelf: TemplateIndex, bl
     What the version that is there has and the bundle has not is fetched from the catalog, to be deleted with the rest
     of an upgrade; where the catalog does not have that version any more, the plan says so.
     """
-    from kymatui.actions.modules.module_sources import catalog_bundle
-
     bundle = intent.bundle
     there = adoptable_row(row, bundle.name)
     made = replace(intent, adopt=True, force=True, adopted_version=there.installed)

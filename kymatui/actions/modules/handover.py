@@ -6,9 +6,13 @@ import threading
 import time
 from typing import TYPE_CHECKING, Protocol
 
+from kymatui.actions.modules.module_sources import find_installations
 from kymatui.domain.kubernetes.refs import ObjectKey, ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma_edit.module_edit import ModuleEdit
+from kymatui.engine.cluster.concurrency import run_for_each
+from kymatui.engine.inventory import ownership_transfer
+from kymatui.engine.inventory.inventory_store import ApplySetStore
 from kymatui.engine.inventory.ownership_marks import LIFECYCLE_APPLIER, field_managers
 from kymatui.errors import CancelledError, ForbiddenError, KymatuiError
 from kymatui.first_use import dataclass, replace
@@ -39,8 +43,6 @@ class HandoverPort(Protocol):
 
 def find_handovers(port: HandoverPort, module: str) -> tuple[Inventory, ...]:
     """Return the direct installations of a module: those with its manager or CRDs, as names are not unique."""
-    from kymatui.actions.modules.module_sources import find_installations
-
     found, own = find_installations(port.cluster, module), port.module_objects(module)
     return tuple(one for one in found if any(item.ref.key in own for item in one.items))
 
@@ -107,10 +109,7 @@ def hand_over(cluster: Cluster, known: Inventory) -> HandoverResult:
 
     A Helm release is kept while anything of it is left: it says what that is. Then its Secrets go, all revisions.
     """
-    from kymatui.engine.cluster.concurrency import run_for_each
     from kymatui.engine.deletion.uninstall_plan import inventory_owner
-    from kymatui.engine.inventory import ownership_transfer
-    from kymatui.engine.inventory.inventory_store import ApplySetStore
     from kymatui.engine.inventory.release_store import ReleaseStore
 
     mine = inventory_owner(known)

@@ -17,6 +17,8 @@ from kymatui.engine.bundles.bundle import OPERATOR
 from kymatui.engine.bundles.chart_location import chart_location
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.inventory.inventory import KEY, InventoryState, read_document
+from kymatui.engine.inventory.inventory_store import ApplySetStore, secret_text
+from kymatui.engine.inventory.release_store import SECRET
 from kymatui.errors import ForbiddenError, KymatuiError, RefusedError
 from kymatui.first_use import dataclass, replace
 
@@ -189,9 +191,6 @@ def _left_out(known: Inventory, why: str, words: str) -> SkippedUpgrade:
 
 def _releases(cluster: Cluster) -> tuple[Inventory, ...]:
     """Return the charts that kymatui installed; helm's own releases are helm's. Raises ForbiddenError."""
-    from kymatui.engine.inventory.inventory_store import secret_text
-    from kymatui.engine.inventory.release_store import SECRET
-
     secrets = cluster.list(SECRET, labels=f"owner=helm,status in ({_DEPLOYED},{_UNINSTALLING})")
     found = []
     for raw in secrets:
@@ -204,7 +203,5 @@ def _releases(cluster: Cluster) -> tuple[Inventory, ...]:
 
 def list_installed(cluster: Cluster) -> tuple[Inventory, ...]:
     """Return all that kymatui keeps an inventory of, except charts: those are Helm releases."""
-    from kymatui.engine.inventory.inventory_store import ApplySetStore
-
     found = (ApplySetStore(cluster, name, namespace).read() for namespace, name in inventories(cluster))
     return tuple(sorted((one for one in found if one is not None), key=lambda one: (one.name, one.namespace)))

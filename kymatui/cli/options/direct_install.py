@@ -19,6 +19,7 @@ from kymatui.cli.options.fetching import add_component_registry, add_fetching, f
 from kymatui.cli.options.unknown_names import require_namespace
 from kymatui.cli.output.printing import print_text
 from kymatui.cli.parser import add_cluster_options, add_remote_options
+from kymatui.cli.session_arguments import is_remote, open_configured_pair, open_configured_session, session_options_of
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.errors import CancelledError
 from kymatui.first_use import replace
@@ -236,13 +237,6 @@ def open_context(args: argparse.Namespace, *, once: bool = False) -> Iterator[Co
 
     `once` says that the catalog as it is now is all that is wanted of it: whoever writes looks again on the way.
     """
-    from kymatui.cli.session_arguments import (
-        is_remote,
-        open_configured_pair,
-        open_configured_session,
-        session_options_of,
-    )
-
     options, settings = session_options_of(args)
     remote = is_remote(args)
     session = (

@@ -14,6 +14,7 @@ from kymatui.cli.options.direct_install import LISTED, add_consent, waiting_note
 from kymatui.cli.options.unknown_names import require_known, require_namespace
 from kymatui.cli.output.printing import print_text
 from kymatui.cli.parser import add_cluster_options, add_remote_options
+from kymatui.cli.session_arguments import is_remote, open_configured_pair, open_configured_session, session_options_of
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma_edit.module_edit import EditVerb
 from kymatui.errors import ForbiddenError, UnreachableError
@@ -40,13 +41,6 @@ def open_for_edit(args: argparse.Namespace) -> Iterator[tuple[ListedSession, thr
 
     Until the edit is sent (see `cancellable`) a person who stops it has changed nothing.
     """
-    from kymatui.cli.session_arguments import (
-        is_remote,
-        open_configured_pair,
-        open_configured_session,
-        session_options_of,
-    )
-
     session: ListedSession = (
         open_configured_pair(args) if is_remote(args) else open_configured_session(*session_options_of(args))
     )

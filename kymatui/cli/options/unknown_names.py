@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from kymatui.actions.unknown_names import unknown_module
+from kymatui.domain.kyma.states import State
 from kymatui.errors import UnknownNameError, UsageError
 from kymatui.first_use import deferred
 
@@ -47,8 +48,6 @@ def refuse_versions(names: Sequence[str], hint: str) -> None:
 
 def require_states(wanted: Sequence[str], fleet: Fleet) -> None:
     """Raise UnknownNameError for a state that no Kyma can have and no runtime has."""
-    from kymatui.domain.kyma.states import State
-
     known = {*(state.value for state in State if state is not State.NOT_INSTALLED), *fleet.count("state")}
     for name in wanted:
         if name.lower() not in {one.lower() for one in known}:

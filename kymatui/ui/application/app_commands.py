@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from kymatui.actions.artifacts.show import registry_location
 from kymatui.errors import KymatuiError
 from kymatui.ui.application.copy_commands import commands as copying
 from kymatui.ui.application.module_commands import commands as acting
@@ -120,8 +121,6 @@ def _module(app: FlowApp, words: Sequence[str]) -> None:
 
 
 def _component(app: FlowApp, words: Sequence[str]) -> None:
-    from kymatui.actions.artifacts.show import registry_location  # not before the first paint
-
     reference = words[0] if words else ""
     try:
         registry_location(reference)

@@ -14,6 +14,7 @@ from textual.widgets import Static
 
 from kymatui.domain.catalog.catalog_columns import CATALOG_COLUMNS
 from kymatui.errors import KymatuiError
+from kymatui.settings.config_file import config_path
 from kymatui.ui.base.first_paint import FirstPaintModal
 from kymatui.ui.base.screen_keys import key_for
 from kymatui.ui.presenters.catalog.catalog_columns import COLUMNS
@@ -105,7 +106,6 @@ class ColumnsScreen(FirstPaintModal[tuple[str, ...] | None]):
 
     def action_keep(self) -> None:
         """Write the columns to the configuration file and leave all other settings unchanged."""
-        from kymatui.settings.config_file import config_path
         from kymatui.settings.option_edit import set_option
 
         path = config_path(os.environ)

@@ -26,6 +26,7 @@ from kymatui.ui.base.first_paint import FirstPaintModal
 from kymatui.ui.base.screen_keys import action_of
 from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
 from kymatui.ui.navigation.key_help import KeyHelp, key_name
+from kymatui.ui.terminal.file_saving import save_new_file
 from kymatui.ui.widgets.key_bar import KeyBar
 from kymatui.ui.widgets.plan_widgets import DiffView, PlanTable, Tick, line_columns, plan_notes, plan_summary
 from kymatui.ui.widgets.row_table import RowTable
@@ -234,8 +235,6 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
         self.dismiss(PreviewAnswer(PreviewVerdict.CANCELLED))
 
     def action_save(self) -> None:
-        from kymatui.ui.terminal.file_saving import save_new_file
-
         assert self.preview.document is not None
         try:
             self.notify(f"saved {save_new_file(self.preview.file_name, self.preview.document)}", markup=False)

@@ -20,6 +20,16 @@ from kymatui.cli.options.uninstalls import consent_of
 from kymatui.cli.options.unknown_names import require_in_fleet
 from kymatui.cli.output.plan_header import plan_document, plan_text
 from kymatui.cli.output.printing import markdown, print_text, table, wrapped
+from kymatui.cli.session_arguments import remote_options_of
+from kymatui.domain.fleet.campaigns import (
+    MAX_PARALLEL,
+    CampaignOutcome,
+    CampaignPace,
+    CampaignStep,
+    count_outcomes,
+    format_outcomes,
+    summarize_campaign,
+)
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, RefusedError, UsageError
 
@@ -27,7 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kymatui.adapters.sessions.cluster.session_options import RemoteOptions
-    from kymatui.domain.fleet.campaigns import CampaignStep
     from kymatui.domain.kyma_edit.module_edit import ModuleEdit
     from kymatui.domain.plans.cluster_target import ClusterTarget
 
@@ -68,9 +77,7 @@ def refuse_fleet_options(args: argparse.Namespace) -> None:
 
 def run(args: argparse.Namespace, toggle: ModuleEdit) -> int:
     """Plan, ask, and edit; stop at the first failure. The same words go on where it stopped."""
-    from kymatui.cli.session_arguments import remote_options_of
     from kymatui.composition.campaign import open_campaign
-    from kymatui.domain.fleet.campaigns import MAX_PARALLEL, CampaignOutcome, CampaignPace
 
     if not 1 <= args.at_once <= MAX_PARALLEL or args.canaries < 0:
         raise UsageError(f"--at-once must be from 1 to {MAX_PARALLEL}, --canaries 0 or more")
@@ -121,8 +128,6 @@ def selected_runtimes(args: argparse.Namespace, options: RemoteOptions) -> list[
 
 def _pace(legs: Sequence[CampaignStep], args: argparse.Namespace) -> str:
     """Return the order of the runtimes, and what stops the campaign."""
-    from kymatui.domain.fleet.campaigns import CampaignOutcome
-
     begun = [leg.name for leg in legs if leg.outcome is CampaignOutcome.UNDER_WAY]
     planned = [leg.name for leg in legs if leg.outcome is CampaignOutcome.PLANNED]
     canaries, rest = planned[: args.canaries], len(planned) - args.canaries
@@ -179,8 +184,6 @@ def _answer(
 
 def _error(legs: Sequence[CampaignStep], *, cancelled: bool) -> KymatuiError | None:
     """Return what is to be said of an end that is not whole."""
-    from kymatui.domain.fleet.campaigns import format_outcomes
-
     hint = "run the command again to continue; completed runtimes are skipped"
     if cancelled:
         return CancelledError(format_outcomes(legs), hint=hint)
@@ -190,8 +193,6 @@ def _error(legs: Sequence[CampaignStep], *, cancelled: bool) -> KymatuiError | N
 
 
 def _text(target: ClusterTarget, legs: Sequence[CampaignStep], toggle: ModuleEdit, form: str) -> str:
-    from kymatui.domain.fleet.campaigns import summarize_campaign
-
     if form in ("json", "yaml"):
         return plan_document(target, _json(legs, toggle), form)
     rows = [row for leg in legs for row in _rows(leg)]
@@ -215,8 +216,6 @@ def _rows(leg: CampaignStep) -> list[tuple[str, ...]]:
 
 
 def _json(legs: Sequence[CampaignStep], toggle: ModuleEdit) -> dict[str, Any]:
-    from kymatui.domain.fleet.campaigns import count_outcomes
-
     return {
         "module": toggle.module,
         "verb": toggle.verb.value,

@@ -14,12 +14,12 @@ from kymatui.cli.options.listing import add_list_output, add_list_timeout
 from kymatui.cli.options.reading import wait_for_change
 from kymatui.cli.output.listing import Listing, ListPrinter, is_table
 from kymatui.cli.parser import add_cluster_options, add_remote_options
+from kymatui.domain.remote.differences import ComparisonLine, LineVerdict
 from kymatui.errors import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kymatui.domain.remote.differences import ComparisonLine
     from kymatui.domain.remote.runtime_pair import RuntimePair
     from kymatui.domain.remote.side_by_side import SideBySide
 
@@ -102,15 +102,11 @@ def _row(line: ComparisonLine) -> Sequence[str]:
 
 def summary(found: SideBySide) -> str:
     """Return how many lines there are of each verdict."""
-    from kymatui.domain.remote.differences import LineVerdict
-
     return f"{found.name}: " + ", ".join(f"{found.count(verdict)} {verdict.value}" for verdict in LineVerdict)
 
 
 def as_json(found: SideBySide, lines: Sequence[ComparisonLine]) -> dict[str, Any]:
     """Return `{"runtime", "counts": {verdict: n}, "lines": […]}`; every line, what differs first."""
-    from kymatui.domain.remote.differences import LineVerdict
-
     return {
         "runtime": found.name,
         "asIntended": found.is_as_intended,

@@ -15,6 +15,7 @@ from kymatui.cli.options.unknown_names import require_in_fleet
 from kymatui.cli.output.listing import Listing, ListPrinter
 from kymatui.cli.output.printing import print_text
 from kymatui.cli.parser import add_cluster_options, add_remote_options
+from kymatui.domain.catalog.catalog_json import unknown_json
 from kymatui.domain.fleet.pending_actions import RuntimeReason, runtime_reason
 from kymatui.domain.fleet.runtimes import (
     GROUPS,
@@ -116,8 +117,6 @@ def _export(args: argparse.Namespace, control: SessionOptions) -> int:
 
 
 def _runtimes(cluster: str, runtimes: Sequence[Runtime], unknown: UnknownFact | None) -> Listing[Runtime]:
-    from kymatui.domain.catalog.catalog_json import unknown_json
-
     why = {runtime.ref: runtime_reason(runtime, unknown_drift=unknown) for runtime in runtimes}
     problems = sum(runtime.has_problem for runtime in runtimes)
     is_known = unknown is None and not any(runtime.unknown_drift and not runtime.has_problem for runtime in runtimes)

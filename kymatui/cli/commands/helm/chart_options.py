@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kymatui.composition.chart_fetch import fetch_chart
 from kymatui.errors import HelmError
 
 if TYPE_CHECKING:
@@ -76,8 +77,6 @@ def wanted_version(args: argparse.Namespace) -> str:
 
 def fetch(args: argparse.Namespace, reference: str, *, provenance: bool = False) -> Any:
     """Return the packed chart that a reference means; see `kymatui.composition.chart_fetch.fetch_chart`."""
-    from kymatui.composition.chart_fetch import fetch_chart
-
     fetched = fetch_chart(
         reference,
         version=wanted_version(args),

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kymatui.cli.commands.helm.chart_options import add_source, add_values, load, read_values
+from kymatui.composition.chart_fetch import cached_templates
 from kymatui.errors import HelmError, UsageError
+from kymatui.helm.language.environment import Environment
 
 if TYPE_CHECKING:
     from kymatui.helm.rendering.render import Rendered
@@ -103,9 +106,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _render(args: argparse.Namespace, name: str, chart: object) -> Rendered:
-    from kymatui.composition.chart_fetch import cached_templates
     from kymatui.helm.charts.chart import Chart
-    from kymatui.helm.language.environment import Environment
     from kymatui.helm.rendering.capabilities import KUBE_VERSION
     from kymatui.helm.rendering.render import render
 
@@ -142,8 +143,6 @@ def _names(args: argparse.Namespace) -> tuple[str, str]:
     if args.name_template:
         return _named_by(args.name_template), words[0]
     if args.generate_name:
-        import time
-
         return f"{Path(words[0]).name.partition('.tgz')[0] or 'chart'}-{int(time.time())}", words[0]
     return "release-name", words[0]
 
@@ -151,7 +150,6 @@ def _names(args: argparse.Namespace) -> tuple[str, str]:
 def _named_by(template: str) -> str:
     """Return a name from a template without values, as `--name-template "web-{{ randAlpha 4 | lower }}"`."""
     from kymatui.helm.functions import FUNCTIONS
-    from kymatui.helm.language.environment import Environment
     from kymatui.helm.language.templates import TemplateSet
 
     return TemplateSet.parse({"name-template": template}, FUNCTIONS).execute("name-template", {}, Environment())

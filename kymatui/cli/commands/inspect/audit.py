@@ -10,12 +10,14 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kymatui.adapters.files.user_files import write_file
 from kymatui.cli.options.listing import add_list_output, add_list_timeout, read_again
 from kymatui.cli.options.unknown_names import require_in_fleet, require_known, require_namespace
 from kymatui.cli.output.empty_catalog import NO_MODULES
 from kymatui.cli.output.listing import Listing, ListPrinter, is_table, render, render_document
 from kymatui.cli.output.printing import document, markdown, print_text, table
 from kymatui.cli.parser import add_cluster_options, add_remote_options
+from kymatui.domain.audit.findings import AuditFinding, AuditRule, severity_rank
 from kymatui.domain.kubernetes.terminal_text import error_reason, format_count
 from kymatui.domain.kyma.problems import Severity
 from kymatui.errors import ConfigurationError, KymatuiError, RefusedError, UnknownNameError, UsageError
@@ -24,7 +26,6 @@ from kymatui.first_use import replace
 if TYPE_CHECKING:
     from kymatui.actions.audit import AuditedSession
     from kymatui.composition.reports.fleet_audit import AuditProgress
-    from kymatui.domain.audit.findings import AuditFinding, AuditRule
     from kymatui.domain.audit.ignores import IgnoreEntry
     from kymatui.domain.audit.report import AuditReport
 
@@ -133,8 +134,6 @@ def _with_unread(new: AuditReport, whole: AuditReport) -> AuditReport:
 
 def _narrowed(report: AuditReport, args: argparse.Namespace, known: frozenset[str]) -> AuditReport:
     """Return the report without findings of the baseline, and of other modules, rules or lower severities."""
-    from kymatui.domain.audit.findings import severity_rank
-
     lowest = severity_rank(Severity(args.severity))
 
     def is_chosen(item: AuditFinding) -> bool:
@@ -255,7 +254,6 @@ def _content(path: str) -> str:
 
 
 def _save(path: Path, report: AuditReport) -> None:
-    from kymatui.adapters.files.user_files import write_file
     from kymatui.cli.output.audit_formats import as_json
 
     write_file(path, json.dumps(as_json(report), indent=2) + "\n")

@@ -8,12 +8,15 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+from kymatui.cli.commands.inspect.runtime_catalog import show
 from kymatui.cli.options.fetching import add_component_registry, add_fetching
 from kymatui.cli.options.reading import configure_reading, watch_catalogs
 from kymatui.cli.output.empty_catalog import no_modules
 from kymatui.cli.output.listing import Listing, ListPrinter, draw, is_table, sorted_entries
 from kymatui.cli.output.printing import document, print_text
 from kymatui.cli.session_arguments import is_remote
+from kymatui.domain.catalog.catalog_json import catalog_to_json, row_json
+from kymatui.domain.catalog.catalog_schema import catalog_json_schema
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.snapshot.missing_lists import RowFact
 from kymatui.domain.versions.messages import drift_words
@@ -72,15 +75,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     if args.schema:
-        from kymatui.domain.catalog.catalog_schema import catalog_json_schema
-
         print_text(document(catalog_json_schema(), "yaml" if args.output == "yaml" else "json"))
         return 0
     if args.signed and is_remote(args):
         raise UsageError("--signed reads one cluster", hint="run it on the control plane, without --remote")
     if is_remote(args):
-        from kymatui.cli.commands.inspect.runtime_catalog import show
-
         return show(args)
     printer = _Printer(args)
     with closing(_watch(args)) as seen:
@@ -107,7 +106,6 @@ def _cells(row: ModuleRow) -> list[str]:
 
 def catalog_listing(catalog: Catalog, signatures: Mapping[str, ModuleSignature] | None = None) -> Listing[ModuleRow]:
     """Return the rows of a catalog; with `signatures` also whether each module is signed."""
-    from kymatui.domain.catalog.catalog_json import catalog_to_json, row_json
 
     def cells(row: ModuleRow) -> list[str]:
         return [*_cells(row), *([signatures[row.name].status.value] if signatures is not None else [])]

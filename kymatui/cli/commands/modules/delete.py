@@ -21,6 +21,7 @@ from kymatui.cli.output.plan_summaries import deletion_summary
 from kymatui.cli.output.printing import markdown, print_text, table
 from kymatui.domain.kubernetes.terminal_text import format_count, with_subject
 from kymatui.domain.kyma.kyma_keeper import with_keeper
+from kymatui.domain.plans.jobs import JobPurpose
 from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, RefusedError, UsageError
 from kymatui.first_use import dataclass, replace
 
@@ -210,7 +211,6 @@ class _Deletions:
     def _run(self, plan: DeletionPlan, cancel: threading.Event) -> DeletionResult:
         from kymatui.actions.delete import RunControls, run_deletion
         from kymatui.adapters.files.job_journal import recorded_job
-        from kymatui.domain.plans.jobs import JobPurpose
 
         purpose = JobPurpose("delete", (plan.module,))
         with recorded_job(self._place.cluster.name, f"delete {plan.module}", purpose):

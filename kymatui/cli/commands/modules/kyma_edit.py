@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 
+from kymatui.cli.commands.fleet import campaign
 from kymatui.cli.options.editing import add_editing, open_for_edit
 from kymatui.cli.options.uninstalls import add_uninstalling
 from kymatui.cli.options.unknown_names import refuse_versions
@@ -26,8 +27,6 @@ class KymaEditCommand:
     verb: str
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        from kymatui.cli.commands.fleet.campaign import add_fleet_options
-
         parser.add_argument("names", metavar="NAME", nargs="+", help="module; several names make one plan")
         parser.set_defaults(verb=self.verb)
         channel_help = f"channel of the module; `{_OWN_CHANNEL}`: the channel of the Kyma"
@@ -48,7 +47,7 @@ class KymaEditCommand:
             )
         add_editing(parser, remote="runtime of the control plane to work on: Kyma name, shoot or runtime ID")
         add_uninstalling(parser)
-        add_fleet_options(parser)
+        campaign.add_fleet_options(parser)
 
     def run(self, args: argparse.Namespace) -> int:
         from kymatui.cli.commands.modules.kyma_edit_run import EditRun
@@ -59,8 +58,6 @@ class KymaEditCommand:
             raise UsageError(
                 "--backup works with one module only", hint="without --backup each module gets a file of its own"
             )
-        from kymatui.cli.commands.fleet import campaign
-
         if args.fleet:
             if len(toggles) > 1:
                 raise UsageError("--fleet works with one module only", hint="run the command once for each module")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from kymatui.actions.modules.install import InstallLeg, refuse_unfit_plan
 from kymatui.actions.modules.install_plan import Adoption, plan_install, require_unmanaged
+from kymatui.adapters.files.plan_files import read_plan, save_plan
 from kymatui.cli.commands.modules.install_run import carry_out_installs
 from kymatui.cli.commands.modules.upgrade import recorded_source
 from kymatui.cli.options.direct_install import add_intent, add_running, add_source, install_request, open_context
@@ -42,8 +43,6 @@ class PlanCommand:
             came = recorded_source(place, args.name) if place.source.is_catalog else (place.source, place.namespace)
             plan = plan_install(place.port, install_request(place, args.name, *came, Adoption.IF_PRESENT))
             if args.out:
-                from kymatui.adapters.files.plan_files import save_plan
-
                 save_plan(Path(args.out), replace(plan, identity=cluster_identity(place.cluster)))
                 print_text(f"plan saved in {args.out}; `kymatui apply {args.out}` applies it", sys.stderr)
             show_plan(place.target, plan, args.output, "planned")
@@ -59,8 +58,6 @@ class ApplyCommand:
         add_running(parser)
 
     def run(self, args: argparse.Namespace) -> int:
-        from kymatui.adapters.files.plan_files import read_plan
-
         with open_context(args, once=args.dry_run) as place:
             plan = read_plan(Path(args.plan))
             if not plan.identity:

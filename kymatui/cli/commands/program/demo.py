@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 from kymatui.cli.session_arguments import open_configured_session, session_options_of
 from kymatui.composition.contexts import KubeContexts
+from kymatui.composition.sandbox import MAX_KYMAS, start_sandbox
 from kymatui.errors import ConfigurationError, UsageError
 from kymatui.first_use import replace
+from kymatui.ui.terminal.stylesheets import styles_dir
 
 if TYPE_CHECKING:
     from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
@@ -45,8 +47,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from kymatui.composition.sandbox import MAX_KYMAS
-
     if args.fleet is not None and not 1 <= args.fleet <= MAX_KYMAS:
         raise UsageError(f"--fleet must be between 1 and {MAX_KYMAS}, not {args.fleet}")
     return _check(args) if args.check else _show(args)
@@ -67,7 +67,6 @@ def _show(args: argparse.Namespace) -> int:
     from kymatui.adapters.sessions.cluster.session_options import RemoteOptions
     from kymatui.adapters.sessions.control_plane.remote_session import open_remote
     from kymatui.cli.commands.program.screen import show
-    from kymatui.composition.sandbox import start_sandbox
 
     options, settings = session_options_of(args)
     fleet = _is_fleet(args)
@@ -111,8 +110,6 @@ def _check(args: argparse.Namespace) -> int:
     from kymatui.adapters.sessions.control_plane.remote_session import open_remote
     from kymatui.cli.commands.program.screen_check import PATIENCE_SECONDS, require_fleet, require_screen
     from kymatui.cli.main import main
-    from kymatui.composition.sandbox import start_sandbox
-    from kymatui.ui.terminal.stylesheets import styles_dir
 
     styles_dir()  # what is missing here is told before a cluster is started
     options, settings = session_options_of(args)
