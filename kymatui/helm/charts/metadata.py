@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from copy import copy
 from typing import Any, Final, NamedTuple
 
@@ -246,6 +246,51 @@ def _check_dependencies(dependencies: Iterable[Dependency]) -> None:
         if key in known:
             raise HelmError(f"validation: more than one dependency with name or alias {quote(key)}")
         known.add(key)
+
+
+def metadata_fields(metadata: Metadata) -> dict[str, Any]:
+    """Return Chart.yaml's fields by their names, without empty ones."""
+    return omit_empty(
+        {
+            "name": metadata.name,
+            "home": metadata.home,
+            "sources": metadata.sources,
+            "version": metadata.version,
+            "description": metadata.description,
+            "keywords": metadata.keywords,
+            "maintainers": [
+                omit_empty({"name": one.name, "email": one.email, "url": one.url}) for one in metadata.maintainers
+            ],
+            "icon": metadata.icon,
+            "apiVersion": metadata.api_version,
+            "condition": metadata.condition,
+            "tags": metadata.tags,
+            "appVersion": metadata.app_version,
+            "deprecated": metadata.deprecated,
+            "annotations": metadata.annotations,
+            "kubeVersion": metadata.kube_version,
+            "dependencies": [dependency_fields(one) for one in metadata.dependencies or ()],
+            "type": metadata.type,
+        }
+    )
+
+
+def dependency_fields(one: Dependency) -> dict[str, Any]:
+    """Return a dependency's fields by their names; Helm writes name and repository even if they are empty."""
+    optional = {
+        "version": one.version,
+        "condition": one.condition,
+        "tags": one.tags,
+        "enabled": one.enabled,
+        "import-values": one.import_values,
+        "alias": one.alias,
+    }
+    return {"name": one.name, "repository": one.repository, **omit_empty(optional)}
+
+
+def omit_empty(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Apply Go's omitempty."""
+    return {name: value for name, value in fields.items() if value}
 
 
 def clean(value: str) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Literal
 
 from kymatui.helm.charts.archives import ChartFile
 from kymatui.helm.charts.chart import Chart
-from kymatui.helm.charts.metadata import Dependency, Metadata
+from kymatui.helm.charts.metadata import metadata_fields
 from kymatui.helm.govalues.text import from_bytes
 from kymatui.helm.yaml.writing import dump_yaml
 
@@ -48,45 +48,3 @@ def _crds(chart: Chart) -> Iterator[ChartFile]:
 def _crd(file: ChartFile) -> str:
     text = from_bytes(file.data)
     return f"{'' if text.startswith('---') else chr(45) * 3 + chr(10)}{text}\n"
-
-
-def metadata_fields(metadata: Metadata) -> dict[str, Any]:
-    """Return Chart.yaml's fields by their names, without empty ones."""
-    fields: dict[str, Any] = {
-        "name": metadata.name,
-        "home": metadata.home,
-        "sources": metadata.sources,
-        "version": metadata.version,
-        "description": metadata.description,
-        "keywords": metadata.keywords,
-        "maintainers": [
-            {key: value for key, value in (("name", m.name), ("email", m.email), ("url", m.url)) if value}
-            for m in metadata.maintainers
-        ],
-        "icon": metadata.icon,
-        "apiVersion": metadata.api_version,
-        "condition": metadata.condition,
-        "tags": metadata.tags,
-        "appVersion": metadata.app_version,
-        "deprecated": metadata.deprecated,
-        "annotations": metadata.annotations,
-        "kubeVersion": metadata.kube_version,
-        "dependencies": [_dependency(one) for one in metadata.dependencies or ()],
-        "type": metadata.type,
-    }
-    return {key: value for key, value in fields.items() if value}
-
-
-def _dependency(one: Dependency) -> dict[str, Any]:
-    fields: dict[str, Any] = {
-        "name": one.name,
-        "version": one.version,
-        "repository": one.repository,
-        "condition": one.condition,
-        "tags": one.tags,
-        "enabled": one.enabled,
-        "import-values": one.import_values,
-        "alias": one.alias,
-    }
-    always = {"name": one.name, "repository": one.repository}
-    return {**{key: value for key, value in fields.items() if value}, **always}

@@ -22,7 +22,7 @@ from typing import Any, Final
 from kymatui.errors import HelmError
 from kymatui.first_use import dataclass
 from kymatui.helm.charts.archives import ChartFile
-from kymatui.helm.charts.metadata import Dependency, Lock, Metadata
+from kymatui.helm.charts.metadata import Lock, dependency_fields, metadata_fields, omit_empty
 from kymatui.helm.charts.trees import ChartNode
 from kymatui.helm.govalues.text import runes
 from kymatui.helm.rendering.manifests import Hook, RenderedManifest
@@ -191,7 +191,7 @@ def chart_document(node: ChartNode) -> dict[str, Any]:
     chart = node.chart
     schema = None if chart.schema is None else base64.b64encode(chart.schema).decode()
     return {
-        "metadata": _metadata_document(node.metadata),
+        "metadata": _as_json(metadata_fields(node.metadata)),
         "lock": None if chart.lock is None else _lock_document(chart.lock),
         "templates": [_file_document(one) for one in chart.templates],
         "values": _as_json(node.values),
@@ -205,54 +205,12 @@ def _file_document(file: ChartFile) -> dict[str, str]:
     return {"name": file.name, "data": base64.b64encode(file.data).decode()}
 
 
-def _metadata_document(metadata: Metadata) -> dict[str, Any]:
-    document = {
-        "name": metadata.name,
-        "home": metadata.home,
-        "sources": metadata.sources,
-        "version": metadata.version,
-        "description": metadata.description,
-        "keywords": metadata.keywords,
-        "maintainers": [
-            _filled({"name": one.name, "email": one.email, "url": one.url}) for one in metadata.maintainers
-        ],
-        "icon": metadata.icon,
-        "apiVersion": metadata.api_version,
-        "condition": metadata.condition,
-        "tags": metadata.tags,
-        "appVersion": metadata.app_version,
-        "deprecated": metadata.deprecated,
-        "annotations": metadata.annotations or {},
-        "kubeVersion": metadata.kube_version,
-        "dependencies": [_dependency_document(one) for one in metadata.dependencies or ()],
-        "type": metadata.type,
-    }
-    return _filled(document)
-
-
-def _dependency_document(one: Dependency) -> dict[str, Any]:
-    optional = {
-        "version": one.version,
-        "condition": one.condition,
-        "tags": one.tags,
-        "enabled": one.enabled,
-        "import-values": _as_json(one.import_values),
-        "alias": one.alias,
-    }
-    return {"name": one.name, "repository": one.repository, **_filled(optional)}
-
-
 def _lock_document(lock: Lock) -> dict[str, Any]:
     return {
         "generated": lock.generated or _NO_TIME,
         "digest": lock.digest,
-        "dependencies": [_dependency_document(one) for one in lock.dependencies],
+        "dependencies": [_as_json(dependency_fields(one)) for one in lock.dependencies],
     }
-
-
-def _filled(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Apply Go's omitempty."""
-    return {name: value for name, value in document.items() if value}
 
 
 def _as_json(value: Any) -> Any:
@@ -275,10 +233,10 @@ def _document(release: Release) -> dict[str, Any]:
         "status": release.status.value,
         "notes": release.notes,
     }
-    return _filled(
+    return omit_empty(
         {
             "name": release.name,
-            "info": _filled(info),
+            "info": omit_empty(info),
             "chart": dict(release.chart),
             "config": _as_json(dict(release.config)),
             "manifest": release.manifest,
@@ -294,10 +252,10 @@ def _hook_document(one: ReleaseHook) -> dict[str, Any]:
     hook, run = one.hook, one.last_run
     times = {"started_at": _time_text(run.started_at), "completed_at": _time_text(run.completed_at)}
     return {
-        **_filled({"name": hook.name, "kind": hook.kind, "path": hook.path, "manifest": hook.content}),
-        **_filled({"events": list(hook.events)}),
-        "last_run": {**_filled(times), "phase": run.phase},
-        **_filled(
+        **omit_empty({"name": hook.name, "kind": hook.kind, "path": hook.path, "manifest": hook.content}),
+        **omit_empty({"events": list(hook.events)}),
+        "last_run": {**omit_empty(times), "phase": run.phase},
+        **omit_empty(
             {
                 "weight": hook.weight,
                 "delete_policies": list(hook.delete_policies),
