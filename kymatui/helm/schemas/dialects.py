@@ -19,34 +19,29 @@ from jsonschema.validators import (
 )
 
 from kymatui.helm.govalues.quoting import quote
+from kymatui.helm.schemas.drafts import NEWEST, draft_of, metaschema_place
 from kymatui.helm.schemas.patterns import matches
 
 _ONLY_REFERENCES: Final = (Draft6Validator, Draft7Validator)
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 
 
-_DRAFTS: Final = {
-    "schema": Draft202012Validator,
-    "draft/2020-12/schema": Draft202012Validator,
-    "draft/2019-09/schema": Draft201909Validator,
-    "draft-07/schema": Draft7Validator,
-    "draft-06/schema": Draft6Validator,
-    "draft-04/schema": Draft4Validator,
+_VALIDATORS: Final = {
+    2020: Draft202012Validator,
+    2019: Draft201909Validator,
+    7: Draft7Validator,
+    6: Draft6Validator,
+    4: Draft4Validator,
 }
-"""By what follows json-schema.org/ in `$schema`, whether that begins with http: or https:."""
 
 
 def _draft(document: Any) -> Any:
-    named = document.get("$schema") if isinstance(document, dict) else None
-    if not isinstance(named, str):
-        return Draft202012Validator
-    place = named.partition("#")[0]
-    known = place.removeprefix("http://" if place.startswith("http://") else "https://")
-    draft = _DRAFTS.get(known.removeprefix("json-schema.org/")) if known.startswith("json-schema.org/") else None
+    draft = draft_of(document)
     if draft is not None:
-        return draft
+        return _VALIDATORS[draft]
+    place = metaschema_place(document) or ""
     if place.startswith("urn:"):
-        return Draft202012Validator
+        return _VALIDATORS[NEWEST]
     reason = "kymatui fetches no schemas" if ":" in place else f"no URLLoader registered for {quote(place)}"
     raise ValueError(f"failing loading {quote(place)}: {reason}")
 

@@ -17,14 +17,8 @@ from importlib.util import find_spec
 from typing import Any, Final
 
 from kymatui.helm.language.caching import CodeFolder, signature_of_sources
+from kymatui.helm.schemas.drafts import draft_of
 
-_DRAFTS: Final = {  # without draft 4, whose limits differ
-    "draft-06/schema": 6,
-    "draft-07/schema": 7,
-    "draft/2019-09/schema": 2019,
-    "draft/2020-12/schema": 2020,
-    "schema": 2020,
-}
 _UNDECIDED_WORDS: Final = frozenset(
     {
         "$id", "id", "$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveAnchor", "$recursiveRef", "if", "then",
@@ -86,13 +80,9 @@ def _document(schema: bytes) -> Any:
 
 
 def _draft(document: Any) -> int:
-    """Return the number or year of a schema's draft."""
-    named = document.get("$schema") if isinstance(document, dict) else None
-    if not isinstance(named, str):
-        return 2020
-    place = named.partition("#")[0].partition("://")[2]
-    draft = _DRAFTS.get(place.removeprefix("json-schema.org/")) if place.startswith("json-schema.org/") else None
-    if draft is None:
+    """Return the draft of a schema. Raise UndecidedError for draft 4, whose limits differ, and unknown ones."""
+    draft = draft_of(document)
+    if draft is None or draft == 4:
         raise UndecidedError
     return draft
 
