@@ -15,7 +15,7 @@ from kymatui.domain.audit.kyma_rules import unread_findings
 from kymatui.domain.audit.report import AuditReport, audit, audit_catalog, audit_runtime, has_no_modules, judge_findings
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.rows import Catalog
-from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.object_meta import field_managers, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import read_kyma
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
@@ -124,8 +124,7 @@ class _Inspector:
 
     def _is_ours(self, raw: Object) -> bool:
         """Return whether a release is one of a module, or was made by kymatui: a cluster has many that are neither."""
-        writers = {str(entry.get("manager") or "") for entry in raw["metadata"].get("managedFields") or ()}
-        return "kymatui" in writers or self._seen.row(str(_labels(raw).get("name") or "")) is not None
+        return "kymatui" in field_managers(raw) or self._seen.row(str(_labels(raw).get("name") or "")) is not None
 
     def _manifests(self) -> Iterator[InstallationRecord]:
         """Yield the Manifests of the modules in the catalog; a control plane also has those of every runtime."""

@@ -12,10 +12,11 @@ import yaml
 
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.cli.commands.modules import kyma_edit_run
+from kymatui.domain.kubernetes.object_meta import field_managers
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.apply import applier, planner
 from kymatui.engine.cluster.ports import PatchKind
-from kymatui.engine.inventory.ownership_marks import LIFECYCLE_APPLIER, field_managers
+from kymatui.engine.inventory.ownership_marks import LIFECYCLE_APPLIER
 from kymatui.engine.inventory.release_store import SECRET
 from kymatui.engine.jobs.run import SystemClock, begin
 from kymatui.engine.plans.plan import Intent

@@ -20,13 +20,12 @@ from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.cli.options import direct_install
 from kymatui.composition.install_port import SessionInstallPort
 from kymatui.composition.manifest_controller import open_fetcher
-from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.object_meta import field_managers, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.apply import applier
 from kymatui.engine.bundles import raw_yaml
 from kymatui.engine.cluster.kind_order import install_waves
 from kymatui.engine.cluster.ports import PatchKind
-from kymatui.engine.inventory.ownership_marks import field_managers
 from kymatui.engine.plans.plan import Step
 from kymatui.errors import ConflictError, NotFoundError, OutdatedError, PartlyDoneError
 from kymatui.sandbox.fault_client import FaultClient

@@ -23,12 +23,11 @@ from kymatui.adapters.kube.transport.transport import Transport
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.cli.main import main
 from kymatui.composition.manifest_controller import open_fetcher
-from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.object_meta import field_managers, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.bundles import raw_yaml
 from kymatui.engine.cluster.kind_order import install_waves
 from kymatui.engine.cluster.ports import PatchKind
-from kymatui.engine.inventory.ownership_marks import field_managers
 from kymatui.errors import ConflictError, NotFoundError
 from kymatui.sandbox.fault_client import FaultClient
 from tests.cli.test_fleet import run

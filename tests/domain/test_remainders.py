@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kymatui.domain.kubernetes.managed_fields import content_writers, created_by, manager_name
+from kymatui.domain.kubernetes.managed_fields import applied_entry, content_writers, created_by, manager_name
+from kymatui.domain.kubernetes.object_meta import field_managers
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.domain.plans.managed_resources import associated_kinds
@@ -65,3 +66,14 @@ def test_who_owns_the_content_is_no_writer_of_status_and_no_component_of_kuberne
     raw = {"metadata": {"managedFields": [*entries, status, scale]}}
     assert content_writers(raw) == {"kubectl-client-side-apply", "autoscaler"}
     assert content_writers({}) == frozenset()
+
+
+def test_field_managers_are_read_in_order_and_never_from_anything_else() -> None:
+    applied = {"manager": "b", "operation": "Apply", "fieldsV1": {"f:spec": {}}}
+    entries = [{"manager": "b", "operation": "Apply", "subresource": "status"}, {"manager": "a"}, 7, applied]
+    raw = {"metadata": {"managedFields": entries}}
+    assert list(field_managers(raw)) == ["b", "a"]
+    assert applied_entry(raw, "b") is applied
+    assert applied_entry(raw, "a") is None
+    for broken in ({}, {"metadata": None}, {"metadata": {"managedFields": None}}):
+        assert (list(field_managers(broken)), applied_entry(broken, "b")) == ([], None)

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from kymatui.domain.kubernetes.object_meta import field_managers
 from kymatui.engine import check
 from kymatui.engine.cluster.ports import FIELD_MANAGER, PatchKind
 from kymatui.engine.dryrun.field_takeover import leftover_fields, object_after_takeover, take_over_fields
-from kymatui.engine.inventory.ownership_marks import field_managers
 from kymatui.engine.inventory.release_store import SECRET, ReleaseStore
 from kymatui.engine.jobs.run import SystemClock
 from kymatui.engine.plans.plan import Action, Intent

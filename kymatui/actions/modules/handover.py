@@ -7,13 +7,14 @@ import time
 from typing import TYPE_CHECKING, Protocol
 
 from kymatui.actions.modules.module_sources import find_installations
+from kymatui.domain.kubernetes.object_meta import field_managers
 from kymatui.domain.kubernetes.refs import ObjectKey, ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma_edit.module_edit import ModuleEdit
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.inventory import ownership_transfer
 from kymatui.engine.inventory.inventory_store import ApplySetStore
-from kymatui.engine.inventory.ownership_marks import LIFECYCLE_APPLIER, field_managers
+from kymatui.engine.inventory.ownership_marks import LIFECYCLE_APPLIER
 from kymatui.errors import CancelledError, ForbiddenError, KymatuiError
 from kymatui.first_use import dataclass, replace
 

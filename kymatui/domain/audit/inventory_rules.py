@@ -8,7 +8,7 @@ from typing import Final
 from kymatui.domain.audit.findings import AuditFinding, AuditInput, AuditRule
 from kymatui.domain.catalog.rows import ModuleRow
 from kymatui.domain.kubernetes.json_reader import JsonReader
-from kymatui.domain.kubernetes.object_meta import read_meta, read_ref
+from kymatui.domain.kubernetes.object_meta import field_managers, read_meta, read_ref
 from kymatui.domain.kyma.problems import Actor, Severity
 from kymatui.domain.modules.presence import Presence
 
@@ -100,7 +100,7 @@ def _set(raw: object) -> str:
 
     Other tools' ApplySets may have parents of any kind, which the audit does not search.
     """
-    if "kymatui" not in read_meta(JsonReader(raw)).field_managers:
+    if "kymatui" not in field_managers(raw):
         return ""
     return JsonReader(raw).child("metadata").labels("labels").get(_SET, "")
 

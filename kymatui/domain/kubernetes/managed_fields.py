@@ -47,10 +47,19 @@ class FieldWriter:
 
 def field_writers(raw: Mapping[str, Any]) -> tuple[FieldWriter, ...]:
     """Return every readable entry, empty without managedFields."""
+    return tuple(map(_writer, _entries(raw)))
+
+
+def applied_entry(raw: Mapping[str, Any], manager: str) -> Mapping[str, Any] | None:
+    """Return the entry of what a manager has applied, None without one; a subresource has its own entry."""
+    found = (one for one in _entries(raw) if one.get("manager") == manager and one.get("operation") == "Apply")
+    return next((one for one in found if not one.get("subresource")), None)
+
+
+def _entries(raw: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     metadata = raw.get("metadata")
     entries = metadata.get("managedFields") if isinstance(metadata, Mapping) else None
-    listed = entries if isinstance(entries, list) else ()
-    return tuple(_writer(entry) for entry in listed if isinstance(entry, Mapping))
+    return (entry for entry in (entries if isinstance(entries, list) else ()) if isinstance(entry, Mapping))
 
 
 def content_writers(raw: Mapping[str, Any]) -> frozenset[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from datetime import UTC
 from typing import Any
 
@@ -108,8 +109,17 @@ def read_meta(reader: JsonReader) -> ObjectMeta:
         deleted=(read_time(meta, "deletionTimestamp") or 0.0) if meta.has("deletionTimestamp") else None,
         generation=meta.integer("generation"),
         uid=meta.text("uid"),
-        field_managers=tuple(field.text("manager") for field in meta.children("managedFields")),
+        field_managers=tuple(_managers(meta)),
     )
+
+
+def field_managers(raw: object) -> AbstractSet[str]:
+    """Return the field managers of an object, in the order of their entries."""
+    return dict.fromkeys(_managers(JsonReader(raw).child("metadata"))).keys()
+
+
+def _managers(meta: JsonReader) -> Iterator[str]:
+    return (entry.text("manager") for entry in meta.children("managedFields"))
 
 
 def read_kind(raw: object) -> GroupVersionKind:

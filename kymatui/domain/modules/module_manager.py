@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
-from kymatui.domain.kubernetes.object_meta import OPERATOR, read_meta, read_ref
+from kymatui.domain.kubernetes.object_meta import OPERATOR, field_managers, read_meta, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.manifests import Manifest
 from kymatui.domain.kyma.module_templates import ManagerRef, ModuleTemplate
@@ -42,7 +42,7 @@ class ModuleManager:
         """Return whether kymatui installed it and lifecycle-manager has not adopted it (by field managers)."""
         if self.workload is None:
             return False
-        managers = read_meta(JsonReader(self.workload)).field_managers
+        managers = field_managers(self.workload)
         return FIELD_MANAGER in managers and KLM_FIELD_MANAGER not in managers
 
 
@@ -158,6 +158,4 @@ def is_applied_from(raw: object, manifest: str) -> bool:
 
     `manifest` is "namespace/name".
     """
-    return bool(manifest) and (
-        owning_manifest(raw) == manifest and KLM_FIELD_MANAGER in read_meta(JsonReader(raw)).field_managers
-    )
+    return bool(manifest) and (owning_manifest(raw) == manifest and KLM_FIELD_MANAGER in field_managers(raw))

@@ -6,13 +6,13 @@ manager of its own. A cluster without either is not managed, but only if Kymas a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from typing import Any, Final
 
 from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.json_reader import JsonReader
-from kymatui.domain.kubernetes.object_meta import parse_time
+from kymatui.domain.kubernetes.object_meta import field_managers, parse_time
 from kymatui.domain.kyma.kyma_keeper import OWN_OPERATOR, is_lifecycle_manager
 from kymatui.domain.snapshot.cluster_index import KYMA_FEED, MANIFEST_FEED
 from kymatui.domain.snapshot.missing_lists import UnknownFact, explain_missing
@@ -131,8 +131,8 @@ def detect_management(snapshot: Snapshot, operator: Callable[[], Operator | None
     `operator` reads the Lease; it is called only if kymatui's operator has written something, which does not prove
     that it still runs.
     """
-    kymas = {manager: "the Kyma" for raw in snapshot.kymas for manager in _managers(raw)}
-    manifests = {manager: "Manifests" for raw in snapshot.manifests for manager in _managers(raw)}
+    kymas = {manager: "the Kyma" for raw in snapshot.kymas for manager in field_managers(raw)}
+    manifests = {manager: "Manifests" for raw in snapshot.manifests for manager in field_managers(raw)}
     written = {**manifests, **kymas}
     for manager, what in written.items():
         if is_lifecycle_manager(manager):
@@ -154,11 +154,6 @@ def detect_management(snapshot: Snapshot, operator: Callable[[], Operator | None
         return ClusterManagement(ClusterManager.LIFECYCLE_MANAGER, "Manifests have a status")
     why = "the Kyma has no status" if snapshot.kymas else "no Kyma found"
     return ClusterManagement(ClusterManager.NOBODY, why)
-
-
-def _managers(raw: Mapping[str, Any]) -> Iterator[str]:
-    for entry in JsonReader(raw).child("metadata").children("managedFields"):
-        yield entry.text("manager")
 
 
 def _has_status(objects: Iterable[Mapping[str, Any]]) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 from kymatui.domain.kubernetes.conditions import find_condition
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.managed_fields import CATALOG_SYNC, created_by
-from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, LAST_APPLIED, read_meta, read_ref
+from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, LAST_APPLIED, field_managers, read_ref
 from kymatui.domain.kyma.field_defaults import FieldSchema
 from kymatui.domain.kyma.kymas import Kyma
 from kymatui.domain.kyma.problems import Actor
@@ -117,7 +117,7 @@ def _left_out(area: LineArea, entry: SyncEntry) -> Iterator[ComparisonLine]:
 
 def _changed(area: LineArea, entry: SyncEntry, change: ValueChange, copy: Object) -> ComparisonLine:
     """Return the line for a changed field, naming other writers of the copy."""
-    others = [name for name in dict.fromkeys(read_meta(JsonReader(copy)).field_managers) if name != CATALOG_SYNC]
+    others = [name for name in field_managers(copy) if name != CATALOG_SYNC]
     who = f"; {', '.join(others)} changed the copy" if others else ""
     ours, theirs = format_json(change.before), format_json(change.after)
     if change.kind is ChangeKind.ADDED:

@@ -11,7 +11,7 @@ from functools import cached_property
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.managed_fields import CATALOG_SYNC, created_by
-from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.object_meta import field_managers, read_ref
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE, Kyma, read_kyma
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings
 from kymatui.domain.kyma.states import State
@@ -186,5 +186,4 @@ def _taken_over(pair: RuntimePair) -> tuple[Object, ...]:
 
 def is_synced_copy(raw: object) -> bool:
     """Return whether the catalog sync wrote this object and so will delete it."""
-    fields = JsonReader(raw).child("metadata").children("managedFields")
-    return any(field.text("manager") == CATALOG_SYNC for field in fields)
+    return CATALOG_SYNC in field_managers(raw)

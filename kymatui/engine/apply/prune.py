@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.object_meta import field_managers, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.cluster.concurrency import run_for_each
@@ -21,7 +21,7 @@ from kymatui.engine.cluster.ports import Cluster, Object
 from kymatui.engine.dryrun.preview import observe
 from kymatui.engine.inventory.inventory import Inventory, InventoryItem
 from kymatui.engine.inventory.managed_resources import list_instances
-from kymatui.engine.inventory.ownership_marks import ADOPTED_MANAGERS, Owner, bundle_owner, field_managers, read_owner
+from kymatui.engine.inventory.ownership_marks import ADOPTED_MANAGERS, Owner, bundle_owner, read_owner
 from kymatui.engine.inventory.ownership_transfer import is_lifecycle_manager_mark
 from kymatui.engine.jobs.object_deletion import uid_of
 from kymatui.engine.plans.plan import Action, BundlePart, Intent, ObservedVersion, Step

@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from kymatui.domain.kubernetes.managed_fields import Path, field_writers, owned_value
+from kymatui.domain.kubernetes.managed_fields import Path, applied_entry, field_writers, owned_value
 from kymatui.domain.kubernetes.object_meta import read_kind
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.cluster.ports import Cluster, Object
@@ -74,7 +74,7 @@ def _handed(live: Object, manager: str, givers: frozenset[str]) -> list[Mapping[
     """Return a JSON patch that merges the entries; those of another API version stay."""
     entries: list[dict[str, Any]] = live["metadata"].get("managedFields") or []
     helms = [one for one in entries if one.get("manager") in givers and not one.get("subresource")]
-    own = next((one for one in entries if _applied_by(one, manager)), None)
+    own = applied_entry(live, manager)
     base = own or (helms[-1] if helms else {})
     taken = [one for one in helms if one.get("apiVersion") == base.get("apiVersion")]
     if not taken:
@@ -86,10 +86,6 @@ def _handed(live: Object, manager: str, givers: frozenset[str]) -> list[Mapping[
     made = {**base, "manager": manager, "operation": "Apply", "fieldsV1": fields}
     kept = [one for one in entries if one is not own and one not in taken]
     return [{"op": "replace", "path": "/metadata/managedFields", "value": [made, *kept]}]
-
-
-def _applied_by(entry: Mapping[str, Any], manager: str) -> bool:
-    return entry.get("manager") == manager and entry.get("operation") == "Apply" and not entry.get("subresource")
 
 
 def _united(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:

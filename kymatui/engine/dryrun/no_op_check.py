@@ -8,8 +8,10 @@ versions) count as changes, and the server decides.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
+
+from kymatui.domain.kubernetes.managed_fields import applied_entry
 
 _GIVEN: Final = ("apiVersion", "kind")
 _NAMED: Final = ("name", "namespace")
@@ -24,22 +26,12 @@ def is_no_op(live: Mapping[str, Any], body: Mapping[str, Any], manager: str) -> 
         wanted["metadata"] = metadata
     else:
         wanted.pop("metadata", None)
-    entry = _entry(live, manager)
+    entry = applied_entry(live, manager)
     if entry is None:
         return not wanted  # a manager without applied fields has no entry
     if entry.get("apiVersion") != body.get("apiVersion"):
         return False
     return _holds(entry.get("fieldsV1") or {}, wanted, live)
-
-
-def _entry(live: Mapping[str, Any], manager: str) -> Mapping[str, Any] | None:
-    entries: Iterable[Mapping[str, Any]] = (live.get("metadata") or {}).get("managedFields") or ()
-    found = (
-        one
-        for one in entries
-        if one.get("manager") == manager and one.get("operation") == "Apply" and not one.get("subresource")
-    )
-    return next(found, None)
 
 
 def _holds(fields: Mapping[str, Any], wanted: object, live: object) -> bool:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from kymatui.domain.kubernetes.managed_fields import Path
-from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.managed_fields import Path, applied_entry
+from kymatui.domain.kubernetes.object_meta import field_managers, read_ref
 from kymatui.engine.cluster.kind_order import is_definition
 from kymatui.engine.cluster.ports import FIELD_MANAGER, Cluster, Object, PatchKind
 from kymatui.engine.cluster.retries import field_conflicts
@@ -20,7 +20,6 @@ from kymatui.engine.inventory.ownership_marks import (
     LIFECYCLE_APPLIER,
     Owner,
     OwnerKind,
-    field_managers,
     read_owner,
 )
 from kymatui.engine.inventory.ownership_transfer import is_lifecycle_manager_mark
@@ -285,10 +284,7 @@ def existed_before(live: Mapping[str, Any], mine: Owner, manager: str = FIELD_MA
 
 
 def _owned(live: Mapping[str, Any], manager: str) -> object:
-    for entry in (live.get("metadata") or {}).get("managedFields") or ():
-        if entry.get("manager") == manager and entry.get("operation") == "Apply" and not entry.get("subresource"):
-            return entry.get("fieldsV1")
-    return None
+    return (applied_entry(live, manager) or {}).get("fieldsV1")
 
 
 def _being_deleted(live: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Final
 
-from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY
+from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, field_managers
 from kymatui.domain.modules.module_manager import owning_manifest
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.cluster.ports import FIELD_MANAGER, OPERATOR_FIELD_MANAGER, Object
@@ -140,8 +140,3 @@ def read_owner(live: Mapping[str, Any]) -> Owner | None:
     if labels.get(LABEL_MANAGED_BY) == "kyma" or manifest:
         return Owner(OwnerKind.LIFECYCLE_MANAGER, manifest)
     return None
-
-
-def field_managers(live: Mapping[str, Any]) -> frozenset[str]:
-    entries = (live.get("metadata") or {}).get("managedFields") or ()
-    return frozenset(str(entry.get("manager") or "") for entry in entries)

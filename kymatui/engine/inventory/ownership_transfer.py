@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, OPERATOR
+from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, OPERATOR, field_managers
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.modules.module_manager import ANNOTATIONS_OWNED_BY
 from kymatui.engine.cluster.ports import FIELD_MANAGER, OPERATOR_FIELD_MANAGER, Cluster, Object, PatchKind
@@ -20,7 +20,6 @@ from kymatui.engine.inventory.ownership_marks import (
     LIFECYCLE_APPLIER,
     Owner,
     OwnerKind,
-    field_managers,
 )
 from kymatui.errors import ConflictError, InvalidError
 

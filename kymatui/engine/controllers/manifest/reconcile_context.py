@@ -9,7 +9,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any, Protocol
 
-from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.object_meta import field_managers
 from kymatui.domain.kyma.manifests import Manifest
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Blobs, Clock, Cluster, Object
 from kymatui.engine.controllers.monitoring.event_writer import Record, no_events
@@ -67,8 +67,5 @@ class ReconcileContext:
 
 def foreign_controller(raw: Mapping[str, Any]) -> str:
     """Return the field manager of another controller of the Manifest, "" if there is none."""
-    for entry in JsonReader(raw).child("metadata").children("managedFields"):
-        name = entry.text("manager")
-        if name in _OTHERS or name.startswith(_OTHERS_PREFIX):
-            return name
-    return ""
+    found = (name for name in field_managers(raw) if name in _OTHERS or name.startswith(_OTHERS_PREFIX))
+    return next(found, "")
