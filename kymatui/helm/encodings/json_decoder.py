@@ -137,29 +137,7 @@ class _Scanner:
         return self.peek()
 
     def value(self, open_brackets: list[int]) -> None:
-        """Read a scalar, or the start of a list or an object."""
-        byte = self.skip_space()
-        if byte in (0x5B, 0x7B):
-            self.position += 1
-            if len(open_brackets) >= _MAX_DEPTH:
-                raise JsonSyntaxError("exceeded max depth")
-            if self.skip_space() == byte + 2:
-                self.position += 1
-                return
-            open_brackets.append(byte)
-            if byte == 0x7B:
-                self.key(_KEY)
-            self.value_inside(open_brackets)
-        elif byte == 0x22:
-            self.string()
-        elif byte == 0x2D or 0x30 <= byte <= 0x39:
-            self.number()
-        elif byte in _LITERALS:
-            self.literal(_LITERALS[byte])
-        else:
-            self.fail(_BEGINNING)
-
-    def value_inside(self, open_brackets: list[int]) -> None:
+        """Read a scalar, or the start of a list or an object, up to its first scalar."""
         byte = self.skip_space()
         while byte in (0x5B, 0x7B):
             self.position += 1
@@ -172,7 +150,14 @@ class _Scanner:
             if byte == 0x7B:
                 self.key(_KEY)
             byte = self.skip_space()
-        self.value(open_brackets)
+        if byte == 0x22:
+            self.string()
+        elif byte == 0x2D or 0x30 <= byte <= 0x39:
+            self.number()
+        elif byte in _LITERALS:
+            self.literal(_LITERALS[byte])
+        else:
+            self.fail(_BEGINNING)
 
     def key(self, context: str) -> None:
         if self.skip_space() != 0x22:
