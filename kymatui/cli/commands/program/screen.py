@@ -47,11 +47,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _connected(args: argparse.Namespace, options: SessionOptions, settings: Settings) -> CatalogSession:
     session = open_configured_session(options, settings)
-    try:
-        require_namespace(session.cluster, args)
-    except KymatuiError:
-        session.close()
-        raise
+    _require_namespace(session, args)
     return session
 
 
@@ -88,12 +84,17 @@ def _open_fleet(options: RemoteOptions) -> RemoteSession:
 
 def _connected_fleet(args: argparse.Namespace, options: RemoteOptions) -> RemoteSession:
     session = _open_fleet(options)
+    _require_namespace(session, args)
+    return session
+
+
+def _require_namespace(session: CatalogSession | RemoteSession, args: argparse.Namespace) -> None:
+    """Close a session whose cluster does not have the namespace, and raise why."""
     try:
         require_namespace(session.cluster, args)
     except KymatuiError:
         session.close()
         raise
-    return session
 
 
 def show(
