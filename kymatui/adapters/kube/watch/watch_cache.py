@@ -95,9 +95,12 @@ class Store:
 
     def replace(self, objects: dict[Key, Object]) -> None:
         """Replace all objects by a complete list."""
-        total = sum(map(self.weigh, objects.values()))
+        known = self._objects  # only the thread that calls this changes them
+        new = ((known.get(key), item) for key, item in objects.items() if known.get(key) is not item)
+        amount = sum(self.weigh(item) - self.weigh(before) for before, item in new)
+        amount -= sum(self.weigh(item) for key, item in known.items() if key not in objects)
         with self._lock:
-            self._claim.hold(total)
+            self._claim.add(amount)
             self.note_all(self._objects, objects)
             self._objects, self._values = objects, None
         self._changed()
