@@ -1,6 +1,8 @@
 """A fleet on the screen: how soon rows are seen, what a key takes then, and what the screen costs while much changes.
 
-python -m tests.benchmarks.fleet_on_screen [KYMAS]
+python -m tests.benchmarks.fleet_on_screen [KYMAS] [KUBECONFIG]
+
+With a kubeconfig the fleet is on that cluster, such as a real API server; one without Kymas gets a copy, which stays.
 """
 
 from __future__ import annotations
@@ -9,7 +11,9 @@ import asyncio
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 from itertools import cycle, islice
+from pathlib import Path
 
 from kymatui.adapters.sessions.cluster.session_options import RemoteOptions, SessionOptions
 from kymatui.adapters.sessions.control_plane.remote_session import open_remote
@@ -17,6 +21,7 @@ from kymatui.composition.sandbox import start_sandbox
 from kymatui.ui.application.fleet_app import FleetApp
 from tests.benchmarks.drawing import Writes, at, drawn, key_to_paint, keys_to_paint, stalls
 from tests.benchmarks.fleet_following import EVENTS_A_SECOND, WATCHED_SECONDS, memory
+from tests.benchmarks.sample_copy import copy_world, has_kymas
 
 NEAR = ("down", "down", "up", "down", "up", "up")  # never beyond an end, where nothing would be painted
 
@@ -27,10 +32,16 @@ def told(name: str, value: str) -> None:
 
 def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 5000
-    with start_sandbox(clusters=("kcp",), settled=True, fleet=count) as sandbox:
+    with ExitStack() as stack:
+        given = Path(sys.argv[2]) if len(sys.argv) > 2 else None
+        if given is None or not has_kymas(given):
+            sandbox = stack.enter_context(start_sandbox(clusters=("kcp",), settled=True, fleet=count))
+            if given is not None:
+                print("the fleet, copied: {} objects made, {} refused".format(*copy_world(sandbox.kubeconfig, given)))
+                stack.pop_all().close()
         print(f"| {count} Kymas on the screen | |\n|---|---|")
         sys.setswitchinterval(0.001)
-        asyncio.run(measure(str(sandbox.kubeconfig), count))
+        asyncio.run(measure(str(given or sandbox.kubeconfig), count))
 
 
 async def measure(kubeconfig: str, count: int) -> None:
