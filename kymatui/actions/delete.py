@@ -307,7 +307,8 @@ class _DeletionRun:
         while True:
             self._changed.clear()
             snapshot = self._port.snapshot()
-            row = build_catalog(snapshot, time.time(), memory=self._port.memory).row(self._module)
+            module, memory = self._module, self._port.memory
+            row = build_catalog(snapshot, time.time(), memory=memory, only=module).row(module)
             if row is None or not row.reports.kyma:
                 return
             words = f"{row.reason.text} (who acts: {row.actor.value})" if row.actor.value else row.reason.text

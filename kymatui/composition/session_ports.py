@@ -79,7 +79,7 @@ class SessionDeletions:
 
         self._wait_listed()
         snapshot = self._session.snapshot()
-        catalog = build_catalog(snapshot, time.time(), memory=self.memory)
+        catalog = build_catalog(snapshot, time.time(), memory=self.memory, only=module)
         row, choice = catalog.row(module), catalog.choice_refusal
         world = index_cluster(snapshot, memory=self.memory)
         unseen = tuple(unknown_lists(snapshot.feeds))

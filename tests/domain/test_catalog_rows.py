@@ -844,3 +844,16 @@ def test_what_is_not_seen_stands_beside_what_is_well(state: FeedState, words: st
     hidden = {"deployments.apps": Feed(state)}
     found = row(kymas=[managed()], feeds=hidden, resources=[resource("mod")])
     assert found.reason.text == f"1.3.1 installed and ready; {words}"
+
+
+def test_a_catalog_of_one_module_has_the_row_that_the_whole_has() -> None:
+    objects = [kyma([{"name": "keda"}], status=[report("keda", "1.0.0")])]
+    templates = [template("keda", "1.0.0"), template("istio", "1.0.0")]
+    metas = [meta(name, {"regular": "1.0.0"}) for name in ("keda", "istio")]
+    seen = snapshot(kymas=objects, templates=templates, release_metas=metas)
+    whole = build_catalog(seen, NOW)
+    for name in ("keda", "istio"):
+        one = build_catalog(seen, NOW, only=name)
+        assert one.rows == (whole.row(name),)
+        assert (one.kyma, one.choice_refusal) == (whole.kyma, whole.choice_refusal)
+    assert build_catalog(seen, NOW, only="other").rows == ()

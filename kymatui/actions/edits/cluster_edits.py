@@ -67,7 +67,7 @@ class ClusterKymaEdits:
     def module_objects(self, module: str) -> frozenset[ObjectKey]:
         """Return the managers and CRDs of a module, by its templates and what runs."""
         snapshot = self._session.snapshot()
-        row = build_catalog(snapshot, time.time(), memory=self._memory).row(module)
+        row = build_catalog(snapshot, time.time(), memory=self._memory, only=module).row(module)
         world = index_cluster(snapshot, memory=self._memory)
         offers = world.shelf.offers(module)
         named = (one.manager for one in offers)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Iterable, Sequence
 from threading import Event
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -17,10 +16,10 @@ from kymatui.actions.modules.install_plan import (
     install_intent,
     namespace_of,
     plan_install,
+    read_catalog,
 )
 from kymatui.actions.modules.module_sources import ModuleSource, find_installed, refuse_deleting, release_values
 from kymatui.actions.modules.upgrade import newest_source, survey_upgrades
-from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.schema_forms import FormField, form_fields
 from kymatui.domain.kubernetes.terminal_text import with_subject
@@ -100,7 +99,7 @@ class InstallAction:
     def standing(self, module: str, namespace: str = "") -> InstallStatus:
         """Ask the server only for what is installed."""
         snapshot = self._port.snapshot()
-        seen = build_catalog(snapshot, time.time(), memory=self._port.memory)
+        seen = read_catalog(self._port, module)
         row = seen.row(module)
         never = tuple(install_refusals(seen, module, row, snapshot.feeds, direct=True))
         keeper = detect_management(snapshot).keeper
@@ -155,7 +154,7 @@ class InstallAction:
     def _adopting_upgrade(self, module: str, standing: InstallStatus) -> InstallRequest:
         """Return the newest version of a module of others. Raise RefusedError if it cannot be adopted."""
         snapshot = self._port.snapshot()
-        row = adoptable_row(build_catalog(snapshot, time.time(), memory=self._port.memory).row(module), module)
+        row = adoptable_row(read_catalog(self._port, module).row(module), module)
         if standing.advanced:
             raise RefusedError(standing.advanced)
         version = newer_version(row, index_cluster(snapshot, memory=self._port.memory).shelf)
@@ -204,8 +203,7 @@ class InstallAction:
 
     def adoption(self, module: str) -> InstallRequest:
         """Return the installation of the very version that is there. Raises RefusedError where it is not to be had."""
-        seen = build_catalog(self._port.snapshot(), time.time(), memory=self._port.memory)
-        row = adoptable_row(seen.row(module), module)
+        row = adoptable_row(read_catalog(self._port, module).row(module), module)
         known = find_installed(self._port.cluster, module)
         if known is not None and known.finished:
             raise RefusedError(f"kymatui already owns {module}", hint="nothing to adopt")

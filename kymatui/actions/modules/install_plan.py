@@ -150,7 +150,7 @@ def plan_install(port: InstallPort, request: InstallRequest) -> Plan:
 def _adopting(port: InstallPort, request: InstallRequest, intent: Intent) -> Intent:
     """Return the intent of an upgrade that adopts what kymatui did not install. Raises RefusedError."""
     name = request.module
-    row = read_catalog(port).row(name)
+    row = read_catalog(port, name).row(name)
     if row is None or row.presence in (Presence.NOT_INSTALLED, Presence.ORPHAN):
         if request.adoption is Adoption.IF_PRESENT:
             return intent
@@ -181,7 +181,7 @@ def install_intent(port: InstallPort, request: InstallRequest, cluster: Cluster 
 
 def require_unmanaged(port: InstallPort, module: str, *, direct: bool) -> None:
     """Raise RefusedError where lifecycle-manager has the module, or nobody can tell and `direct` does not insist."""
-    snapshot, seen = port.snapshot(), read_catalog(port)
+    snapshot, seen = port.snapshot(), read_catalog(port, module)
     row = seen.row(module)
     keeper = detect_management(snapshot).keeper
     against = list(install_refusals(seen, module, row, snapshot.feeds, direct=direct, keeper=keeper))
@@ -191,9 +191,9 @@ def require_unmanaged(port: InstallPort, module: str, *, direct: bool) -> None:
 
 def _present(port: InstallPort, request: InstallRequest) -> InstallRequest:
     """Return the same of the very version that is there. Raises RefusedError where nothing is, or somebody has it."""
-    source, seen = request.source, read_catalog(port)
+    source, seen = request.source, read_catalog(port, request.module)
     if seen.row(request.module) is None and source.is_catalog:
-        raise unknown_module(seen, request.module)
+        raise unknown_module(read_catalog(port), request.module)
     version = source.version if source.is_catalog else ""  # a chart counts its own versions
     row = adoptable_row(seen.row(request.module), request.module, version)
     if not source.is_catalog or source.version:
@@ -265,9 +265,9 @@ def _with_document(bundle: Bundle, request: InstallRequest) -> Bundle:
     return bundle if request.document is None else replace(bundle, resource=request.document)
 
 
-def read_catalog(port: InstallPort) -> Catalog:
-    """Return the catalog as it is now."""
-    return build_catalog(port.snapshot(), time.time(), memory=port.memory)
+def read_catalog(port: InstallPort, only: str = "") -> Catalog:
+    """Return the catalog as it is now, with the row of one module or with all."""
+    return build_catalog(port.snapshot(), time.time(), memory=port.memory, only=only)
 
 
 def _shelf(port: InstallPort) -> TemplateIndex:

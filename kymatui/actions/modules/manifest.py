@@ -189,7 +189,7 @@ class ManifestAction:
                 said = "no kymatui operator runs for the control plane"
                 yield f"{said} ({operator.message}); enable it in the Kyma, or install it directly"
                 return
-        row = build_catalog(snapshot, time.time()).row(module)
+        row = build_catalog(snapshot, time.time(), only=module).row(module)
         if row is None or not self.versions(module):
             yield "no ModuleTemplate names its registry; install it directly"
         elif row.manifest is None and row.presence not in (Presence.NOT_INSTALLED, Presence.ORPHAN):

@@ -56,17 +56,23 @@ __all__ = [
 
 
 def build_catalog(
-    snapshot: Snapshot, now: float, settings: CatalogOptions | None = None, memory: ReadCache | None = None
+    snapshot: Snapshot,
+    now: float,
+    settings: CatalogOptions | None = None,
+    memory: ReadCache | None = None,
+    *,
+    only: str = "",
 ) -> Catalog:
     """Return the catalog of all modules that are offered, requested, reported or left over.
 
     Rows are sorted by name; `now` is in seconds of the Unix clock. A caller that repeats the call passes the same
-    `memory`: only changed objects are read again, and facts that depend on time alone may be ten seconds old.
+    `memory`: only changed objects are read again, and facts that depend on time alone may be ten seconds old. With
+    `only`, the one row is that module's, if there is one, and the problems are its own and those of no module.
     """
     settings, memory = _settings(settings or CatalogOptions(), snapshot), memory or ReadCache()
     world = index_cluster(snapshot, memory)
     names = module_names(world)
-    rows = _rows(names, world, now, settings, memory)
+    rows = _rows([name for name in names if only in ("", name)], world, now, settings, memory)
     memory.forget_others(_REMEMBERED, names)
     return Catalog(
         cluster=snapshot.cluster,
