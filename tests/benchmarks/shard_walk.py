@@ -1,13 +1,15 @@
 """Replicas of a sharded operator while everything goes wrong; the server's own log says who wrote what, and when.
 
-    python -m tests.benchmarks.shard_walk [SECONDS] [replicas:N] [shards:N] [kymas:N] [skew:S] [seed:N] [only:MISHAP]
+    python -m tests.benchmarks.shard_walk [SECONDS] [replicas:N] [shards:N] [kymas:N] [active:N] [skew:S] [seed:N]
+        [only:MISHAP]
 
 Each replica is a process behind a proxy of its own, with a wall clock that jumps. One after the other, replicas are
 killed, stopped for a while (SIGSTOP), ended, cut off by a proxy that swallows everything or sends it late; sometimes
 the server is away for all, and has forgotten its watches. Meanwhile another client changes status and labels
 of Kymas and Manifests. A write is wrong if its replica did not hold the Lease of the object's shard at the server
 when it was carried out. Ends with 1 if one is wrong, or the end state is. With `only`, one mishap (kill, stop, end,
-swallow, late) after the other, and the server stays.
+swallow, late) after the other, and the server stays. Of the Kymas beyond `active`, each has five or six Manifests, and
+both have the label that the operator skips: every replica watches them, and shares them by shard.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -42,13 +45,17 @@ from kymatui.errors import KymatuiError
 from kymatui.sandbox.fault_client import FaultClient
 from kymatui.sandbox.sandbox_process import start_sandbox
 from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
+from tests.benchmarks.idle_manifests import memory
+from tests.benchmarks.operator_fleet import put_skipped
 
 GROUP = "operator.kyma-project.io"
 KYMA, MANIFEST = (GroupVersionKind(GROUP, "v1beta2", kind) for kind in ("Kyma", "Manifest"))
 HOME = "kcp-system"
+_PATIENCE = 300.0
 _AGENT = "kymatui replica "
 _SHARD = re.compile(r"kymatui\.operator-(\d+)")
 _OBJECT = re.compile(r"/(kymas|manifests)/(?:m-)?(kyma-\d+)")
+_ACTIVE = {"walked": "true"}
 Json = dict[str, Any]
 
 
@@ -143,6 +150,10 @@ class Replica:
         """Start a replica again that ended by itself, such as one without a server at its start."""
         if self.process is not None and self.process.poll() is not None:
             self.start()
+
+    def memory(self) -> int:
+        """Return how many MiB the process has used at most, 0 if it has ended."""
+        return memory(self.process.pid, "VmHWM") if self.process is not None and self.process.poll() is None else 0
 
     def send(self, number: signal.Signals) -> None:
         if self.process is not None and self.process.poll() is None:
@@ -312,16 +323,18 @@ def prepare(cluster: KubeCluster, registry: str, kymas: list[str]) -> None:
         layer = Registry(insecure=True).push_blob(f"{registry}/component-descriptors/{name}", content, "text/yaml")
         source = {"repo": f"http://{registry}", "name": name, "ref": layer.digest, "type": "oci-ref"}
         spec = {"remote": False, "install": {"name": "raw-manifest", "source": source}}
-        metadata: Json = {"name": name, "namespace": HOME}
+        metadata: Json = {"name": name, "namespace": HOME, "labels": _ACTIVE}
         cluster.apply(
             {"apiVersion": KYMA.api_version, "kind": "Kyma", "metadata": metadata, "spec": {"channel": "regular"}}
         )
-        metadata = {"name": f"m-{name}", "namespace": HOME, "labels": {LABEL_KYMA_NAME: name, LABEL_MANDATORY: "true"}}
+        labels = {**_ACTIVE, LABEL_KYMA_NAME: name, LABEL_MANDATORY: "true"}
+        metadata = {"name": f"m-{name}", "namespace": HOME, "labels": labels}
         cluster.apply({"apiVersion": MANIFEST.api_version, "kind": "Manifest", "metadata": metadata, "spec": spec})
 
 
 def states(cluster: KubeCluster) -> Counter[str]:
-    found = [*cluster.list(KYMA, HOME), *cluster.list(MANIFEST, HOME)]
+    chosen = "walked=true"
+    found = [*cluster.list(KYMA, HOME, labels=chosen), *cluster.list(MANIFEST, HOME, labels=chosen)]
     return Counter(f"{one['kind']} {(one.get('status') or {}).get('state', '')}" for one in found)
 
 
@@ -350,11 +363,14 @@ def main(words: list[str]) -> int:
     seconds = next((float(word) for word in words if ":" not in word), 120.0)
     count, shards = int(given.get("kymas", 40)), int(given.get("shards", 8))
     chance = random.Random(int(given.get("seed", 1)))
-    kymas = [f"kyma-{number}" for number in range(count)]
+    active = min(count, int(given.get("active", count)))
+    kymas = [f"kyma-{number:05}" for number in range(active)]
     with tempfile.TemporaryDirectory() as place, start_sandbox(clusters=("kcp",), empty=True) as sandbox:
         folder = Path(place)
         cluster = open_cluster(SessionOptions(str(sandbox.kubeconfig)))
         prepare(cluster, sandbox.registry, kymas)
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda number: put_skipped(cluster, number), range(active, count)))
         faults = FaultClient.for_kubeconfig(sandbox.kubeconfig)
         start = ["operator", "run", "--single-cluster", "--namespace", HOME, "--shards", str(shards)]
         start += ["--controllers", "kyma,manifest", "--insecure-registry", sandbox.registry]
@@ -364,10 +380,11 @@ def main(words: list[str]) -> int:
         try:
             for one in replicas:
                 one.start()
-            print(f"at first: {dict(wait_for(cluster, count, 120))}", flush=True)
+            print(f"at first: {dict(wait_for(cluster, active, _PATIENCE))}", flush=True)
             with meddler(cluster, kymas, chance) as done:
                 walk.run(seconds)
-            found = wait_for(cluster, count, 120)
+            found = wait_for(cluster, active, _PATIENCE)
+            print(f"memory of the replicas, at most: {[one.memory() for one in replicas]} MiB")
             for one in replicas:
                 one.end(signal.SIGTERM)
             left = [raw["metadata"]["name"] for raw in cluster.list(LEASES, "kube-system")]
@@ -389,7 +406,7 @@ def main(words: list[str]) -> int:
     print(f"end state: {dict(found)}; {len(judge.wrong)} wrong")
     for line in judge.wrong[:20]:
         print(f"wrong: {line}")
-    right = found["Kyma Ready"] == count and found["Manifest Ready"] == count
+    right = found["Kyma Ready"] == active and found["Manifest Ready"] == active
     return 1 if judge.wrong or not right else 0
 
 
