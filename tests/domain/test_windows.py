@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from kymatui.domain.kyma.maintenance_windows import (
     UnreadablePolicy,
     WindowPolicy,
     next_window,
+    policy_document,
     read_policy,
     runtime_properties,
 )
@@ -189,3 +191,44 @@ def test_without_a_policy_the_update_waits_for_a_window_that_is_not_known() -> N
     nothing = ControllerSettings(windows=policy("{}"))
     unreadable = resolve("mod", owner, shelf(*DOWNTIME), now=at("2026-11-18T10:00"), rules=nothing).refusal
     assert isinstance(unreadable, r.WindowsUnreadable)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "value", "matches"),
+    [
+        pytest.param("eu-.*", "eu-central-1", True, id="plain"),
+        pytest.param(r"eu-\\w+", "eu-central-1", False, id="an escape of JSON stays in the expression"),
+        pytest.param(r"eu-\\w+", "eu-\\w", True, id="so that it stands for a backslash"),
+        pytest.param(r"\"", '"', False, id="quotes at the end are cut off"),
+        pytest.param(r"a\tb", "a\tb", True, id="some escapes mean the same in both"),
+    ],
+)
+def test_patterns_are_read_as_lifecycle_manager_reads_them(pattern: str, value: str, matches: bool) -> None:
+    text = f'{{"rules": [{{"match": {{"plan": "{pattern}"}}}}]}}'
+    found = read_policy(text)
+    readable = not pattern.endswith('"')  # what is left of it ends with a backslash
+    assert isinstance(found, WindowPolicy) == readable
+    if isinstance(found, WindowPolicy):
+        assert found.rules[0].matches({"plan": value}) == matches
+        assert policy_document(found)["rules"][0]["match"] == json.loads(text)["rules"][0]["match"]
+
+
+@pytest.mark.parametrize("pattern", ["[[:alpha:]]", "(?=a)", "(?<!a)", "a(?P=b)", "(?>a)", "\u00e9(?!a)"])
+def test_patterns_that_go_reads_differently_are_refused(pattern: str) -> None:
+    found = read_policy(json.dumps({"rules": [{"match": {"plan": pattern}}]}))
+    assert isinstance(found, UnreadablePolicy)
+    assert "which Go and Python read differently" in found.reason
+
+
+def test_hours_may_have_one_digit() -> None:
+    for begin, end in (("2026-11-25T9:00:00Z", "2026-11-25T17:00:00Z"), ("9:00:00Z", "17:00:00Z")):
+        days = ["Wed"] if begin.startswith("9") else []
+        found = policy(json.dumps({"default": {"days": days, "begin": begin, "end": end}}))
+        assert next_window(found, {}, at("2026-11-25T08:00")) == MaintenanceWindow(
+            at("2026-11-25T09:00"), at("2026-11-25T17:00")
+        )
+
+
+def test_a_time_that_is_null_cannot_be_read_and_one_that_is_missing_can() -> None:
+    assert isinstance(read_policy('{"default": {"begin": null}}'), UnreadablePolicy)
+    assert isinstance(read_policy('{"default": {"days": null}}'), WindowPolicy)

@@ -31,8 +31,10 @@ _LABELS = {
 }
 _TIME_YEAR = 2  # stands for "no date": the year in which a time of day is stored
 _ZERO = datetime(1, 1, 1, tzinfo=UTC)
-_TIME = deferred(r"(\d\d):(\d\d):(\d\d)(?:[.,]\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII)
-_MOMENT = deferred(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:\d\d)", re.ASCII)
+_TIME = deferred(r"(\d\d?):(\d\d):(\d\d)(?:[.,]\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII)
+_MOMENT = deferred(r"(\d{4}-\d\d-\d\dT)(\d\d?)(:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:\d\d))", re.ASCII)
+_NOT_SHARED = deferred(r"(?:\\.|[^\\])*?(\[\[:|\\[1-9pPuUzZNCQ]|\(\?(?:[=!>(#]|P=|P>|<[=!]))")
+"""Syntax of regular expressions that only Go or only Python has, or that both read differently."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,7 @@ def policy_document(policy: WindowPolicy) -> dict[str, Any]:
     """Return a policy as lifecycle-manager's file has it."""
     rules = [
         {
-            "match": {name: pattern.pattern for name, pattern in rule.match.items()},
+            "match": {name: json.loads(f'"{pattern.pattern}"') for name, pattern in rule.match.items()},
             "windows": [_window_document(window) for window in rule.windows],
         }
         for rule in policy.rules
@@ -142,10 +144,10 @@ def _list(value: object, what: str) -> list[Any]:
     return value
 
 
-def _get(raw: object, key: str) -> object:
+def _get(raw: object, key: str, absent: object = None) -> object:
     """Return the value of a key in any case; the last one wins, as in Go's decoder."""
     found = [value for name, value in _object(raw, "the policy").items() if name.lower() == key.lower()]
-    return found[-1] if found else None
+    return found[-1] if found else absent
 
 
 def _rule(raw: object) -> PolicyRule:
@@ -159,26 +161,30 @@ def _rule(raw: object) -> PolicyRule:
 
 
 def _pattern(text: str) -> re.Pattern[str]:
+    """Return the pattern of a JSON string as lifecycle-manager has it, which does not decode the string's escapes."""
+    encoded = json.dumps(text, ensure_ascii=False).strip('"')
+    if found := _NOT_SHARED.match(encoded):
+        raise ValueError(f"the pattern {encoded!r} has {found[1]!r}, which Go and Python read differently")
     try:
-        return re.compile(text)
+        return re.compile(encoded)
     except re.error as error:
-        raise ValueError(f"the pattern {text!r} is invalid: {error}") from error
+        raise ValueError(f"the pattern {encoded!r} is invalid: {error}") from error
 
 
 def _window(raw: object) -> WindowRule:
     days = _list(_get(raw, "days"), "days")
     if not all(isinstance(day, str) for day in days):
         raise ValueError("days is not a list of names")
-    return WindowRule(tuple(days), _time(_get(raw, "begin")), _time(_get(raw, "end")))
+    return WindowRule(tuple(days), _time(_get(raw, "begin", _ZERO)), _time(_get(raw, "end", _ZERO)))
 
 
 def _time(value: object) -> datetime:
-    """Parse a moment or a time of day, which gets a date in year 2; None is Go's zero time."""
-    if value is None:
-        return _ZERO
+    """Parse a moment or a time of day, which gets a date in year 2; hours may have one digit, as in Go."""
+    if isinstance(value, datetime):
+        return value
     text = value if isinstance(value, str) else ""
-    if _MOMENT.fullmatch(text):
-        return parse_moment(text)
+    if moment := _MOMENT.fullmatch(text):
+        return parse_moment(f"{moment[1]}{moment[2]:0>2}{moment[3]}")
     match = _TIME.fullmatch(text)
     if not match:
         raise ValueError(f"{text or value!r} is neither a time of day with a zone nor an RFC 3339 time")
