@@ -117,7 +117,7 @@ def test_the_agent_needs_what_is_granted_for_it_and_not_more(pair: WebhookPair, 
     pair.issue()
     needed(pair.turn)
     needed(lambda: pair.webhook.remove_webhook(kyma(), pair.runtime, CANCEL))
-    places = {PermissionScope.CERTIFICATES: "istio-system", PermissionScope.CLUSTER: ""}
+    places = {PermissionScope.CERTIFICATES: "istio-system", PermissionScope.HOME: "kcp-system"}
     granted = {
         UsedPermission(places[one.scope], one.group, resource, verb)
         for one in AGENT_PERMISSIONS

@@ -85,10 +85,10 @@ CONTROLLER_PERMISSIONS: Final[Mapping[str, tuple[Permission, ...]]] = {
         Permission("", ("secrets",), _FOLLOW, HOME),
     ),
     "watcher": (
-        Permission(OPERATOR, ("watchers",), (*_READ, "patch")),
-        Permission(OPERATOR, ("watchers/status",), ("patch",)),
-        Permission(OPERATOR, ("watchers/finalizers",), ("update",)),
-        Permission(ISTIO, ("virtualservices",), (*_READ, "create", "update", "delete")),
+        Permission(OPERATOR, ("watchers",), (*_READ, "patch"), HOME),
+        Permission(OPERATOR, ("watchers/status",), ("patch",), HOME),
+        Permission(OPERATOR, ("watchers/finalizers",), ("update",), HOME),
+        Permission(ISTIO, ("virtualservices",), (*_READ, "create", "update", "delete"), HOME),
         Permission(ISTIO, ("gateways",), _FOLLOW, HOME),
     ),
 }
@@ -98,7 +98,7 @@ LISTENER_PERMISSIONS: Final = (Permission(OPERATOR, ("kymas", "manifests"), ("li
 AGENT_PERMISSIONS: Final = (
     Permission(CERT_MANAGER, ("certificates",), ("get", "create", "patch", "delete"), PermissionScope.CERTIFICATES),
     Permission("", ("secrets",), ("get", "delete"), PermissionScope.CERTIFICATES),
-    Permission(OPERATOR, ("watchers",), ("list",)),
+    Permission(OPERATOR, ("watchers",), ("list",), HOME),
 )
 
 

@@ -50,7 +50,7 @@ class RuntimeWebhook:
         tls = self._certificate(kyma, cancel)
         if tls is None:
             return False
-        found = [read_watcher(raw) for raw in self._home.list(WATCHER, cancel=cancel)]
+        found = [read_watcher(raw) for raw in self._home.list(WATCHER, kyma.meta.namespace, cancel=cancel)]
         watchers = sorted((one for one in found if isinstance(one, Watcher)), key=lambda one: one.webhook)
         for body in agent_objects([one for one in watchers if not one.meta.deleting], tls, self._options):
             live = runtime.get(read_ref(body), cancel=cancel)

@@ -29,7 +29,7 @@ _MESSAGES: Final = {"True": "VirtualService is configured", "False": "VirtualSer
 
 
 class WatcherController:
-    """Implements `OperatorController` for Watchers; Gateways are in `gateway_namespace`.
+    """Implements `OperatorController` for Watchers and Gateways of a namespace.
 
     As lifecycle-manager does, it overwrites the spec of an existing VirtualService of the Watcher's name, and leaves
     the last VirtualService in place while no Gateway matches.
@@ -39,17 +39,17 @@ class WatcherController:
     workers = 1
     resync = _RESYNC
 
-    def __init__(self, home: Cluster, clock: Clock, gateway_namespace: str, intervals: RequeueIntervals) -> None:
+    def __init__(self, home: Cluster, clock: Clock, namespace: str, intervals: RequeueIntervals) -> None:
         self._home = home
         self._clock = clock
-        self._gateway_namespace = gateway_namespace
+        self._namespace = namespace
         self.intervals = intervals
 
     def watches(self) -> Sequence[KindWatch]:
         return (
-            KindWatch(WATCHER, listed=True, edits=True),
-            KindWatch(VIRTUAL_SERVICE, _same_name, required=False),
-            KindWatch(GATEWAY, self._all_watchers, self._gateway_namespace, required=False),
+            KindWatch(WATCHER, namespace=self._namespace, listed=True, edits=True),
+            KindWatch(VIRTUAL_SERVICE, _same_name, self._namespace, required=False),
+            KindWatch(GATEWAY, self._all_watchers, self._namespace, required=False),
         )
 
     def begin(self, wake: Wake) -> None:
@@ -62,7 +62,7 @@ class WatcherController:
         """Do nothing: nothing is kept."""
 
     def _all_watchers(self, gateway: ObjectRef) -> Iterable[ObjectRef]:
-        for raw in self._home.list(WATCHER):
+        for raw in self._home.list(WATCHER, self._namespace):
             yield ObjectRef(WATCHER, str(raw["metadata"].get("namespace") or ""), str(raw["metadata"]["name"]))
 
     def reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None:
@@ -76,7 +76,7 @@ class WatcherController:
         if watcher.meta.deleting:
             one.delete()
             return None
-        state = one.route(self._home.list(GATEWAY, self._gateway_namespace, cancel=cancel))
+        state = one.route(self._home.list(GATEWAY, self._namespace, cancel=cancel))
         return self.intervals.of(state)
 
 
