@@ -21,6 +21,8 @@ Object = dict[str, Any]
 NAMESPACE: Final = GroupVersionKind("", "v1", "Namespace")
 FIELD_MANAGER: Final = "kymatui"
 OPERATOR_FIELD_MANAGER: Final = "kymatui-operator"
+OPERATOR_CREATOR: Final = "kymatui-operator-creator"
+"""The operator's field manager of Manifests that it creates."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,3 +50,16 @@ def test_an_update_neither_takes_nor_restores_marks() -> None:
     home.patch(ref, patch, PatchKind.MERGE)
     writes.write_mandatory(manifest("1.2.0", FIRST))
     assert marks(home.get(ref)) == ({FINALIZER}, SECOND)
+
+
+def test_a_manifest_keeps_a_default_cr_that_a_later_template_lacks() -> None:
+    """A Manifest with the finalizer of its default CR, and without the CR's name, could not be deleted."""
+    home = open_cluster("kcp", SPACE)
+    writes = ManifestWrites(home, CANCEL, marks=True)
+    body = manifest("1.0.0", FIRST)
+    resource = {"apiVersion": "example.org/v1", "kind": "Keda", "metadata": {"name": "default"}, "spec": {"size": 1}}
+    writes.write_mandatory({**body, "spec": {**body["spec"], "resource": resource}})
+    writes.write_mandatory(manifest("1.1.0", SECOND))
+    live = home.get(read_ref(body))
+    assert live is not None
+    assert (live["spec"]["version"], live["spec"]["resource"]) == ("1.1.0", resource)

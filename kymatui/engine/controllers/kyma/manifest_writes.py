@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, NoReturn
 
-from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, read_ref
+from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, LABEL_MANDATORY, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import Kyma
 from kymatui.domain.kyma.manifests import ImageSpec, Manifest, read_manifest
 from kymatui.domain.modules.module_outcomes import Outcome
 from kymatui.domain.plans.kyma_manifest import needs_mandatory_update, needs_update
 from kymatui.engine.cluster.attempts import attempt
-from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, PatchKind
+from kymatui.engine.cluster.ports import OPERATOR_CREATOR, OPERATOR_FIELD_MANAGER, Cluster, PatchKind
 from kymatui.engine.controllers.kyma.kyma_context import MANIFEST, never_certain
 from kymatui.engine.controllers.kyma.module_planning import PlannedModule
 from kymatui.engine.controllers.manifest.manifest_marks import LAYER_TYPES, REQUIRED_FINALIZERS, SYNCED_LAYER
@@ -81,9 +81,19 @@ class ManifestWrites:
         """Apply a Manifest; `raw` is the live one.
 
         An apply deletes the fields of the last one that it does not name: each of them names the marks of the live one.
+        As with lifecycle-manager, a new one is another manager's, so that its fields stay if a later template lacks
+        them: without its default CR, a Manifest could not be deleted.
         """
         marked = body if raw is None and not self._marks else with_marks(body, raw)
-        return self._home.apply(marked, manager=OPERATOR_FIELD_MANAGER, force=True, cancel=self._cancel)
+        manager = OPERATOR_CREATOR if raw is None else OPERATOR_FIELD_MANAGER
+        made = self._home.apply(marked, manager=manager, force=True, cancel=self._cancel)
+        if _is_marked_mandatory(body) or not _is_marked_mandatory(made):
+            return made
+        # lifecycle-manager leaves it, so that the module would go from all runtimes with its ModuleReleaseMeta
+        patch = {"metadata": {"labels": {LABEL_MANDATORY: None}}}
+        return self._home.patch(
+            read_ref(body), patch, PatchKind.MERGE, manager=OPERATOR_FIELD_MANAGER, cancel=self._cancel
+        )
 
     def _replace_spec(self, body: Mapping[str, Any], raw: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
         """Give the Manifest of a module that is being removed the new spec, so that a repair can unblock it."""
@@ -114,6 +124,10 @@ class ManifestWrites:
         labels = f"{LABEL_KYMA_NAME}={kyma.meta.name}"
         found = self._home.list(MANIFEST, kyma.meta.namespace, labels=labels, cancel=self._cancel)
         return [one for one in map(read_manifest, found) if isinstance(one, Manifest)]
+
+
+def _is_marked_mandatory(manifest: Mapping[str, Any]) -> bool:
+    return LABEL_MANDATORY in (manifest["metadata"].get("labels") or {})
 
 
 def with_marks(body: Mapping[str, Any], live: Mapping[str, Any] | None) -> dict[str, Any]:

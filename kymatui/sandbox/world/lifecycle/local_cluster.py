@@ -14,6 +14,7 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.logs.log_query import LogQuery
 from kymatui.engine.cluster.ports import (
     FIELD_MANAGER,
+    OPERATOR_CREATOR,
     OPERATOR_FIELD_MANAGER,
     Changes,
     LogStream,
@@ -39,6 +40,8 @@ from kymatui.sandbox.apimachinery.statuses import StatusError
 
 T = TypeVar("T")
 MANAGER: Final = "lifecycle-manager"
+_CREATOR: Final = "declarative.kyma-project.io/applier"
+"""lifecycle-manager's second field manager of new Manifests."""
 """The field manager of hosted controllers: in the sample world they are lifecycle-manager."""
 _PATCHES: Final[Mapping[PatchKind, PatchType]] = {PatchKind.JSON: "json", PatchKind.MERGE: "merge"}
 _ERRORS: Final[Mapping[int, type[ClusterError]]] = {
@@ -258,7 +261,7 @@ class LocalCluster:
     # -- requests
 
     def _as(self, manager: str, operator: str = MANAGER) -> LocalClient:
-        name = operator if manager == OPERATOR_FIELD_MANAGER else manager
+        name = {OPERATOR_FIELD_MANAGER: operator, OPERATOR_CREATOR: _CREATOR}.get(manager, manager)
         return self._writers.setdefault(name, self._client.named(name))
 
     def _writable(self, body: Mapping[str, Any], dry_run: bool = False) -> ObjectRef:
