@@ -39,6 +39,7 @@ REQUEST_SECONDS: Final = 20.0
 IDLE_SECONDS: Final = 30.0
 """Seconds without a request after which the connections to a runtime are closed; its client stays."""
 _RENEW: Final = "create the access Secret again"
+_RENEW_OR_NAME: Final = f"{_RENEW}, or correct the annotation owned-by of the runtime's Kyma if it is wrong"
 _SECRET = GroupVersionKind("", "v1", "Secret")
 _KYMAS: Final = KYMA_KINDS[0]
 _OWNED_BY: Final = "deprecated-operator.kyma-project.io/owned-by"
@@ -137,7 +138,7 @@ class SecretRuntimes:
         except ForbiddenError:
             return
         if owner not in ("", kyma):
-            raise ConfigurationError(f"{name} leads to the runtime of {owner}, not of {kyma}", hint=_RENEW)
+            raise ConfigurationError(f"{name} leads to the runtime of {owner}, not of {kyma}", hint=_RENEW_OR_NAME)
         if owner:
             with self._lock:
                 self._proven[name] = (cluster, kyma)

@@ -17,7 +17,7 @@ from kymatui.domain.plans.kyma_manifest import MANAGED_BY
 from kymatui.domain.remote.restored_kyma import restored_spec
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, Object, PatchKind
 from kymatui.engine.controllers.kyma.kyma_context import KYMA_FINALIZER, KymaContext
-from kymatui.engine.controllers.kyma.kyma_deletion import KymaDeletion, new_draft
+from kymatui.engine.controllers.kyma.kyma_deletion import DELETION, KymaDeletion, new_draft
 from kymatui.engine.controllers.kyma.kyma_events import METADATA_FAILURE, REMOTE_INSTALLATION, STATUS_FAILURE
 from kymatui.engine.controllers.kyma.kyma_status import KymaStatusDraft
 from kymatui.engine.controllers.kyma.manifest_writes import ManifestWrites
@@ -97,9 +97,17 @@ class KymaReconciler:
         return min(1.0, self._context.intervals.busy) if more else self._context.intervals.success
 
     def _without_access(self, kyma: Kyma, status: KymaStatusDraft, error: KymatuiError | None) -> float:
-        """Report that the runtime cannot be reached; the particular reason is on the Manifests."""
-        status.fail_modules(NO_ACCESS)
-        status.set_state(State.ERROR, NO_ACCESS)
+        """Report that the runtime cannot be reached; the particular reason is on the Manifests.
+
+        As with lifecycle-manager, modules keep their states where the runtime refuses the credentials, and a Kyma that
+        is being deleted says so where the access Secret can be used.
+        """
+        if kyma.meta.deleting and not isinstance(error, ConfigurationError):
+            status.set_state(State.DELETING, DELETION)
+        else:
+            if not isinstance(error, UnauthorizedError):
+                status.fail_modules(NO_ACCESS)
+            status.set_state(State.ERROR, NO_ACCESS)
         status.write(self._context.home, failed=error is not None)
         if error is not None:
             raise error

@@ -41,7 +41,7 @@ from kymatui.engine.controllers.manifest.manifest_marks import (
 )
 from kymatui.engine.controllers.manifest.manifest_status import INSTALLATION, MODULE_CR, RESOURCES
 from kymatui.engine.controllers.monitoring.event_correlation import EventType, ObjectEvent
-from kymatui.errors import ConfigurationError, ConflictError, KymatuiError, NotFoundError
+from kymatui.errors import ClusterError, ConfigurationError, ConflictError, KymatuiError, NotFoundError
 
 CRD_KEPT: Final = "CrdKept"
 _PATIENCE: Final = 1.0
@@ -64,11 +64,15 @@ class ModuleInstallation:
         turn.begin()
         runtime = self._runtime()
         if turn.manifest.unmanaged:
+            if isinstance(runtime, ClusterError):
+                turn.fail(runtime)
             return self._release(runtime)
         if reason := orphan_reason(turn.context.home, turn.context.clock, turn.manifest):
             turn.fail(ConfigurationError(reason))
         if not self._mark():
             return turn.soon
+        if isinstance(runtime, ClusterError):
+            turn.fail(runtime, None)
         return self._install(runtime)
 
     def _mark(self) -> bool:
@@ -87,12 +91,15 @@ class ModuleInstallation:
             return True
         return turn.mark([*metadata.finalizers, *missing] if missing else None, layer)
 
-    def _runtime(self) -> Cluster:
+    def _runtime(self) -> Cluster | ClusterError:
+        """Return the runtime, or why it does not answer, which is no state of the Manifest: its Kyma reports it."""
         turn = self._pass
         try:
             found = turn.runtime()
             if found is None:
                 raise no_access(turn.manifest.kyma, turn.manifest.meta.namespace)
+        except ClusterError as error:
+            return error
         except KymatuiError as error:
             turn.fail(error)
         return found

@@ -132,11 +132,12 @@ class ReconcilePass:
         self.write_status()
         return min(self.context.intervals.of(self.status.state), self.due)
 
-    def fail(self, error: KymatuiError, state: State = State.ERROR) -> NoReturn:
-        """Write the status with an error, and raise it. A useless connection is dropped."""
+    def fail(self, error: KymatuiError, state: State | None = State.ERROR) -> NoReturn:
+        """Write the status with an error (None: as it is), and raise it. A useless connection is dropped."""
         if isinstance(error, CancelledError | ManifestChangedError):
             raise error
-        self.status.set_state(state, str(error))
+        if state is not None:
+            self.status.set_state(state, str(error))
         if is_connection_failure(error):
             self.context.runtimes.forget(self.kyma)
         self.write_status(failed=True)

@@ -1,0 +1,131 @@
+"""What Kymas and Manifests say of a runtime that does not answer, or refuses the credentials, as lifecycle-manager."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, LABEL_MANAGED_BY
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.engine.controllers.kyma.kyma_context import KYMA, MANIFEST
+from kymatui.engine.controllers.lifecycle.module_reconciler import ModuleReconciler, is_of_kyma
+from kymatui.engine.controllers.lifecycle.reconcile_pass import ModuleContext
+from kymatui.engine.controllers.lifecycle.resource_rendering import ModuleRenderer
+from kymatui.engine.controllers.manifest.manifest_marks import REQUIRED_FINALIZERS, SYNCED_LAYER
+from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
+from kymatui.engine.controllers.runtime.runtime_cache import RuntimeCache
+from kymatui.errors import ConfigurationError, KymatuiError, UnauthorizedError, UnreachableError
+from tests.domain.test_whatif import SPACE
+from tests.engine.controllers.module_worlds import ModuleWorld, config
+from tests.engine.controllers.test_module_failures import a_world
+
+REFUSED, SILENT = UnauthorizedError("Unauthorized", status=401), UnreachableError("connection refused")
+UNUSABLE = ConfigurationError("the Secret gives no access")
+
+
+def failing(error: KymatuiError) -> Callable[..., Any]:
+    def fail(*_: object) -> Any:
+        raise error
+
+    return fail
+
+
+@pytest.mark.parametrize(
+    ("error", "module"),
+    [
+        pytest.param(REFUSED, "Ready", id="refused"),
+        pytest.param(SILENT, "Error", id="silent"),
+        pytest.param(UNUSABLE, "Error", id="unusable"),
+    ],
+)
+def test_modules_keep_their_states_where_the_credentials_are_refused(error: KymatuiError, module: str) -> None:
+    world = a_world("keda")
+    world.runtime = failing(error)  # type: ignore[method-assign]
+    world.settle()
+    (kyma,) = world.home.list(KYMA, SPACE)
+    states = [one["state"] for one in kyma["status"]["modules"]]
+    assert (kyma["status"]["state"], states) == ("Error", [module])
+
+
+@pytest.mark.parametrize(
+    ("error", "state"),
+    [
+        pytest.param(REFUSED, "Deleting", id="refused"),
+        pytest.param(SILENT, "Deleting", id="silent"),
+        pytest.param(UNUSABLE, "Error", id="unusable"),
+    ],
+)
+def test_a_kyma_is_not_deleted_without_its_runtime(error: KymatuiError, state: str) -> None:
+    world = a_world("keda")
+    world.runtime = failing(error)  # type: ignore[method-assign]
+    world.home.delete(ObjectRef(KYMA, SPACE, "a"))
+    world.settle()
+    (kyma,) = world.home.list(KYMA, SPACE)
+    assert kyma["status"]["state"] == state
+    (manifest,) = world.home.list(MANIFEST, SPACE)
+    assert "deletionTimestamp" not in manifest["metadata"]
+
+
+class Lost:
+    def __init__(self, error: KymatuiError) -> None:
+        self.runtime = failing(error)
+
+
+def cut_off(world: ModuleWorld, error: KymatuiError) -> None:
+    """Begin with an operator that cannot ask the runtime whose it is."""
+    renderer, intervals = ModuleRenderer(world.layers), RequeueIntervals()
+    runtimes = RuntimeCache(Lost(error))
+    world.modules = ModuleReconciler(ModuleContext(world.home, world.clock, runtimes, renderer, intervals))
+
+
+@pytest.mark.parametrize(
+    ("error", "state"),
+    [
+        pytest.param(REFUSED, "Ready", id="refused"),
+        pytest.param(SILENT, "Ready", id="silent"),
+        pytest.param(UNUSABLE, "Error", id="unusable"),
+    ],
+)
+def test_a_manifest_keeps_its_state_while_its_runtime_does_not_answer(error: KymatuiError, state: str) -> None:
+    world = ModuleWorld()
+    world.put("1", config("a"))
+    world.settle()
+    assert world.state() == "Ready"
+    cut_off(world, error)
+    with pytest.raises(type(error)):
+        world.reconcile()
+    assert world.state() == state
+
+
+def test_a_new_manifest_gets_its_marks_while_its_runtime_does_not_answer() -> None:
+    world = ModuleWorld()
+    world.put("1", config("a"))
+    cut_off(world, SILENT)
+    with pytest.raises(UnreachableError):
+        world.reconcile()
+    metadata = world.manifest()["metadata"]
+    assert (world.state(), set(metadata["finalizers"])) == ("Processing", {*REQUIRED_FINALIZERS})
+    assert metadata["annotations"][SYNCED_LAYER] == "sha256:1"
+
+
+OWNER = {"apiVersion": KYMA.api_version, "kind": "Kyma", "name": "a", "uid": "1", "controller": True}
+LABELS = {LABEL_MANAGED_BY: "lifecycle-manager", LABEL_KYMA_NAME: "a"}
+
+
+@pytest.mark.parametrize(
+    ("labels", "owner", "expected"),
+    [
+        pytest.param(LABELS, {}, True, id="by its labels"),
+        pytest.param({LABEL_KYMA_NAME: "a"}, OWNER, True, id="managed-by was taken off"),
+        pytest.param({}, OWNER, True, id="all labels were taken off"),
+        pytest.param({LABEL_KYMA_NAME: "a"}, {}, False, id="somebody's own, for a runtime"),
+        pytest.param({}, {**OWNER, "controller": False}, False, id="an owner that is no controller"),
+        pytest.param({}, {**OWNER, "apiVersion": "example.org/v1"}, False, id="another kind of Kyma"),
+    ],
+)
+def test_a_manifest_of_a_kyma_is_never_installed_on_the_control_plane(
+    labels: dict[str, str], owner: dict[str, Any], expected: bool
+) -> None:
+    assert is_of_kyma({"metadata": {"labels": labels, "ownerReferences": [owner] if owner else []}}) == expected
