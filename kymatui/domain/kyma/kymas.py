@@ -24,6 +24,7 @@ from kymatui.first_use import dataclass
 
 DEFAULT_CHANNEL = "regular"
 NO_CHANNEL = "none"
+SKIP_WINDOWS = "skipMaintenanceWindows"
 KYMA_NAMESPACE = "kyma-system"
 KYMA_NAME = "default"
 
@@ -168,7 +169,7 @@ def read_kyma(raw: object) -> Kyma | MalformedObject:
     return Kyma(
         meta=meta,
         channel=spec.text("channel"),
-        skip_maintenance_windows=spec.flag("skipMaintenanceWindows"),
+        skip_maintenance_windows=spec.flag(SKIP_WINDOWS),
         modules=tuple(entry for entry in map(read_request, spec.children("modules")) if entry.name),
         state=status.text("state"),
         active_channel=status.text("activeChannel"),

@@ -7,14 +7,18 @@ from typing import Any
 
 import pytest
 
+from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import Kyma
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Object, PatchKind
+from kymatui.engine.controllers.kyma.kyma_context import KYMA
 from kymatui.engine.controllers.kyma.runtime_kyma import RUNTIME_KYMA, RUNTIME_NAMESPACE, RuntimeKyma
 from kymatui.engine.controllers.runtime.applied_copies import AppliedCopies
 from kymatui.errors import ConflictError
 from kymatui.sandbox.world.lifecycle.local_cluster import LocalCluster
 from tests.domain.builders import a_kyma
-from tests.engine.controllers.release_worlds import open_cluster
+from tests.domain.builders import kyma as a_raw_kyma
+from tests.domain.test_whatif import SPACE
+from tests.engine.controllers.release_worlds import DrawnFleet, ReleaseWorld, open_cluster
 
 CANCEL = threading.Event()
 SPEC = {"channel": "regular", "modules": [{"name": "keda"}]}
@@ -51,6 +55,19 @@ def test_a_new_kyma_is_created_with_its_labels_and_owner(asked: list[str]) -> No
     assert asked == ["get", "create"]
     assert live["metadata"]["labels"]["kyma-project.io/runtime-id"] == "id"
     assert list(live["metadata"]["annotations"].values()) == ["kcp-system/one"]
+
+
+@pytest.mark.parametrize(("skips", "expected"), [(True, {"skipMaintenanceWindows": True}), (False, {})])
+def test_a_flag_that_is_false_is_in_neither_spec_as_with_lifecycle_manager(skips: bool, expected: object) -> None:
+    world = ReleaseWorld(DrawnFleet([], []))
+    body = a_raw_kyma([], name="one", namespace=SPACE)
+    world.runtimes["one"] = open_cluster("one", "kyma-system")
+    world.home.create({**body, "spec": {"channel": "regular", "skipMaintenanceWindows": skips}})
+    world.settle()
+    for cluster, ref in ((world.home, ObjectRef(KYMA, SPACE, "one")), (world.runtimes["one"], RUNTIME_KYMA)):
+        live = cluster.get(ref)
+        assert live is not None
+        assert {key: value for key, value in live["spec"].items() if key == "skipMaintenanceWindows"} == expected
 
 
 def test_a_kyma_that_will_be_refused_has_neither() -> None:

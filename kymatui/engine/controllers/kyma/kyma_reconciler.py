@@ -10,7 +10,7 @@ from typing import Any, Final
 from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, LABEL_SKIP, MalformedObject, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kyma_conditions import KymaCondition
-from kymatui.domain.kyma.kymas import NO_CHANNEL, Kyma, read_kyma
+from kymatui.domain.kyma.kymas import NO_CHANNEL, SKIP_WINDOWS, Kyma, read_kyma
 from kymatui.domain.kyma.states import State, modules_condition
 from kymatui.domain.modules.risks import NO_ACCESS
 from kymatui.domain.plans.kyma_manifest import MANAGED_BY
@@ -213,9 +213,12 @@ class KymaPass:
             patch["labels"] = {LABEL_MANAGED_BY: MANAGED_BY}
         if not patch:
             return
+        body: dict[str, object] = {"metadata": patch}
+        if self._kyma.raw["spec"].get(SKIP_WINDOWS) is False:  # lifecycle-manager writes only what is not the default
+            body["spec"] = {SKIP_WINDOWS: None}
         made = self._context.home.patch(
             read_ref(self._kyma.raw),
-            {"metadata": patch},
+            body,
             PatchKind.MERGE,
             manager=OPERATOR_FIELD_MANAGER,
             cancel=self._cancel,

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY
 from kymatui.domain.kubernetes.refs import ObjectRef
-from kymatui.domain.kyma.kymas import KYMA_NAME, KYMA_NAMESPACE, NO_CHANNEL, Kyma, read_kyma
+from kymatui.domain.kyma.kymas import KYMA_NAME, KYMA_NAMESPACE, NO_CHANNEL, SKIP_WINDOWS, Kyma, read_kyma
 from kymatui.domain.kyma.states import State
 from kymatui.domain.modules.module_outcomes import runtime_entry, status_changes
 from kymatui.domain.remote.kyma_sync import ANNOTATION_OWNED_BY, LABEL_WATCHED_BY
@@ -57,7 +57,7 @@ class RuntimeKyma:
             "apiVersion": KYMA.api_version,
             "kind": "Kyma",
             "metadata": {"name": KYMA_NAME, "namespace": KYMA_NAMESPACE, **marks},
-            "spec": wanted,
+            "spec": {key: value for key, value in wanted.items() if key != SKIP_WINDOWS or value},
         }
         made = self._runtime.create(body, manager=OPERATOR_FIELD_MANAGER, cancel=self._cancel)
         self._created()
