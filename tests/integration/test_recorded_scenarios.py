@@ -82,10 +82,10 @@ def test_what_it_does_is_written_as_events_of_kyma_and_manifest(
 NOT_SEEN = {
     f"{HOME}: update kymas/finalizers.operator.kyma-project.io": "asked by the admission plugin "
     "OwnerReferencesPermissionEnforcement when a Manifest gets its owner",
-    "cluster: update watchers/finalizers.operator.kyma-project.io": "asked by the same plugin for a VirtualService",
+    f"{HOME}: update watchers/finalizers.operator.kyma-project.io": "asked by the same plugin for a VirtualService",
     f"{HOME}: update manifests.operator.kyma-project.io": "a disabled module whose template was repaired",
     f"{HOME}: watch secrets": "access Secrets of Manifests that people create",
-    "cluster: list virtualservices.networking.istio.io": "watches of a server without streaming lists begin with it",
+    f"{HOME}: list virtualservices.networking.istio.io": "watches of a server without streaming lists begin with it",
     f"{HOME}: list kymas.operator.kyma-project.io": "watches of a server without streaming lists begin with it",
     "kube-system: list leases.coordination.k8s.io": "replicas that share the work (--shards)",
     "kube-system: get leases.coordination.k8s.io": "another replica has the Lease; a renewal after 5 s",
@@ -93,13 +93,10 @@ NOT_SEEN = {
 }
 """What the scenarios do not need, and what needs it."""
 ANY_NAMESPACE = {
-    "events": "of Manifests and Watchers in any namespace",
+    "events": "of Manifests in any namespace",
     "kymas": "the Kyma that a Manifest in another namespace names, to tell whether it is orphaned",
     "manifests": "people create them in any namespace",
     "manifests/status": "people create them in any namespace",
-    "virtualservices": "each is in the namespace of its Watcher",
-    "watchers": "of all software that receives events, in any namespace",
-    "watchers/status": "of all software that receives events, in any namespace",
 }
 """Resources whose permissions are for the whole cluster, though the scenarios have all objects in one namespace."""
 
