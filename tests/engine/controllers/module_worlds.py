@@ -16,7 +16,7 @@ from kymatui.engine.controllers.lifecycle.reconcile_pass import ModuleContext
 from kymatui.engine.controllers.lifecycle.resource_rendering import ModuleRenderer
 from kymatui.engine.controllers.monitoring.event_correlation import ObjectEvent
 from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
-from kymatui.engine.controllers.runtime.runtime_cache import RuntimeCache, SingleCluster
+from kymatui.engine.controllers.runtime.runtime_cache import RuntimeCache, RuntimeClusters, SingleCluster
 from kymatui.errors import KymatuiError, ServerError
 from kymatui.sandbox.apimachinery.local_client import LocalClient
 from kymatui.sandbox.world.lifecycle.local_cluster import LocalCluster
@@ -94,13 +94,13 @@ class ModuleWorld:
         self.home.create(builders.kyma(namespace=SPACE) | {"apiVersion": KYMA.api_version})
         self.restart()
 
-    def restart(self) -> None:
-        """Begin with a new operator, which remembers nothing."""
+    def restart(self, runtimes: RuntimeClusters | None = None) -> None:
+        """Begin with a new operator, which remembers nothing; `runtimes` takes the place of the module's runtime."""
         self.modules = ModuleReconciler(
             ModuleContext(
                 self.home,
                 self.clock,
-                RuntimeCache(SingleCluster(self.runtime)),
+                RuntimeCache(runtimes or SingleCluster(self.runtime)),
                 ModuleRenderer(self.layers),
                 RequeueIntervals(),
                 events=lambda raw, event: self.events.append(event),

@@ -10,12 +10,8 @@ import pytest
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, LABEL_MANAGED_BY
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.controllers.kyma.kyma_context import KYMA, MANIFEST
-from kymatui.engine.controllers.lifecycle.module_reconciler import ModuleReconciler, is_of_kyma
-from kymatui.engine.controllers.lifecycle.reconcile_pass import ModuleContext
-from kymatui.engine.controllers.lifecycle.resource_rendering import ModuleRenderer
+from kymatui.engine.controllers.lifecycle.module_reconciler import is_of_kyma
 from kymatui.engine.controllers.manifest.manifest_marks import REQUIRED_FINALIZERS, SYNCED_LAYER
-from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
-from kymatui.engine.controllers.runtime.runtime_cache import RuntimeCache
 from kymatui.errors import ConfigurationError, KymatuiError, UnauthorizedError, UnreachableError
 from tests.domain.test_whatif import SPACE
 from tests.engine.controllers.module_worlds import ModuleWorld, config
@@ -32,31 +28,27 @@ def failing(error: KymatuiError) -> Callable[..., Any]:
     return fail
 
 
-@pytest.mark.parametrize(
-    ("error", "module"),
-    [
-        pytest.param(REFUSED, "Ready", id="refused"),
-        pytest.param(SILENT, "Error", id="silent"),
-        pytest.param(UNUSABLE, "Error", id="unusable"),
-    ],
-)
-def test_modules_keep_their_states_where_the_credentials_are_refused(error: KymatuiError, module: str) -> None:
+def answers(refused: str, silent: str, unusable: str) -> pytest.MarkDecorator:
+    """Run a test for each way in which a runtime cannot be used, with the state that is expected."""
+    params = [
+        pytest.param(REFUSED, refused, id="refused"),
+        pytest.param(SILENT, silent, id="silent"),
+        pytest.param(UNUSABLE, unusable, id="unusable"),
+    ]
+    return pytest.mark.parametrize(("error", "state"), params)
+
+
+@answers("Ready", "Error", "Error")
+def test_modules_keep_their_states_where_the_credentials_are_refused(error: KymatuiError, state: str) -> None:
     world = a_world("keda")
     world.runtime = failing(error)  # type: ignore[method-assign]
     world.settle()
     (kyma,) = world.home.list(KYMA, SPACE)
     states = [one["state"] for one in kyma["status"]["modules"]]
-    assert (kyma["status"]["state"], states) == ("Error", [module])
+    assert (kyma["status"]["state"], states) == ("Error", [state])
 
 
-@pytest.mark.parametrize(
-    ("error", "state"),
-    [
-        pytest.param(REFUSED, "Deleting", id="refused"),
-        pytest.param(SILENT, "Deleting", id="silent"),
-        pytest.param(UNUSABLE, "Error", id="unusable"),
-    ],
-)
+@answers("Deleting", "Deleting", "Error")
 def test_a_kyma_is_not_deleted_without_its_runtime(error: KymatuiError, state: str) -> None:
     world = a_world("keda")
     world.runtime = failing(error)  # type: ignore[method-assign]
@@ -69,31 +61,19 @@ def test_a_kyma_is_not_deleted_without_its_runtime(error: KymatuiError, state: s
 
 
 class Lost:
+    """Runtimes that an operator cannot ask whose they are."""
+
     def __init__(self, error: KymatuiError) -> None:
         self.runtime = failing(error)
 
 
-def cut_off(world: ModuleWorld, error: KymatuiError) -> None:
-    """Begin with an operator that cannot ask the runtime whose it is."""
-    renderer, intervals = ModuleRenderer(world.layers), RequeueIntervals()
-    runtimes = RuntimeCache(Lost(error))
-    world.modules = ModuleReconciler(ModuleContext(world.home, world.clock, runtimes, renderer, intervals))
-
-
-@pytest.mark.parametrize(
-    ("error", "state"),
-    [
-        pytest.param(REFUSED, "Ready", id="refused"),
-        pytest.param(SILENT, "Ready", id="silent"),
-        pytest.param(UNUSABLE, "Error", id="unusable"),
-    ],
-)
+@answers("Ready", "Ready", "Error")
 def test_a_manifest_keeps_its_state_while_its_runtime_does_not_answer(error: KymatuiError, state: str) -> None:
     world = ModuleWorld()
     world.put("1", config("a"))
     world.settle()
     assert world.state() == "Ready"
-    cut_off(world, error)
+    world.restart(Lost(error))
     with pytest.raises(type(error)):
         world.reconcile()
     assert world.state() == state
@@ -102,7 +82,7 @@ def test_a_manifest_keeps_its_state_while_its_runtime_does_not_answer(error: Kym
 def test_a_new_manifest_gets_its_marks_while_its_runtime_does_not_answer() -> None:
     world = ModuleWorld()
     world.put("1", config("a"))
-    cut_off(world, SILENT)
+    world.restart(Lost(SILENT))
     with pytest.raises(UnreachableError):
         world.reconcile()
     metadata = world.manifest()["metadata"]

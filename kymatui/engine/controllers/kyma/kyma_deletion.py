@@ -27,7 +27,7 @@ _RUNTIME_STEPS: Final = (
     ("DeleteSkrKyma", RUNTIME_KYMA),
     ("DeleteSkrKymaCrd", ObjectRef(_CRD, "", f"kymas.{OPERATOR}")),
 )
-DELETION: Final = "waiting for modules to be deleted"
+WAITING_FOR_MODULES: Final = "waiting for modules to be deleted"
 
 Step = Callable[[], bool]
 """A function that does a step of a deletion, and returns False if it was done already."""
@@ -79,7 +79,7 @@ class KymaDeletion:
     def _set_deleting(self) -> bool:
         if self._kyma.state == State.DELETING:
             return False
-        self._status.set_state(State.DELETING, DELETION)
+        self._status.set_state(State.DELETING, WAITING_FOR_MODULES)
         self._status.write(self._context.home)
         return True
 

@@ -17,7 +17,7 @@ from kymatui.domain.plans.kyma_manifest import MANAGED_BY
 from kymatui.domain.remote.restored_kyma import restored_spec
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, Object, PatchKind
 from kymatui.engine.controllers.kyma.kyma_context import KYMA_FINALIZER, KymaContext
-from kymatui.engine.controllers.kyma.kyma_deletion import DELETION, KymaDeletion, new_draft
+from kymatui.engine.controllers.kyma.kyma_deletion import WAITING_FOR_MODULES, KymaDeletion, new_draft
 from kymatui.engine.controllers.kyma.kyma_events import METADATA_FAILURE, REMOTE_INSTALLATION, STATUS_FAILURE
 from kymatui.engine.controllers.kyma.kyma_status import KymaStatusDraft
 from kymatui.engine.controllers.kyma.manifest_writes import ManifestWrites
@@ -103,7 +103,7 @@ class KymaReconciler:
         is being deleted says so where the access Secret can be used.
         """
         if kyma.meta.deleting and not isinstance(error, ConfigurationError):
-            status.set_state(State.DELETING, DELETION)
+            status.set_state(State.DELETING, WAITING_FOR_MODULES)
         else:
             if not isinstance(error, UnauthorizedError):
                 status.fail_modules(NO_ACCESS)
@@ -214,7 +214,8 @@ class KymaPass:
         if not patch:
             return
         body: dict[str, object] = {"metadata": patch}
-        if self._kyma.raw["spec"].get(SKIP_WINDOWS) is False:  # lifecycle-manager writes only what is not the default
+        # lifecycle-manager writes only what is not the default
+        if (self._kyma.raw.get("spec") or {}).get(SKIP_WINDOWS) is False:
             body["spec"] = {SKIP_WINDOWS: None}
         made = self._context.home.patch(
             read_ref(self._kyma.raw),

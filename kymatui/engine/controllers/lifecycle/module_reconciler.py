@@ -8,6 +8,7 @@ from typing import Any
 
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, LABEL_MANAGED_BY, OPERATOR
 from kymatui.domain.kyma.manifests import Manifest
+from kymatui.domain.objects.owners import find_owners
 from kymatui.domain.plans.kyma_manifest import MANAGED_BY
 from kymatui.engine.controllers.lifecycle.module_deletion import ModuleDeletion
 from kymatui.engine.controllers.lifecycle.module_installation import ModuleInstallation
@@ -41,13 +42,8 @@ class ModuleReconciler:
 
 def is_of_kyma(raw: Mapping[str, Any]) -> bool:
     """Return whether a Kyma's controller wrote a Manifest, by its labels or, where these were taken off, its owner."""
-    metadata = raw.get("metadata") or {}
-    labels = metadata.get("labels") or {}
+    labels = (raw.get("metadata") or {}).get("labels") or {}
     if labels.get(LABEL_MANAGED_BY) == MANAGED_BY and labels.get(LABEL_KYMA_NAME):
         return True
-    owners = metadata.get("ownerReferences") or []
-    return any(one.get("controller") and one["kind"] == "Kyma" and _is_ours(one["apiVersion"]) for one in owners)
-
-
-def _is_ours(api_version: str) -> bool:
-    return api_version.partition("/")[0] == OPERATOR
+    kinds = [one.ref.kind for one in find_owners(raw) if one.is_controller]
+    return any(kind.group == OPERATOR and kind.kind == "Kyma" for kind in kinds)

@@ -26,6 +26,7 @@ from kymatui.engine.controllers.lifecycle.reconcile_pass import ModuleContext
 from kymatui.engine.controllers.lifecycle.resource_rendering import ModuleRenderer
 from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
 from kymatui.engine.controllers.runtime.runtime_cache import RuntimeCache, RuntimeClusters, SingleCluster
+from kymatui.engine.inventory.ownership_marks import LIFECYCLE_APPLIER
 from kymatui.sandbox.apimachinery.clock import SandboxClock
 from kymatui.sandbox.apimachinery.object_store import Key, StoreChange
 from kymatui.sandbox.controllers.controller_manager import ControllerManager
@@ -38,8 +39,6 @@ from kymatui.sandbox.world.lifecycle.runtime_changes import RuntimeChanges
 from kymatui.sandbox.world.lifecycle.stored_layers import StoredLayers
 from kymatui.sandbox.world.modules.module_announcement import MANIFESTS
 
-APPLIER: Final = "declarative.kyma-project.io/applier"
-"""The field manager of a module's objects."""
 CREATOR: Final = "resource.kyma-project.io/finalizer"
 """The field manager of default CRs."""
 MAINTENANCE_POLICY: Final[dict[str, Any]] = {
@@ -127,7 +126,7 @@ def _module_context(
     runtimes: Mapping[str, ControllerManager] | None,
 ) -> ModuleContext:
     """Return the context of Manifests, whose controller has field managers of its own in runtimes."""
-    clusters = _clusters(controllers, runtimes, applier=APPLIER, creator=CREATOR)
+    clusters = _clusters(controllers, runtimes, applier=LIFECYCLE_APPLIER, creator=CREATOR)
     renderer = ModuleRenderer(StoredLayers(store))
     return ModuleContext(context.home, context.clock, RuntimeCache(clusters), renderer, context.intervals)
 

@@ -23,6 +23,7 @@ from kymatui.engine.cluster.ports import (
     Recording,
     ServedKind,
 )
+from kymatui.engine.inventory.ownership_marks import LIFECYCLE_APPLIER
 from kymatui.errors import (
     CancelledError,
     ClusterError,
@@ -40,8 +41,6 @@ from kymatui.sandbox.apimachinery.statuses import StatusError
 
 T = TypeVar("T")
 MANAGER: Final = "lifecycle-manager"
-_CREATOR: Final = "declarative.kyma-project.io/applier"
-"""lifecycle-manager's second field manager of new Manifests."""
 """The field manager of hosted controllers: in the sample world they are lifecycle-manager."""
 _PATCHES: Final[Mapping[PatchKind, PatchType]] = {PatchKind.JSON: "json", PatchKind.MERGE: "merge"}
 _ERRORS: Final[Mapping[int, type[ClusterError]]] = {
@@ -261,7 +260,7 @@ class LocalCluster:
     # -- requests
 
     def _as(self, manager: str, operator: str = MANAGER) -> LocalClient:
-        name = {OPERATOR_FIELD_MANAGER: operator, OPERATOR_CREATOR: _CREATOR}.get(manager, manager)
+        name = {OPERATOR_FIELD_MANAGER: operator, OPERATOR_CREATOR: LIFECYCLE_APPLIER}.get(manager, manager)
         return self._writers.setdefault(name, self._client.named(name))
 
     def _writable(self, body: Mapping[str, Any], dry_run: bool = False) -> ObjectRef:
