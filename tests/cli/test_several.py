@@ -100,6 +100,35 @@ def test_a_chart_is_upgraded_from_where_it_came_from_and_keeps_its_values(
     assert "index.yaml: HTTP 404" in err
 
 
+def test_every_verb_merges_values_into_those_of_the_release(run: Any, cluster: KubeCluster, tmp_path: Path) -> None:
+    chart = tmp_path / "chart"
+    (chart / "templates").mkdir(parents=True)
+    (chart / "Chart.yaml").write_text("apiVersion: v2\nname: values\nversion: 1.0.0\n")
+    (chart / "values.yaml").write_text("m: {x: 1}\n")
+    (chart / "templates" / "a.yaml").write_text(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: merged}\ndata: {m: {{ .Values.m | toJson | quote }}}\n"
+    )
+    text = tmp_path / "text"
+    text.write_text("file")
+    words = ["merged", "--chart", str(chart), "-n", "webs"]
+
+    def values() -> Any:
+        return json.loads(data(cluster, "webs", "merged")["m"])
+
+    assert run("install", *words, "--yes", "--set", "m.pw=s3")[0] == 0
+    assert run("upgrade", *words, "--yes", "--set-json", 'm={"k":1}', "--set-file", f"m.f={text}")[0] == 0
+    assert values() == {"x": 1, "pw": "s3", "k": 1, "f": "file"}
+    assert run("install", *words, "--yes", "--set-literal", "m.f=a,b", "--set", "m.k=null")[0] == 0
+    assert values() == {"x": 1, "pw": "s3", "f": "a,b"}
+    saved = tmp_path / "plan.json"
+    assert run("plan", *words, "--set-string", "m.k=2", "--out", str(saved))[0] == 0
+    assert run("apply", str(saved), "--yes")[0] == 0
+    assert values() == {"x": 1, "pw": "s3", "f": "a,b", "k": "2"}
+    assert run("check", *words)[:2] == (0, "merged matches its source\n")
+    assert run("install", *words, "--yes", "--reset-values", "--set", "m.k=3")[0] == 0
+    assert values() == {"x": 1, "k": 3}
+
+
 def interrupt_deletion(run: Any, cluster: KubeCluster, ref: ObjectRef, *words: str) -> None:
     cluster.patch(ref, {"metadata": {"finalizers": ["example.org/stuck"]}}, PatchKind.MERGE)
     status, _, err = run("delete", *words, "--yes", "--no-backup", "--cascade", "--timeout", "1s")

@@ -30,7 +30,7 @@ class ModuleSource:
     """The source, where that is not a template of the catalog: at most one of file, chart, kustomization and component.
 
     component     a component version in a registry, or in the OCI image layout of the folder `layout`
-    keeps_values  the values of the chart's installation stay, beneath those that are given here
+    keeps_values  merge the values into those of the chart's release, as `helm upgrade --reset-then-reuse-values`
     """
 
     file: str = ""
@@ -44,7 +44,9 @@ class ModuleSource:
     set: tuple[str, ...] = ()
     set_string: tuple[str, ...] = ()
     set_json: tuple[str, ...] = ()
-    keeps_values: bool = False
+    set_file: tuple[str, ...] = ()
+    set_literal: tuple[str, ...] = ()
+    keeps_values: bool = True
 
     @property
     def is_catalog(self) -> bool:
@@ -63,7 +65,8 @@ class ModuleSource:
     @property
     def has_values(self) -> bool:
         """Return whether values of a chart are given."""
-        return bool(self.value_files or self.set or self.set_string or self.set_json)
+        flags = (self.value_files, self.set, self.set_string, self.set_json, self.set_file, self.set_literal)
+        return any(flags)
 
 
 def load_bundle(
@@ -118,19 +121,22 @@ def _chart(
     source: ModuleSource,
     loaded: LoadedChart,
     cluster: Cluster,
-    given: dict[str, Any] | None,
+    values: dict[str, Any] | None,
 ) -> Bundle:
     from kymatui.engine.sources import chart_source
     from kymatui.engine.sources.render_target import chart_target
 
     known = find_installed(cluster, name, namespace)
-    values = chart_source.ValuesOptions(
-        given if given is not None else release_values(cluster, known) if source.keeps_values else {},
-        source.value_files,
-        source.set,
-        source.set_string,
-        source.set_json,
-    )
+    if values is None:
+        values = chart_source.updated_values(
+            release_values(cluster, known) if source.keeps_values else {},
+            value_files=source.value_files,
+            set=source.set,
+            set_string=source.set_string,
+            set_json=source.set_json,
+            set_file=source.set_file,
+            set_literal=source.set_literal,
+        )
     target = chart_target(cluster, installed=known is not None, revision=(known.revision if known else 0) + 1)
     return chart_source.chart_bundle(loaded, name=name, namespace=namespace, values=values, target=target)
 

@@ -176,7 +176,7 @@ def newest_source(
     if not version:
         offered = blobs.chart_versions(place.reference, repository=place.repository)
         wanted = newest_above(known.version, offered, devel=devel) or known.version
-    return ModuleSource(chart=place.reference, repository=place.repository, version=wanted, keeps_values=True)
+    return ModuleSource(chart=place.reference, repository=place.repository, version=wanted)
 
 
 def _being_deleted(known: Inventory) -> SkippedUpgrade:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from kymatui.actions.unknown_names import unknown_module
 from kymatui.cli.durations import add_duration
 from kymatui.cli.options.artifact_places import component_source
+from kymatui.cli.options.chart_values import add_values, value_flags
 from kymatui.cli.options.confirmation import no_changes_on_interrupt
 from kymatui.cli.options.fetching import add_component_registry, add_fetching, fetch_options
 from kymatui.cli.options.unknown_names import require_namespace
@@ -68,14 +69,13 @@ def add_source(parser: argparse.ArgumentParser) -> None:
         help="install a module from a component: HOST[:PORT][/PATH]//COMPONENT:VERSION, or layout:DIR//…",
     )
     add_component_registry(group, "with --verify")
+    add_values(group)
     group.add_argument(
-        "-f", "--values", action="append", default=[], metavar="FILE", help="values file for the chart; repeatable"
+        "--reset-values",
+        dest="keeps_values",
+        action="store_false",
+        help="discard the values of the chart's release (default: merge the new values into them)",
     )
-    group.add_argument("--set", action="append", default=[], metavar="K=V", help="value for the chart; repeatable")
-    group.add_argument(
-        "--set-string", action="append", default=[], metavar="K=V", help="value that stays a string; repeatable"
-    )
-    group.add_argument("--set-json", action="append", default=[], metavar="K=JSON", help="value as JSON; repeatable")
     _add_signers(parser)
 
 
@@ -204,11 +204,8 @@ class CommandContext:
             layout=layout,
             repository=args.repo,
             version=args.version,
-            value_files=tuple(args.values),
-            set=tuple(args.set),
-            set_string=tuple(args.set_string),
-            set_json=tuple(args.set_json),
-            keeps_values=getattr(args, "keeps_values", False),
+            keeps_values=args.keeps_values,
+            **value_flags(args),
         )
 
     @property

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import field
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,6 +15,7 @@ from kymatui.engine.sources.render_target import RenderTarget
 from kymatui.errors import HelmError
 from kymatui.first_use import dataclass, replace
 from kymatui.helm.charts.chart import Chart, load_archive, load_chart
+from kymatui.helm.charts.coalesce import reuse_values
 from kymatui.helm.charts.dependencies import check_dependencies
 from kymatui.helm.charts.values import merge_values
 from kymatui.helm.language.environment import Environment
@@ -25,31 +25,6 @@ from kymatui.helm.rendering.render import Rendered, render
 
 LONGEST_NAME: Final = 53  # Helm's limit for release names
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-
-
-@dataclass(frozen=True, slots=True)
-class ValuesOptions:
-    """The values of a chart: `inline`, then files, then Helm's --set flags; later ones win."""
-
-    inline: Mapping[str, Any] = field(default_factory=dict)
-    files: tuple[str | Path, ...] = ()
-    set: tuple[str, ...] = ()
-    set_string: tuple[str, ...] = ()
-    set_json: tuple[str, ...] = ()
-    set_literal: tuple[str, ...] = ()
-    set_file: tuple[str, ...] = ()
-
-    def merged(self) -> dict[str, Any]:
-        """Return the merged values, as in Helm. Raises HelmError."""
-        return merge_values(
-            value_files=self.files,
-            set=self.set,
-            set_string=self.set_string,
-            set_json=self.set_json,
-            set_literal=self.set_literal,
-            set_file=self.set_file,
-            base=self.inline,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,26 +76,32 @@ def locate_chart(reference: str, blobs: Blobs, *, repository: str = "", version:
     return fetch_chart(reference, blobs, repository=repository, version=version)
 
 
+def updated_values(earlier: Mapping[str, Any], **flags: Iterable[str]) -> dict[str, Any]:
+    """Return the values of helm's flags over `earlier` ones of the release. Raises HelmError."""
+    return reuse_values(merge_values(**flags), earlier)
+
+
 def chart_bundle(
     loaded: LoadedChart,
     *,
     name: str,
     namespace: str = "default",
-    values: ValuesOptions | None = None,
+    values: Mapping[str, Any] | None = None,
     target: RenderTarget | None = None,
     include_crds: bool = True,
     environment: Environment | None = None,
 ) -> Bundle:
     """Return the bundle of a chart, installed as release `name`.
 
+      values        those of the user, see `updated_values`
       include_crds  include the files below crds/ (False is Helm's --skip-crds)
       environment   clock, randomness and limits of the rendering; its `lookup` is the target's
 
     Raises HelmError with file and line, in Helm's words; SourceError for a manifest that is not an object.
     """
     _check_installable(loaded.chart, name)
-    given = (values or ValuesOptions()).merged()
-    rendered = _rendered(loaded.chart, given, name, namespace, target or RenderTarget(), environment or Environment())
+    config = dict(values or {})
+    rendered = _rendered(loaded.chart, config, name, namespace, target or RenderTarget(), environment or Environment())
     objects, notes = _objects(rendered)
     chart = loaded.chart
     return Bundle(
@@ -131,7 +112,7 @@ def chart_bundle(
         objects=objects,
         crds=tuple(_crds(rendered)) if include_crds else (),
         hooks=tuple(one for hook in rendered.hooks for one in _hook(hook)),
-        release=ChartRelease(chart_document(rendered.root), given, join_manifests(rendered.manifests), rendered.notes),
+        release=ChartRelease(chart_document(rendered.root), config, join_manifests(rendered.manifests), rendered.notes),
         notes=(*notes, *_warnings(chart)),
     )
 

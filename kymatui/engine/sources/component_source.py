@@ -13,13 +13,14 @@ from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.bundles.yaml_objects import read_objects
 from kymatui.engine.cluster.ports import Blobs, Object
 from kymatui.engine.sources import chart_source, oci_layers
-from kymatui.engine.sources.chart_source import LoadedChart, ValuesOptions
+from kymatui.engine.sources.chart_source import LoadedChart
 from kymatui.engine.sources.install_config import InstallConfig, read_configs
 from kymatui.engine.sources.oci_layers import LayerRef, Shape
 from kymatui.engine.sources.render_target import RenderTarget
 from kymatui.errors import SourceError
 from kymatui.first_use import dataclass, replace
 from kymatui.helm.charts.chart import Chart
+from kymatui.helm.charts.values import merge_values
 from kymatui.ocm import (
     ComponentDescriptor,
     Keys,
@@ -115,7 +116,7 @@ class ModuleComponent:
             LoadedChart(chart, oci_layers.layer_origin(self._ref(layer), chart.version)),
             name=layer.name,
             namespace=config.text("Namespace") or namespace,
-            values=ValuesOptions(set=(config.overrides,) if config.overrides else ()),
+            values=merge_values(set=[config.overrides] if config.overrides else []),
             target=target,
         )
 

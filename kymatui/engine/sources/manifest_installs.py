@@ -23,7 +23,7 @@ from kymatui.engine.bundles.yaml_objects import read_objects
 from kymatui.engine.cluster.ports import Blobs, Object
 from kymatui.engine.plans.transforms import apply_transforms, with_images
 from kymatui.engine.sources import chart_source, oci_layers
-from kymatui.engine.sources.chart_source import LoadedChart, ValuesOptions
+from kymatui.engine.sources.chart_source import LoadedChart
 from kymatui.engine.sources.install_config import InstallConfig, read_configs
 from kymatui.engine.sources.kustomize.transformers import build
 from kymatui.engine.sources.oci_layers import LayerRef, Shape
@@ -31,6 +31,7 @@ from kymatui.engine.sources.render_target import RenderTarget
 from kymatui.errors import KymatuiError, SourceError
 from kymatui.first_use import dataclass, replace
 from kymatui.helm.charts.chart import Chart
+from kymatui.helm.charts.values import merge_values
 from kymatui.ocm.component_location import COMPONENTS
 
 V1BETA2: Final = "operator.kyma-project.io/v1beta2"
@@ -180,7 +181,7 @@ class InstallReader:
             loaded,
             name=release,
             namespace=namespace,
-            values=ValuesOptions(set=(config.overrides,) if config.overrides else ()),
+            values=merge_values(set=[config.overrides] if config.overrides else []),
             target=self._target(release) if callable(self._target) else self._target,
             include_crds=not config.is_set("SkipCRDs"),
         )

@@ -29,6 +29,17 @@ def merged_values(node: ChartNode) -> Table:
     return _coalesce(node, {}, merge=True)
 
 
+def reuse_values(values: dict[str, Any], earlier: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `values` over those of a release, as `helm upgrade --reset-then-reuse-values`. Raise HelmError.
+
+    Tables are merged, lists replaced; null drops the release's value, so that the chart's default counts again.
+    """
+    try:
+        return coalesce_tables(values, copy_plain(dict(earlier)), merge=False)
+    except RecursionError as error:
+        raise HelmError("values are nested too deeply") from error
+
+
 def _coalesce(node: ChartNode, target: Table, *, merge: bool) -> Table:
     _coalesce_own(node, target, merge)
     for child in node.dependencies:

@@ -10,7 +10,6 @@ from kymatui.errors import HelmError
 from kymatui.helm.charts import strvals
 from kymatui.helm.charts.structs import mismatch
 from kymatui.helm.govalues.text import from_bytes
-from kymatui.helm.yaml.conversions import copy_plain
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.reading import load_yaml
 
@@ -84,22 +83,18 @@ def merge_values(
     set_json: Iterable[str] = (),
     set_literal: Iterable[str] = (),
     set_file: Iterable[str] = (),
-    base: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Merge helm's -f, --set-json, --set, --set-string, --set-file and --set-literal in this order.
 
-    `base` are the values below all of them; they stay unchanged. Whole numbers of --set are Int64, all other numbers
-    float, as in Go. Raise HelmError.
+    Whole numbers of --set are Int64, all other numbers float, as in Go. Raise HelmError.
     """
     try:
-        plain: dict[str, Any] = copy_plain(dict(base or {}))
-        return _merge(plain, value_files, *map(tuple, (set_json, set, set_string, set_file, set_literal)))
+        return _merge(value_files, *map(tuple, (set_json, set, set_string, set_file, set_literal)))
     except RecursionError as error:
         raise HelmError("values are nested too deeply") from error
 
 
 def _merge(
-    base: dict[str, Any],
     value_files: Iterable[str | Path],
     in_json: Sequence[str],
     typed: Sequence[str],
@@ -107,6 +102,7 @@ def _merge(
     files: Sequence[str],
     literal: Sequence[str],
 ) -> dict[str, Any]:
+    base: dict[str, Any] = {}
     for path in value_files:
         base = merge_maps(base, _read_values(path))
     if not any((in_json, typed, strings, files, literal)):

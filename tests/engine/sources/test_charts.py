@@ -9,10 +9,10 @@ import pytest
 
 from kymatui.engine.bundles.bundle import Bundle, Origin
 from kymatui.engine.sources import chart_source
-from kymatui.engine.sources.chart_source import ValuesOptions
 from kymatui.engine.sources.render_target import RenderTarget
 from kymatui.errors import HelmError, RegistryError, SourceError
 from kymatui.helm.charts.chart import Chart
+from kymatui.helm.charts.values import merge_values
 from kymatui.helm.rendering.releases import Release, Status, from_secret, to_secret
 from tests.engine.sources.fetching import StoredBlobs
 from tests.engine.sources.packing import tar
@@ -62,7 +62,7 @@ def test_definitions_can_be_left_out() -> None:
 
 def test_the_release_can_be_kept_in_a_secret_and_read_back() -> None:
     made = bundle(
-        {"templates/a.yaml": MAP + "  x: y\n", "values.yaml": "big: 12345678\n"}, values=ValuesOptions(set=("n=1",))
+        {"templates/a.yaml": MAP + "  x: y\n", "values.yaml": "big: 12345678\n"}, values=merge_values(set=["n=1"])
     )
     assert made.release is not None
     kept = Release(
@@ -79,34 +79,6 @@ def test_the_release_can_be_kept_in_a_secret_and_read_back() -> None:
     assert read.chart["values"] == {"big": 12345678}
     assert read.chart["metadata"] == {"name": "web", "version": "1.2.3", "apiVersion": "v2"}
     assert [one["name"] for one in read.chart["templates"]] == ["templates/a.yaml"]
-
-
-def test_later_values_go_over_earlier_ones(tmp_path: Path) -> None:
-    first, second, text = tmp_path / "1.yaml", tmp_path / "2.yaml", tmp_path / "t.txt"
-    first.write_text("a: file1\nb: file1\nc: file1\n")
-    second.write_text("b: file2\nc: file2\n")
-    text.write_text("from a file")
-    values = ValuesOptions(
-        inline={"a": "inline", "z": {"kept": True}, "list": ["x", "y"]},
-        files=(first, second),
-        set=("c=flag", "list[1]=z"),
-        set_string=("n=5",),
-        set_json=('j={"k":[1]}',),
-        set_literal=("l=a,b",),
-        set_file=(f"t={text}",),
-    )
-    assert values.merged() == {
-        "a": "file1",
-        "b": "file2",
-        "c": "flag",
-        "z": {"kept": True},
-        "list": ["x", "z"],
-        "n": "5",
-        "j": {"k": [1]},
-        "l": "a,b",
-        "t": "from a file",
-    }
-    assert values.inline["list"] == ["x", "y"]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import re
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from kymatui.errors import HelmError
 from kymatui.helm import merge_values
+from kymatui.helm.charts.coalesce import reuse_values
 from kymatui.helm.govalues.types import Int64
 
 
@@ -105,6 +107,76 @@ def test_files_are_read_and_their_documents_merged(tmp_path: Path) -> None:
     (tmp_path / "t.txt").write_text("line\n")
     values = merge_values([tmp_path / "v.yaml", tmp_path / "w.yaml"], set_file=[f"t={tmp_path / 't.txt'}"])
     assert values == {"a": {"x": 1, "w": 3, "z": 4}, "t": "line\n"}
+
+
+def test_later_files_and_flags_override_earlier_ones(tmp_path: Path) -> None:
+    (tmp_path / "1.yaml").write_text("a: file1\nb: file1\nc: file1\nlist: [x, y]\n")
+    (tmp_path / "2.yaml").write_text("b: file2\nc: file2\n")
+    (tmp_path / "t.txt").write_text("from a file")
+    assert merge_values(
+        [tmp_path / "1.yaml", tmp_path / "2.yaml"],
+        set=["c=flag", "list[1]=z"],
+        set_string=["n=5"],
+        set_json=['j={"k":[1]}', "n=4"],
+        set_literal=["l=a,b"],
+        set_file=[f"t={tmp_path / 't.txt'}"],
+    ) == {
+        "a": "file1",
+        "b": "file2",
+        "c": "flag",
+        "list": ["x", "z"],
+        "n": "5",
+        "j": {"k": [1]},
+        "l": "a,b",
+        "t": "from a file",
+    }
+
+
+RELEASE: dict[str, Any] = {"m": {"pw": "s3", "n": 2}, "l": [{"a": 1}, "x"], "s": "text", "off": None}
+"""Values of a release; the right answers below are those of helm 4.1.4 with --reset-then-reuse-values."""
+
+
+@pytest.mark.parametrize(
+    ("flags", "changes"),
+    [
+        ({}, {}),
+        ({"set_json": ['m={"k":1}']}, {"m": {"pw": "s3", "n": 2, "k": 1}}),
+        ({"set_json": ['{"m":{"k":1}}']}, {"m": {"pw": "s3", "n": 2, "k": 1}}),
+        ({"set_json": ["m.k=1", 'm.deep={"a":{}}']}, {"m": {"pw": "s3", "n": 2, "k": 1, "deep": {"a": {}}}}),
+        ({"set_json": ["m={}"]}, {}),
+        ({"set_json": ["m=null"]}, {"m": ...}),
+        ({"set_json": ['m={"pw":null}']}, {"m": {"n": 2}}),
+        ({"set_json": ["m.new=null"]}, {"m": {"pw": "s3", "n": 2, "new": None}}),
+        ({"set_json": ["m=[1]"]}, {"m": [1]}),
+        ({"set_json": ["l=[2]"]}, {"l": [2]}),
+        ({"set_json": ['s={"a":1}']}, {"s": {"a": 1}}),
+        ({"set": ["m.k=1,m.pw=new"]}, {"m": {"pw": "new", "n": 2, "k": 1}}),
+        ({"set": ["m.pw=null"]}, {"m": {"n": 2}}),
+        ({"set": ["off=null"]}, {}),
+        ({"set": ["off=on"]}, {"off": "on"}),
+        ({"set": ["l[1]=z"]}, {"l": [None, "z"]}),
+        ({"set": ["l={}"]}, {"l": [""]}),
+        ({"set_string": ["m.k=1"]}, {"m": {"pw": "s3", "n": 2, "k": "1"}}),
+        ({"set_literal": ["m.k=a,b"]}, {"m": {"pw": "s3", "n": 2, "k": "a,b"}}),
+        ({"set_file": ["m.k={file}"]}, {"m": {"pw": "s3", "n": 2, "k": "m: {k: 1}\nl: []\ns: null\n"}}),
+        ({"value_files": ["{file}"]}, {"m": {"pw": "s3", "n": 2, "k": 1}, "l": [], "s": ...}),
+        (
+            {"value_files": ["{file}"], "set_json": ['m={"k":{"x":1}}'], "set": ["m.k.y=2"]},
+            {"m": {"pw": "s3", "n": 2, "k": {"x": 1, "y": 2}}, "l": [], "s": ...},
+        ),
+    ],
+)
+def test_values_of_a_release_stay_unless_new_ones_replace_them(
+    flags: dict[str, list[str]], changes: dict[str, Any], tmp_path: Path
+) -> None:
+    file = tmp_path / "values.yaml"
+    file.write_text("m: {k: 1}\nl: []\ns: null\n")
+    arguments: Any = {name: [line.replace("{file}", str(file)) for line in lines] for name, lines in flags.items()}
+    release = copy.deepcopy(RELEASE)
+    assert reuse_values(merge_values(**arguments), release) == {
+        key: value for key, value in (RELEASE | changes).items() if value is not ...
+    }
+    assert release == RELEASE
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,14 @@
-"""Flags that several of helm's commands share: values, and where a chart comes from."""
+"""Flags that several of helm's commands share: where a chart comes from."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kymatui.cli.options.chart_values import value_flags
 from kymatui.composition.chart_fetch import fetch_chart
 from kymatui.errors import HelmError
 
@@ -16,38 +16,11 @@ if TYPE_CHECKING:
     from kymatui.helm.charts.chart import Chart
 
 
-def add_values(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("values")
-    group.add_argument(
-        "-f", "--values", action="append", default=[], metavar="FILE", help="values file; repeatable, files are merged"
-    )
-    for flag, text in (
-        ("--set", "value: key1=val1,key2=val2; repeatable"),
-        ("--set-string", "value that stays a string; repeatable"),
-        ("--set-json", "value as JSON: key=JSON, or a JSON object; repeatable"),
-        ("--set-file", "value read from a file: key=FILE; repeatable"),
-        ("--set-literal", "literal value: key=TEXT; repeatable"),
-    ):
-        group.add_argument(flag, action="append", default=[], metavar="LINE", help=text)
-
-
 def read_values(args: argparse.Namespace) -> dict[str, Any]:
     """Return the values of all flags, in helm's order of precedence."""
     from kymatui.helm.charts.values import merge_values
 
-    return merge_values(
-        value_files=_split(args.values),
-        set=args.set,
-        set_string=args.set_string,
-        set_json=args.set_json,
-        set_file=args.set_file,
-        set_literal=args.set_literal,
-    )
-
-
-def _split(files: Iterable[str]) -> list[str]:
-    """Split the values of -f: `-f a.yaml,b.yaml` names two files, as in helm."""
-    return [name for one in files for name in one.split(",") if name]
+    return merge_values(**value_flags(args))
 
 
 def add_source(parser: argparse.ArgumentParser) -> None:

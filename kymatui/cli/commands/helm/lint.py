@@ -6,7 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from kymatui.cli.commands.helm.chart_options import add_values, read_values
+from kymatui.cli.commands.helm.chart_options import read_values
+from kymatui.cli.options.chart_values import add_values
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -21,7 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-n", "--namespace", default="default", metavar="NS", help="namespace of the release (default: default)"
     )
-    add_values(parser)
+    add_values(parser.add_argument_group("values"))
 
 
 def run(args: argparse.Namespace) -> int:

@@ -8,7 +8,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kymatui.cli.commands.helm.chart_options import add_source, add_values, load, read_values
+from kymatui.cli.commands.helm.chart_options import add_source, load, read_values
+from kymatui.cli.options.chart_values import add_values
 from kymatui.composition.chart_fetch import cached_templates
 from kymatui.errors import HelmError, UsageError
 from kymatui.helm.language.environment import Environment
@@ -77,7 +78,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(flag, action="store_true", help=argparse.SUPPRESS)
     for option in _IDLE_OPTIONS:
         parser.add_argument(option, help=argparse.SUPPRESS)
-    add_values(parser)
+    add_values(parser.add_argument_group("values"))
     add_source(parser)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from kymatui.actions.modules.module_sources import ModuleSource, deletion_command, install_command
+from kymatui.actions.modules.module_sources import deletion_command, install_command
 from kymatui.cli.commands.modules.upgrade import find_installed_as, recorded_source
 from kymatui.cli.options.direct_install import (
     FORMATS,
@@ -52,7 +52,7 @@ class CheckCommand:
             place.port.read_once()
             _refuse_managed(place, args.name)
             last = _pin_version(place, args)
-            source, namespace = self._source(place, args)
+            source, namespace = recorded_source(place, args.name)
             wanted = install_request(place, args.name, source, namespace, Adoption.NEVER)
             report = check(install_intent(place.port, wanted), place.cluster, SystemClock())
         waiting = list(not_ready(report))
@@ -76,12 +76,6 @@ class CheckCommand:
             words = "matches its source" if report.consistent else f"differs from its source; {mend}"
             print_text("\n\n".join([*parts, f"{args.name} {words}" if report.installed else absent]))
         return 0 if report.ready else RefusedError.exit_code
-
-    @staticmethod
-    def _source(place: CommandContext, args: argparse.Namespace) -> tuple[ModuleSource, str]:
-        """Fill in the recorded chart and its values if the command names no chart."""
-        args.keeps_values = not place.source.chart
-        return recorded_source(place, args.name)
 
 
 def _refuse_managed(place: CommandContext, name: str) -> None:

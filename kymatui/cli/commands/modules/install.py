@@ -28,12 +28,6 @@ class InstallCommand:
         if self.upgrade:
             parser.add_argument("--all", action="store_true", help="upgrade everything that is outdated, in one plan")
             parser.add_argument("--devel", action="store_true", help="also upgrade to pre-releases")
-            parser.add_argument(
-                "--reset-values",
-                dest="keeps_values",
-                action="store_false",
-                help="discard the chart's earlier values (default: merge the new values into them)",
-            )
         add_source(parser)
         add_intent(parser)
         add_running(parser)

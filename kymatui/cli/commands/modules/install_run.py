@@ -25,10 +25,11 @@ from kymatui.errors import CancelledError, OutdatedError, PartlyDoneError, Unkno
 
 def refuse_words_for_one(args: argparse.Namespace, names: Sequence[str]) -> None:
     """Raise UsageError where a source is named, which several modules cannot have in common."""
-    given = ("version", "file", "chart", "repo", "kustomize", "component", "values", "set", "set_string", "set_json")
-    if len(names) != 1 and (said := next((word for word in given if getattr(args, word)), "")):
+    sources = ("version", "file", "chart", "repo", "kustomize", "component")
+    values = ("values", "set", "set_string", "set_json", "set_file", "set_literal")
+    if len(names) != 1 and (option := next((option for option in (*sources, *values) if getattr(args, option)), "")):
         raise UsageError(
-            f"--{said.replace('_', '-')} works with one module only", hint="run the command once for each module"
+            f"--{option.replace('_', '-')} works with one module only", hint="run the command once for each module"
         )
 
 

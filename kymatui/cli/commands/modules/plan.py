@@ -39,7 +39,6 @@ class PlanCommand:
     def run(self, args: argparse.Namespace) -> int:
         with open_context(args, once=True) as place:
             place.port.read_once()
-            args.keeps_values = place.source.is_catalog  # a chart that is not named is that of the release
             came = recorded_source(place, args.name) if place.source.is_catalog else (place.source, place.namespace)
             plan = plan_install(place.port, install_request(place, args.name, *came, Adoption.IF_PRESENT))
             if args.out:
