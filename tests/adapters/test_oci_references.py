@@ -75,3 +75,17 @@ def test_challenges(header: str, wanted: list[Challenge]) -> None:
 )
 def test_the_scope_of_a_request(method: str, path: str, scope: str) -> None:
     assert scope_of(method, f"https://r.io{path}") == scope
+
+
+@pytest.mark.parametrize(
+    ("reference", "host"),
+    [
+        ("docker.io/a/b:1", "registry-1.docker.io"),
+        ("ghcr.io/a/b:1", "ghcr.io"),
+        ("index.docker.io/a/b", "registry-1.docker.io"),
+    ],
+)
+def test_docker_hub_is_asked_at_its_own_host(reference: str, host: str) -> None:
+    where = parse_reference(reference)
+    assert where.host == host
+    assert str(where) == reference

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kymatui.adapters.content.blob_cache import BlobCache
-from kymatui.adapters.http.safe_urls import WEB, is_same_host, parts_of
+from kymatui.adapters.http.safe_urls import WEB, is_same_origin, parts_of
 from kymatui.adapters.http.size_limits import LARGEST_ARCHIVE, LARGEST_INDEX, LARGEST_PROVENANCE, MOST_INDEX_ENTRIES
 from kymatui.adapters.http.web_session import open_web_session
 from kymatui.adapters.oci.docker_credentials import DockerCredentials, RegistryCredentials
@@ -113,7 +113,7 @@ class ChartFetcher:
             reference, repository = f"{repository.rstrip('/')}/{reference}", ""
         if reference.startswith("oci://"):
             where = parse_reference(reference)
-            tags = self._registry(where.registry).tags(where)
+            tags = self._registry(where).tags(where)
             return tuple(tag.replace("_", "+") for _, tag in _versions(tags))
         if not repository:
             raise HelmError(f"{reference} is a single archive without other versions")
@@ -164,7 +164,7 @@ class ChartFetcher:
         if parts_of(url).scheme not in WEB:
             raise HelmError(f"{url!r} is not a valid URL")
         more: dict[str, Any] = {"stream": True, "headers": {"Accept-Encoding": "identity"}}
-        known = self._access.everywhere or is_same_host(url, owner)
+        known = self._access.everywhere or is_same_origin(url, owner)
         if self._access.username and known:
             more["headers"]["Authorization"] = RegistryCredentials(self._access.username, self._access.password).basic
         requester = self._requester()
@@ -180,10 +180,8 @@ class ChartFetcher:
 
     def _requester(self) -> Requester:
         if self._sender is None:
-            session = open_web_session()
-            session.cert = self._access.certificate
             verify = False if self._access.unverified else self._access.ca or True
-            self._sender = Requester(session, verify=verify)
+            self._sender = Requester(open_web_session(), verify=verify, certificate=self._access.certificate)
         return self._sender
 
     # registries
@@ -193,7 +191,7 @@ class ChartFetcher:
         where = parse_reference(reference)
         if version and where.tag and version != where.tag:
             raise HelmError(f"chart reference and version mismatch: {version} is not {where.tag}")
-        registry = self._registry(parts_of(repository).netloc or where.registry)
+        registry = self._registry(where, repository)
         if not where.tag and not where.digest:
             where = ImageReference(where.registry, where.repository, self._tag(registry, where, version))
         manifest = registry.fetch_manifest(where)
@@ -211,18 +209,19 @@ class ChartFetcher:
         blob = b"".join(registry.read_blob(where, signed)) if signed else None
         return FetchedChart(f"oci://{where}", f"{name}-{label}.tgz", content, blob, manifest.digest)
 
-    def _registry(self, host: str) -> Registry:
-        """Return a registry client; user and password go to this host only."""
-        given = RegistryCredentials(self._access.username, self._access.password) if self._access.username else None
+    def _registry(self, where: ImageReference, repository: str = "") -> Registry:
+        """Return a client of the registry; one that a repository points to gets no credentials of the repository."""
+        access = self._access
+        address = f"{'http' if access.plain_http else 'https'}://{where.host}"
+        is_own = access.everywhere or not repository or is_same_origin(repository, address)
+        given = RegistryCredentials(access.username, access.password) if access.username and is_own else None
         files = DockerCredentials()
         return Registry(
-            credentials=lambda registry: (
-                given if given and (self._access.everywhere or registry == host) else files.find(registry)
-            ),
-            insecure=self._access.plain_http,
-            ca=self._access.ca,
-            certificate=self._access.certificate,
-            unverified=self._access.unverified,
+            credentials=lambda registry: given or files.find(registry),
+            insecure=access.plain_http,
+            ca=access.ca,
+            certificate=access.certificate if is_own else None,
+            unverified=access.unverified,
         )
 
     def _tag(self, registry: Registry, where: ImageReference, version: str) -> str:

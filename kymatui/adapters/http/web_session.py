@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from http.cookiejar import DefaultCookiePolicy
 from typing import TYPE_CHECKING, Any
 
 from kymatui.adapters.http.deadlines import time_answers
@@ -23,11 +24,13 @@ def open_web_session() -> Session:
 
 
 def bound_session(session: Session) -> None:
-    """Apply deadlines to a session that a library made, and disable its redirects.
+    """Apply deadlines to a session that a library made, and disable its redirects and cookies.
 
-    requests reads and decompresses the whole body of a redirect, even with `allow_redirects=False`.
+    requests reads and decompresses the whole body of a redirect, even with `allow_redirects=False`. A cookie may be a
+    login, and has no port: it would go to another server of the same host.
     """
     session.get_redirect_target = lambda response: None  # type: ignore[method-assign, assignment]
+    session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=()))
     session.auth = _add_login
     for scheme in ("https://", "http://"):
         session.mount(scheme, _adapter()())

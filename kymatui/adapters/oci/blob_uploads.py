@@ -9,11 +9,11 @@ from __future__ import annotations
 import contextlib
 import re
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, Protocol
 from urllib.parse import quote
 
-from kymatui.adapters.http.safe_urls import next_address
+from kymatui.adapters.http.safe_urls import is_same_origin, next_address
 from kymatui.adapters.oci.image_reference import ImageReference
 from kymatui.errors import RegistryError
 
@@ -90,7 +90,9 @@ class BlobUploader:
             location = response.headers.get("Location", "")
             if location:
                 with contextlib.suppress(RegistryError):  # many registries allow nobody to delete
-                    self._send(next_address(str(where), response.url, location), "DELETE")
+                    upload = next_address(str(where), response.url, location)
+                    if is_same_origin(upload, self._url(where, "")):  # no registry lets kymatui delete elsewhere
+                        self._send(upload, "DELETE")
             return False
         if response.status_code != 201:
             return False
@@ -153,7 +155,7 @@ class BlobUploader:
             for _ in range(len(content) // chunk + 1 + TRIES):
                 if offset == len(content):
                     break
-                response = self._patch(address, content[offset : offset + chunk], offset)
+                response = self._patch(where, address, content[offset : offset + chunk], offset)
                 if response.status_code == 404 and not last:
                     return False
                 if response.status_code != 416:  # a chunk that arrived although its answer was lost
@@ -166,7 +168,7 @@ class BlobUploader:
                 raise RegistryError(f"{where}: the registry does not accept the chunks of blob {digest}")
         rest = content[offset:]
         target = f"{address}{'&' if '?' in address else '?'}digest={quote(digest, safe='')}"
-        response = self._send(target, "PUT", data=rest, headers={"Content-Type": "application/octet-stream"})
+        response = self._put(where, target, "PUT", rest, {})
         if response.status_code in (404, 416) and not last:
             return False
         self._expect(response, where, 201)
@@ -174,12 +176,13 @@ class BlobUploader:
         report(len(content))
         return True
 
-    def _patch(self, address: str, part: bytes, offset: int) -> Any:
-        headers = {
-            "Content-Type": "application/octet-stream",
-            "Content-Range": f"{offset}-{offset + len(part) - 1}",
-        }
-        return self._send(address, "PATCH", data=part, headers=headers)
+    def _patch(self, where: ImageReference, address: str, part: bytes, offset: int) -> Any:
+        return self._put(where, address, "PATCH", part, {"Content-Range": f"{offset}-{offset + len(part) - 1}"})
+
+    def _put(self, where: ImageReference, address: str, method: str, part: bytes, headers: Mapping[str, str]) -> Any:
+        """Send content to an address that the registry named; another host than the registry's gets no credentials."""
+        headers = {"Content-Type": "application/octet-stream", **headers}
+        return self._send(address, method, data=part, headers=headers, owner=self._url(where, ""))
 
     def _next(self, where: ImageReference, response: Any, address: str) -> str:
         location = response.headers.get("Location", "")
@@ -194,7 +197,7 @@ class BlobUploader:
             raise RegistryError(f"{where}: the registry stored {stored}, but the blob is {digest}")
 
     def _url(self, where: ImageReference, rest: str) -> str:
-        return f"{self._scheme}://{where.registry}/v2/{where.repository}/blobs/{rest}"
+        return f"{self._scheme}://{where.host}/v2/{where.repository}/blobs/{rest}"
 
 
 def _received(response: Any, expected: int) -> int:

@@ -27,6 +27,11 @@ class ImageReference:
         """Return the digest if there is one, else the tag, else `latest`."""
         return self.digest or self.tag or "latest"
 
+    @property
+    def host(self) -> str:
+        """Return the host that serves the registry; Docker Hub's name is that of its web page."""
+        return "registry-1.docker.io" if self.registry in ("docker.io", "index.docker.io") else self.registry
+
     def at(self, digest: str) -> ImageReference:
         return replace(self, digest=digest)
 

@@ -53,8 +53,9 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
         verify = False if unverified else ca or True
         super().__init__(insecure=insecure, tls_verify=verify)
         bound_session(self.session)
-        self.session.cert = certificate
-        self._requester = Requester(self.session, verify=verify, credentials=credentials, cancelled=cancelled)
+        self._requester = Requester(
+            self.session, verify=verify, certificate=certificate, credentials=credentials, cancelled=cancelled
+        )
 
     def do_request(self, url: str, method: str = "GET", **more: Any) -> Any:
         """Send a request; oras calls this for all of its own requests. See `Requester.send`."""
@@ -160,7 +161,7 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
                     f"{where}: the list of tags does not end", hint="report it to the registry's operator"
                 )
             seen.add(url)
-            response = self.do_request(url, "GET")
+            response = self.do_request(url, "GET", owner=self._url(where))
             self._expect(response, where, 200)
             found += [str(tag) for tag in _listed(where, response, "tags")]
             link = response.links.get("next", {}).get("url")
@@ -212,7 +213,7 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
         return bytes(raw)
 
     def _url(self, where: ImageReference, *path: str) -> str:
-        return "/".join((f"{self.prefix}://{where.registry}/v2/{where.repository}", *path))
+        return "/".join((f"{self.prefix}://{where.host}/v2/{where.repository}", *path))
 
     def _expect(self, response: Any, where: ImageReference, *statuses: int) -> None:
         if response.status_code in statuses:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import io
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
 from kymatui.adapters.http.deadlines import answered_within
 from kymatui.adapters.http.response_body import BodyError, iter_chunks, read_body
-from kymatui.adapters.http.safe_urls import MOST_REDIRECTS, is_same_host, next_address, parts_of, redact_url
+from kymatui.adapters.http.safe_urls import MOST_REDIRECTS, is_same_origin, next_address, parts_of, redact_url
 from kymatui.adapters.http.size_limits import DOCUMENT_SECONDS, LARGEST_DOCUMENT, TRANSFER_SECONDS
-from kymatui.adapters.oci.registry_auth import Authenticator, FindCredentials, scope_of
+from kymatui.adapters.oci.registry_auth import Authenticator, FindCredentials, anonymous_token, scope_of
 from kymatui.domain.kubernetes.jitter import JITTER_RANDOM
 from kymatui.errors import CancelledError, RegistryError, RegistryUnreachableError
+from kymatui.first_use import dataclass
 
 CONNECT_TIMEOUT = 10.0  # seconds until a registry counts as unreachable
 READ_TIMEOUT = 60.0  # seconds between two pieces of an answer
@@ -29,14 +30,32 @@ class DroppedConnectionError(RegistryUnreachableError):
     """The registry closed the connection before its answer was complete."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Exchange:
+    """The last answer of a request and the address that gave it.
+
+    is_foreign  the address has another origin than the registry, or a redirect of another origin led to it
+    """
+
+    response: Any
+    address: str
+    is_foreign: bool
+
+
 class Requester:
-    """Sends requests for one `requests.Session`; threads may share it."""
+    """Sends requests for one `requests.Session`; threads may share it.
+
+    Credentials, tokens and the client certificate go to the registry's own origin (scheme, host and port), and to the
+    token server that its own 401 names. Another origin that a redirect, an upload or a further page leads to gets
+    none of them; a read is repeated with a token that this origin issues to everybody.
+    """
 
     def __init__(
         self,
         session: Any,
         *,
         verify: bool | str = True,
+        certificate: tuple[str, str] | None = None,
         credentials: FindCredentials = lambda registry: None,
         cancelled: threading.Event | None = None,
         pause: Callable[[float], None] | None = None,
@@ -44,59 +63,88 @@ class Requester:
         self._session = session
         self._credentials = credentials
         self._verify = verify
+        self._certificate = certificate
         self._cancelled = cancelled or threading.Event()
         self._pause = pause or self._wait
-        self._authenticator = Authenticator(credentials, self._once)
+        self._authenticator = Authenticator(credentials, self._ask_token_server)
 
-    def send(self, method: str, url: str, **more: Any) -> Any:
+    def send(self, method: str, url: str, *, owner: str = "", **more: Any) -> Any:
         """Send a request; answer one 401 with credentials. Raise RegistryError after a second 401.
 
-        Return the response for every other status.
+        `owner` is the registry's address if the registry named the URL. Return the response for every other status.
         """
         scope = scope_of(method, url)
+        is_foreign = bool(owner) and not is_same_origin(url, owner)
         headers = dict(more.pop("headers", None) or {})
-        known = self._authenticator.header(parts_of(url).netloc, scope)
+        known = None if is_foreign else self._authenticator.header(url, scope)
         if known:
             headers["Authorization"] = known
-        response = self._patiently(method, url, headers=headers, **more)
-        if response.status_code != 401:
-            return response
-        answer = self._authenticator.answer(url, scope, response.headers.get("WWW-Authenticate", ""))
-        response.close()
-        if answer is not None:
-            response = self._patiently(method, url, headers={**headers, "Authorization": answer}, **more)
-            if response.status_code != 401:
-                return response
+        exchange = self._patiently(method, url, is_foreign=is_foreign, headers=headers, **more)
+        if exchange.response.status_code == 401 and not exchange.is_foreign:
+            answer = self._authenticator.answer(url, scope, _challenge(exchange))
+            if answer is not None:
+                answered = {**headers, "Authorization": answer}
+                exchange = self._patiently(method, url, is_foreign=False, headers=answered, **more)
+        if exchange.response.status_code != 401:
+            return exchange.response
+        challenge = _challenge(exchange)
+        if exchange.is_foreign:
+            return self._anonymous(method, owner or url, exchange.address, challenge, headers=headers, **more)
         host = parts_of(url).netloc
         hint = f"run `docker login {host}`" if scope else "check the user name and the password"
         has_credentials = self._credentials(host) is not None
         told = "rejected the credentials" if has_credentials else "requires credentials, but none are configured,"
         raise RegistryError(f"{host} {told} for {scope or url}", hint=hint)
 
+    def _anonymous(
+        self, method: str, owner: str, address: str, challenge: str, *, headers: Mapping[str, str], **more: Any
+    ) -> Any:
+        """Read an address of another origin with a token that was issued without credentials."""
+        more.pop("params", None)  # the first URL had them
+        token = anonymous_token(self._ask_stranger, address, challenge) if method in ("GET", "HEAD") else None
+        if token is not None:
+            headers = {**headers, "Authorization": token}
+            response = self._patiently(method, address, is_foreign=True, headers=headers, **more).response
+            if response.status_code != 401:
+                return response
+            response.close()
+        host, other = parts_of(owner).netloc, parts_of(address).netloc
+        raise RegistryError(
+            f"{host} leads to {other}, which requires credentials; those of {host} are not sent there",
+            hint=f"use {other} itself if you trust it",
+        )
+
     def check_cancelled(self) -> None:
         if self._cancelled.is_set():
             raise CancelledError("the transfer was cancelled")
 
-    def _patiently(self, method: str, url: str, **more: Any) -> Any:
+    def _ask_token_server(self, method: str, realm: str, **more: Any) -> Any:
+        return self._once(method, realm, is_foreign=False, **more).response
+
+    def _ask_stranger(self, method: str, realm: str, **more: Any) -> Any:
+        return self._once(method, realm, is_foreign=True, **more).response
+
+    def _patiently(self, method: str, url: str, **more: Any) -> _Exchange:
         """Retry after 429, 5xx and dropped connections, if the body can be sent a second time."""
         replayable = not hasattr(more.get("data"), "read")
         for attempt in range(1, TRIES + 1):
             is_last = attempt == TRIES or not replayable
             try:
-                response = self._once(method, url, **more)
+                exchange = self._once(method, url, **more)
             except DroppedConnectionError:  # other errors, such as of TLS, do not pass by waiting
                 if is_last:
                     raise
                 wait = retry_after(None, attempt)
             else:
+                response = exchange.response
                 if response.status_code not in PASSING or is_last:
-                    return response
+                    return exchange
                 wait = retry_after(response.headers.get("Retry-After"), attempt)
                 response.close()
             self._pause(wait)
         raise AssertionError("the loop returns")
 
-    def _once(self, method: str, url: str, **more: Any) -> Any:
+    def _once(self, method: str, url: str, **more: Any) -> _Exchange:
         import requests
         import urllib3.exceptions as http
 
@@ -106,10 +154,10 @@ class Requester:
         more["headers"] = {"Accept-Encoding": "gzip", **(more.get("headers") or {})}
         try:
             with answered_within(DOCUMENT_SECONDS if whole and method in ("GET", "HEAD") else TRANSFER_SECONDS):
-                response = self._follow(method, url, **more)
-                if whole or response.status_code >= 300:
-                    _read_whole(response, url)
-                return response
+                exchange = self._follow(method, url, **more)
+                if whole or exchange.response.status_code >= 300:
+                    _read_whole(exchange.response, exchange.address)
+                return exchange
         except requests.exceptions.SSLError as error:
             raise RegistryUnreachableError(
                 f"no TLS connection to {parts_of(url).netloc}: {innermost_reason(error)}",
@@ -122,23 +170,29 @@ class Requester:
                 hint="check the name, the network and the proxy",
             ) from error
 
-    def _follow(self, method: str, url: str, **more: Any) -> Any:
+    def _follow(self, method: str, url: str, *, is_foreign: bool, **more: Any) -> _Exchange:
         """Follow redirects of reads and return the last answer.
 
-        Bodies of redirects are not read, because requests would read them without limit. Credentials stay with their
-        host.
+        Bodies of redirects are not read, because requests would read them without limit.
         """
         address = url
         for _ in range(MOST_REDIRECTS + 1):
             response = self._session.request(
-                method, address, verify=self._verify, stream=True, allow_redirects=False, **more
+                method,
+                address,
+                verify=self._verify,
+                cert=None if is_foreign else self._certificate,
+                stream=True,
+                allow_redirects=False,
+                **more,
             )
             if method not in ("GET", "HEAD") or not response.is_redirect:
-                return response
+                return _Exchange(response, address, is_foreign)
             response.close()
             former, address = address, next_address(redact_url(url), address, response.headers["Location"])
             more.pop("params", None)  # the first URL had them
-            if not is_same_host(former, address):
+            if not is_same_origin(former, address):
+                is_foreign = True  # for good: a redirect back to the registry has an address that a stranger chose
                 more["headers"] = {key: text for key, text in more["headers"].items() if key != "Authorization"}
         raise RegistryError(f"{redact_url(url)} redirects more than {MOST_REDIRECTS} times")
 
@@ -160,6 +214,12 @@ class Requester:
     def _wait(self, seconds: float) -> None:
         if self._cancelled.wait(seconds):
             self.check_cancelled()
+
+
+def _challenge(exchange: _Exchange) -> str:
+    """Return the challenge of a 401, and let the connection go."""
+    exchange.response.close()
+    return exchange.response.headers.get("WWW-Authenticate") or ""
 
 
 def _read_whole(response: Any, url: str) -> None:

@@ -12,9 +12,8 @@ from kubernetes.client.rest import RESTClientObject
 from urllib3 import PoolManager, ProxyManager, make_headers
 from urllib3.contrib.socks import SOCKSProxyManager
 
-from kymatui.adapters.kube.auth.credentials import ClientCertificate
-from kymatui.adapters.kube.auth.endpoint import Endpoint
-from kymatui.adapters.kube.transport.connection_pool import POOL_SIZE, _keepalive, open_pool
+from kymatui.adapters.kube.auth.connection_pool import POOL_SIZE, _keepalive, open_pool
+from kymatui.adapters.kube.auth.endpoint import ClientCertificate, Endpoint
 from kymatui.errors import ConfigurationError
 
 FAR = "https://api.cluster.example:6443/base"

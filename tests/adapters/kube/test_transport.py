@@ -561,7 +561,7 @@ def test_an_authority_and_a_server_name_of_the_kubeconfig_are_honoured(secure: s
 def test_a_client_certificate_is_shown_and_leaves_no_file(
     secure: str, authority: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from kymatui.adapters.kube.auth.credentials import ClientCertificate
+    from kymatui.adapters.kube.auth.endpoint import ClientCertificate
 
     folder = tmp_path / "temporary"
     folder.mkdir()
@@ -596,7 +596,7 @@ def test_tls_spoken_to_a_plain_server_is_said() -> None:
 
 
 def test_certificates_that_are_none_are_refused_before_anything_is_sent(authority: Path) -> None:
-    from kymatui.adapters.kube.auth.credentials import ClientCertificate
+    from kymatui.adapters.kube.auth.endpoint import ClientCertificate
 
     with pytest.raises(ConfigurationError, match="is not a certificate"):
         over_tls(Endpoint("https://a.example", "rubbish")).send(GET)

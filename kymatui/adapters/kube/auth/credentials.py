@@ -10,11 +10,10 @@ import base64
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from kymatui.adapters.kube.auth.endpoint import Endpoint, entry_error, read_file, read_pem
+from kymatui.adapters.kube.auth.endpoint import ClientCertificate, Endpoint, entry_error, read_file, read_pem
 from kymatui.adapters.kube.auth.jwt import jwt_expiry
 from kymatui.adapters.kube.auth.kubeconfig import KubeconfigEntry
 from kymatui.errors import ConfigurationError
@@ -26,14 +25,6 @@ if TYPE_CHECKING:
 Headers = tuple[tuple[str, str], ...]
 _TOKEN_FILE_PERIOD = 60.0  # the kubelet rotates projected tokens on disk; client-go rereads them once a minute
 _EARLY = 10.0  # seconds before its end that a credential is renewed, since requests take time
-
-
-@dataclass(frozen=True, slots=True)
-class ClientCertificate:
-    """A client certificate and its key as PEM text; `repr` shows neither."""
-
-    chain: str = field(repr=False)
-    key: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,14 @@ class Endpoint:
             return name == "localhost" or name.endswith(".localhost")
 
 
+@dataclass(frozen=True, slots=True)
+class ClientCertificate:
+    """A client certificate and its key as PEM text; `repr` shows neither."""
+
+    chain: str = field(repr=False)
+    key: str = field(repr=False)
+
+
 def read_endpoint(cluster: KubeconfigEntry) -> Endpoint:
     """Return the checked endpoint of a cluster entry; the checks are client-go's and open no socket."""
     body = cluster.body

@@ -42,9 +42,10 @@ from kymatui.adapters.http.size_limits import (
     TURN_SECONDS,
 )
 from kymatui.adapters.kube.auth.connection import Connection
-from kymatui.adapters.kube.auth.credentials import ClientCertificate, Credential, token_expiry
+from kymatui.adapters.kube.auth.connection_pool import open_pool
+from kymatui.adapters.kube.auth.credentials import Credential, token_expiry
+from kymatui.adapters.kube.auth.endpoint import ClientCertificate
 from kymatui.adapters.kube.transport import status_errors
-from kymatui.adapters.kube.transport.connection_pool import open_pool
 from kymatui.adapters.kube.transport.read_only_gate import is_read_only_request
 from kymatui.adapters.kube.transport.request_guard import RequestGuard, send_guarded
 from kymatui.adapters.kube.transport.streams import AnswerStream, ApiReply
@@ -56,7 +57,7 @@ from kymatui.first_use import dataclass
 if TYPE_CHECKING:
     from urllib3 import BaseHTTPResponse
 
-    from kymatui.adapters.kube.transport.connection_pool import ConnectionPool
+    from kymatui.adapters.kube.auth.connection_pool import ConnectionPool
 
 T = TypeVar("T")
 JSON = "application/json"
@@ -173,7 +174,7 @@ class Transport:
         """Close idle connections. The openers of streams close those."""
         with self._lock:
             if self._pool is not None:
-                self._pool.clear()
+                self._pool.close()
             self._pool = None
 
     def close_idle(self, seconds: float) -> None:

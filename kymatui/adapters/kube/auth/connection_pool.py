@@ -17,8 +17,7 @@ from urllib.request import getproxies
 
 from kymatui.adapters.http.deadlines import time_answers
 from kymatui.adapters.http.requests_import import load_requests
-from kymatui.adapters.kube.auth.credentials import ClientCertificate
-from kymatui.adapters.kube.auth.endpoint import Endpoint, is_proxy_address
+from kymatui.adapters.kube.auth.endpoint import ClientCertificate, Endpoint, is_proxy_address
 from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.errors import ConfigurationError
 
@@ -81,7 +80,7 @@ class ConnectionPool:
             preload_content=False,
         )
 
-    def clear(self) -> None:
+    def close(self) -> None:
         """Close idle connections."""
         self._manager.clear()
 
