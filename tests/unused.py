@@ -36,8 +36,8 @@ klm_manager_state, modules_condition
 print_completion, get_theme_variable_defaults
 
 # Called and read by http.server.
-allow_reuse_address, daemon_threads, server_version, sys_version
-_.address_family, _.close_connection, _.process_request, _.handle_error, _.log_message
+server_version, sys_version
+_.raw_requestline, _.log_message
 
 # Called and read by argparse, the last two from Python 3.14 on.
 _._check_value, _._set_color, _._decolor

@@ -323,7 +323,7 @@ SUBCOMMAND_EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "operator install": (
         "kymatui operator install --image registry.example.org/kymatui:0.1.0 --dry-run",
         "kymatui operator install --image registry.example.org/kymatui:0.1.0 --single-cluster --yes",
-        "kymatui operator install --image kymatui:0.1.0 --service-monitor --prometheus-rule -o json",
+        "kymatui operator install --image kymatui:0.1.0 --service-monitor --metrics-from monitoring -o json",
     ),
     "operator upgrade": (
         "kymatui operator upgrade --image registry.example.org/kymatui:0.2.0   # other options stay as installed",

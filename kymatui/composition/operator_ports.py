@@ -7,12 +7,19 @@ import ipaddress
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from kymatui.adapters.http.http_service import HttpService, OversizedBody, ServedReply, ServedRequest, parse_address
+from kymatui.adapters.http.http_connections import PLACES
+from kymatui.adapters.http.http_service import (
+    HttpService,
+    OversizedBody,
+    ServedReply,
+    ServedRequest,
+    parse_address,
+)
 from kymatui.adapters.http.server_tls import ServerTls, TlsFiles, read_authorities
 from kymatui.composition.operator import OperatorContext
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.remote.watcher_agent import AgentOptions
-from kymatui.engine.controllers.monitoring.health import Monitoring
+from kymatui.engine.controllers.monitoring.health import PROBES, Monitoring
 from kymatui.engine.controllers.monitoring.metric_registry import MetricRegistry
 from kymatui.engine.controllers.watcher.event_listener import EventListener, EventRequest, ListenerTrust, Network
 from kymatui.engine.controllers.watcher.event_relay import EventRelay
@@ -33,7 +40,7 @@ def monitoring_port(address: str, monitoring: Monitoring) -> Iterator[int]:
         found = monitoring.answer(request.method, request.path)
         return ServedReply(found.status, found.body, found.content_type)
 
-    service = HttpService(address, answer)
+    service = HttpService(address, answer, probes=PROBES)
     service.start()
     try:
         yield service.port
@@ -97,7 +104,8 @@ class ListenerPort:
 
         tls = self._tls.context if self._tls is not None else None
         self._listener = listener
-        self._service = HttpService(self._options.address, answer, limit=BODY_LIMIT, tls=tls)
+        # one gateway speaks for many runtimes
+        self._service = HttpService(self._options.address, answer, limit=BODY_LIMIT, tls=tls, of_address=PLACES)
         self._service.start()
 
     def end(self) -> None:

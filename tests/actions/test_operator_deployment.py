@@ -65,7 +65,10 @@ def rendered(**values: Any) -> dict[tuple[str, str, str], Json]:
             },
         ),
         ({"watcher": {"image": "a:1", "address": "l.example:443"}}, {"agent": AgentOptions("a:1", "l.example:443")}),
-        ({"serviceMonitor": True, "prometheusRule": True}, {"monitor": True, "alerts": True}),
+        (
+            {"serviceMonitor": True, "prometheusRule": True, "metricsFrom": ["monitoring", "10.1.0.0/16"]},
+            {"monitor": True, "alerts": True, "scrapers": ("monitoring", "10.1.0.0/16")},
+        ),
         ({"shards": 4, "replicas": 3}, {"arguments": ["--shards=4"], "replicas": 3}),
     ],
     ids=["defaults", "single cluster", "listener", "agent", "monitoring", "shards"],
@@ -78,7 +81,16 @@ def test_the_chart_renders_what_is_printed(values: Json, more: Json) -> None:
 
 
 @pytest.mark.parametrize(
-    "values", [{"image": ""}, {"replicas": 0}, {"shards": 65}, {"registry": "r.example"}, {"replica": 3}]
+    "values",
+    [
+        {"image": ""},
+        {"replicas": 0},
+        {"shards": 65},
+        {"registry": "r.example"},
+        {"replica": 3},
+        {"serviceMonitor": True},
+        {"metricsFrom": ["Monitoring"]},
+    ],
 )
 def test_the_chart_refuses_values_that_cannot_work(values: Json) -> None:
     with pytest.raises(HelmError):
@@ -98,6 +110,25 @@ def test_a_pod_may_do_little() -> None:
     assert set(container["resources"]) == {"requests", "limits"}
     assert container["livenessProbe"]["httpGet"]["path"] == "/healthz"
     assert container["readinessProbe"]["httpGet"]["path"] == "/readyz"
+
+
+def admitted(port: int, **more: Any) -> list[Json]:
+    """The sources from which the NetworkPolicy lets in to a port; one without sources lets all in."""
+    (policy,) = [one for one in objects(**more).values() if one["kind"] == "NetworkPolicy"]
+    rules = [rule for rule in policy["spec"]["ingress"] if port in [one["port"] for one in rule["ports"]]]
+    assert "Ingress" in policy["spec"]["policyTypes"]
+    assert all(rule["from"] for rule in rules)
+    return [source for rule in rules for source in rule["from"]]
+
+
+def test_metrics_are_open_only_to_whom_the_network_policy_names() -> None:
+    assert admitted(8080) == []
+    assert admitted(8080, gateways="10.1.0.0/16") == []
+    assert admitted(8080, scrapers=("monitoring", "10.1.0.0/16")) == [
+        {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}},
+        {"ipBlock": {"cidr": "10.1.0.0/16"}},
+    ]
+    assert admitted(8082, scrapers=("monitoring",)) == []
 
 
 def rules(**more: Any) -> list[tuple[str, str, str, str]]:
@@ -142,6 +173,9 @@ def test_the_command_prints_yaml_and_json_and_refuses_wrong_options(capsys: pyte
         ("--image", IMAGE, "--replicas", "0"),
         ("--image", IMAGE, "--controllers", "wacher"),
         ("--image", IMAGE, "--registry", "r.example"),
+        ("--image", IMAGE, "--service-monitor"),
+        ("--image", IMAGE, "--metrics-from", "10.0.0.7/8"),
+        ("--image", IMAGE, "--metrics-from", "a_b"),
     ):
         assert main(["operator", "manifests", *wrong]) == 64, wrong
 
@@ -153,6 +187,7 @@ def test_an_upgrade_finds_the_options_in_the_deployment() -> None:
             "replicas": 3,
             "controllers": ("kyma", "watcher"),
             "gateways": "10.1.0.0/16,10.2.0.7/32",
+            "scrapers": ("monitoring", "10.1.0.0/16"),
             "agent": AgentOptions("a:1", "l.example:443"),
             "arguments": ("--registry=https://r.example/m?a=b", "--restricted-modules=a,b"),
             "monitor": True,
@@ -161,8 +196,9 @@ def test_an_upgrade_finds_the_options_in_the_deployment() -> None:
         {"single_cluster": True},
     ):
         options = DeploymentOptions(IMAGE, "kcp-system", **more)
-        (deployment,) = [one for one in operator_objects(options) if one["kind"] == "Deployment"]
-        assert read_options(deployment, monitor=options.monitor, alerts=options.alerts) == options
+        made = {one["kind"]: one for one in operator_objects(options)}
+        deployment, policy = made["Deployment"], made["NetworkPolicy"]
+        assert read_options(deployment, policy, monitor=options.monitor, alerts=options.alerts) == options
 
 
 def test_alerts_name_metrics_that_the_operator_has() -> None:

@@ -161,14 +161,14 @@ def test_shards_that_cannot_be_are_refused(cluster: KubeCluster, capsys: pytest.
 
 
 def test_monitoring_needs_its_crds(cluster: KubeCluster, capsys: pytest.CaptureFixture[str]) -> None:
-    assert install("--yes", "--service-monitor", "--prometheus-rule") == 2
+    assert install("--yes", "--service-monitor", "--metrics-from", "monitoring", "--prometheus-rule") == 2
     said = capsys.readouterr().err
     assert "does not serve ServiceMonitor" in said
     assert "leave out --service-monitor" in said
     assert cluster.get(OPERATOR) is None
     for kind in ("ServiceMonitor", "PrometheusRule"):
         put_monitoring_crd(cluster, kind)
-    assert install("--yes", "--service-monitor", "--prometheus-rule") == 0
+    assert install("--yes", "--service-monitor", "--metrics-from", "monitoring", "--prometheus-rule") == 0
     cluster.forget_kinds()
     rule = ObjectRef(GroupVersionKind("monitoring.coreos.com", "v1", "PrometheusRule"), SPACE, NAME)
     assert cluster.get(rule) is not None

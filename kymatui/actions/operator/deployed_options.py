@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from kymatui.actions.operator.deployment import NAME, DeploymentOptions
+from kymatui.actions.operator.deployment import METRICS_PORT, NAME, NAMESPACE_NAME, DeploymentOptions
 from kymatui.actions.operator.monitoring import MONITORING
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
@@ -15,6 +15,7 @@ from kymatui.engine.inventory.inventory import Inventory
 from kymatui.errors import RefusedError
 
 DEPLOYMENT = GroupVersionKind("apps", "v1", "Deployment")
+NETWORK_POLICY = GroupVersionKind("networking.k8s.io", "v1", "NetworkPolicy")
 _READ = ("--controllers", "--listener-gateways", "--watcher-image", "--watcher-address")
 _FOLLOWING = ("--metrics", "--log-format", "--namespace", "--listener", "--single-cluster")
 """Arguments that follow from the other options."""
@@ -30,11 +31,18 @@ def deployed_options(cluster: Cluster, inventory: Inventory) -> DeploymentOption
             hint="run `kymatui operator install` with all options",
         )
     kinds = {item.ref.kind.kind for item in inventory.items if item.ref.kind.api_version == MONITORING}
-    return read_options(live, monitor="ServiceMonitor" in kinds, alerts="PrometheusRule" in kinds)
+    policy = cluster.get(ObjectRef(NETWORK_POLICY, inventory.namespace, NAME))
+    return read_options(live, policy, monitor="ServiceMonitor" in kinds, alerts="PrometheusRule" in kinds)
 
 
-def read_options(deployment: Mapping[str, Any], *, monitor: bool = False, alerts: bool = False) -> DeploymentOptions:
-    """Return the options from which a Deployment was made."""
+def read_options(
+    deployment: Mapping[str, Any],
+    policy: Mapping[str, Any] | None = None,
+    *,
+    monitor: bool = False,
+    alerts: bool = False,
+) -> DeploymentOptions:
+    """Return the options from which a Deployment and its NetworkPolicy were made."""
     reader = JsonReader(deployment)
     spec = reader.child("spec")
     containers = spec.child("template").child("spec").children("containers")
@@ -48,12 +56,23 @@ def read_options(deployment: Mapping[str, Any], *, monitor: bool = False, alerts
         replicas=spec.integer("replicas"),
         controllers=tuple(filter(None, known.get("--controllers", "").split(","))),
         gateways=known.get("--listener-gateways", ""),
+        scrapers=tuple(_scrapers(policy or {})),
         single_cluster="--single-cluster" in arguments,
         agent=AgentOptions(image, address) if image else None,
         arguments=tuple(rest),
         monitor=monitor,
         alerts=alerts,
     )
+
+
+def _scrapers(policy: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the namespaces and networks that a NetworkPolicy lets read metrics."""
+    for rule in JsonReader(policy).child("spec").children("ingress"):
+        if any(port.integer("port") == METRICS_PORT for port in rule.children("ports")):
+            for source in rule.children("from"):
+                selected = source.child("namespaceSelector").labels("matchLabels")
+                if name := source.child("ipBlock").text("cidr") or selected.get(NAMESPACE_NAME):
+                    yield name
 
 
 def _split(arguments: Iterable[str]) -> tuple[dict[str, str], list[str]]:

@@ -21,6 +21,7 @@ from kymatui.engine.controllers.runtime.permissions import (
 from kymatui.first_use import dataclass
 
 NAME: Final = "kymatui-operator"
+NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
 METRICS_PORT: Final = 8080  # as in deploy/chart
 EVENTS_PORT: Final = 8082  # as in deploy/chart
 _USER: Final = 65532  # as in deploy/Dockerfile
@@ -38,6 +39,7 @@ class DeploymentOptions:
     replicas        one works, the others wait for its Lease
     controllers     names; empty: all
     gateways        networks of gateways that forward events; "": no listener
+    scrapers        namespaces and networks (CIDR) that may read metrics, besides the node of the Pod
     single_cluster  grant what modules of the operator's own cluster need: everything
     agent           the watcher's agent on runtimes; None: none is installed
     arguments       further arguments of `kymatui operator run`
@@ -50,6 +52,7 @@ class DeploymentOptions:
     replicas: int = 2
     controllers: Sequence[str] = ()
     gateways: str = ""
+    scrapers: Sequence[str] = ()
     single_cluster: bool = False
     agent: AgentOptions | None = None
     arguments: Sequence[str] = ()
@@ -148,9 +151,13 @@ def _service(options: DeploymentOptions) -> Object:
 def _network_policy(options: DeploymentOptions) -> Object:
     """Return the policy: in only to the operator's ports, out only to DNS and TLS ports.
 
-    API servers and registries have addresses that only the cluster's owner knows.
+    API servers and registries have addresses that only the cluster's owner knows. Probes need no rule: a Pod's node
+    always reaches it.
     """
-    ingress: list[Object] = [{"ports": [{"protocol": "TCP", "port": METRICS_PORT}]}]
+    ingress: list[Object] = []
+    if options.scrapers:  # a rule without sources would let everyone in
+        sources = [_source(one) for one in options.scrapers]
+        ingress.append({"from": sources, "ports": [{"protocol": "TCP", "port": METRICS_PORT}]})
     if options.has_listener:
         sources = [{"ipBlock": {"cidr": one.strip()}} for one in options.gateways.split(",")]
         ingress.append({"from": sources, "ports": [{"protocol": "TCP", "port": EVENTS_PORT}]})
@@ -163,6 +170,12 @@ def _network_policy(options: DeploymentOptions) -> Object:
         "egress": [{"ports": dns}, {"ports": tls}],
     }
     return _namespaced("networking.k8s.io/v1", "NetworkPolicy", options, {"spec": spec})
+
+
+def _source(scraper: str) -> Object:
+    if "/" in scraper:
+        return {"ipBlock": {"cidr": scraper}}
+    return {"namespaceSelector": {"matchLabels": {NAMESPACE_NAME: scraper}}}
 
 
 def _monitoring(options: DeploymentOptions) -> Iterator[Object]:

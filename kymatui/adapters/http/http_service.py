@@ -1,24 +1,43 @@
-"""A small HTTP/1.1 server for the operator's ports: bounded connections, headers, bodies and times."""
+"""A small HTTP/1.1 server for the operator's ports, which neither slow nor many clients can hold.
+
+asyncio moves the bytes and the standard library parses them; aiohttp, which serves the sandbox, has no deadline for the
+head of a request and no limit of connections, and takes twice as long to import.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import os
 import socket
 import ssl
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import field
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler
+from io import BytesIO
 from typing import Any, Final
 
+from kymatui.adapters.http.http_connections import (
+    LARGEST_HEAD,
+    PLACES_OF_ADDRESS,
+    REQUEST_SECONDS,
+    ClientConnection,
+    ClientConnections,
+    ClientPhase,
+)
 from kymatui.domain.kubernetes.terminal_text import error_reason
+from kymatui.engine.cluster.concurrency import report_defect
 from kymatui.errors import ConfigurationError
 from kymatui.first_use import dataclass
 
-CONNECTIONS: Final = 64
-"""Connections served at once; more wait in the server's backlog until one ends."""
-SECONDS: Final = 10.0  # for each read of a request, so that a silent client gives its place back
-_CHUNK: Final = 0.5  # seconds between looks whether the server has to stop
+WORKERS: Final = 8
+"""Requests that are answered at once; further ones wait, but for probes."""
+REPLY_SECONDS: Final = 10.0
+"""For a whole reply, however slowly the client reads it."""
+_BACKLOG: Final = 512  # connections that wait until they are accepted
+_PAUSE: Final = 0.1  # seconds until the next try where no connection can be accepted
+_END_SECONDS: Final = 2.0  # for the loop to end, which aborts all connections
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,109 +83,178 @@ class OversizedBody(bytes):
 class HttpService:
     """A server on one address, from `start` to `stop`, in threads of its own."""
 
-    def __init__(self, address: str, handle: Handle, *, limit: int = 0, tls: TlsContext | None = None) -> None:
-        """Listen on `address` ([HOST]:PORT); bodies over `limit` bytes are not read. Raise ConfigurationError."""
+    def __init__(
+        self,
+        address: str,
+        handle: Handle,
+        *,
+        limit: int = 0,
+        tls: TlsContext | None = None,
+        probes: frozenset[str] = frozenset(),
+        of_address: int = PLACES_OF_ADDRESS,
+    ) -> None:
+        """Listen on `address` ([HOST]:PORT). Raise ConfigurationError.
+
+        limit       bytes of a body; a longer one is not read
+        probes      paths that are answered at once, beside the requests that wait for a worker
+        of_address  connections of one client address at once
+        """
         host, port = parse_address(address)
-        self._handle, self._limit, self._tls = handle, limit, tls
+        self._handle, self._limit, self._tls, self._probes = handle, limit, tls, probes
+        self._connections = ClientConnections(of_address)
         try:
-            self._server = _Server((host, port), self._handler(), tls)
+            self._socket = _listen(host, port)
         except OSError as error:
             raise ConfigurationError(f"cannot listen on {address}: {error_reason(error)}") from error
-
-    @property
-    def port(self) -> int:
-        return int(self._server.server_address[1])
+        self.port = int(self._socket.getsockname()[1])
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._ended: asyncio.Event | None = None
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="http", daemon=True)
 
     def start(self) -> None:
-        threading.Thread(
-            target=self._server.serve_forever, kwargs={"poll_interval": _CHUNK}, name="http", daemon=True
-        ).start()
+        self._thread.start()
+        self._ready.wait()
 
     def stop(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        """Stop at once; abort all connections, and leave requests that are being answered to their threads."""
+        loop, ended = self._loop, self._ended
+        if loop is not None and ended is not None:
+            with contextlib.suppress(RuntimeError):  # the loop has ended
+                loop.call_soon_threadsafe(ended.set)
+            self._thread.join(_END_SECONDS)
+        self._socket.close()
 
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
-        handle, limit = self._handle, self._limit
+    # in the thread of the loop
 
-        class Handler(_Handler):
-            answer = staticmethod(handle)
-            most = limit
-
-        return Handler
-
-
-class _Server(HTTPServer):
-    """A server with a thread for each connection, at most CONNECTIONS at once."""
-
-    allow_reuse_address = True
-    daemon_threads = True
-
-    def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler], tls: TlsContext | None) -> None:
-        self.address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
-        super().__init__(address, handler)
-        self._tls = tls
-        self._places = threading.BoundedSemaphore(CONNECTIONS)
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        self._places.acquire()
-        threading.Thread(target=self._serve, args=(request, client_address), name="http", daemon=True).start()
-
-    def _serve(self, request: socket.socket, client_address: Any) -> None:
+    def _run(self) -> None:
         try:
-            request.settimeout(SECONDS)
-            if self._tls is not None:
-                request = self._tls().wrap_socket(request, server_side=True)
-            self.finish_request(request, client_address)
-        except (OSError, ValueError):  # the client went away, or spoke no TLS
-            pass
+            asyncio.run(self._serve())
+        except Exception as error:  # noqa: BLE001 (the thread has no caller)
+            report_defect(error)
         finally:
-            self._places.release()
-            with contextlib.suppress(OSError):
-                self.shutdown_request(request)
+            self._ready.set()
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Do nothing: a broken connection is the client's affair."""
+    async def _serve(self) -> None:
+        loop = self._loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda *_: None)  # what clients do to their connections is no news
+        ended = self._ended = asyncio.Event()
+        self._workers = asyncio.Semaphore(WORKERS)
+        accepting = loop.create_task(self._accept())
+        self._ready.set()
+        await ended.wait()
+        accepting.cancel()
+        self._connections.end_all()
+
+    async def _accept(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            while not self._connections.make_room():
+                await asyncio.sleep(_PAUSE)
+            try:
+                accepted, address = await loop.sock_accept(self._socket)
+            except OSError:  # the client went away, or the process has no more files
+                await asyncio.sleep(_PAUSE)
+                continue
+            accepted.setblocking(False)
+            connection = ClientConnection(str(address[0]), accepted)
+            if not self._connections.add(connection):
+                connection.abort()
+                continue
+            connection.task = loop.create_task(self._converse(connection))
+            await asyncio.sleep(0)  # between two connections, those that have a request get their turn
+
+    async def _converse(self, connection: ClientConnection) -> None:
+        """Read one request and answer it."""
+        try:
+            async with asyncio.timeout(REQUEST_SECONDS):
+                await connection.open(self._tls() if self._tls is not None else None)
+                exchange, request = await self._read(connection)
+            connection.phase = ClientPhase.ANSWERING
+            if request is not None:
+                exchange.reply(await self._answer(request))
+            connection.phase = ClientPhase.WRITING
+            async with asyncio.timeout(REPLY_SECONDS):
+                await connection.write(exchange.answer)
+        except (OSError, EOFError, ValueError):  # the client went away, was too slow, or spoke no TLS
+            pass
+        except Exception as error:  # noqa: BLE001 (other connections do not depend on it)
+            report_defect(error)
+        finally:
+            self._connections.drop(connection)
+            connection.abort()
+
+    async def _read(self, connection: ClientConnection) -> tuple[_Exchange, ServedRequest | None]:
+        """Return the exchange, and the request unless the exchange has the answer already."""
+        head, rest = await connection.read_head()
+        exchange = _Exchange(head if len(head) <= LARGEST_HEAD else b"GET / HTTP/1.0\r\n\r\n")
+        if len(head) > LARGEST_HEAD:
+            exchange.reply(ServedReply(431, "the headers are too long\n"))
+            return exchange, None
+        if not exchange.is_parsed:
+            return exchange, None
+        headers = {name.lower(): tuple(exchange.headers.get_all(name) or ()) for name in exchange.headers}
+        length = _body_length(headers, self._limit)
+        if length is None:
+            exchange.reply(ServedReply(411, "Content-Length is required\n"))
+            return exchange, None
+        body = OversizedBody() if length > self._limit else await connection.read_body(rest, length)
+        path = exchange.path.partition("?")[0]
+        return exchange, ServedRequest(exchange.command, path, headers, body, connection.peer, connection.certificate)
+
+    async def _answer(self, request: ServedRequest) -> ServedReply:
+        if request.path in self._probes:
+            return self._handled(request)
+        async with self._workers:
+            return await _in_thread(lambda: self._handled(request))
+
+    def _handled(self, request: ServedRequest) -> ServedReply:
+        try:
+            return self._handle(request)
+        except Exception as error:  # noqa: BLE001 (other requests do not depend on it)
+            report_defect(error)
+            return ServedReply(500, "internal error\n")
 
 
-class _Handler(BaseHTTPRequestHandler):
-    """One request for each connection."""
+async def _in_thread(work: Callable[[], ServedReply]) -> ServedReply:
+    """Return the result of `work` from a thread that does not keep the process from ending."""
+    loop = asyncio.get_running_loop()
+    result: asyncio.Future[ServedReply] = loop.create_future()
 
-    answer: Callable[[ServedRequest], ServedReply]
-    most = 0
-    timeout = SECONDS
+    def finish(reply: ServedReply) -> None:
+        if not result.done():
+            result.set_result(reply)
+
+    def run() -> None:
+        reply = work()
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(finish, reply)
+
+    threading.Thread(target=run, name="http", daemon=True).start()
+    return await result
+
+
+# requests
+
+
+class _Exchange(BaseHTTPRequestHandler):
+    """The parser of one head, and the bytes of its answer; it has no connection."""
+
     server_version = "kymatui"
     sys_version = ""
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("do_"):  # every method is answered by `handle`
-            return self._respond
-        raise AttributeError(name)
+    def __init__(self, head: bytes) -> None:
+        """Parse a head; `is_parsed` is False for one that is answered with an error."""
+        self.rfile = BytesIO(head)
+        self.wfile = self._answer = BytesIO()
+        self.raw_requestline = self.rfile.readline()
+        self.is_parsed = self.parse_request()
 
-    def _respond(self) -> None:
-        headers = {name.lower(): tuple(self.headers.get_all(name) or ()) for name in self.headers}
-        body = self._body(headers)
-        if body is None:
-            self._send(ServedReply(411, "Content-Length is required\n"))
-            return
-        certificate = self.connection.getpeercert(True) if isinstance(self.connection, ssl.SSLSocket) else None
-        peer = str(self.client_address[0])
-        request = ServedRequest(self.command, self.path.partition("?")[0], headers, body, peer, certificate)
-        self._send(self.answer(request))
+    @property
+    def answer(self) -> bytes:
+        return self._answer.getvalue()
 
-    def _body(self, headers: Mapping[str, tuple[str, ...]]) -> bytes | None:
-        """Return the body, None without a readable length."""
-        lengths = headers.get("content-length", ())
-        if "transfer-encoding" in headers or len(lengths) > 1:
-            return None
-        text = lengths[0] if lengths else "0"
-        if not (text.isascii() and text.isdigit()):
-            return None
-        if len(text) > len(str(self.most)) or int(text) > self.most:
-            return OversizedBody()
-        return self.rfile.read(int(text))
-
-    def _send(self, reply: ServedReply) -> None:
+    def reply(self, reply: ServedReply) -> None:
         content = reply.body.encode()
         self.send_response(reply.status)
         for name, value in {"Content-Type": reply.content_type, **reply.headers}.items():
@@ -176,10 +264,23 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(content)
-        self.close_connection = True
 
     def log_message(self, format: str, *args: Any) -> None:
         """Do nothing: requests are counted by metrics."""
+
+
+def _body_length(headers: Mapping[str, tuple[str, ...]], limit: int) -> int | None:
+    """Return the announced length, at most one byte over the limit; None without a readable one."""
+    lengths = headers.get("content-length", ())
+    if "transfer-encoding" in headers or len(lengths) > 1:
+        return None
+    text = lengths[0] if lengths else "0"
+    if not (text.isascii() and text.isdigit()):
+        return None
+    return limit + 1 if len(text) > len(str(limit)) else min(int(text), limit + 1)
+
+
+# addresses
 
 
 def parse_address(address: str) -> tuple[str, int]:
@@ -188,3 +289,18 @@ def parse_address(address: str) -> tuple[str, int]:
     if not colon or not (port.isascii() and port.isdigit()) or int(port) > 65535:
         raise ConfigurationError(f"{address} is not an address", hint="write HOST:PORT or :PORT")
     return host.strip("[]") or "0.0.0.0", int(port)  # noqa: S104 (probes and scrapes come from other hosts)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Return a listening socket. Raise OSError."""
+    listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    try:
+        if os.name == "posix":  # elsewhere, another process could take the port
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen(_BACKLOG)
+        listening.setblocking(False)
+    except OSError:
+        listening.close()
+        raise
+    return listening

@@ -90,6 +90,7 @@ def _changed_options(args: argparse.Namespace, known: DeploymentOptions) -> Depl
     args.replicas = args.replicas or known.replicas
     args.controllers = args.controllers or ",".join(known.controllers)
     args.listener_gateways = args.listener_gateways or known.gateways
+    args.metrics_from = args.metrics_from or ",".join(known.scrapers)
     args.single_cluster = args.single_cluster or known.single_cluster
     args.watcher_image = args.watcher_image or (agent.image if agent is not None else "")
     args.watcher_address = args.watcher_address or (agent.address if agent is not None else "")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import ipaddress
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import yaml
@@ -19,6 +20,7 @@ from kymatui.composition.operator_crds import kyma_crds
 from kymatui.composition.operator_ports import agent_options, read_networks
 from kymatui.errors import UnknownNameError, UsageError
 
+_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@-]*")
 
 
@@ -67,7 +69,16 @@ def configure_deployment(parser: argparse.ArgumentParser, *, upgrade: bool = Fal
     )
     configure_purge(parser, shared=True)
     parser.add_argument(
-        "--service-monitor", action="store_true", help="add a ServiceMonitor, with which a Prometheus Operator scrapes"
+        "--metrics-from",
+        default="",
+        metavar="SOURCES",
+        help="namespaces and networks (CIDR) whose Pods may read /metrics, separated by commas (default: none; probes "
+        "of the kubelet always pass)",
+    )
+    parser.add_argument(
+        "--service-monitor",
+        action="store_true",
+        help="add a ServiceMonitor, with which a Prometheus Operator scrapes; needs --metrics-from",
     )
     parser.add_argument(
         "--prometheus-rule",
@@ -156,6 +167,12 @@ def deployment_options(args: argparse.Namespace) -> DeploymentOptions:
         if name not in CONTROLLERS:
             raise UnknownNameError.near("controller", name, CONTROLLERS, hint=f"valid: {', '.join(CONTROLLERS)}")
     gateways = ",".join(str(one) for one in read_networks(args.listener_gateways))
+    scrapers = tuple(read_sources(args.metrics_from))
+    if args.service_monitor and not scrapers:
+        raise UsageError(
+            "--service-monitor needs --metrics-from: the NetworkPolicy lets no other Pod read /metrics",
+            hint="name the namespace of Prometheus, e.g. --metrics-from monitoring",
+        )
     purge_terms(args.purge_grace, args.skip_finalizer_purging_for, names, single=args.single_cluster)
     more = {
         "--registry": args.registry,
@@ -170,12 +187,27 @@ def deployment_options(args: argparse.Namespace) -> DeploymentOptions:
         replicas=args.replicas,
         controllers=names,
         gateways=gateways,
+        scrapers=scrapers,
         single_cluster=args.single_cluster,
         agent=agent_options(args.watcher_image, args.watcher_address),
         arguments=[f"{option}={value}" for option, value in more.items() if value],
         monitor=args.service_monitor,
         alerts=args.prometheus_rule,
     )
+
+
+def read_sources(text: str) -> Iterator[str]:
+    """Yield namespaces and networks, which are separated by commas. Raise UsageError."""
+    for part in filter(None, (one.strip() for one in text.split(","))):
+        if _NAMESPACE.fullmatch(part):
+            yield part
+            continue
+        try:
+            yield str(ipaddress.ip_network(part))
+        except ValueError as error:
+            raise UsageError(
+                f'--metrics-from "{part}" is neither a namespace nor a network', hint="e.g. monitoring or 10.1.0.0/16"
+            ) from error
 
 
 def require_image(image: str) -> None:

@@ -7,6 +7,8 @@ from typing import Final, NamedTuple
 
 from kymatui.engine.controllers.monitoring.metric_registry import CONTENT_TYPE, MetricRegistry
 
+PROBES: Final = frozenset({"/healthz", "/readyz"})
+"""The paths that the kubelet asks for, which are answered without waiting."""
 _TEXT: Final = "text/plain; charset=utf-8"
 
 
@@ -34,7 +36,7 @@ class Monitoring:
         self._started.set()
 
     def answer(self, method: str, path: str) -> MonitoringAnswer:
-        if path not in ("/metrics", "/healthz", "/readyz"):
+        if path != "/metrics" and path not in PROBES:
             return MonitoringAnswer(404, _TEXT, "not found\n")
         if method not in ("GET", "HEAD"):
             return MonitoringAnswer(405, _TEXT, "method not allowed\n")
