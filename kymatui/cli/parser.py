@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from kymatui import __version__
+from kymatui.cli.cluster_options import add_cluster_options
 from kymatui.cli.command_table import COMMANDS, CommandEntry, by_name, reads
 from kymatui.cli.durations import DURATION_EXAMPLES, read_duration
 from kymatui.cli.output.program_name import PROGRAM, as_started
@@ -19,6 +20,20 @@ _IN_KUBECONFIG = frozenset(
     }
 )
 """Options of kubectl that name another cluster: plans, backups and read-only settings go by the context's name."""
+
+_FOR_EVERY_COMMAND = frozenset({"--color", "--read-only", "--audit"})
+"""Options that hold for every command: `kymatui.cli.main` reads them."""
+
+
+class _EarlierOption(NamedTuple):
+    """An option as it stands before a command or subcommand, with the words of its value."""
+
+    action: argparse.Action
+    words: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        return self.action.option_strings[-1]
 
 
 class _NoColors:
@@ -54,8 +69,13 @@ class _Parser(argparse.ArgumentParser):
         super().__init__(*args, **more)
         self._positionals.title = "arguments"
         self._words: list[str] = []
+        self._earlier: tuple[_EarlierOption, ...] = ()
+        self._options: list[_EarlierOption] = []
+        self._has_subcommand = False
 
     def error(self, message: str) -> NoReturn:
+        if self._subparsers is None:
+            self._refuse_earlier()
         raise UsageError(message, hint=f"usage: {self.usage_line()}; {self._help_hint()}")
 
     def format_help(self) -> str:
@@ -83,12 +103,65 @@ class _Parser(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
-        """Parse the arguments. Raises UsageError for arguments that the command does not have."""
-        self._words = list(args or ())
-        found, left = super().parse_known_args(args, namespace)
+        """Parse the arguments, and the options before the command as if they followed it.
+
+        Raises UsageError for arguments that the command does not have, and for an option with two values, one before
+        and one after the command.
+        """
+        self._words, self._options, self._has_subcommand = list(args or ()), [], False
+        found = argparse.Namespace() if namespace is None else namespace
+        earlier = self._apply_earlier(found)  # before the defaults, which argparse sets only where a value is missing
+        found, left = super().parse_known_args(args, found)
         if left:
             self.refuse_unknown(left)
+        for option, value in earlier:
+            self._refuse_two_values(option, value, found)
+        if not self._has_subcommand:
+            self._refuse_earlier()
         return found, left
+
+    def _own(self, option: _EarlierOption) -> argparse.Action | None:
+        """Return the option of this command that has the same meaning, None if it has no such option."""
+        action: argparse.Action | None = self._option_string_actions.get(option.name)
+        return action if action is not None and action.dest == option.action.dest else None
+
+    def _apply_earlier(self, namespace: argparse.Namespace) -> list[tuple[_EarlierOption, Any]]:
+        """Set the values of options before the command. Raises UsageError for a value that the command cannot take."""
+        applied = []
+        for option in self._earlier:
+            if (action := self._own(option)) is None:
+                continue
+            if action.nargs is None and not option.words:
+                raise UsageError(f"{option.name} before `{self.prog}` needs a value: {option.name} {action.metavar}")
+            if action.nargs == 0 and option.words:
+                raise UsageError(f"{option.name} takes no value before `{self.prog}`")
+            action(self, namespace, super()._get_values(action, list(option.words)), option.name)
+            applied.append((_EarlierOption(action, option.words), getattr(namespace, action.dest)))
+        return applied
+
+    def _refuse_two_values(self, earlier: _EarlierOption, value: Any, found: argparse.Namespace) -> None:
+        """Raise UsageError where an option of one value has another one before the command."""
+        words = [later.words for later in self._options if later.action is earlier.action]
+        single = isinstance(earlier.action, argparse._StoreAction)
+        if words and single and getattr(found, earlier.action.dest) != value:
+            values = f"{' '.join(earlier.words)} before and {' '.join(words[-1])} after `{self.prog}`"
+            raise UsageError(f"{earlier.name} has two values: {values}", hint="use one of them")
+
+    def _refuse_earlier(self) -> None:
+        """Raise UsageError for an option before the command that the command does not have."""
+        for option in self._earlier:
+            if option.name not in _FOR_EVERY_COMMAND and self._own(option) is None:
+                raise UsageError(f"{option.name} is not an option of `{self.prog}`", hint=self._help_hint())
+
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        """Return the values of an option; note it, and pass all that were noted on to the subcommand."""
+        if isinstance(action, argparse._SubParsersAction):
+            self._has_subcommand = True
+            if isinstance(parser := action.choices.get(arg_strings[0]), _Parser):
+                parser._earlier = (*self._earlier, *self._options)
+        elif action.option_strings:
+            self._options.append(_EarlierOption(action, tuple(arg_strings)))
+        return super()._get_values(action, arg_strings)
 
     def refuse_unknown(self, words: Sequence[str]) -> NoReturn:
         """Raise UsageError for the first option that the command does not have, else for the first argument."""
@@ -202,10 +275,25 @@ class _TopParser(_Parser):
             if name.startswith("--") and not known:
                 self.refuse_unknown([name])
             action = self._option_string_actions.get(name) or self._option_string_actions.get(known[0] if known else "")
-            if action is None or value or action.nargs == "?":
+            if action is None:
                 return  # argparse knows better
+            if value:
+                continue
             if action.nargs is None:
                 next(rest, None)
+            elif action.nargs == "?" and not self._has_runtime(action, rest):
+                return
+
+    def _has_runtime(self, action: argparse.Action, rest: Iterator[str]) -> bool:
+        """Skip the optional value of an option. Raise UsageError for a command's name in its place."""
+        value = next(rest, "-")
+        if by_name(value) is not None:
+            name = action.option_strings[-1]
+            raise UsageError(
+                f"{name} takes the word after it, which is the command `{value}`",
+                hint=f"name the runtime: {name} RUNTIME {value}; a runtime of that name is {name}={value}",
+            )
+        return not value.startswith("-")
 
     def _refuse_command(self, word: str) -> NoReturn:
         from kymatui.cli.command_help import commands_like
@@ -263,7 +351,7 @@ def build_parser(words: Sequence[str], *, every_command: bool = False) -> _TopPa
     """Return the parser for these words: with the commands that they may name, or with every one."""
     parser = _TopParser(prog=PROGRAM.name, description="Manage Kyma modules on Kubernetes clusters, in a terminal.")
     parser.add_argument("--version", action="version", version=f"kymatui {__version__}")
-    add_cluster_options(parser, default=None)
+    add_cluster_options(parser)
     commands = COMMANDS if every_command else _possible(words)
     if not words or by_name(words[0]) is None:  # nothing of the screen stands before a command that comes first
         command = CommandEntry("screen", "open the terminal UI", "kymatui.cli.commands.program.screen_options", reads)
@@ -286,89 +374,8 @@ def build_parser(words: Sequence[str], *, every_command: bool = False) -> _TopPa
 
 
 def _possible(words: Sequence[str]) -> Sequence[CommandEntry]:
-    """Return the commands to parse: the named one, or none if there are only options."""
-    first = by_name(words[0]) if words else None
-    if first is not None:
-        return (first,)
+    """Return the commands to parse: those that the words can name, or none if there are only options."""
+    if named := tuple(dict.fromkeys(filter(None, map(by_name, words)))):
+        return named[:1] if named[0] is by_name(words[0]) else named
     bare = [word for before, word in zip(("", *words), words, strict=False) if word[:1] != "-" and before[:1] != "-"]
-    named = any(by_name(word) for word in words)
-    return COMMANDS if bare or named else ()  # the help lists them without their parsers
-
-
-def add_cluster_options(parser: argparse.ArgumentParser, *, default: str | None) -> None:
-    """Add cluster, namespace, read-only mode and colours; they may come before or after the command.
-
-    Behind the name `default` is `argparse.SUPPRESS`, so that an absent option there does not undo one before it.
-    """
-    parser.add_argument_group("terminal").add_argument(
-        "--color",
-        choices=("auto", "always", "never"),
-        default=argparse.SUPPRESS,
-        help="colours; auto: on a terminal, unless NO_COLOR is set (default: auto)",
-    )
-    group = parser.add_argument_group("cluster")
-    group.add_argument(
-        "--kubeconfig",
-        metavar="FILE",
-        default=default,
-        help="kubeconfig to read (default: $KUBECONFIG, else ~/.kube/config)",
-    )
-    group.add_argument("--context", metavar="NAME", default=default, help="context to use (default: current-context)")
-    group.add_argument(
-        "-n",
-        "--namespace",
-        metavar="NS",
-        default=default,
-        help="namespace to use (default: the context's); commands read it if you may not list all namespaces, "
-        "the terminal UI lists only this one",
-    )
-    group.add_argument(
-        "--user", metavar="NAME", default=default, help="user of the kubeconfig (default: the context's)"
-    )
-    group.add_argument("--as", dest="as_user", metavar="USER", default=default, help="user to impersonate")
-    group.add_argument(
-        "--as-group",
-        action="append",
-        metavar="GROUP",
-        default=default,
-        help="group to impersonate, with --as; repeatable",
-    )
-    group.add_argument("--as-uid", metavar="UID", default=default, help="UID to impersonate, with --as")
-    group.add_argument(
-        "--request-timeout",
-        type=read_duration,
-        metavar="DURATION",
-        default=default,
-        help="time limit of each request to the cluster (default: kymatui's own limits)",
-    )
-    group.add_argument(
-        "--read-only",
-        action="store_true",
-        default=default or False,
-        help="refuse every write, send only reads (also: KYMATUI_READ_ONLY=1)",
-    )
-    group.add_argument(
-        "--catalog",
-        action="append",
-        metavar="SOURCE",
-        default=default,
-        # what stands behind the command's name adds to what stands before it
-        dest="catalog" if default is None else "more_catalogs",
-        help="additional community modules: URL of an all-modules.yaml, file or folder; repeatable",
-    )
-
-
-def add_remote_options(parser: argparse.ArgumentParser, *, remote: str = "") -> None:
-    """Add the control plane and a second cluster by hand; with `remote`, its help, also `--remote RUNTIME`."""
-    group = parser.add_argument_group("control plane and runtime")
-    if remote:
-        group.add_argument("--remote", metavar="RUNTIME", help=remote)
-    runtime = "of the runtime, instead of its access Secret"
-    group.add_argument(
-        "--kcp-kubeconfig",
-        metavar="FILE",
-        help="kubeconfig of the control plane (default: --kubeconfig)",
-    )
-    group.add_argument("--kcp-context", metavar="NAME", help="context of the control plane (default: --context)")
-    group.add_argument("--skr-kubeconfig", metavar="FILE", help=f"kubeconfig {runtime}")
-    group.add_argument("--skr-context", metavar="NAME", help=f"context {runtime}")
+    return COMMANDS if bare else ()  # the help lists them without their parsers

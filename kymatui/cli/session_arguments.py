@@ -27,7 +27,7 @@ def session_options_of(
     from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 
     settings = load_settings(os.environ if environment is None else environment)
-    catalogs = (getattr(args, "catalog", None), getattr(args, "more_catalogs", None), settings.catalogs)
+    catalogs = (getattr(args, "catalog", None), settings.catalogs)
     options = SessionOptions(
         kubeconfig=getattr(args, "kubeconfig", None) or "",
         context=getattr(args, "context", None) or "",

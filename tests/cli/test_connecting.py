@@ -24,9 +24,7 @@ def configuration(folder: Path, text: str) -> dict[str, str]:
 
 
 def test_what_a_person_said_is_taken_and_nothing_else() -> None:
-    options, _ = session_options_of(
-        words(kubeconfig="k", context="c", namespace="n", catalog=["a"], more_catalogs=["b"]), {}
-    )
+    options, _ = session_options_of(words(kubeconfig="k", context="c", namespace="n", catalog=["a", "b"]), {})
     assert (options.kubeconfig, options.context, options.namespace) == ("k", "c", "n")
     assert options.catalogs == ("a", "b")
     assert not options.read_only

@@ -31,7 +31,7 @@ def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ["catalog", "--kubeconfig", "gone"],
         ["--kubeconfig", "gone", "catalog"],
         ["--kubeconfig=gone", "catalog"],
-        ["--theme", "light", "--ascii", "--kubeconfig", "gone", "catalog"],
+        ["--color", "never", "--audit", "--kubeconfig", "gone", "catalog"],
         ["--context", "drift", "--kubeconfig", "gone", "-n", "module", "catalog"],
         ["--catalog", "demo", "--kubeconfig", "gone", "catalog"],
         ["-ncatalog", "--kubeconfig", "gone", "catalog"],

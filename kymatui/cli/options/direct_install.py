@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from kymatui.actions.unknown_names import unknown_module
+from kymatui.cli.cluster_options import add_cluster_options, add_remote_options
 from kymatui.cli.durations import add_duration
 from kymatui.cli.options.artifact_places import component_source
 from kymatui.cli.options.chart_values import add_values, value_flags
@@ -19,7 +20,6 @@ from kymatui.cli.options.confirmation import no_changes_on_interrupt
 from kymatui.cli.options.fetching import add_component_registry, add_fetching, fetch_options
 from kymatui.cli.options.unknown_names import require_namespace
 from kymatui.cli.output.printing import print_text
-from kymatui.cli.parser import add_cluster_options, add_remote_options
 from kymatui.cli.session_arguments import is_remote, open_configured_pair, open_configured_session, session_options_of
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.errors import CancelledError
@@ -151,12 +151,12 @@ def add_running(parser: argparse.ArgumentParser, *, remote: bool = True) -> None
     if remote:
         add_clusters(parser)
     else:
-        add_cluster_options(parser, default=argparse.SUPPRESS)
+        add_cluster_options(parser)
 
 
 def add_clusters(parser: argparse.ArgumentParser) -> None:
     """Add the options for the cluster: one, or a runtime of a control plane."""
-    add_cluster_options(parser, default=argparse.SUPPRESS)
+    add_cluster_options(parser)
     add_remote_options(parser, remote="runtime of the control plane to work on: Kyma name, shoot or runtime ID")
 
 

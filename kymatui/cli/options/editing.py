@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from kymatui.cli.cluster_options import add_cluster_options, add_remote_options
 from kymatui.cli.options.confirmation import no_changes_on_interrupt
 from kymatui.cli.options.direct_install import LISTED, add_consent, waiting_note
 from kymatui.cli.options.unknown_names import require_known, require_namespace
 from kymatui.cli.output.printing import print_text
-from kymatui.cli.parser import add_cluster_options, add_remote_options
 from kymatui.cli.session_arguments import is_remote, open_configured_pair, open_configured_session, session_options_of
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma_edit.module_edit import EditVerb
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def add_editing(parser: argparse.ArgumentParser, *, remote: str) -> None:
     """Add options for confirmation, waiting, output and Kyma; `remote` is the help of `--remote`."""
     add_consent(parser, "time limit of the whole wait")
-    add_cluster_options(parser, default=argparse.SUPPRESS)
+    add_cluster_options(parser)
     add_remote_options(parser, remote=remote)
 
 

@@ -11,11 +11,11 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 from kymatui.actions.unknown_names import unknown_module
+from kymatui.cli.cluster_options import add_cluster_options, add_remote_options
 from kymatui.cli.options.listing import add_list_output, add_list_timeout
 from kymatui.cli.options.unknown_names import require_namespace
 from kymatui.cli.output.listing import ListPrinter
 from kymatui.cli.output.printing import print_text
-from kymatui.cli.parser import add_cluster_options, add_remote_options
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.snapshot.missing_lists import are_settled, is_awaited
 from kymatui.errors import KymatuiError, ServerError, UnreachableError
@@ -38,7 +38,7 @@ def configure_reading(parser: argparse.ArgumentParser) -> None:
 def configure_listing(parser: argparse.ArgumentParser) -> None:
     """Add `--timeout`, the cluster options and those of two clusters."""
     add_list_timeout(parser)
-    add_cluster_options(parser, default=argparse.SUPPRESS)
+    add_cluster_options(parser)
     add_remote_options(parser, remote="runtime of the control plane to read: Kyma name, shoot or runtime ID")
 
 

@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         )
     parser.add_argument("--entrypoint", action="append", default=[], metavar="WORDS", help="separated by commas")
     parser.add_argument("--cmd", action="append", default=[], metavar="WORDS", help="arguments, separated by commas")
-    parser.add_argument("--user", default="", metavar="USER", help="user of its processes")
+    parser.add_argument("--user", dest="image_user", default="", metavar="USER", help="user of its processes")
     parser.add_argument("--workdir", default="", metavar="DIR", help="working folder of its processes")
     parser.add_argument(
         "--base-annotations", action="store_true", help="set the annotations with name and digest of the base"
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
         env=parse_pairs(args.env, "--env"),
         entrypoint=_split_values(args.entrypoint),
         cmd=_split_values(args.cmd),
-        user=args.user,
+        user=args.image_user,
         workdir=args.workdir,
     )
     options = fetch_options(args)

@@ -10,10 +10,10 @@ from collections.abc import Generator
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+from kymatui.cli.cluster_options import add_cluster_options, add_remote_options
 from kymatui.cli.options.listing import add_list_output, add_list_timeout
 from kymatui.cli.options.reading import wait_for_change
 from kymatui.cli.output.listing import Listing, ListPrinter, is_table
-from kymatui.cli.parser import add_cluster_options, add_remote_options
 from kymatui.domain.remote.differences import ComparisonLine, LineVerdict
 from kymatui.errors import RefusedError
 
@@ -36,7 +36,7 @@ def configure_runtime(parser: argparse.ArgumentParser, *, runtime: str | None = 
     parser.add_argument("runtime", metavar="RUNTIME", nargs=runtime, help="name, shoot or runtime ID")
     add_list_output(parser)
     add_list_timeout(parser)
-    add_cluster_options(parser, default=argparse.SUPPRESS)
+    add_cluster_options(parser)
     add_remote_options(parser)
 
 

@@ -9,12 +9,12 @@ import argparse
 import time
 from typing import TYPE_CHECKING, Any
 
+from kymatui.cli.cluster_options import add_cluster_options, add_remote_options
 from kymatui.cli.options.fleet_filters import add_fleet_filters, choose, read_selected_fleet, require_drift
 from kymatui.cli.options.listing import add_list_output, add_list_timeout, read_again
 from kymatui.cli.options.unknown_names import require_in_fleet
 from kymatui.cli.output.listing import Listing, ListPrinter
 from kymatui.cli.output.printing import print_text
-from kymatui.cli.parser import add_cluster_options, add_remote_options
 from kymatui.domain.catalog.catalog_json import unknown_json
 from kymatui.domain.fleet.pending_actions import RuntimeReason, runtime_reason
 from kymatui.domain.fleet.runtimes import (
@@ -71,7 +71,7 @@ class FleetCommand:
                 "--hash-ids", action="store_true", help="with export: replace names and IDs of runtimes by hashes"
             )
             parser.add_argument("--group", choices=GROUPS, help="count runtimes instead of listing them")
-        add_cluster_options(parser, default=argparse.SUPPRESS)
+        add_cluster_options(parser)
         add_remote_options(parser)
 
     def run(self, args: argparse.Namespace) -> int:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 from kymatui.actions.modules.version_content import VersionReader
 from kymatui.actions.modules.version_report import compare_contents
+from kymatui.cli.cluster_options import add_cluster_options, add_remote_options
 from kymatui.cli.commands.fleet.sync import read_labels
 from kymatui.cli.commands.fleet.whatif_output import MoveReport, forecast_text
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.fleet_filters import add_fleet_filters, choose_listed, require_drift
 from kymatui.cli.options.listing import add_list_output, add_list_timeout, read_again
 from kymatui.cli.output.listing import ListPrinter
-from kymatui.cli.parser import add_cluster_options, add_remote_options
 from kymatui.cli.session_arguments import remote_options_of
 from kymatui.composition.manifest_controller import LazyFetcher
 from kymatui.domain.fleet.runtimes import build_fleet
@@ -105,7 +105,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="",
         help="read a file of `kymatui fleet export`, not a cluster",
     )
-    add_cluster_options(parser, default=argparse.SUPPRESS)
+    add_cluster_options(parser)
     add_remote_options(parser)
 
 

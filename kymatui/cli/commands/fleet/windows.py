@@ -7,9 +7,9 @@ import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from kymatui.cli.cluster_options import add_cluster_options, add_remote_options
 from kymatui.cli.options.listing import add_list_output, add_list_timeout, read_again
 from kymatui.cli.output.listing import Listing, ListPrinter
-from kymatui.cli.parser import add_cluster_options, add_remote_options
 from kymatui.domain.catalog.catalog_json import unknown_json
 from kymatui.domain.kubernetes.terminal_text import format_count
 
@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="lifecycle-manager's maintenance policy (default: as configured, else the cluster's)",
     )
-    add_cluster_options(parser, default=argparse.SUPPRESS)
+    add_cluster_options(parser)
     add_remote_options(parser)
 
 

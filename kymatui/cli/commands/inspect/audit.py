@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kymatui.adapters.files.user_files import write_file
+from kymatui.cli.cluster_options import add_cluster_options, add_remote_options
 from kymatui.cli.options.listing import add_list_output, add_list_timeout, read_again
 from kymatui.cli.options.unknown_names import require_in_fleet, require_known, require_namespace
 from kymatui.cli.output.empty_catalog import NO_MODULES
 from kymatui.cli.output.listing import Listing, ListPrinter, is_table, render, render_document
 from kymatui.cli.output.printing import document, markdown, print_text, table
-from kymatui.cli.parser import add_cluster_options, add_remote_options
 from kymatui.domain.audit.findings import AuditFinding, AuditRule, severity_rank
 from kymatui.domain.kubernetes.terminal_text import error_reason, format_count
 from kymatui.domain.kyma.problems import Severity
@@ -70,7 +70,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="lowest severity that sets exit status 2 (default: warning)",
     )
     add_list_timeout(parser)
-    add_cluster_options(parser, default=argparse.SUPPRESS)
+    add_cluster_options(parser)
     add_remote_options(parser)
     parser.add_argument(
         "--remote",

@@ -9,12 +9,12 @@ import threading
 import time
 from pathlib import Path
 
+from kymatui.cli.cluster_options import add_cluster_options
 from kymatui.cli.durations import add_duration
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.unknown_names import require_namespace
 from kymatui.cli.output.plan_header import plan_document
 from kymatui.cli.output.printing import print_text
-from kymatui.cli.parser import add_cluster_options
 from kymatui.cli.session_arguments import session_options_of
 from kymatui.composition.manifest_controller import manifest_controller_context, site_namespace, site_target
 from kymatui.domain.kubernetes.object_meta import LABEL_SKIP
@@ -76,7 +76,7 @@ def configure_fetching(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="folder of kustomizations that Manifests may name by path (default: only by URL)",
     )
-    add_cluster_options(parser, default=argparse.SUPPRESS)
+    add_cluster_options(parser)
 
 
 def _site(args: argparse.Namespace) -> tuple[ReconcileContext, str]:

@@ -95,8 +95,6 @@ class OperatorCommand:
         text = "reconcile until interrupted; the same as `kymatui operator`"
         run = actions.add_parser("run", help=text, description=f"{text[:1].upper()}{text[1:]}.")
         _configure_run(run)
-        for action in run._actions:
-            action.default = argparse.SUPPRESS  # an absent option must not undo one before `run`
         for name, (text, configure, _) in _ACTIONS.items():
             configure(actions.add_parser(name, help=text, description=f"{text[:1].upper()}{text[1:]}."))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from kymatui.cli.parser import add_remote_options
+from kymatui.cli.cluster_options import add_remote_options
 from kymatui.settings.options_schema import THEME_NAMES
 
 

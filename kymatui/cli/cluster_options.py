@@ -1,0 +1,73 @@
+"""The options for clusters, which the screen and most commands have."""
+
+from __future__ import annotations
+
+import argparse
+
+from kymatui.cli.durations import read_duration
+
+
+def add_cluster_options(parser: argparse.ArgumentParser) -> None:
+    """Add cluster, namespace, read-only mode and colours."""
+    parser.add_argument_group("terminal").add_argument(
+        "--color",
+        choices=("auto", "always", "never"),
+        default=argparse.SUPPRESS,
+        help="colours; auto: on a terminal, unless NO_COLOR is set (default: auto)",
+    )
+    group = parser.add_argument_group("cluster")
+    group.add_argument(
+        "--kubeconfig",
+        metavar="FILE",
+        help="kubeconfig to read (default: $KUBECONFIG, else ~/.kube/config)",
+    )
+    group.add_argument("--context", metavar="NAME", help="context to use (default: current-context)")
+    group.add_argument(
+        "-n",
+        "--namespace",
+        metavar="NS",
+        help="namespace to use (default: the context's); commands read it if you may not list all namespaces, "
+        "the terminal UI lists only this one",
+    )
+    group.add_argument("--user", metavar="NAME", help="user of the kubeconfig (default: the context's)")
+    group.add_argument("--as", dest="as_user", metavar="USER", help="user to impersonate")
+    group.add_argument(
+        "--as-group",
+        action="append",
+        metavar="GROUP",
+        help="group to impersonate, with --as; repeatable",
+    )
+    group.add_argument("--as-uid", metavar="UID", help="UID to impersonate, with --as")
+    group.add_argument(
+        "--request-timeout",
+        type=read_duration,
+        metavar="DURATION",
+        help="time limit of each request to the cluster (default: kymatui's own limits)",
+    )
+    group.add_argument(
+        "--read-only",
+        action="store_true",
+        help="refuse every write, send only reads (also: KYMATUI_READ_ONLY=1)",
+    )
+    group.add_argument(
+        "--catalog",
+        action="append",
+        metavar="SOURCE",
+        help="additional community modules: URL of an all-modules.yaml, file or folder; repeatable",
+    )
+
+
+def add_remote_options(parser: argparse.ArgumentParser, *, remote: str = "") -> None:
+    """Add the control plane and a second cluster by hand; with `remote`, its help, also `--remote RUNTIME`."""
+    group = parser.add_argument_group("control plane and runtime")
+    if remote:
+        group.add_argument("--remote", metavar="RUNTIME", help=remote)
+    runtime = "of the runtime, instead of its access Secret"
+    group.add_argument(
+        "--kcp-kubeconfig",
+        metavar="FILE",
+        help="kubeconfig of the control plane (default: --kubeconfig)",
+    )
+    group.add_argument("--kcp-context", metavar="NAME", help="context of the control plane (default: --context)")
+    group.add_argument("--skr-kubeconfig", metavar="FILE", help=f"kubeconfig {runtime}")
+    group.add_argument("--skr-context", metavar="NAME", help=f"context {runtime}")
