@@ -257,12 +257,12 @@ SUBCOMMAND_EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "kymatui bundle lint --check-images --against registry.example/modules   # the last version there",
     ),
     "bundle template": (
-        "kymatui bundle template registry.example/modules//kyma-project.io/module/keda:1.6.0 --channel fast",
+        "kymatui bundle template registry.example//kyma-project.io/module/keda:1.6.0 --channel fast --release-meta -",
         "kymatui bundle template registry.example//kyma-project.io/module/keda:1.6.0 -o template.yaml",
     ),
     "bundle create": (
         "kymatui bundle create                    # template.yaml from module-config.yaml, nothing is pushed",
-        "kymatui bundle create --registry registry.example/modules --channel fast",
+        "kymatui bundle create --registry registry.example/modules --channel fast --release-meta keda.yaml",
         "kymatui bundle create --layout ./layout --constructor constructor.yaml",
     ),
     "bundle dev": (

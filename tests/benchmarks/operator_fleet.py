@@ -117,7 +117,8 @@ def publish(folder: Path, registry: str, cluster: KubeCluster, modules: Sequence
         author = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
         subprocess.run(["git", *author, "commit", "-q", "--allow-empty", "-m", "module"], cwd=place, check=True)
         command = [sys.executable, "-m", "kymatui", "bundle", "create", "-c", "module-config.yaml", "-o", "out.yaml"]
-        command += ["--channel", "regular", "--registry", registry, "--insecure-registry", registry]
+        command += ["--channel", "regular", "--first-release"]
+        command += ["--registry", registry, "--insecure-registry", registry]
         subprocess.run(command, cwd=place, check=True, stdout=subprocess.DEVNULL, env=environment(folder))
         for body in yaml.safe_load_all((place / "out.yaml").read_text()):
             body["metadata"]["namespace"] = HOME

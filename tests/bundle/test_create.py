@@ -193,8 +193,48 @@ def test_a_constructor_is_what_ocm_reads(tmp_path: Path) -> None:
     assert (path.parent / inputs["raw-manifest"]["path"] / "manifest.yaml").exists()
 
 
-def test_a_release_is_written_behind_the_template(tmp_path: Path) -> None:
-    assert create(write_sources(tmp_path), "--channel", "fast", "--channel", "regular") == 0
+@pytest.mark.parametrize(
+    ("config", "constructor"),
+    [
+        ("module-config.yaml", "constructor.yaml"),
+        ("./module-config.yaml", "./constructor.yaml"),
+        ("module-config.yaml", "out/constructor.yaml"),
+        ("sub/module-config.yaml", "constructor.yaml"),
+        ("sub/module-config.yaml", "sub/constructor.yaml"),
+        ("sub/module-config.yaml", "out/constructor.yaml"),
+        ("sub/../module-config.yaml", "constructor.yaml"),
+        ("{here}/module-config.yaml", "constructor.yaml"),
+        ("module-config.yaml", "{here}/constructor.yaml"),
+        ("{here}/sub/module-config.yaml", "{here}/out/constructor.yaml"),
+    ],
+)
+@pytest.mark.parametrize("folder", ["", "yaml/deep/", "./", "../beside/"])
+def test_a_constructor_names_the_folder_of_each_file(
+    config: str, constructor: str, folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = tmp_path / "here"
+    for name in ("sub", "out"):
+        (here / name).mkdir(parents=True)
+    monkeypatch.chdir(here)
+    config, constructor = (path.format(here=here) for path in (config, constructor))
+    sources = Path(os.path.normpath(config)).parent
+    files = {"manifest": f"{folder}manifest.yaml", "defaultCR": f"{folder}default-cr.yaml"}
+    written = write_sources(sources, workload(), default_cr=CR, **files)
+    (sources / folder).mkdir(parents=True, exist_ok=True)
+    for path in files.values():
+        (sources / Path(path).name).rename(sources / path)
+    assert written.name == "module-config.yaml"
+    assert main(["bundle", "create", "-c", config, "--constructor", constructor, "--sources", str(sources)]) == 0
+    (component,) = yaml.safe_load(Path(constructor).read_text())["components"]
+    inputs = [one["input"] for one in component["resources"] if "input" in one]
+    for found, path in zip(inputs, [*files.values(), ""], strict=True):
+        assert not found["path"].startswith("/")
+        expected = sources / Path(path).parent if path else here / "template.yaml"
+        assert (Path(constructor).parent / found["path"]).resolve() == expected.resolve()
+
+
+def test_a_first_release_is_written_behind_the_template(tmp_path: Path) -> None:
+    assert create(write_sources(tmp_path), "--first-release", "--channel", "fast", "--channel", "regular") == 0
     template, meta = yaml.safe_load_all((tmp_path / "template.yaml").read_text())
     assert (template["kind"], meta["kind"]) == ("ModuleTemplate", "ModuleReleaseMeta")
     assert meta["metadata"] == {"name": "sample"}
@@ -222,6 +262,9 @@ def test_a_template_of_the_older_generation_holds_the_descriptor(served: Served,
     ("more", "status", "words"),
     [
         (["--legacy"], 64, "--legacy needs a channel"),
+        (["--first-release"], 64, "--first-release needs --channel"),
+        (["--first-release", "--legacy", "--channel", "fast"], 64, "--first-release needs --channel without --legacy"),
+        (["--release-meta", "gone.yaml", "--channel", "fast"], 1, "ModuleReleaseMeta gone.yaml cannot be read"),
         (["--registry", "x.example", "--layout", "y"], 64, "exclude each other"),
         (["--registry", ""], 64, "--registry is empty"),
         (["--layout", " "], 64, "--layout is empty"),

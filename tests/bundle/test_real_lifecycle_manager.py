@@ -155,7 +155,17 @@ def release(pair: Pair, template: Path) -> None:
 def create(pair: Pair, version: str, image: str = IMAGE) -> Path:
     config = write_module(pair.folder / version, version, image)
     template = config.with_name("template.yaml")
-    words = ["-c", str(config), "-o", str(template), "--sources", str(config.parent), "--channel", "regular"]
+    words = [
+        "-c",
+        str(config),
+        "-o",
+        str(template),
+        "--sources",
+        str(config.parent),
+        "--channel",
+        "regular",
+        "--first-release",
+    ]
     place = ["--registry", pair.registry, "--insecure-registry", pair.registry]
     assert main(["bundle", "create", *words, *place]) == 0
     return template

@@ -55,6 +55,14 @@ def test_the_workflow_releases_a_module_as_written_and_again(
     private, public = key_files(tmp_path)
     shutil.copy(public, tmp_path / "release.pub")
     monkeypatch.setenv("SIGNING_KEY", Path(private).read_text())
+    channels = [{"channel": "regular", "version": "0.9.0"}]
+    spec = {"moduleName": "sample", "ocmComponentName": NAME, "channels": channels}
+    head = {
+        "apiVersion": "operator.kyma-project.io/v1beta2",
+        "kind": "ModuleReleaseMeta",
+        "metadata": {"name": "sample"},
+    }
+    (tmp_path / "release-meta.yaml").write_text(yaml.safe_dump({**head, "spec": spec}))
     environment = {
         **WORKFLOW["env"],
         "REGISTRY": f"{host}/acme/modules",
@@ -67,7 +75,8 @@ def test_the_workflow_releases_a_module_as_written_and_again(
     assert f"pushed    {host}/acme/modules//{NAME}:1.0.0" in capsys.readouterr().out
     run("release", environment)
     assert f"unchanged {host}/acme/modules//{NAME}:1.0.0" in capsys.readouterr().out
-    assert (tmp_path / "template.yaml").exists()
+    _, release = yaml.safe_load_all((tmp_path / "template.yaml").read_text())
+    assert release["spec"]["channels"] == [*channels, {"channel": "fast", "version": "1.0.0"}]
     with pytest.raises(subprocess.CalledProcessError):
         run("release", {**environment, "VERSION": "1.0.1"})
 

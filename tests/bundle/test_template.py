@@ -38,7 +38,7 @@ def test_the_template_is_the_one_that_was_created(
     assert template(host) == 0
     created = (tmp_path / "template.yaml").read_text()
     assert capsys.readouterr().out == created
-    assert template(host, "--channel", "fast", "-o", str(tmp_path / "other.yaml")) == 0
+    assert template(host, "--channel", "fast", "--first-release", "-o", str(tmp_path / "other.yaml")) == 0
     found, meta = yaml.safe_load_all((tmp_path / "other.yaml").read_text())
     assert found == yaml.safe_load(created)
     assert meta["spec"]["channels"] == [{"channel": "fast", "version": VERSION}]
@@ -137,7 +137,7 @@ def test_a_version_that_does_not_exist(served: Served, capsys: pytest.CaptureFix
 
 @pytest.mark.parametrize(
     ("more", "generation"),
-    [(["--channel", "fast"], "klm-head"), (["--legacy", "--channel", "fast"], "klm-2024-06")],
+    [(["--channel", "fast", "--first-release"], "klm-head"), (["--legacy", "--channel", "fast"], "klm-2024-06")],
 )
 def test_templates_are_valid_for_the_crds_of_lifecycle_manager(
     more: list[str], generation: str, served: Served, tmp_path: Path, shared: Path

@@ -245,7 +245,8 @@ def test_a_template_without_descriptor_is_verified_by_the_component_in_its_regis
     plain, place = insecure(sandbox), f"{sandbox.registry}/shelf"
     folder = tmp_path / "1"
     config = write_sources(folder, SPACE, SIZED, SETTINGS, default_cr=CR, version="1.0.0", manager=MANAGER)
-    words = ["-c", str(config), "-o", str(folder / "template.yaml"), "--sources", str(folder), "--channel", "regular"]
+    words = ["-c", str(config), "-o", str(folder / "template.yaml"), "--sources", str(folder)]
+    words += ["--channel", "regular", "--first-release"]
     assert run("bundle", "create", *words, "--registry", place, *plain)[0] == 0
     offer(sandbox, folder)
     private, public = key_files(tmp_path)

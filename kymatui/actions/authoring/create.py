@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from kymatui.actions.authoring.module_build import BuildRequest, BuiltModule, build_module
+from kymatui.actions.authoring.release import ReleaseRequest, release_objects
 from kymatui.actions.bundle.ports import ArtifactStore, ModuleSources
 from kymatui.actions.bundle.stored_components import Publication, publish
-from kymatui.engine.authoring.module_template import legacy_template, release_meta, to_yaml
+from kymatui.engine.authoring.module_template import legacy_template, to_yaml
 from kymatui.engine.cluster.ports import Object
-from kymatui.errors import UsageError
 from kymatui.first_use import dataclass, replace
 from kymatui.ocm.component_location import ComponentLocation, NameMapping
 
@@ -31,11 +31,10 @@ class Destination:
 
 @dataclass(frozen=True, slots=True)
 class CreateRequest:
-    """What to create: channels add a ModuleReleaseMeta, or one template for each with `legacy`."""
+    """What to create; `overwrite` replaces a version with other content."""
 
     build: BuildRequest
-    channels: tuple[str, ...] = ()
-    legacy: bool = False
+    release: ReleaseRequest = ReleaseRequest()
     overwrite: bool = False
 
 
@@ -50,14 +49,13 @@ class CreatedModule:
 
 def create_module(request: CreateRequest, sources: ModuleSources, destination: Destination | None) -> CreatedModule:
     """Build a module, publish it, then write its files. Raise ConfigurationError, RefusedError, RegistryError."""
-    if request.legacy and not request.channels:
-        raise UsageError("--legacy needs a channel", hint="a legacy ModuleTemplate belongs to one channel")
     build = replace(request.build, constructor=request.build.constructor or "component-constructor.yaml")
     module = build_module(build, sources)
+    template = to_yaml(templates(request.release, module, _document(module, destination)))
     publication = None
     if destination is not None:
         publication = publish_module(module, destination, overwrite=request.overwrite)
-    files = {request.build.template: to_yaml(templates(request, module, _document(module, destination)))}
+    files = {request.build.template: template}
     if request.build.constructor:
         files |= {path: content.decode("utf-8", "replace") for path, content in module.saved.items()}
         files[request.build.constructor] = module.constructor
@@ -81,15 +79,13 @@ def _document(module: BuiltModule, destination: Destination | None) -> Object:
     return module.document(place if place.base else None, destination.scheme)
 
 
-def templates(request: CreateRequest, module: BuiltModule, document: Object) -> list[Object]:
+def templates(release: ReleaseRequest, module: BuiltModule, document: Object) -> list[Object]:
     """Return the objects of the template's file."""
     config = module.config
-    if request.legacy:
+    if release.legacy:
         rules = [
             {"jsonPath": one.path, "value": one.value, "mappedState": one.mapped_state} for one in config.state_checks
         ]
         extra = {"customStateCheck": rules, "mandatory": config.mandatory}
-        return [legacy_template(module.template, document, channel, extra) for channel in request.channels]
-    if request.channels:
-        return [module.template, release_meta(config.name, config.version, request.channels)]
-    return [module.template]
+        return [legacy_template(module.template, document, channel, extra) for channel in release.channels]
+    return [module.template, *release_objects(release, config.name, config.version)]

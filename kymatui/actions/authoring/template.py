@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
+from kymatui.actions.authoring.release import ReleaseRequest, release_objects
 from kymatui.actions.bundle.ports import ContentStore
 from kymatui.actions.bundle.stored_components import StoredComponent, require_component
 from kymatui.domain.kubernetes.json_reader import text_at
@@ -18,12 +19,11 @@ from kymatui.engine.authoring.module_template import (
     MODULE_NAME,
     REQUIRES_DOWNTIME,
     legacy_template,
-    release_meta,
 )
 from kymatui.engine.bundles.yaml_objects import read_objects
 from kymatui.engine.cluster.ports import Object
 from kymatui.engine.sources.oci_layers import raw_manifest
-from kymatui.errors import RegistryError, UsageError
+from kymatui.errors import RegistryError
 from kymatui.ocm import check_content
 from kymatui.ocm.component_location import ComponentLocation
 from kymatui.ocm.module_layers import TAR_TYPES, access_kind
@@ -34,24 +34,22 @@ LARGEST_TEMPLATE: Final = 4 * 1024 * 1024  # bytes of a local blob that has a te
 def component_templates(
     store: ContentStore,
     location: ComponentLocation,
-    channels: Sequence[str] = (),
+    release: ReleaseRequest | None = None,
     *,
-    legacy: bool = False,
     scheme: str = "",
 ) -> list[Object]:
-    """Return the ModuleTemplate of a component version, and a ModuleReleaseMeta if there are channels.
+    """Return the ModuleTemplate of a component version, and the ModuleReleaseMeta of a release.
 
-    With `legacy`, one template of the older generation for each channel. Raise RegistryError, SignatureError,
-    DescriptorError and SourceError.
+    A legacy release has one template of the older generation for each channel. Raise RegistryError, SignatureError,
+    ConfigurationError, DescriptorError and SourceError.
     """
-    if legacy and not channels:
-        raise UsageError("--legacy needs a channel", hint="a legacy ModuleTemplate belongs to one channel")
+    release = release or ReleaseRequest()
     found = require_component(store, location)
     template = module_template(store, found)
-    if legacy:
+    if release.legacy:
         document = with_context(found.document, found.location, scheme)
-        return [legacy_template(template, document, channel) for channel in channels]
-    return [template, *([release_meta(location.name, location.version, channels)] if channels else [])]
+        return [legacy_template(template, document, channel) for channel in release.channels]
+    return [template, *release_objects(release, location.name, location.version)]
 
 
 def module_template(store: ContentStore, found: StoredComponent, *, signed: bool = False) -> Object:

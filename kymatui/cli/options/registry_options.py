@@ -1,13 +1,21 @@
-"""Options of every subcommand that names a component in a registry, and how they are read."""
+"""Options that subcommands of `bundle` share, and how they are read: components in registries, and channels."""
 
 from __future__ import annotations
 
 import argparse
+import sys
+from typing import Final
 
+from kymatui.actions.authoring.release import ReleaseRequest, release_advice
+from kymatui.actions.bundle.ports import ModuleSources
+from kymatui.cli.output.printing import print_text
 from kymatui.domain.kubernetes.image_references import parse_image
 from kymatui.errors import UsageError
 from kymatui.ocm.component_location import ComponentLocation, NameMapping, parse_location
 from kymatui.ocm.errors import DescriptorError
+
+_LARGEST_META: Final = 16 * 1024 * 1024
+"""Bytes of a file with ModuleReleaseMetas: those of all modules of a control plane, with managed fields."""
 
 
 def add_component(parser: argparse.ArgumentParser) -> None:
@@ -53,3 +61,49 @@ def image_location(text: str, mapping: str = NameMapping.URL_PATH) -> tuple[str,
     if image is None or "/" not in plain:
         raise UsageError(f"{text!r} is not an image", hint="write HOST[:PORT]/REPOSITORY:TAG or …@sha256:DIGEST")
     return f"{image.registry}/{image.repository}", image.digest or image.tag or "latest"
+
+
+def add_release(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("release")
+    group.add_argument(
+        "--channel",
+        dest="channels",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="channel to offer the version in, see --release-meta; repeatable",
+    )
+    group.add_argument(
+        "--release-meta",
+        metavar="FILE",
+        help="present ModuleReleaseMeta of the module, - for standard input: adds it after the template, with the "
+        "version in --channel (default: print what to add to it)",
+    )
+    group.add_argument(
+        "--first-release",
+        action="store_true",
+        help="the module is in no channel yet: adds a ModuleReleaseMeta with --channel alone",
+    )
+    group.add_argument(
+        "--legacy",
+        action="store_true",
+        help="legacy ModuleTemplates, one for each channel, with the whole descriptor",
+    )
+
+
+def read_release(args: argparse.Namespace, sources: ModuleSources) -> ReleaseRequest:
+    """Return the request of the options. Raise ConfigurationError and UsageError."""
+    meta, source = None, args.release_meta or ""
+    if args.release_meta == "-":
+        meta, source = sys.stdin.buffer.read(_LARGEST_META + 1), "standard input"
+    elif args.release_meta is not None:
+        meta = sources.read(source, "ModuleReleaseMeta", _LARGEST_META)
+    request = ReleaseRequest(tuple(dict.fromkeys(args.channels)), meta, source, args.first_release, args.legacy)
+    request.check()
+    return request
+
+
+def print_advice(request: ReleaseRequest, component: str, version: str) -> None:
+    """Print on standard error what to add to the ModuleReleaseMeta, if anything."""
+    if advice := release_advice(request, component, version):
+        print_text(advice, sys.stderr)

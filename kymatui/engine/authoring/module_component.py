@@ -6,6 +6,7 @@ Everything follows from the sources: images are sorted, tars are normalised, the
 from __future__ import annotations
 
 import json
+import posixpath
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import field
@@ -82,8 +83,8 @@ def local_blobs(
 
 
 def _directory(name: str, file: SourceFile) -> LocalBlob:
-    folder, _, _ = file.path.rpartition("/")
-    given = {"type": "dir", "path": folder or "/", "includeFiles": [file.name]}
+    folder = posixpath.dirname(file.path) or "."  # without a folder it is the constructor's own, and not the root
+    given = {"type": "dir", "path": folder, "includeFiles": [file.name]}
     return LocalBlob(name, "directoryTree", TAR, pack_file(file.name, file.content), given)
 
 

@@ -1,8 +1,8 @@
-"""ModuleTemplate and ModuleReleaseMeta of a module, of the current and of the older generation."""
+"""The ModuleTemplate of a module, of the current and of the older generation."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind
@@ -61,18 +61,6 @@ def legacy_template(
         annotations,
         {"channel": channel, **kept, "descriptor": dict(descriptor)},
     )
-
-
-def release_meta(component: str, version: str, channels: Sequence[str]) -> Object:
-    """Return the ModuleReleaseMeta that offers a version in channels."""
-    name = component.rpartition("/")[2]
-    offered = [{"channel": one, "version": version} for one in channels]
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "ModuleReleaseMeta",
-        "metadata": {"name": name},
-        "spec": {"moduleName": name, "ocmComponentName": component, "channels": offered},
-    }
 
 
 def to_yaml(objects: Iterable[Mapping[str, Any]]) -> str:

@@ -8,7 +8,7 @@ import os
 from kymatui.actions.authoring.create import CreateRequest, create_module
 from kymatui.actions.authoring.module_build import BuildRequest
 from kymatui.cli.options.fetching import add_fetching, fetch_options
-from kymatui.cli.options.registry_options import add_mapping
+from kymatui.cli.options.registry_options import add_mapping, add_release, print_advice, read_release
 from kymatui.cli.output.printing import print_text
 from kymatui.composition.bundles import open_destination, open_sources
 from kymatui.errors import ConfigurationError, UsageError
@@ -59,20 +59,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--overwrite", action="store_true", help="replace a version that has other content")
     add_mapping(group)
     add_fetching(group)
-    group = parser.add_argument_group("release")
-    group.add_argument(
-        "--channel",
-        dest="channels",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="channel to offer the version in: adds a ModuleReleaseMeta to the template's file; repeatable",
-    )
-    group.add_argument(
-        "--legacy",
-        action="store_true",
-        help="write legacy ModuleTemplates, one for each channel, with the whole descriptor",
-    )
+    add_release(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -91,16 +78,18 @@ def run(args: argparse.Namespace) -> int:
         epoch=source_date_epoch(),
         check_version=args.skip_version_validation == "false",
     )
-    request = CreateRequest(build, tuple(dict.fromkeys(args.channels)), args.legacy, args.overwrite)
     options = fetch_options(args)
+    sources = open_sources(options)
+    request = CreateRequest(build, read_release(args, sources), args.overwrite)
     destination = open_destination(args.registry or "", args.layout or "", args.mapping, options)
-    created = create_module(request, open_sources(options), destination)
+    created = create_module(request, sources, destination)
     if created.publication is not None:
         found = created.publication
         place = str(found.location) if found.location.base else f"{found.location} in {args.layout}"
         print_text(f"{found.outcome:<10}{place} {found.digest}")
     for path in created.files:
         print_text(f"{'written':<10}{path}")
+    print_advice(request.release, created.module.config.name, created.module.config.version)
     return 0
 
 

@@ -6,7 +6,14 @@ import argparse
 
 from kymatui.actions.authoring.template import component_templates
 from kymatui.cli.options.fetching import add_fetching, fetch_options
-from kymatui.cli.options.registry_options import add_component, add_mapping, located_component
+from kymatui.cli.options.registry_options import (
+    add_component,
+    add_mapping,
+    add_release,
+    located_component,
+    print_advice,
+    read_release,
+)
 from kymatui.cli.output.printing import print_text
 from kymatui.composition.bundles import open_registries, open_sources
 from kymatui.engine.authoring.module_template import to_yaml
@@ -17,19 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", dest="template", default="", metavar="FILE", help="file to write to (default: print)"
     )
-    parser.add_argument(
-        "--channel",
-        dest="channels",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="channel to offer the version in: adds a ModuleReleaseMeta; repeatable",
-    )
-    parser.add_argument(
-        "--legacy",
-        action="store_true",
-        help="print legacy ModuleTemplates, one for each channel, with the whole descriptor",
-    )
+    add_release(parser)
     add_mapping(parser)
     add_fetching(parser)
 
@@ -37,12 +32,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     location, options = located_component(args.component, args.mapping), fetch_options(args)
     scheme = "http://" if location.base.partition("/")[0] in options.insecure else ""
-    channels = tuple(dict.fromkeys(args.channels))
-    found = component_templates(open_registries(options), location, channels, legacy=args.legacy, scheme=scheme)
-    text = to_yaml(found)
+    sources = open_sources(options)
+    request = read_release(args, sources)
+    text = to_yaml(component_templates(open_registries(options), location, request, scheme=scheme))
     if args.template:
-        open_sources(options).write(args.template, text)
+        sources.write(args.template, text)
         print_text(f"{'written':<10}{args.template}")
     else:
         print_text(text.rstrip("\n"))
+    print_advice(request, location.name, location.version)
     return 0
