@@ -40,7 +40,7 @@ def run(job: str, environment: dict[str, str]) -> list[str]:
         if line.startswith("kymatui "):
             words = shlex.split(re.sub(r"\$(\w+)", lambda found: environment[found[1]], line))
             assert main(words[1:]) == 0, line
-        elif line != "pipx install kymatui":
+        elif line != 'pipx install "$KYMATUI"':
             subprocess.run(["bash", "-e", "-c", line], env={**os.environ, **environment}, check=True)
         done.append(line)
     return done

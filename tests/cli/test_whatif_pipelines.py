@@ -24,7 +24,7 @@ WORKFLOW, HOOK = (
     yaml.safe_load(block)
     for block in re.findall(r"^```yaml\n(.*?)^```$", DOCUMENTS["docs/guide/whatif.md"], re.MULTILINE | re.DOTALL)
 )
-FETCHES = ("pipx install kymatui", "gh release download fleet --pattern fleet.json.gz")
+FETCHES = ('pipx install "$KYMATUI"', "gh release download fleet --pattern fleet.json.gz")
 
 
 def steps() -> list[str]:

@@ -50,7 +50,8 @@ def _sequoia() -> Any:
         import pysequoia
     except ImportError:
         raise HelmError(
-            "provenance cannot be verified: pysequoia is not installed", hint="pip install 'kymatui[provenance]'"
+            "provenance cannot be verified: pysequoia is not installed",
+            hint="run `pip install pysequoia` in the environment of kymatui",
         ) from None
     return pysequoia
 
