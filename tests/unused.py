@@ -16,6 +16,8 @@ _APIVersions, _.Major, _._Minor, _._Major  # .Capabilities
 
 # Attributes of other libraries' objects.
 _.log_errors  # re2.Options
+_.error_console  # textual.App
+_.writelines  # io.TextIOBase
 _.get_redirect_target, _.auth  # requests.Session
 _.num_tickets  # ssl.SSLContext
 _.mtime  # tarfile.TarInfo

@@ -13,8 +13,8 @@ from typing import TextIO
 
 from kymatui.cli.command_table import CommandEntry
 from kymatui.cli.output.colours import choose_colours
-from kymatui.cli.output.printing import ANSWER, document, print_text, wrapped
-from kymatui.cli.output.program_name import as_started
+from kymatui.cli.output.printing import ANSWER, document, print_message, print_text
+from kymatui.cli.output.terminal import guarded, guarded_streams
 from kymatui.cli.parser import build_parser
 from kymatui.cli.process_end import PROCESS_END
 from kymatui.errors import KymatuiError, ReadOnlyError
@@ -27,10 +27,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     # nor need cycles be looked for when the process ends, which takes an eighth of a short command
     atexit.unregister(gc.freeze)
     atexit.register(gc.freeze)
-    status = _run(list(sys.argv[1:] if argv is None else argv))
-    if argv is None:
-        PROCESS_END.status = status
-    return status
+    if argv is not None:
+        with guarded_streams():
+            return _run(list(argv))
+    sys.stdout, sys.stderr = guarded(sys.stdout), guarded(sys.stderr)  # up to the end, for tracebacks too
+    PROCESS_END.status = _run(sys.argv[1:])
+    return PROCESS_END.status
 
 
 def _run(words: list[str]) -> int:
@@ -55,7 +57,7 @@ def _run(words: list[str]) -> int:
         _answer(error, getattr(args, "output", ""))
         return error.exit_code
     except KeyboardInterrupt:
-        print("kymatui: interrupted", file=sys.stderr)
+        print_message("interrupted")
         return 130  # 128 + SIGINT, as shells report it
     except BrokenPipeError:  # the reader, such as `head`, has read enough
         _abandon(sys.stdout)
@@ -92,10 +94,7 @@ def _place(error: KymatuiError, args: argparse.Namespace | None) -> None:
 
 def _report(error: KymatuiError) -> None:
     try:
-        print(wrapped(as_started(f"kymatui: {error}"), sys.stderr), file=sys.stderr)
-        if error.hint:
-            print(wrapped(as_started(f"  hint: {error.hint}"), sys.stderr), file=sys.stderr)
-        sys.stderr.flush()
+        print_message(str(error), error.hint)
     except OSError:  # standard error is closed, so nothing can be reported
         _abandon(sys.stderr)
 

@@ -12,15 +12,16 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING
 
 from kymatui.cli.command_table import by_name
+from kymatui.cli.output.printing import print_text
 from kymatui.cli.parser import build_parser
 from kymatui.cli.subcommands import LazySubcommands
+from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.errors import KymatuiError
 from kymatui.first_use import dataclass
 from kymatui.settings.options_schema import OPTIONS
@@ -71,8 +72,8 @@ def complete(find: Callable[[], Sequence[str]]) -> int:
     _asks.wait(_SETUP)
     worker.join(_PATIENCE)
     with contextlib.suppress(OSError, UnicodeError):
-        sys.stdout.write("".join(f"{line}\n" for line in list(answer)))
-        sys.stdout.flush()
+        # a name with a line break would be two words, and one with an escape sequence would reach the terminal
+        print_text("".join(f"{line}\n" for line in list(answer) if line == sanitize(line)), end="")
     if worker.is_alive():
         os._exit(0)  # a server that does not answer must not hold the shell
     return 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,11 +46,14 @@ def serve_sandbox(
     load: Sequence[Path] = (),
     settled: bool = False,
     fleet: int | None = None,
+    say: Callable[[str], None],
+    warn: Callable[[str], None],
 ) -> int:
-    """Serve until interrupted; returns the exit status."""
+    """Serve until interrupted; returns the exit status. `say` and `warn` print answers and messages."""
     from kymatui.sandbox.sandbox_server import SandboxOptions, serve
 
-    return serve(SandboxOptions(kubeconfig, clusters, port, viewer_token, empty, load, settled, fleet, overseen=True))
+    options = SandboxOptions(kubeconfig, clusters, port, viewer_token, empty, load, settled, fleet, overseen=True)
+    return serve(options, say, warn)
 
 
 def start_sandbox(

@@ -6,8 +6,7 @@ import asyncio
 import contextlib
 import gc
 import signal
-import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
 from kymatui.domain.kubernetes.terminal_text import format_count
@@ -49,16 +48,19 @@ class SandboxOptions:
     overseen: bool = False
 
 
-def serve(wanted: SandboxOptions) -> int:
+Print = Callable[[str], None]
+
+
+def serve(wanted: SandboxOptions, say: Print, warn: Print) -> int:
     """Serve until SIGINT or SIGTERM; print `ready` when everything answers. Return the exit status."""
     gc.set_threshold(*GC_THRESHOLDS)
     follow_parent()
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_serve(wanted))
+        asyncio.run(_serve(wanted, say, warn))
     return 0
 
 
-async def _serve(wanted: SandboxOptions) -> None:
+async def _serve(wanted: SandboxOptions, say: Print, warn: Print) -> None:
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -70,23 +72,23 @@ async def _serve(wanted: SandboxOptions) -> None:
             return  # the parent is gone, so the file has no reader and nothing would remove it
         endpoints = [cluster.endpoint for cluster in served.clusters]
         write_private(wanted.kubeconfig, kubeconfig_text(endpoints, served.registry.address))
-        preparing = asyncio.ensure_future(prepare(wanted, served))
+        preparing = asyncio.ensure_future(prepare(wanted, served, warn))
         interrupted = asyncio.ensure_future(stopped.wait())
         await asyncio.wait((preparing, interrupted), return_when=asyncio.FIRST_COMPLETED)
         if preparing.done():
             await preparing
-            print(f"registry {served.registry.address}\nready", flush=True)
+            say(f"registry {served.registry.address}\nready")
         else:
             preparing.cancel()
         await interrupted
 
 
-async def prepare(wanted: SandboxOptions, served: RunningServers) -> None:
+async def prepare(wanted: SandboxOptions, served: RunningServers, warn: Print) -> None:
     """Load the content that must exist before readiness is reported."""
     if wanted.settled and served.world is not None:
         await wait_until_at_rest(served.world)
     if wanted.load:
-        await _load(wanted.load, served.clusters[0])
+        await _load(wanted.load, served.clusters[0], warn)
 
 
 async def wait_until_at_rest(world: SampleWorld) -> None:
@@ -100,17 +102,17 @@ async def wait_until_at_rest(world: SampleWorld) -> None:
         await asyncio.sleep(_LOOK_SECONDS)
 
 
-async def _load(paths: Sequence[Path], cluster: SandboxCluster) -> None:
-    """Load files and folders; report refused objects on standard error and continue."""
+async def _load(paths: Sequence[Path], cluster: SandboxCluster, warn: Print) -> None:
+    """Load files and folders; report refused objects and continue."""
     report = load(cluster.server.client, cluster.server.store, paths)
     while not report.done:
         await asyncio.sleep(_LOOK_SECONDS)
     for refused in report.failures:
-        print(f"kymatui: failed: {refused}", file=sys.stderr)
+        warn(f"failed: {refused}")
     for left_out in report.skipped:
-        print(f"kymatui: skipped: {left_out}", file=sys.stderr)
+        warn(f"skipped: {left_out}")
     failed = f", {len(report.failures)} failed" if report.failures else ""
-    print(f"kymatui: {format_count(len(report.loaded), 'object')} loaded{failed}", file=sys.stderr, flush=True)
+    warn(f"{format_count(len(report.loaded), 'object')} loaded{failed}")
 
 
 @dataclass(frozen=True, slots=True)

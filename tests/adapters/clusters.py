@@ -30,8 +30,10 @@ class Exchange:
         self.headers = handler.headers
         self.body = handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
 
-    def answer(self, status: int, body: bytes, headers: Mapping[str, str] | None = None) -> None:
-        self._handler.send_response(status)
+    def answer(
+        self, status: int, body: bytes, headers: Mapping[str, str] | None = None, *, reason: str | None = None
+    ) -> None:
+        self._handler.send_response(status, reason)
         for name, value in {"Content-Type": "application/json", **(headers or {})}.items():
             self._handler.send_header(name, value)
         self._handler.send_header("Content-Length", str(len(body)))

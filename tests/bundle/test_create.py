@@ -132,7 +132,8 @@ def test_other_content_is_refused_with_the_difference_and_replaced_on_request(
     assert f"{NAME}:{VERSION} already exists with other content:" in said
     assert 'component.resources[sample-manager].version: "1.0.0" → "1.0.1"' in said
     changed = f'.spec.template.spec.containers[manager].image: "{IMAGE}" → "{IMAGE.replace("1.0.0", "1.0.1")}"'
-    assert f"  raw-manifest Deployment/sample-system/sample-manager{changed}" in said.splitlines()
+    lines = [line.strip() for line in said.splitlines()]
+    assert f"raw-manifest Deployment/sample-system/sample-manager{changed}" in lines
     assert "--overwrite" in said
     assert stored(host).digest == first
     assert not (tmp_path / "template.yaml").exists()

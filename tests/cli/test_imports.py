@@ -38,15 +38,15 @@ NEEDLESS = {
     "oras",
 }
 BUDGETS = {  # modules that are not of Python itself, and KiB of their source
-    ("--version",): (28, 90),
+    ("--version",): (28, 98),
     ("--help",): (29, 120),
-    ("catalog",): (237, 1670),
-    ("catalog", "-o", "json"): (237, 1670),
-    ("module", "keda"): (231, 1670),
-    ("checks", "keda"): (231, 1670),
-    ("drift",): (232, 1670),
-    ("events", "keda"): (233, 1670),
-    ("audit",): (297, 1990),
+    ("catalog",): (237, 1680),
+    ("catalog", "-o", "json"): (237, 1680),
+    ("module", "keda"): (231, 1680),
+    ("checks", "keda"): (231, 1680),
+    ("drift",): (232, 1680),
+    ("events", "keda"): (233, 1680),
+    ("audit",): (297, 2000),
 }
 
 

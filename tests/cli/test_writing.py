@@ -24,7 +24,7 @@ import kymatui.cli
 from kymatui.adapters.sessions.cluster.cluster_target import read_cluster_target
 from kymatui.cli.command_table import COMMANDS, by_name
 from kymatui.cli.main import main
-from kymatui.cli.output.printing import print_text
+from kymatui.cli.output.printing import print_line
 from tests.cli.intruding import FLOWS, MODULE, NEW, Flow, Meeting, Stage, interrupted, restoring, run, told
 from tests.sandboxes.starting import told_sandbox
 
@@ -328,12 +328,12 @@ def test_who_stops_waiting_is_told_that_the_edit_is_made(
     told_once: list[str] = []
 
     def interrupting(text: str, stream: TextIO | None = None) -> None:
-        print_text(text, stream)
+        print_line(text, stream)
         if text.startswith("  ") and not told_once:
             told_once.append(text)
             signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr("kymatui.cli.options.editing.print_text", interrupting)
+    monkeypatch.setattr("kymatui.cli.options.editing.print_line", interrupting)
     assert main(["enable", NEW, "--yes"]) == 130
     assert "the Kyma is edited" in capsys.readouterr().err
     assert stage.entry(NEW) is not None

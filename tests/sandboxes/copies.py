@@ -57,7 +57,7 @@ def serve_fresh(asked: dict[str, Any], connection: socket.socket) -> None:
 async def _serve_fresh(wanted: SandboxOptions, connection: socket.socket) -> None:
     gc.set_threshold(*GC_THRESHOLDS)
     async with start_servers(wanted) as served:
-        await prepare(wanted, served)
+        await prepare(wanted, served, print)
         await _answer(wanted.kubeconfig, served.clusters, served.registry, connection)
 
 

@@ -19,7 +19,7 @@ from kymatui.cli.options.chart_values import add_values, value_flags
 from kymatui.cli.options.confirmation import no_changes_on_interrupt
 from kymatui.cli.options.fetching import add_component_registry, add_fetching, fetch_options
 from kymatui.cli.options.unknown_names import require_namespace
-from kymatui.cli.output.printing import print_text
+from kymatui.cli.output.printing import print_line, print_message
 from kymatui.cli.session_arguments import is_remote, open_configured_pair, open_configured_session, session_options_of
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.errors import CancelledError
@@ -286,7 +286,7 @@ def cancellable() -> Iterator[threading.Event]:
     def stop(number: int, frame: object) -> None:
         if cancel.is_set():
             raise KeyboardInterrupt
-        print_text("kymatui: stopping after the current request; press Ctrl-C again to stop now", sys.stderr)
+        print_message("stopping after the current request; press Ctrl-C again to stop now")
         cancel.set()
 
     main = threading.current_thread() is threading.main_thread()
@@ -323,5 +323,5 @@ class ProgressPrinter:
         line = f"  {count}{sanitize(progress.message)}{about}{waiting_note(progress.message, progress.waits)}"
         with self._lock:
             if line != self._last:
-                print_text(line, sys.stderr)
+                print_line(line, sys.stderr)
                 self._last = line

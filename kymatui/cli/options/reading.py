@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
@@ -15,7 +14,7 @@ from kymatui.cli.cluster_options import add_cluster_options, add_remote_options
 from kymatui.cli.options.listing import add_list_output, add_list_timeout
 from kymatui.cli.options.unknown_names import require_namespace
 from kymatui.cli.output.listing import ListPrinter
-from kymatui.cli.output.printing import print_text
+from kymatui.cli.output.printing import print_message
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.snapshot.missing_lists import are_settled, is_awaited
 from kymatui.errors import KymatuiError, ServerError, UnreachableError
@@ -158,7 +157,7 @@ def _confess(feeds: Mapping[str, Feed], timeout: float) -> None:
             f"the cluster listed nothing within {timeout:g} s", hint="use a longer --timeout, or check the network"
         )
     if waiting:  # else the last one came meanwhile
-        print_text(f"kymatui: not listed within {timeout:g} s: {', '.join(waiting)}", sys.stderr)
+        print_message(f"not listed within {timeout:g} s: {', '.join(waiting)}")
 
 
 def row_of(catalog: Catalog, name: str) -> ModuleRow:

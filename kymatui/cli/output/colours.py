@@ -46,7 +46,9 @@ ACCENTS: Final[Mapping[str, str]] = {
     "grey": "97;100",
 }
 """By accent of a context the colours of the lines that name it; the terminal has no orange of its own."""
-_SEQUENCE = deferred(r"\x1b\[[0-9;]*m")
+_OWN: Final = f"\x1b{os.urandom(8).hex()}"
+"""The start of a sequence of kymatui's own, which no foreign text can have; the door writes its colour."""
+OWN_SEQUENCE = deferred(rf"{_OWN}\[([0-9;]*)m")
 
 
 class _Choice:
@@ -75,14 +77,15 @@ def has_colours(stream: TextIO | None = None) -> bool:
 def coloured(title: str, cell: str, padded: str) -> str:
     """Return a padded cell in the colour that its column gives to its word; "Ready (deleting)" is Ready."""
     colour = COLUMNS.get(title, {}).get(cell.partition(" (")[0].strip())
-    return f"\x1b[{colour}m{padded}\x1b[0m" if colour else padded
+    return _painted(colour, padded) if colour else padded
 
 
 def accented(accent: str, text: str) -> str:
-    """Return the lines of a text in the accent of a context; `without_colours` takes it out again."""
+    """Return the lines of a text in the accent of a context."""
     colour = ACCENTS.get(accent)
-    return "\n".join(f"\x1b[{colour}m{line}\x1b[0m" for line in text.split("\n")) if colour else text
+    return "\n".join(_painted(colour, line) for line in text.split("\n")) if colour else text
 
 
-def without_colours(text: str) -> str:
-    return _SEQUENCE.sub("", text)
+def _painted(colour: str, text: str) -> str:
+    """Return the text between two sequences that the door (`terminal.visible`) turns into those of the terminal."""
+    return f"{_OWN}[{colour}m{text}{_OWN}[0m"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from kymatui.cli.output.plan_changes import changes_text, plan_json, plan_summary
 from kymatui.cli.output.plan_header import plan_document, plan_text
-from kymatui.cli.output.printing import markdown, print_text, table
+from kymatui.cli.output.printing import markdown, print_line, print_text, table
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.errors import KymatuiError, PartlyDoneError, RefusedError
 from kymatui.first_use import dataclass
@@ -55,7 +55,7 @@ def show_plan(target: ClusterTarget, plan: Plan, form: str, outcome: str) -> int
     if form in ("json", "yaml"):
         print_text(plan_document(target, plan_json(plan, outcome), form))
     elif outcome == "unchanged":
-        print_text(f"{plan.bundle.name}: {_SAME} ({plan_summary([plan])})")
+        print_line(f"{plan.bundle.name}: {_SAME} ({plan_summary([plan])})")
     else:
         print_text(plan_text(target, plan_summary([plan]), changes_text(plan, form), form))
     return 0
@@ -121,9 +121,10 @@ class OneInstall:
             "unchanged": len(plan.of(Action.SAME)),
         }
         done = ", ".join(f"{number} {word}" for word, number in counted.items() if number)
-        print_text(f"{plan.bundle.name} {plan.bundle.version}".rstrip() + f": {done}")
+        print_line(f"{plan.bundle.name} {plan.bundle.version}".rstrip() + f": {done}")
         if plan.bundle.release is not None and plan.bundle.release.notes:
-            print_text(f"\n{plan.bundle.release.notes}")
+            print_text("")
+            print_text(plan.bundle.release.notes)
         return 0
 
 
@@ -198,7 +199,7 @@ class SeveralInstalls:
         if form in ("json", "yaml"):
             print_text(plan_document(self.target, self._json(legs, outcome), form))
         elif words:
-            print_text(words)
+            print_line(words)
         elif outcome != "refused" or form == "md" or self.args.dry_run:
             print_text(self.text(legs, form))
         return 0

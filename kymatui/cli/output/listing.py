@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from kymatui.cli.output.printing import document, markdown, print_text, table
+from kymatui.cli.output.printing import document, markdown, print_message, print_text, table
 from kymatui.domain.kubernetes.durations import parse_age
 from kymatui.domain.kubernetes.jsonpath import JsonPathError, find_values, render_template
 from kymatui.errors import UnknownNameError, UsageError
 from kymatui.first_use import dataclass
 
+if TYPE_CHECKING:
+    from kymatui.domain.catalog.rows import Catalog
+
 JSONPATH = "jsonpath="
+NO_MODULES: Final = "No modules: the cluster has no ModuleTemplates or ModuleReleaseMetas."
 T = TypeVar("T")
 
 
@@ -65,7 +68,7 @@ class ListPrinter:
         for one in notes:
             if one not in self._noted:
                 self._noted.add(one)
-                print_text(f"kymatui: {one}", sys.stderr)
+                print_message(one)
 
 
 def is_table(form: str) -> bool:
@@ -85,6 +88,12 @@ def render(listing: Listing[T], args: argparse.Namespace) -> str:
         return "" if bare else listing.empty
     drawn = draw(listing, [line for entry in entries for line in listing.lines(entry)], form, headers=not bare)
     return drawn if bare else "\n\n".join([drawn, *listing.below])
+
+
+def no_modules(catalog: Catalog) -> str:
+    """Return what is printed in place of an empty table of modules."""
+    why = catalog.modules_unknown
+    return NO_MODULES if why is None else f"Modules: {why}"
 
 
 def name_lines(names: Iterable[str]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.output.plan_header import plan_document, plan_text
-from kymatui.cli.output.printing import markdown, print_text, table, wrapped
+from kymatui.cli.output.printing import markdown, print_line, print_text, table, wrapped
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize, with_subject
 from kymatui.domain.plans.plan_summary import summarize_actions
 from kymatui.errors import CancelledError, PartlyDoneError, RefusedError
@@ -47,7 +47,7 @@ class OneManifest:
         if form in ("json", "yaml"):
             print_text(plan_document(self.target, _proposal_json(proposal, outcome), form))
         elif words or outcome == "unchanged":
-            print_text(sanitize(words or f"no changes: {proposal.ref} has this version already"))
+            print_line(sanitize(words or f"no changes: {proposal.ref} has this version already"))
         else:
             print_text(self.text(legs, form))
         return 0

@@ -15,7 +15,8 @@ from typing import Any, TextIO
 
 from kymatui.cli.output import colours
 from kymatui.cli.output.program_name import as_started
-from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.cli.output.terminal import guarded
+from kymatui.domain.kubernetes.terminal_text import escape_json, sanitize, sanitize_lines
 
 
 def table(
@@ -155,7 +156,7 @@ def document(value: Mapping[str, Any], form: str, *, one_line: bool = False) -> 
         from kymatui.engine.cluster.yaml_output import dump_yaml
 
         return dump_yaml(dict(value)).rstrip("\n")
-    return json.dumps(value, ensure_ascii=False, indent=None if one_line else 2)
+    return escape_json(json.dumps(value, ensure_ascii=False, indent=None if one_line else 2))
 
 
 class _Answer:
@@ -168,11 +169,27 @@ ANSWER = _Answer()
 
 
 def print_text(text: str, stream: TextIO | None = None, *, end: str = "\n") -> None:
-    """Print and flush, so that a pipe sees it now; what the terminal cannot show is replaced."""
+    """Print through the door and flush, so that a pipe sees it now. The text is a block that may have several lines."""
     out = stream or sys.stdout
     if out is sys.stdout:
         ANSWER.given = True
-    text = as_started(text)
-    text = text if colours.has_colours(out) else colours.without_colours(text)
-    encoding = out.encoding or "utf-8"
-    print(text.encode(encoding, "replace").decode(encoding), file=out, end=end, flush=True)
+    print(as_started(text), file=guarded(out), end=end, flush=True)
+
+
+def print_line(text: str, stream: TextIO | None = None) -> None:
+    """Print a sentence with foreign names or messages in it, whose line breaks must not make another line."""
+    print_text(sanitize(text), stream)
+
+
+def print_message(text: str, hint: str = "") -> None:
+    """Print `kymatui: TEXT` and a hint on standard error. Further lines are indented, so that they forge no message."""
+    for part in (f"kymatui: {text}", f"  hint: {hint}" if hint else ""):
+        if part:
+            print_text(wrapped(_indented(part), sys.stderr), sys.stderr)
+
+
+def _indented(text: str) -> str:
+    return "\n".join(_CONTINUED * bool(at) + line for at, line in enumerate(sanitize_lines(text).split("\n")))
+
+
+_CONTINUED = "    "  # deeper than a hint

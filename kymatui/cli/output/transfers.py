@@ -13,7 +13,8 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
 from kymatui.actions.artifacts.blob_transfer import Transfer, TransferCount
-from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.cli.output.terminal import raw_stream
+from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 
 SMALLEST: Final = 1024 * 1024
 """Bytes of a blob below which a bar would only flicker."""
@@ -31,8 +32,8 @@ def transfer_bars() -> Iterator[Callable[[str, int, int], None] | None]:
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield None
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    with Progress(*columns, console=Console(file=raw_stream(sys.stderr)), transient=True) as bars:
         yield _Bars(bars.add_task, bars.update, bars.remove_task).report
 
 
@@ -59,4 +60,4 @@ def shortened(what: str) -> str:
     """Return "sending sha256:0123456789ab" for the whole digest."""
     verb, _, digest = what.partition(" ")
     algorithm, colon, value = digest.partition(":")
-    return f"{verb} {algorithm}{colon}{value[:12]}"
+    return sanitize(f"{verb} {algorithm}{colon}{value[:12]}")

@@ -1,19 +1,55 @@
-"""Sanitization of cluster text for terminals.
+"""Sanitization of foreign text for terminals and logs.
 
-Names, messages and labels come from servers and other users; a terminal would act on their control characters.
+Names, messages and labels come from servers and other users; a terminal would act on their control characters, and a
+line break would forge a line of ours.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from kymatui.first_use import deferred
 
-# C0 and C1 controls, and Unicode marks that change the text direction
-_UNSAFE = deferred("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+if TYPE_CHECKING:
+    from re import Match
+
+# C0 and C1 controls; marks that change the text direction; line and paragraph separators; characters without width,
+# but for the joiners of emoji and of Persian; surrogates, which no terminal can encode
+_FORMATS = (
+    "\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f"
+)
+_UNSAFE = deferred(f"[\x00-\x1f\x7f-\x9f{_FORMATS}]")
+_UNSAFE_IN_LINES = deferred(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_FORMATS}]")
 
 
 def sanitize(text: str) -> str:
     """Return one line without control characters."""
     return _UNSAFE.sub(" ", text) if _UNSAFE.search(text) else text
+
+
+def sanitize_lines(text: str) -> str:
+    """Return the same with line feeds and tabs, for a text that may have several lines."""
+    return _UNSAFE_IN_LINES.sub(" ", text.replace("\r\n", "\n")) if _UNSAFE_IN_LINES.search(text) else text
+
+
+def escape_json(text: str) -> str:
+    """Return JSON text in which what a terminal acts on is escaped; its meaning stays."""
+    return _UNSAFE_IN_LINES.sub(_json_escape, text) if _UNSAFE_IN_LINES.search(text) else text
+
+
+def _json_escape(match: Match[str]) -> str:
+    """Return the escape of a character, in UTF-16 as JSON has it."""
+    units = match[0].encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+
+
+def escape_yaml(text: str) -> str:
+    """Return YAML text in which what a terminal acts on is escaped; it must stand within double quotes."""
+    return _UNSAFE_IN_LINES.sub(_yaml_escape, text) if _UNSAFE_IN_LINES.search(text) else text
+
+
+def _yaml_escape(match: Match[str]) -> str:
+    return f"\\U{ord(match[0]):08X}"
 
 
 _ERRNO = deferred(r"\[Errno -?\d+\] ")

@@ -1,7 +1,7 @@
 """YAML output with quotes that every Kubernetes reader understands.
 
 kubectl and helm read more words as another type than PyYAML, which would write `y` (a bool to them) and `1e3` (a
-number) without quotes.
+number) without quotes. What a terminal acts on is escaped.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from typing import Any, Final
 
 import yaml
 
+from kymatui.domain.kubernetes.terminal_text import escape_yaml, sanitize_lines
+
 _AMBIGUOUS: Final = re.compile(r"[-+.]?[0-9].*|[-+]?\..*|=|~|<<|y|n|yes|no|on|off|true|false|null", re.I | re.S)
 
 
@@ -19,7 +21,7 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
-    style = '"' if _AMBIGUOUS.fullmatch(value) else None
+    style = '"' if _AMBIGUOUS.fullmatch(value) or sanitize_lines(value) != value else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
 
 
@@ -29,4 +31,4 @@ _Dumper.add_representer(str, _text)
 def dump_yaml(value: Any) -> str:
     """Return one document, with a newline at its end; keys stay in order."""
     text: str = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
-    return text
+    return escape_yaml(text)  # such characters are within double quotes

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar
 
+from rich.console import Console
 from textual.binding import Binding, BindingType
 from textual.filter import LineFilter
 
@@ -33,6 +34,7 @@ from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.navigation.keymaps import keymap_problems
 from kymatui.ui.screens.catalog_screen import CatalogScreen
 from kymatui.ui.terminal.ascii_filter import AsciiFilter
+from kymatui.ui.terminal.foreign_text_filter import ForeignTextFilter
 from kymatui.ui.terminal.glyphs import SIGNS
 from kymatui.ui.terminal.stylesheets import styles_dir
 from kymatui.ui.terminal.themes import THEMES, begin_with_theme, default_state_colours
@@ -99,7 +101,9 @@ class KymatuiApp(FlowApp):
         begin_with_theme(self, f"kymatui-{self.settings.theme}")
         self.set_keymap(self.settings.keys)
         self.clock = clock
-        self._ascii = AsciiFilter(self.settings.ascii)
+        self._ascii, self._foreign_text = AsciiFilter(self.settings.ascii), ForeignTextFilter()
+        # a traceback of the toolkit quotes foreign text; without colours it passes the door of standard error whole
+        self.error_console = Console(markup=False, highlight=False, stderr=True, color_system=None)
         self.ways: Navigator = Navigator(self, self.HOME)
         self.fatal: KymatuiError | None = None
         self.problems: list[str] = []
@@ -266,7 +270,7 @@ class KymatuiApp(FlowApp):
         return self.ways.shown
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        return [*super().get_line_filters(), *([self._ascii] if self._ascii.enabled else [])]
+        return [*super().get_line_filters(), self._foreign_text, *([self._ascii] if self._ascii.enabled else [])]
 
     # user input
 

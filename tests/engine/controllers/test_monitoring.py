@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.controllers.monitoring import metric_registry
 from kymatui.engine.controllers.monitoring.health import Monitoring
@@ -29,6 +30,7 @@ from kymatui.errors import (
     UnauthorizedError,
     UnreachableError,
 )
+from kymatui.first_use import replace
 from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
 from tests.engine.places import Json, Place, eventually
 
@@ -291,6 +293,28 @@ def test_a_long_error_makes_no_long_line(form: LogFormat) -> None:
 
 
 @pytest.mark.parametrize("form", LogFormat)
+def test_what_others_write_forges_no_line_of_the_log(form: LogFormat) -> None:
+    lines: list[str] = []
+    log = OperatorLog(lines.append, form)
+    forged = "no\n12:00:00 Kyma kcp-system/one deleted\x1b]0;x\x07\x9b2J\u202e"
+    log.info(forged)
+    log.head(forged)
+    log.failed(KYMA_REF, UnreachableError(forged), 2.0)
+    log.failed(replace(KYMA_REF, name=forged), UnreachableError("no"), None)
+    try:
+        raise KeyError(forged) from ValueError(forged)
+    except KeyError as error:
+        defect = DefectError(error)
+        defect.__cause__ = error
+    log.failed(KYMA_REF, defect, None)
+    assert all(line == sanitize(line) for line in lines)
+    if form is LogFormat.JSON:
+        assert json.loads(lines[2])["error"] == forged
+    else:
+        assert not [line for line in lines if line.startswith("12:00:00")]
+
+
+@pytest.mark.parametrize("form", LogFormat)
 def test_the_log_has_the_traceback_of_a_bug(form: LogFormat) -> None:
     lines: list[str] = []
     try:
@@ -299,7 +323,8 @@ def test_the_log_has_the_traceback_of_a_bug(form: LogFormat) -> None:
         defect = DefectError(error)
         defect.__cause__ = error
     OperatorLog(lines.append, form).failed(KYMA_REF, defect, 2.0)
-    trace = json.loads(lines[0])["stacktrace"].splitlines() if form is LogFormat.JSON else lines[1:]
+    in_text = [line.removeprefix("  ") for line in lines[1:]]
+    trace = json.loads(lines[0])["stacktrace"].splitlines() if form is LogFormat.JSON else in_text
     assert "KeyError: 'status'; this is a bug in kymatui; please report it" in lines[0]
     assert trace[0] == "Traceback (most recent call last):"
     assert trace[-1] == "KeyError: 'status'"

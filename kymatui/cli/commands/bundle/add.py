@@ -12,7 +12,7 @@ from kymatui.actions.artifacts.add_layers import AddRequest, add_layers, parse_p
 from kymatui.actions.bundle.ports import ModuleSources
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import image_location
-from kymatui.cli.output.printing import print_text
+from kymatui.cli.output.printing import print_line
 from kymatui.cli.output.transfers import transfer_bars, transfer_line
 from kymatui.composition.bundles import open_registries, open_sources
 from kymatui.domain.kubernetes.terminal_text import format_count
@@ -70,10 +70,10 @@ def run(args: argparse.Namespace) -> int:
     with transfer_bars() as report:
         made = add_layers(open_registries(options, report), request)
     images = f" to {format_count(made.images, 'image')}" if made.images > 1 else ""
-    print_text(f"base      {made.base}")
-    print_text(f"added     {format_count(len(layers), 'layer')}{images}")
-    print_text(f"blobs     {transfer_line(made.transfers)}")
-    print_text(f"pushed    {made.repository}:{made.tag}@{made.digest}")
+    print_line(f"base      {made.base}")
+    print_line(f"added     {format_count(len(layers), 'layer')}{images}")
+    print_line(f"blobs     {transfer_line(made.transfers)}")
+    print_line(f"pushed    {made.repository}:{made.tag}@{made.digest}")
     return 0
 
 

@@ -12,7 +12,7 @@ from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.cli.options.artifact_places import ArtifactPlace, PlaceKind, artifact_place
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import add_mapping
-from kymatui.cli.output.printing import print_text
+from kymatui.cli.output.printing import print_line, print_text
 from kymatui.cli.output.transfers import transfer_bars, transfer_line
 from kymatui.composition.bundles import open_archive_layout, open_layout, open_registries
 from kymatui.composition.manifest_controller import FetchOptions
@@ -62,7 +62,7 @@ def print_copied(result: CopyResult, verb: str = "copied") -> None:
     """Print each artifact that was copied, and how its blobs came."""
     for name, digest in result.copied:
         print_text(f"{verb:<10}{name} {digest}" if digest not in name else f"{verb:<10}{name}")
-    print_text(f"blobs     {transfer_line(result.count)}")
+    print_line(f"blobs     {transfer_line(result.count)}")
 
 
 def _copy(

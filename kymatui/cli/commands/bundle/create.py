@@ -9,7 +9,7 @@ from kymatui.actions.authoring.create import CreateRequest, create_module
 from kymatui.actions.authoring.module_build import BuildRequest
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import add_mapping, add_release, print_advice, read_release
-from kymatui.cli.output.printing import print_text
+from kymatui.cli.output.printing import print_line
 from kymatui.composition.bundles import open_destination, open_sources
 from kymatui.errors import ConfigurationError, UsageError
 
@@ -86,9 +86,9 @@ def run(args: argparse.Namespace) -> int:
     if created.publication is not None:
         found = created.publication
         place = str(found.location) if found.location.base else f"{found.location} in {args.layout}"
-        print_text(f"{found.outcome:<10}{place} {found.digest}")
+        print_line(f"{found.outcome:<10}{place} {found.digest}")
     for path in created.files:
-        print_text(f"{'written':<10}{path}")
+        print_line(f"{'written':<10}{path}")
     print_advice(request.release, created.module.config.name, created.module.config.version)
     return 0
 

@@ -34,7 +34,7 @@ from kymatui.cli.options.direct_install import (
     open_context,
 )
 from kymatui.cli.options.fetching import add_fetching, fetch_options
-from kymatui.cli.output.printing import print_text
+from kymatui.cli.output.printing import print_line, print_message, print_text
 from kymatui.composition.bundles import alone_in, open_destination, open_sources
 from kymatui.composition.crd_check import ServerRules
 from kymatui.composition.sandbox import start_sandbox
@@ -136,10 +136,10 @@ def run(args: argparse.Namespace) -> int:
             args.insecure_registry = [*args.insecure_registry, sandbox.registry]
             if is_sandbox:
                 args.kubeconfig = str(sandbox.kubeconfig)
-                print_text(f"cluster   KUBECONFIG={sandbox.kubeconfig}")
+                print_line(f"cluster   KUBECONFIG={sandbox.kubeconfig}")
         owns_registry = not args.registry
         registry = args.registry or sandbox.registry
-        print_text(f"registry  {registry}")
+        print_line(f"registry  {registry}")
         place = stack.enter_context(open_context(args))
         if is_sandbox:
             space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": KYMA_NAMESPACE}}
@@ -194,7 +194,7 @@ class _DevRun:
         self._destination, self._owns_registry = destination, owns_registry
         self._cancel = cancel
         self.sources = open_sources(fetch_options(place.args))
-        self.follower = ModuleFollower(place.cluster, _LogPrinter(), lambda words: print_text(sanitize(words)))
+        self.follower = ModuleFollower(place.cluster, _LogPrinter(), lambda words: print_line(sanitize(words)))
         self._pushed: dict[str, str] = {}  # digest by location
         self._installed: list[str] = []
         self._problems: Sequence[SourceProblem] = ()
@@ -220,7 +220,7 @@ class _DevRun:
 
     @staticmethod
     def retrying(seconds: float) -> None:
-        print_text(f"trying again in {seconds:.0f} s, or at the next save")
+        print_line(f"trying again in {seconds:.0f} s, or at the next save")
 
     def _built(self) -> BuiltModule | None:
         """Return the module, None if it has errors, which are printed."""
@@ -244,7 +244,7 @@ class _DevRun:
         done = publish_module(module, self._destination, overwrite=overwrite)
         if done.outcome is not PushOutcome.UNCHANGED:
             self._pushed[str(place)] = done.digest
-        print_text(f"{done.outcome:<10}{done.location} {done.digest}")
+        print_line(f"{done.outcome:<10}{done.location} {done.digest}")
         return done
 
     def _install(self, module: BuiltModule, done: Publication) -> None:
@@ -281,16 +281,16 @@ class _DevRun:
         where = self._place.target.name
         names = ", ".join(self._installed)
         if self._pushed and not self._owns_registry:
-            print_text(f"stays in the registry: {', '.join(self._pushed)}")
+            print_line(f"stays in the registry: {', '.join(self._pushed)}")
         if not self._installed:
             return
         if is_sandbox:
-            print_text(f"the sandbox ends, and {names} with it")
+            print_line(f"the sandbox ends, and {names} with it")
             return
         if self._args.keep:
-            print_text(f"{names} stays installed in {where}; `kymatui delete {names.replace(',', '')}` deletes it")
+            print_line(f"{names} stays installed in {where}; `kymatui delete {names.replace(',', '')}` deletes it")
             return
-        print_text(f"deleting {names} from {where}")
+        print_line(f"deleting {names} from {where}")
         self._args.wait = True
         try:
             delete_modules(self._place, self._installed)
@@ -314,9 +314,9 @@ def _manager_in(bundle: Bundle, manager: ObjectRef | None) -> ObjectRef | None:
 
 
 def _print_error(error: KymatuiError) -> None:
-    print_text(sanitize(f"kymatui: {error}"), sys.stderr)
+    print_message(f"{error}")
     if error.hint:
-        print_text(sanitize(f"  hint: {error.hint}"), sys.stderr)
+        print_line(sanitize(f"  hint: {error.hint}"), sys.stderr)
 
 
 class _LogPrinter:
@@ -331,4 +331,4 @@ class _LogPrinter:
     def report(self, source: LogSource, status: LogStatus) -> None:
         if status.state in (LogState.FORBIDDEN, LogState.FAILED) and self._failures.get(source) != status:
             self._failures[source] = status
-            print_text(sanitize(f"kymatui: {source}: {status.state}: {status.message}"), sys.stderr)
+            print_message(f"{source}: {status.state}: {status.message}")

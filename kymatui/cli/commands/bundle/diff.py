@@ -9,7 +9,7 @@ from kymatui.actions.artifacts.diff import ComponentDiff, diff_components
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import add_mapping, located_component
 from kymatui.cli.output.differences import MARKS, change_json
-from kymatui.cli.output.printing import document, print_text
+from kymatui.cli.output.printing import document, print_line, print_text
 from kymatui.composition.bundles import open_registries
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 
@@ -36,11 +36,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def print_diff(found: ComponentDiff) -> None:
-    print_text(f"{found.before.location} → {found.after.location}")
+    print_line(f"{found.before.location} → {found.after.location}")
     for name, changes in found.sections.items():
-        print_text(f"\n{name} ({format_count(len(changes), 'difference')})")
+        print_text("")
+        print_line(f"{name} ({format_count(len(changes), 'difference')})")
         for one in changes:
-            print_text(sanitize(f"  {MARKS[one.kind]} {one.line}"))
+            print_line(sanitize(f"  {MARKS[one.kind]} {one.line}"))
     if not found.sections:
         print_text("no differences")
 

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from kymatui.actions.artifacts.show import list_tags, list_versions
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import add_mapping
-from kymatui.cli.output.printing import document, print_text
+from kymatui.cli.output.printing import document, print_line, print_text
 from kymatui.composition.bundles import open_registries, open_stored_layout
 from kymatui.domain.kubernetes.image_references import parse_image
 from kymatui.domain.kubernetes.terminal_text import sanitize
@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
     key, found = _listed(args)
     if args.output == "text":
         for one in found:
-            print_text(sanitize(one))
+            print_line(sanitize(one))
     else:
         print_text(document({key: found}, args.output))
     return 0

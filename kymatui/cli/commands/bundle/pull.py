@@ -9,7 +9,7 @@ from kymatui.actions.bundle.pull import pull_component
 from kymatui.adapters.files.unpacked_files import write_files
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import add_component, add_mapping, located_component
-from kymatui.cli.output.printing import print_text
+from kymatui.cli.output.printing import print_line
 from kymatui.composition.bundles import open_registries
 from kymatui.domain.kubernetes.terminal_text import format_count
 
@@ -28,8 +28,8 @@ def run(args: argparse.Namespace) -> int:
     pulled = pull_component(open_registries(fetch_options(args)), location)
     write_files(Path(args.unpack), pulled.files)
     for name in pulled.resources:
-        print_text(f"unpacked  {name}")
+        print_line(f"unpacked  {name}")
     for text in pulled.elsewhere:
-        print_text(f"external  {text}")
-    print_text(f"written   {format_count(len(pulled.files), 'file')} to {args.unpack}")
+        print_line(f"external  {text}")
+    print_line(f"written   {format_count(len(pulled.files), 'file')} to {args.unpack}")
     return 0

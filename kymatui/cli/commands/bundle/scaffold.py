@@ -8,7 +8,7 @@ import shlex
 
 from kymatui.actions.authoring.scaffold import SCAFFOLDED_CONFIG, ScaffoldRequest, scaffold_module
 from kymatui.cli.commands.bundle.create import CONFIG as CREATED_CONFIG
-from kymatui.cli.output.printing import print_text
+from kymatui.cli.output.printing import print_line
 from kymatui.composition.bundles import open_sources
 from kymatui.composition.manifest_controller import FetchOptions
 
@@ -72,8 +72,8 @@ def run(args: argparse.Namespace) -> int:
     files = scaffold_module(request, open_sources(FetchOptions()))
     for outcome, paths in (("kept", files.kept), ("written", files.written)):
         for path in paths:
-            print_text(f"{outcome:<10}{path}")
+            print_line(f"{outcome:<10}{path}")
     config = posixpath.normpath(files.written[-1])
     lint = "kymatui bundle lint" + ("" if config == CREATED_CONFIG else f" -c {shlex.quote(config)}")
-    print_text(f"next      fill in the files until `{lint}` finds no errors")
+    print_line(f"next      fill in the files until `{lint}` finds no errors")
     return 0

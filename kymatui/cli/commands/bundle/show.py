@@ -7,7 +7,7 @@ import argparse
 from kymatui.actions.artifacts.show import ShownComponent, component_facts, component_json, show_component
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import add_component, add_mapping, located_component
-from kymatui.cli.output.printing import document, print_text, table
+from kymatui.cli.output.printing import document, print_line, print_text, table
 from kymatui.composition.bundles import open_registries
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.helm.yaml.writing import dump_yaml
@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
 
 def print_component(shown: ShownComponent) -> None:
     for name, text in component_facts(shown):
-        print_text(sanitize(f"{name:<11}{text}"))
+        print_line(sanitize(f"{name:<11}{text}"))
     print_text("")
     found = [(one.name, one.type, one.version, _size(one.size), one.place) for one in shown.resources]
     print_text(table(("RESOURCE", "TYPE", "VERSION", "SIZE", "BLOB OR IMAGE"), found))

@@ -10,7 +10,7 @@ from kymatui.actions.modules.signatures import read_signer_file
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.private_key import add_private_key, private_key
 from kymatui.cli.options.registry_options import add_mapping, image_location, located_component
-from kymatui.cli.output.printing import print_text
+from kymatui.cli.output.printing import print_line
 from kymatui.composition.bundles import open_registries
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.errors import UsageError
@@ -78,11 +78,11 @@ def run(args: argparse.Namespace) -> int:
     signed = sign_component(open_registries(fetch_options(args)), request, key)
     one = signed.signature
     outcome = "unchanged" if signed.digest == signed.former else "signed"
-    print_text(f"{outcome:<10}{signed.location} as {one.name} ({one.algorithm}, {one.digest.normalisation_algorithm})")
-    print_text(f"verified  {format_count(len(signed.content.resources), 'resource')} before signing")
+    print_line(f"{outcome:<10}{signed.location} as {one.name} ({one.algorithm}, {one.digest.normalisation_algorithm})")
+    print_line(f"verified  {format_count(len(signed.content.resources), 'resource')} before signing")
     if signed.content.skipped:
-        print_text(f"skipped   {format_count(len(signed.content.skipped), 'image')} (--skip-images)")
-    print_text(f"digest    {signed.digest}")
+        print_line(f"skipped   {format_count(len(signed.content.skipped), 'image')} (--skip-images)")
+    print_line(f"digest    {signed.digest}")
     return 0
 
 
@@ -93,6 +93,6 @@ def _sign_image(args: argparse.Namespace) -> int:
     key = private_key(args.private_key)
     form = SignatureForm.LEGACY if args.legacy else SignatureForm.BUNDLE
     signed = sign_image(open_registries(fetch_options(args)), image, key, form=form)
-    print_text(f"{'signed' if signed.is_new else 'unchanged':<10}{signed.repository}@{signed.digest} ({signed.form})")
-    print_text(f"digest    {signed.signature}")
+    print_line(f"{'signed' if signed.is_new else 'unchanged':<10}{signed.repository}@{signed.digest} ({signed.form})")
+    print_line(f"digest    {signed.signature}")
     return 0

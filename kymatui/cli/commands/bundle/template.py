@@ -14,7 +14,7 @@ from kymatui.cli.options.registry_options import (
     print_advice,
     read_release,
 )
-from kymatui.cli.output.printing import print_text
+from kymatui.cli.output.printing import print_line, print_text
 from kymatui.composition.bundles import open_registries, open_sources
 from kymatui.engine.authoring.module_template import to_yaml
 
@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
     text = to_yaml(component_templates(open_registries(options), location, request, scheme=scheme))
     if args.template:
         sources.write(args.template, text)
-        print_text(f"{'written':<10}{args.template}")
+        print_line(f"{'written':<10}{args.template}")
     else:
         print_text(text.rstrip("\n"))
     print_advice(request, location.name, location.version)

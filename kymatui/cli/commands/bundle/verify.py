@@ -9,7 +9,7 @@ from kymatui.actions.bundle.verify import VerifiedComponent, VerifyRequest, veri
 from kymatui.actions.modules.signatures import read_signer_file
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import add_mapping, image_location, located_component
-from kymatui.cli.output.printing import print_text
+from kymatui.cli.output.printing import print_line
 from kymatui.composition.bundles import open_registries
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.errors import UsageError
@@ -68,15 +68,15 @@ def print_component(verified: VerifiedComponent) -> None:
     content = verified.content
     for one in verified.signatures:
         issuer = f", certificate of {one.issuer}" if one.issuer else ""
-        print_text(f"verified  signature {one.name} ({one.algorithm}, {one.digest.normalisation_algorithm}{issuer})")
-    print_text(f"verified  {format_count(len(content.resources), 'resource')} against signed digests")
+        print_line(f"verified  signature {one.name} ({one.algorithm}, {one.digest.normalisation_algorithm}{issuer})")
+    print_line(f"verified  {format_count(len(content.resources), 'resource')} against signed digests")
     if len(content.components) > 1:
-        print_text(f"verified  {format_count(len(content.components) - 1, 'referenced component')}")
+        print_line(f"verified  {format_count(len(content.components) - 1, 'referenced component')}")
     if content.skipped:
-        print_text(f"skipped   {format_count(len(content.skipped), 'image')} (--skip-images)")
-    print_text(f"digest    {verified.component.location}@{verified.component.digest}")
+        print_line(f"skipped   {format_count(len(content.skipped), 'image')} (--skip-images)")
+    print_line(f"digest    {verified.component.location}@{verified.component.digest}")
 
 
 def print_image(verified: VerifiedImage) -> None:
-    print_text(f"verified  {format_count(verified.signatures, 'signature')} ({verified.form})")
-    print_text(f"digest    {verified.repository}@{verified.digest}")
+    print_line(f"verified  {format_count(verified.signatures, 'signature')} ({verified.form})")
+    print_line(f"digest    {verified.repository}@{verified.digest}")

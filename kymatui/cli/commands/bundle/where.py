@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from kymatui.cli.options.registry_options import add_component, add_mapping, component_location
-from kymatui.cli.output.printing import print_text
+from kymatui.cli.output.printing import print_line
 from kymatui.errors import UsageError
 from kymatui.first_use import replace
 
@@ -25,5 +25,5 @@ def run(args: argparse.Namespace) -> int:
     found = replace(found, base=args.registry or found.base)
     if not found.base:
         raise UsageError(f"{found} has no registry", hint=f"use --registry HOST, or write HOST//{found}")
-    print_text(f"{found.repository}:{found.tag}")
+    print_line(f"{found.repository}:{found.tag}")
     return 0

@@ -19,7 +19,7 @@ from kymatui.cli.options.fleet_filters import (
 from kymatui.cli.options.uninstalls import consent_of
 from kymatui.cli.options.unknown_names import require_in_fleet
 from kymatui.cli.output.plan_header import plan_document, plan_text
-from kymatui.cli.output.printing import markdown, print_text, table, wrapped
+from kymatui.cli.output.printing import markdown, print_line, print_message, print_text, table, wrapped
 from kymatui.cli.session_arguments import remote_options_of
 from kymatui.domain.fleet.campaigns import (
     MAX_PARALLEL,
@@ -101,7 +101,7 @@ def run(args: argparse.Namespace, toggle: ModuleEdit) -> int:
         if args.dry_run or not planned + begun:
             print_text(_text(target, legs, toggle, args.output))
             if order := _pace(legs, args):
-                print_text(order, sys.stderr)
+                print_line(order, sys.stderr)
             return _raise_left_out(legs)
         print_text(_text(target, legs, toggle, "table"), sys.stderr)
         print_text(_pace(legs, args), sys.stderr)
@@ -118,7 +118,7 @@ def selected_runtimes(args: argparse.Namespace, options: RemoteOptions) -> list[
     """Return the names (with their namespaces) of the runtimes that the words choose, in order."""
     _, fleet, notes = read_selected_fleet(options.control, args.selector)
     for note in notes:
-        print_text(f"kymatui: {note}", sys.stderr)
+        print_message(note)
     require_drift(fleet, args)
     found = choose(fleet, options.control, args)
     if not found:
@@ -162,7 +162,7 @@ def _require_consent(args: argparse.Namespace) -> None:
 
 
 def _print_step(leg: CampaignStep) -> None:
-    print_text(
+    print_line(
         f"  {leg.runtime}: {leg.outcome.label}" + (f": {sanitize(leg.message)}" if leg.message else ""), sys.stderr
     )
 

@@ -14,7 +14,7 @@ from kymatui.cli.options.fleet_filters import add_fleet_filters, choose, read_se
 from kymatui.cli.options.listing import add_list_output, add_list_timeout, read_again
 from kymatui.cli.options.unknown_names import require_in_fleet
 from kymatui.cli.output.listing import Listing, ListPrinter
-from kymatui.cli.output.printing import print_text
+from kymatui.cli.output.printing import print_line
 from kymatui.domain.catalog.catalog_json import unknown_json
 from kymatui.domain.fleet.pending_actions import RuntimeReason, runtime_reason
 from kymatui.domain.fleet.runtimes import (
@@ -112,7 +112,7 @@ def _export(args: argparse.Namespace, control: SessionOptions) -> int:
         raise UsageError("missing FILE", hint="example: `kymatui fleet export fleet.json.gz`")
     key = secrets.token_bytes(32) if args.hash_ids else b""
     fleet = export_fleet(args.file, control, args.selector, time.time(), key)
-    print_text(f"{args.file}: {format_count(len(fleet.kymas), 'runtime')}, no Secrets, no annotations, no messages")
+    print_line(f"{args.file}: {format_count(len(fleet.kymas), 'runtime')}, no Secrets, no annotations, no messages")
     return 0
 
 

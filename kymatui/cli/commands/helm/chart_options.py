@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.options.chart_values import value_flags
+from kymatui.cli.output.printing import print_line
 from kymatui.composition.chart_fetch import fetch_chart
 from kymatui.errors import HelmError
 
@@ -64,7 +65,8 @@ def fetch(args: argparse.Namespace, reference: str, *, provenance: bool = False)
         provenance=provenance or args.verify,
     )
     if fetched.manifest:
-        print(f"Pulled: {fetched.source.removeprefix('oci://')}\nDigest: {fetched.manifest}", file=sys.stderr)
+        print_line(f"Pulled: {fetched.source.removeprefix('oci://')}", sys.stderr)
+        print_line(f"Digest: {fetched.manifest}", sys.stderr)
     return fetched
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from kymatui.cli.commands.helm.chart_options import read_values
 from kymatui.cli.options.chart_values import add_values
+from kymatui.cli.output.printing import print_line, print_text
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -39,17 +40,17 @@ def run(args: argparse.Namespace) -> int:
         noticed += result.is_noticed
         if args.quiet and not result.is_noticed:
             continue
-        print(f"==> Linting {path}")
+        print_line(f"==> Linting {path}")
         for line in result.lines(quiet=args.quiet):
-            print(line)
-        print()
+            print_text(line)
+        print_text("")
         failed += result.failed(strict=args.strict)
     summary = f"{len(paths)} chart(s) linted, {failed} chart(s) failed"
     if failed:
-        print(f"Error: {summary}", file=sys.stderr)
+        print_line(f"Error: {summary}", sys.stderr)
         return 1
     if not args.quiet or noticed:
-        print(summary)
+        print_line(summary)
     return 0
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kymatui.cli.commands.helm.chart_options import add_source, fetch, verify_bytes
+from kymatui.cli.output.printing import print_line
 from kymatui.errors import HelmError, KymatuiError
 
 
@@ -44,7 +45,7 @@ def _fetch(args: argparse.Namespace) -> Any:
             return fetch(args, args.chart, provenance=True)
         except KymatuiError as error:
             fetched = fetch(args, args.chart)
-            print(f"WARNING: Verification not found for {fetched.source}: {error}")
+            print_line(f"WARNING: Verification not found for {fetched.source}: {error}")
             return fetched
     return fetch(args, args.chart)
 

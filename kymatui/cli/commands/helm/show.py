@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from kymatui.cli.commands.helm.chart_options import add_source, load
+from kymatui.cli.output.terminal import print_content
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -17,5 +17,5 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from kymatui.helm.charts.show import shown
 
-    sys.stdout.write(shown(load(args, args.chart), args.what))
+    print_content(shown(load(args, args.chart), args.what))
     return 0

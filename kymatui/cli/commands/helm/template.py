@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kymatui.cli.commands.helm.chart_options import add_source, load, read_values
 from kymatui.cli.options.chart_values import add_values
+from kymatui.cli.output.printing import print_line
+from kymatui.cli.output.terminal import print_content
 from kymatui.composition.chart_fetch import cached_templates
 from kymatui.errors import HelmError, UsageError
 from kymatui.helm.language.environment import Environment
@@ -95,14 +96,14 @@ def run(args: argparse.Namespace) -> int:
         text = manifest_text(rendered, hooks=not args.no_hooks, tests=not args.skip_tests)
     except ManifestError as error:
         if args.debug:
-            sys.stdout.write("".join(files(sorted(rendered.files.items())).values()))
+            print_content("".join(files(sorted(rendered.files.items())).values()))
         else:
             error.hint = "Use --debug flag to render out invalid YAML"
         raise
     if args.output_dir:
         _write(args, name, rendered)
         text = "\n"  # as in helm, which then finds nothing that --show-only names
-    sys.stdout.write(only(text, args.show_only) if args.show_only else text)
+    print_content(only(text, args.show_only) if args.show_only else text)
     return 0
 
 
@@ -178,7 +179,7 @@ def _write(args: argparse.Namespace, name: str, rendered: Rendered) -> None:
     for path, text in files(documents[crds:]).items():
         _write_file(below, path, text)
     for position, (path, _) in enumerate(documents):
-        print(f"wrote {(folder if position < crds else below) / path}")
+        print_line(f"wrote {(folder if position < crds else below) / path}")
 
 
 def _write_file(root: Path, path: str, text: str) -> None:

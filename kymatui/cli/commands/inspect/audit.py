@@ -14,9 +14,8 @@ from kymatui.adapters.files.user_files import write_file
 from kymatui.cli.cluster_options import add_cluster_options, add_remote_options
 from kymatui.cli.options.listing import add_list_output, add_list_timeout, read_again
 from kymatui.cli.options.unknown_names import require_in_fleet, require_known, require_namespace
-from kymatui.cli.output.empty_catalog import NO_MODULES
-from kymatui.cli.output.listing import Listing, ListPrinter, is_table, render, render_document
-from kymatui.cli.output.printing import document, markdown, print_text, table
+from kymatui.cli.output.listing import NO_MODULES, Listing, ListPrinter, is_table, render, render_document
+from kymatui.cli.output.printing import document, markdown, print_line, print_message, print_text, table
 from kymatui.domain.audit.findings import AuditFinding, AuditRule, severity_rank
 from kymatui.domain.kubernetes.terminal_text import error_reason, format_count
 from kymatui.domain.kyma.problems import Severity
@@ -195,7 +194,7 @@ def _fleet(args: argparse.Namespace, ignores: tuple[IgnoreEntry, ...]) -> AuditR
     with cancellable() as cancel:
         report, notes = audit_fleet(options, ignores, deep=args.objects, progress=_Progress(), cancel=cancel)
     for note in notes:
-        print_text(f"kymatui: {note}", sys.stderr)
+        print_message(note)
     return report
 
 
@@ -210,7 +209,7 @@ class _Progress:
             return
         self._said = time.monotonic()
         bad = f", {tally.unreached} unreachable" if tally.unreached else ""
-        print_text(f"  {tally.done} of {format_count(tally.total, 'runtime')} audited{bad}", sys.stderr)
+        print_line(f"  {tally.done} of {format_count(tally.total, 'runtime')} audited{bad}", sys.stderr)
 
 
 def _fails(report: AuditReport, threshold: str) -> bool:
@@ -345,11 +344,14 @@ def _explain(args: argparse.Namespace) -> int:
         raise UsageError("missing rule", hint="run `kymatui audit explain RULE`; `kymatui audit rules` lists the rules")
     rule = _require_rule(args.rule)
     if args.output == "name":
-        print_text(rule.id)
+        print_line(rule.id)
     elif not is_table(args.output) and args.output not in _REPORTS:
         print_text(render_document(_rule_json(rule), args.output))
     else:
-        print_text(f"{rule.id} ({rule.severity.value}): {rule.title}\n\nWhy: {rule.why}\nWhat to do: {rule.remedy}")
+        print_line(f"{rule.id} ({rule.severity.value}): {rule.title}")
+        print_text("")
+        print_line(f"Why: {rule.why}")
+        print_line(f"What to do: {rule.remedy}")
     return 0
 
 

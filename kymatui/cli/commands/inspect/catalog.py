@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 from kymatui.cli.commands.inspect.runtime_catalog import show
 from kymatui.cli.options.fetching import add_component_registry, add_fetching
 from kymatui.cli.options.reading import configure_reading, watch_catalogs
-from kymatui.cli.output.empty_catalog import no_modules
-from kymatui.cli.output.listing import Listing, ListPrinter, draw, is_table, sorted_entries
-from kymatui.cli.output.printing import document, print_text
+from kymatui.cli.output.listing import Listing, ListPrinter, draw, is_table, no_modules, sorted_entries
+from kymatui.cli.output.printing import document, print_line, print_text
 from kymatui.cli.session_arguments import is_remote
 from kymatui.domain.catalog.catalog_json import catalog_to_json, row_json
 from kymatui.domain.catalog.catalog_schema import catalog_json_schema
@@ -171,7 +170,7 @@ class _Printer:
             text = sanitize(f"signature of {', '.join(names[:3])}{more} {why}")
             if text not in self._said:
                 self._said.add(text)
-                print_text(text, sys.stderr)
+                print_line(text, sys.stderr)
 
     def _problems(self, catalog: Catalog) -> None:
         """Print the problems that are in no row; a row has its own reason."""
@@ -179,4 +178,4 @@ class _Printer:
             text = f"{problem.severity.value}: {sanitize(problem.message)}"
             if not problem.module and text not in self._said:
                 self._said.add(text)
-                print_text(text, sys.stderr)
+                print_line(text, sys.stderr)

@@ -24,7 +24,7 @@ from kymatui.cli.commands.inspect.diagnosis_page import PageFacts, diagnosis_pag
 from kymatui.cli.commands.inspect.events import event_json
 from kymatui.cli.commands.inspect.module import module_json
 from kymatui.cli.options.reading import configure_listing, listed_session, row_of
-from kymatui.cli.output.printing import print_text
+from kymatui.cli.output.printing import print_line, print_message, print_text
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.catalog_json import catalog_to_json
 from kymatui.domain.kubernetes.terminal_text import format_count
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     write_private_file(path, _archive(stem, files))
     _report(path, found, redactor)
     if found.unreachable:
-        print_text("kymatui: the runtime was not reached; the archive has what its control plane knows", sys.stderr)
+        print_message("the runtime was not reached; the archive has what its control plane knows")
         return PartlyDoneError.exit_code
     return 0
 
@@ -175,10 +175,10 @@ def _report(path: Path, found: Diagnosis, redactor: Redactor) -> None:
         (len(found.events), "event", ""),
         (len(found.logs), "log", ""),
     )
-    print_text(f"wrote {path}: {', '.join(format_count(number, *noun) for number, *noun in counts if number)}")
+    print_line(f"wrote {path}: {', '.join(format_count(number, *noun) for number, *noun in counts if number)}")
     print_text("redacted:")
     for rule in RULES:
-        print_text(f"  {rule.name:22} {redactor.hits[rule.name]:5}  {rule.explanation}")
+        print_line(f"  {rule.name:22} {redactor.hits[rule.name]:5}  {rule.explanation}")
     for one in found.unread:
-        print_text(f"not read: {one}", sys.stderr)
+        print_line(f"not read: {one}", sys.stderr)
     print_text("Read its index.html before you send it: the redaction rules may miss a secret.")

@@ -9,8 +9,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.options.reading import configure_reading, follow
-from kymatui.cli.output.empty_catalog import no_modules
-from kymatui.cli.output.listing import Listing, render
+from kymatui.cli.output.listing import Listing, no_modules, render
 from kymatui.domain.catalog.catalog_json import unknown_json
 from kymatui.domain.snapshot.missing_lists import RowFact
 from kymatui.domain.versions.messages import drift_words

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from contextlib import closing
 from datetime import UTC, datetime
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kymatui.cli.options.reading import configure_reading, row_of, watch_sessions
 from kymatui.cli.output.listing import Listing, ListPrinter, is_table, render
-from kymatui.cli.output.printing import print_text
+from kymatui.cli.output.printing import print_message
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.catalog_json import unknown_json
 from kymatui.domain.catalog.module_events import (
@@ -99,7 +98,7 @@ def _text(row: ModuleRow, snapshot: Snapshot, args: argparse.Namespace) -> str:
     objects = event_objects(row, index_objects(snapshot, ReadCache()))
     found = [one for one, _ in events_about(snapshot, objects) if not args.types or one.type in args.types]
     if why is not None and is_table(args.output):
-        print_text(f"kymatui: {row.name} may have more events: {why}", sys.stderr)
+        print_message(f"{row.name} may have more events: {why}")
     now = time.time()
     listing: Listing[Event] = Listing(
         header=_HEADER,

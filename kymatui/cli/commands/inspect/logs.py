@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from kymatui.actions.logs import MOST_STREAMS, LogFeed, LogState, LogStatus, read_logs
 from kymatui.cli.durations import read_duration
 from kymatui.cli.options.reading import configure_listing, listed_session, row_of
-from kymatui.cli.output.printing import print_text
+from kymatui.cli.output.printing import print_line, print_message, print_text
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.module_events import module_objects
 from kymatui.domain.kubernetes.terminal_text import format_count
@@ -195,7 +195,7 @@ def _print(session: ListedSession, args: argparse.Namespace, sources: Sequence[L
     if len(failures) == len(sources):
         raise next(iter(failures.values()))
     for source, error in failures.items():
-        print_text(f"kymatui: {source}: {error}", sys.stderr)
+        print_message(f"{source}: {error}")
     if failures:
         raise PartlyDoneError(
             f"{len(failures)} of {format_count(len(sources), 'container')} could not be read",
@@ -277,7 +277,7 @@ def _follow(
             if lines:
                 _print_lines(lines, args, prefix=len(known) > 1)
             for message in messages:
-                print_text(message, sys.stderr)
+                print_line(message, sys.stderr)
             if changed.is_set():
                 changed.clear()
                 now = logs.refreshed()

@@ -9,9 +9,8 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.options.reading import watch_sessions
-from kymatui.cli.output.empty_catalog import no_modules
-from kymatui.cli.output.listing import Listing, is_table, render
-from kymatui.cli.output.printing import print_text
+from kymatui.cli.output.listing import Listing, is_table, no_modules, render
+from kymatui.cli.output.printing import print_line, print_text
 from kymatui.domain.catalog.catalog_json import catalog_to_json, reports_json, row_json
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
@@ -55,7 +54,7 @@ def show(args: argparse.Namespace) -> int:
 def _print_problems(found: Catalog) -> None:
     for problem in found.problems:
         if not problem.module:
-            print_text(f"{problem.severity.value}: {sanitize(problem.message)}", sys.stderr)
+            print_line(f"{problem.severity.value}: {sanitize(problem.message)}", sys.stderr)
 
 
 def _text(found: Catalog, manifests: Manifests, args: argparse.Namespace) -> str:

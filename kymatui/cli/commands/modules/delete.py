@@ -19,7 +19,7 @@ from kymatui.cli.output.deletion import deletion_consequence, deletion_json, del
 from kymatui.cli.output.plan_header import plan_document, plan_text
 from kymatui.cli.output.plan_summaries import deletion_summary
 from kymatui.cli.output.printing import markdown, print_text, table
-from kymatui.domain.kubernetes.terminal_text import format_count, with_subject
+from kymatui.domain.kubernetes.terminal_text import format_count, sanitize, with_subject
 from kymatui.domain.kyma.kyma_keeper import with_keeper
 from kymatui.domain.plans.jobs import JobPurpose
 from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, RefusedError, UsageError
@@ -300,7 +300,7 @@ def _line(leg: _Leg) -> str:
     said = [ended.message] if ended.message else []
     said += [f"{format_count(len(ended.gone), 'object')} deleted by kymatui"] if ended.gone or not ended.message else []
     said += [f"not deleted: {stays}"] if stays else []
-    return with_subject(leg.name, "; ".join(said))
+    return sanitize(with_subject(leg.name, "; ".join(said)))
 
 
 def _text(legs: Sequence[_Leg], form: str) -> str:

@@ -14,7 +14,7 @@ from kymatui.cli.options.listing import add_list_timeout
 from kymatui.cli.options.unknown_names import require_known
 from kymatui.cli.output.plan_changes import from_to
 from kymatui.cli.output.plan_header import plan_document, plan_text
-from kymatui.cli.output.printing import markdown, print_text, table
+from kymatui.cli.output.printing import markdown, print_line, print_text, table
 from kymatui.domain.plans.plan_summary import summarize_actions
 from kymatui.errors import (
     ForbiddenError,
@@ -120,7 +120,7 @@ class _Edit:
         if form in ("json", "yaml"):
             print_text(plan_document(self._place.target, _json(ref, edit, outcome), form))
         elif words and (form == "table" or edit is None):
-            print_text(words)
+            print_line(words)
         elif edit is not None:
             print_text(self._text(edit, form))
         return 0

@@ -14,7 +14,7 @@ from kymatui.cli.options.fetching import add_fetching
 from kymatui.cli.options.listing import add_list_output, add_list_timeout, read_again
 from kymatui.cli.output.listing import Listing, ListPrinter, is_table, render_document
 from kymatui.cli.output.plan_header import plan_text
-from kymatui.cli.output.printing import print_text, wrapped
+from kymatui.cli.output.printing import print_line, print_text, wrapped
 from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.plans.plan_summary import summarize_actions
@@ -82,9 +82,9 @@ class FinalizersCommand:
             is_gone = remove_finalizer(place.cluster, one, args.remove, name)
             target = place.target.document
         if args.output == "name":
-            print_text(one.typed)
+            print_line(one.typed)
         elif is_table(args.output):
-            print_text(f"{one.ref} {'deleted' if is_gone else 'still has other finalizers'}")
+            print_line(f"{one.ref} {'deleted' if is_gone else 'still has other finalizers'}")
         else:
             removed = {"name": args.name, "object": str(one.ref), "finalizer": args.remove, "gone": is_gone}
             print_text(render_document({"target": target, **removed, "outcome": "done"}, args.output))

@@ -18,7 +18,7 @@ from kymatui.cli.options.confirmation import confirm
 from kymatui.cli.options.direct_install import CommandContext, ProgressPrinter, cancellable, install_request
 from kymatui.cli.output.install_results import InstallResults, OneInstall, SeveralInstalls
 from kymatui.cli.output.plan_changes import change_counts
-from kymatui.cli.output.printing import print_text
+from kymatui.cli.output.printing import print_message, print_text
 from kymatui.engine.jobs.run import USER_ACTION_SECONDS, RunLimits
 from kymatui.errors import CancelledError, OutdatedError, PartlyDoneError, UnknownNameError, UsageError
 
@@ -85,7 +85,7 @@ def _run(place: CommandContext, legs: Sequence[InstallLeg], results: InstallResu
     args, ended = place.args, list[InstallLeg]()
 
     def replanned(leg: InstallLeg, error: OutdatedError) -> None:
-        print_text(f"kymatui: {error}; planning again", sys.stderr)
+        print_message(f"{error}; planning again")
         if args.output == "table":
             print_text(results.text([leg], "table"), sys.stderr)
 

@@ -21,8 +21,8 @@ from kymatui.cli.options.editing import (
 )
 from kymatui.cli.output.plan_header import plan_document, plan_text
 from kymatui.cli.output.plan_summaries import edit_summary
-from kymatui.cli.output.printing import markdown, print_text, table, wrapped
-from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.cli.output.printing import markdown, print_line, print_text, table, wrapped
+from kymatui.domain.kubernetes.terminal_text import sanitize, with_subject
 from kymatui.domain.kyma_edit.module_edit import EditVerb
 from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, RefusedError
 from kymatui.first_use import dataclass, replace
@@ -179,7 +179,7 @@ class EditRun:
         except KymatuiError as error:
             return replace(leg, error=error)
         if len(self._toggles) > 1:
-            print_text(f"  entry of {leg.module} edited", sys.stderr)
+            print_line(f"  entry of {leg.module} edited", sys.stderr)
         return replace(leg, generation=generation, is_made=True, message="Kyma edited")
 
     def _follow(self, legs: list[_Leg], cancel: threading.Event) -> list[_Leg]:
@@ -213,7 +213,7 @@ class EditRun:
     def _ended(self, legs: Sequence[_Leg]) -> int:
         failed = [leg for leg in legs if leg.error is not None]
         whole = "done" if self._args.wait else "accepted"
-        ended = [f"{leg.module}: {sanitize(leg.message)}" for leg in legs if leg.message and leg.error is None]
+        ended = [sanitize(f"{leg.module}: {leg.message}") for leg in legs if leg.message and leg.error is None]
         alone = len(legs) == 1
         if not alone or not failed or self._args.output != "table":
             self._answer(legs, "unfinished" if failed else whole, "\n".join(ended) or "no change is complete yet")
@@ -234,7 +234,7 @@ class EditRun:
             print_text(plan_document(self._target(legs), self._document(legs, outcome, words), form))
         elif words:
             alone = legs[0].module if len(legs) == 1 and not words.startswith(f"{legs[0].module}:") else ""
-            print_text(f"{alone}: {words}" if alone else words)
+            print_text(with_subject(sanitize(alone), words) if alone else words)
         else:
             print_text(self._text(legs, form))
         return 0

@@ -22,7 +22,7 @@ from kymatui.cli.options.editing import (
 from kymatui.cli.options.uninstalls import add_uninstalling
 from kymatui.cli.output.plan_header import plan_document, plan_text
 from kymatui.cli.output.plan_summaries import label_summary
-from kymatui.cli.output.printing import markdown, print_text, table, wrapped
+from kymatui.cli.output.printing import markdown, print_line, print_text, table, wrapped
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.errors import KymatuiError, RefusedError, UnknownNameError, UsageError
 from kymatui.first_use import dataclass, replace
@@ -126,7 +126,7 @@ class _Run:
         elif outcome in ("planned", "refused"):
             print_text(self._text(proposal, found, form))
         else:
-            print_text(sanitize(words))
+            print_line(sanitize(words))
         return 0
 
     def _target(self, proposal: LabelProposal) -> ClusterTarget:

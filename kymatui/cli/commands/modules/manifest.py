@@ -11,7 +11,7 @@ from kymatui.cli.options.confirmation import confirm
 from kymatui.cli.options.direct_install import CommandContext, add_running, cancellable, open_context, waiting_note
 from kymatui.cli.options.unknown_names import require_known
 from kymatui.cli.output.manifest_results import manifest_results
-from kymatui.cli.output.printing import print_text
+from kymatui.cli.output.printing import print_line, print_text
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.errors import UsageError
 
@@ -78,9 +78,9 @@ def _carry_out(place: CommandContext, action: ManifestAction, legs: Sequence[Man
 
 
 def _print_written(proposal: ManifestProposal) -> None:
-    print_text(f"  {proposal.ref} written", sys.stderr)
+    print_line(f"  {proposal.ref} written", sys.stderr)
 
 
 def _print_progress(now: ManifestProgress) -> None:
     """Print the operator's progress to standard error."""
-    print_text(f"  {sanitize(now.message)}{waiting_note(now.message, now.actor)}", sys.stderr)
+    print_line(f"  {sanitize(now.message)}{waiting_note(now.message, now.actor)}", sys.stderr)

@@ -13,7 +13,7 @@ from kymatui.cli.commands.modules.install_run import carry_out_installs
 from kymatui.cli.commands.modules.upgrade import recorded_source
 from kymatui.cli.options.direct_install import add_intent, add_running, add_source, install_request, open_context
 from kymatui.cli.output.install_results import show_plan
-from kymatui.cli.output.printing import print_text
+from kymatui.cli.output.printing import print_line, print_message
 from kymatui.engine.cluster.cluster_identity import cluster_identity
 from kymatui.errors import RefusedError
 from kymatui.first_use import replace
@@ -43,7 +43,7 @@ class PlanCommand:
             plan = plan_install(place.port, install_request(place, args.name, *came, Adoption.IF_PRESENT))
             if args.out:
                 save_plan(Path(args.out), replace(plan, identity=cluster_identity(place.cluster)))
-                print_text(f"plan saved in {args.out}; `kymatui apply {args.out}` applies it", sys.stderr)
+                print_line(f"plan saved in {args.out}; `kymatui apply {args.out}` applies it", sys.stderr)
             show_plan(place.target, plan, args.output, "planned")
             return RefusedError.exit_code if plan.blockers or plan.missing else 0
 
@@ -60,7 +60,7 @@ class ApplyCommand:
         with open_context(args, once=args.dry_run) as place:
             plan = read_plan(Path(args.plan))
             if not plan.identity:
-                print_text(f"kymatui: {_UNIDENTIFIED}", sys.stderr)
+                print_message(f"{_UNIDENTIFIED}")
             if args.dry_run:  # the run compares when it begins
                 refuse_unfit_plan(place.port, plan)
             require_unmanaged(place.port, plan.bundle.name, direct=True)  # who made the plan has insisted, or need not

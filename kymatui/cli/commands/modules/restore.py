@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from kymatui.cli.options.confirmation import confirm
 from kymatui.cli.options.direct_install import CommandContext, add_running, cancellable, open_context
 from kymatui.cli.output.plan_header import plan_document, plan_text
-from kymatui.cli.output.printing import document, markdown, print_text, table, wrapped
+from kymatui.cli.output.printing import document, markdown, print_line, print_text, table, wrapped
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.plans.plan_summary import summarize_actions
 from kymatui.engine.cluster.cluster_identity import cluster_identity
@@ -57,7 +57,7 @@ def _list(form: str) -> int:
         ]
         print_text((markdown if form == "md" else table)(heads, rows))
     else:
-        print_text(f"no backups in {backups_folder()}; `kymatui delete` creates them", sys.stderr)
+        print_line(f"no backups in {backups_folder()}; `kymatui delete` creates them", sys.stderr)
     return 0
 
 
@@ -119,7 +119,7 @@ class _Restoration:
             rows = _table(_planned(plan), "table") if args.output == "table" else ""
             print_text(plan_text(self._place.target, _summary(plan), rows, "table"), sys.stderr)
         for one in self._backups:
-            print_text(f"{one.path}: {format_count(one.count, 'object')}", sys.stderr)
+            print_line(f"{one.path}: {format_count(one.count, 'object')}", sys.stderr)
         stranger = self._heading.not_of(name, self._identity)
         if stranger:
             print_text(wrapped(f"warning: {stranger}"), sys.stderr)
@@ -128,7 +128,7 @@ class _Restoration:
         hint = f"run `kymatui enable {module}`, then restore again" if is_first else ""
         refusal = "" if self._heading.by_klm and not is_first else restore_refusal(plan)  # else it is being installed
         if is_first and not refusal:
-            print_text(f"lifecycle-manager installed {module}: run `kymatui enable {module}` first", sys.stderr)
+            print_line(f"lifecycle-manager installed {module}: run `kymatui enable {module}` first", sys.stderr)
         if args.dry_run:
             self._print_plan(plan, "refused" if refusal else "planned")
         if refusal:
@@ -149,7 +149,7 @@ class _Restoration:
         from kymatui.actions.restore import restore, was_installed_here
 
         def report_line(words: str) -> None:
-            print_text(f"  {words}", sys.stderr)
+            print_line(f"  {words}", sys.stderr)
 
         args = self._args
         with cancellable() as cancel:
@@ -161,7 +161,7 @@ class _Restoration:
         self._print(ended)
         module = self._heading.module
         if ended.made and module and was_installed_here(self._objects):
-            print_text(f"run `kymatui adopt {module}` to manage it with kymatui again", sys.stderr)
+            print_line(f"run `kymatui adopt {module}` to manage it with kymatui again", sys.stderr)
         if ended.failed:
             said = "; ".join(f"{ref}: {reason}" for ref, reason in ended.failed[:5])
             raise PartlyDoneError(
@@ -177,7 +177,7 @@ class _Restoration:
 
     def _unchanged(self, plan: Sequence[RestoreStep]) -> int:
         if self._args.output == "table":
-            print_text(
+            print_line(
                 f"no changes: {format_count(len(plan), 'object')} already {'exists' if len(plan) == 1 else 'exist'}"
             )
         else:
@@ -191,7 +191,7 @@ class _Restoration:
         if self._args.output != "table":
             self._print_result(rows, "unfinished" if ended.failed else "done", ended.summary)
             return
-        print_text(ended.summary)
+        print_line(ended.summary)
 
     def _print_result(self, rows: Sequence[tuple[str, str, str]], outcome: str, summary: str) -> None:
         form = self._args.output

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from kymatui.cli.options.direct_install import CommandContext, install_request
-from kymatui.cli.output.printing import print_text
+from kymatui.cli.output.printing import print_line
 from kymatui.errors import ForbiddenError, RefusedError
 from kymatui.first_use import replace
 
@@ -33,7 +33,7 @@ def upgrade_all(place: CommandContext) -> int:
     )
     for one in found.left_out:
         where = f" in {one.namespace}" if one.namespace else ""
-        print_text(f"skipped: {one.name} {one.version}".rstrip() + f"{where}: {one.reason}", sys.stderr)
+        print_line(f"skipped: {one.name} {one.version}".rstrip() + f"{where}: {one.reason}", sys.stderr)
     names = [one.name for one in found.outdated]
     wanted = []
     for new in found.outdated:
@@ -44,7 +44,7 @@ def upgrade_all(place: CommandContext) -> int:
         wanted.append((shown, install_request(place, new.name, source, namespace, Adoption.UPGRADE)))
     if not wanted and args.output in ("table", "md"):
         far = f" ({len(found.left_out)} skipped)" if found.left_out else ""
-        print_text(f"no directly installed module is outdated{far}")
+        print_line(f"no directly installed module is outdated{far}")
         return 0
     legs = plan_installs(place.port, wanted)
     return carry_out_installs(place, "upgrade", legs, everything=True, left_out=found.left_out)

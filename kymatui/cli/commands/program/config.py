@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from pathlib import Path
 
+from kymatui.cli.output.printing import document, print_line, print_text
 from kymatui.errors import UnknownNameError, UsageError
 from kymatui.settings.config_file import config_path, load_settings, read_file
 from kymatui.settings.options_schema import OPTIONS, json_schema
@@ -34,18 +34,18 @@ def run(args: argparse.Namespace) -> int:
     path = Path(args.argument) if args.argument and args.what == "validate" else config_path(os.environ)
     match args.what:
         case "path":
-            print(path)
+            print_line(str(path))
         case "schema":
-            print(json.dumps(json_schema(), indent=2))
+            print_text(document(json_schema(), "json"))
         case "validate":
             if not args.argument and not path.exists():  # without a file the defaults hold
-                print(f"{path}: no such file; the defaults are valid")
+                print_line(f"{path}: no such file; the defaults are valid")
             else:
                 read_file(path)
-                print(f"{path}: valid")
+                print_line(f"{path}: valid")
         case _:
             _require_option(args.argument)
-            print(as_toml(load_settings(os.environ), args.argument or ""), end="")
+            print_text(as_toml(load_settings(os.environ), args.argument or ""), end="")
     return 0
 
 

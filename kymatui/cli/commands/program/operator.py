@@ -14,7 +14,7 @@ from kymatui.cli.durations import add_duration
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.unknown_names import require_namespace
 from kymatui.cli.output.plan_header import plan_document
-from kymatui.cli.output.printing import print_text
+from kymatui.cli.output.printing import print_line, print_text
 from kymatui.cli.session_arguments import session_options_of
 from kymatui.composition.manifest_controller import manifest_controller_context, site_namespace, site_target
 from kymatui.domain.kubernetes.object_meta import LABEL_SKIP
@@ -54,7 +54,7 @@ class ReconcileCommand:
         target = _say_target(site, namespace)
         words = _turns(site, ref, args.timeout)
         if args.output == "table":
-            print_text(f"{ref}{words}")
+            print_line(f"{ref}{words}")
         else:
             found = read_manifest(site.home.get(ref) or {})
             state = found.state if isinstance(found, Manifest) else None
@@ -95,7 +95,7 @@ def _say_target(site: ReconcileContext, namespace: str) -> ClusterTarget:
     """Name the cluster on standard error before anything is reconciled."""
 
     target = site_target(site, namespace)
-    print_text(target.line, sys.stderr)
+    print_line(target.line, sys.stderr)
     return target
 
 
@@ -120,7 +120,7 @@ def _turns(site: ReconcileContext, ref: ObjectRef, timeout: float) -> str:
             return f" skipped: it has the label {LABEL_SKIP}"
         words = f"{manifest.state}: {manifest.operation}"
         if words != last:
-            print_text(words, sys.stderr)
+            print_line(words, sys.stderr)
             last = words
         if again is None:
             return f": {manifest.state}"

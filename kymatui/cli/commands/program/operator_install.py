@@ -15,7 +15,7 @@ from kymatui.cli.commands.program.operator_manifests import configure_deployment
 from kymatui.cli.durations import read_duration
 from kymatui.cli.options.direct_install import CommandContext, add_running, open_context
 from kymatui.cli.output.plan_header import plan_document
-from kymatui.cli.output.printing import print_text
+from kymatui.cli.output.printing import print_line, print_text
 from kymatui.composition.operator_crds import operator_legs
 from kymatui.engine.inventory.inventory import Inventory
 from kymatui.errors import RefusedError
@@ -130,5 +130,5 @@ def _nothing_to_delete(place: CommandContext) -> int:
     words = f"the operator is not installed by kymatui in {place.cluster.name}; no changes made"
     if place.args.output in ("json", "yaml"):
         print_text(plan_document(place.target, {"modules": [], "outcome": "unchanged"}, place.args.output))
-    print_text(words, sys.stdout if place.args.output in ("table", "md") else sys.stderr)
+    print_line(words, sys.stdout if place.args.output in ("table", "md") else sys.stderr)
     return 0

@@ -31,7 +31,7 @@ from kymatui.cli.options.fetching import fetch_options
 from kymatui.cli.options.shard_options import add_shards, require_shards
 from kymatui.cli.options.unknown_names import require_namespace
 from kymatui.cli.output.plan_header import plan_document
-from kymatui.cli.output.printing import print_text
+from kymatui.cli.output.printing import print_line, print_text
 from kymatui.cli.session_arguments import session_options_of
 from kymatui.composition.manifest_controller import site_target
 from kymatui.composition.operator import (
@@ -103,7 +103,7 @@ class OperatorCommand:
             return _ACTIONS[args.action][2](args)
         options, fetch = _operator_options(args), fetch_options(args)
         session, _ = session_options_of(args)
-        log = OperatorLog(lambda line: print_text(line, sys.stderr), LogFormat(args.log_format))
+        log = OperatorLog(lambda line: print_line(line, sys.stderr), LogFormat(args.log_format))
         registry = MetricRegistry(METRICS)
         reports = GroupReports(log.failed, log.info, ReconcileMetrics(registry).finished)
         context = operator_context(options, reports, session, fetch)

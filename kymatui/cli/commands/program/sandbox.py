@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from kymatui.cli.durations import add_duration
+from kymatui.cli.output.printing import print_line, print_message, print_text
 from kymatui.composition.sandbox import FAULTS, MAX_KYMAS, send_sandbox_fault, serve_sandbox
 from kymatui.composition.sandbox_situations import SITUATIONS, create_situation
 from kymatui.errors import ConfigurationError, UsageError
@@ -158,6 +159,8 @@ def _up(args: argparse.Namespace) -> int:
         load=load,
         settled=args.settled,
         fleet=args.fleet,
+        say=print_text,
+        warn=print_message,
     )
 
 
@@ -181,10 +184,10 @@ def _fault(args: argparse.Namespace) -> int:
         "token": args.token,
         "finalizer": args.finalizer,
     }
-    print(send_sandbox_fault(Path(args.read_kubeconfig), args.read_context, args.fault, given))
+    print_text(send_sandbox_fault(Path(args.read_kubeconfig), args.read_context, args.fault, given))
     return 0
 
 
 def _situation(args: argparse.Namespace) -> int:
-    print(create_situation(Path(args.read_kubeconfig), args.read_context, args.situation))
+    print_line(create_situation(Path(args.read_kubeconfig), args.read_context, args.situation))
     return 0

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from kymatui.cli.output.terminal import raw_stream
+
 _ALTERNATE, _NORMAL = "\x1b[?1049h", "\x1b[?1049l"
 _NO_CURSOR, _CURSOR = "\x1b[?25l", "\x1b[?25h"
 _CLEAR: Final = "\x1b[2J\x1b[H"
@@ -34,7 +36,8 @@ def splash_screen(*, ascii_only: bool, place: str = "modules") -> Iterator[None]
 def _write(text: str) -> None:
     """Write to standard error, on which the screen is drawn; the screen reports a closed terminal."""
     try:
-        sys.stderr.write(text)
-        sys.stderr.flush()
+        stream = raw_stream(sys.stderr)
+        stream.write(text)
+        stream.flush()
     except OSError:
         return

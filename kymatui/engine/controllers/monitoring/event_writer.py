@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.engine.cluster.concurrency import report_defect
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Clock, Cluster, PatchKind
 from kymatui.engine.cluster.retries import is_outcome_unknown
@@ -23,6 +24,7 @@ from kymatui.engine.controllers.monitoring.event_correlation import (
 )
 from kymatui.engine.controllers.runtime.reconcile_reports import Reconciliation
 from kymatui.errors import ClusterError, ConflictError, KymatuiError, NotFoundError
+from kymatui.first_use import replace
 
 EVENT: Final = GroupVersionKind("", "v1", "Event")
 RECONCILE_FAILED: Final = "ReconcileFailed"
@@ -92,7 +94,7 @@ class EventWriter:
         if self._thread is None:
             return
         with contextlib.suppress(queue.Full):
-            self._queue.put_nowait((subject, event))
+            self._queue.put_nowait((subject, replace(event, message=sanitize(event.message))))
 
     def _run(self, stop: threading.Event) -> None:
         while not stop.is_set():

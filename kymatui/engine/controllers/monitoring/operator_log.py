@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from kymatui.domain.kubernetes.refs import ObjectRef
-from kymatui.domain.kubernetes.terminal_text import cut_text
+from kymatui.domain.kubernetes.terminal_text import cut_text, escape_json, sanitize
 from kymatui.engine.controllers.runtime.reconcile_reports import current_reconciliation
 from kymatui.errors import DefectError, KymatuiError, RefusedError
 
@@ -26,7 +26,11 @@ class LogFormat(StrEnum):
 
 
 class OperatorLog:
-    """Writes the reports of a ControllerGroup; `write` gets each line, from any thread."""
+    """Writes the reports of a ControllerGroup; `write` gets each line, from any thread.
+
+    Errors quote servers, charts and registries: control characters are removed from text, so that none forges a line,
+    and escaped in JSON.
+    """
 
     def __init__(self, write: Callable[[str], None], form: LogFormat = LogFormat.TEXT) -> None:
         self._write = write
@@ -37,14 +41,14 @@ class OperatorLog:
         if self._form is LogFormat.JSON:
             self._json("info", message)
         else:
-            self._write(f"{time.strftime('%H:%M:%S')} {message}")
+            self._write(sanitize(f"{time.strftime('%H:%M:%S')} {message}"))
 
     def head(self, words: str) -> None:
         """Write a line of the start, for people without the time."""
         if self._form is LogFormat.JSON:
             self._json("info", words)
         else:
-            self._write(words)
+            self._write(sanitize(words))
 
     def failed(self, ref: ObjectRef, error: KymatuiError, seconds: float | None) -> None:
         """Write a failure; `seconds` until the next try, None if there is none."""
@@ -53,9 +57,9 @@ class OperatorLog:
         text = cut_text(f"{error}; {error.hint}" if isinstance(error, DefectError) else str(error), _LONGEST)
         if self._form is not LogFormat.JSON:
             when = f"; retry in {seconds:.{0 if seconds >= 1 else 1}f} s" if seconds is not None else ""
-            self._write(f"{time.strftime('%H:%M:%S')} {ref} {mark}: {text}{when}")
+            self._write(sanitize(f"{time.strftime('%H:%M:%S')} {ref} {mark}: {text}{when}"))
             for line in _traceback(error):
-                self._write(line)
+                self._write(sanitize(f"  {line}"))
             return
         controller, number = current_reconciliation()
         more: dict[str, Any] = {
@@ -72,7 +76,7 @@ class OperatorLog:
 
     def _json(self, level: str, words: str, **more: Any) -> None:
         moment = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        self._write(json.dumps({"date": moment, "level": level, "msg": words, **more}, ensure_ascii=False))
+        self._write(escape_json(json.dumps({"date": moment, "level": level, "msg": words, **more}, ensure_ascii=False)))
 
 
 def _traceback(error: KymatuiError) -> list[str]:

@@ -1,0 +1,41 @@
+"""The door to the screen: no text and no link of a widget reaches the terminal with characters that it acts on.
+
+Presenters sanitize what they show, so that it has the right width; whatever they miss, titles and notifications of the
+toolkit included, loses its control characters here. Textual removes only a few of them.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from rich.cells import get_character_cell_size
+from rich.segment import Segment
+from textual.color import Color
+from textual.filter import LineFilter
+
+from kymatui.domain.kubernetes.terminal_text import sanitize
+
+
+@lru_cache(4096)
+def without_controls(text: str) -> str:
+    """Return the text without control characters, at the width that the toolkit laid it out with."""
+    if sanitize(text) == text:
+        return text
+    return "".join(char if sanitize(char) == char else " " * get_character_cell_size(char) for char in text)
+
+
+class ForeignTextFilter(LineFilter):
+    """Line filter that removes characters, and links that are more than an address."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        del background
+        return [_passed(segment) for segment in segments]
+
+
+def _passed(segment: Segment) -> Segment:
+    text, style, control = segment
+    shown = without_controls(text)
+    link = style.link if style is not None else None
+    if style is not None and link and sanitize(link) != link:
+        return Segment(shown, style.update_link(None), control)
+    return segment if shown is text else Segment(shown, style, control)
