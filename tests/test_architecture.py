@@ -300,12 +300,16 @@ SLOW = {
 # Modules of these layers that import inside functions what is no such library, each with its reason.
 LATE_IMPORTS = {
     "adapters/kube/auth/credentials.py": "plugins and OIDC providers: few kubeconfigs have one",
+    "adapters/kube/auth/kubeconfig.py": "YAML: the screen paints before it reads a kubeconfig",
+    "adapters/kube/auth/secret_kubeconfig.py": "YAML: the screen paints before it reads a kubeconfig",
     "engine/__init__.py": "the library, on first use: the screen needs parts of the engine only",
     "helm/__init__.py": "the public names, on first use: listing charts needs no template language",
     "helm/charts/glob_patterns.py": "regular expressions: few charts have a .helmignore",
     "helm/charts/metadata.py": "times: few charts have a creation time",
     "helm/functions/__init__.py": "the cache's signature, when a cache is asked for",
     "helm/functions/data.py": "TOML: few charts use it",
+    "helm/yaml/node_reader.py": "Go's numbers and messages: few texts have large numbers or odd keys",
+    "helm/yaml/reading.py": "Go's numbers: few texts have large ones",
     "helm/language/tables.py": "YAML of .Values.YAML, which few charts call",
     "helm/language/units.py": "parser and compiler: a chart whose code is cached needs neither",
     "helm/linting/contents.py": "JSON schemas: few charts have one",

@@ -23,7 +23,9 @@ from kymatui.adapters.oci import registry as registries
 from kymatui.adapters.oci import requester
 from kymatui.adapters.oci.image_manifest import ContentDescriptor
 from kymatui.adapters.oci.registry import Registry
-from kymatui.errors import ConfigurationError, RegistryError
+from kymatui.errors import ConfigurationError, HelmError, RegistryError
+from kymatui.helm.yaml import reading
+from kymatui.helm.yaml.limits import YamlBudget
 from tests.adapters import hostile
 from tests.adapters.clusters import Exchange, serving
 
@@ -145,9 +147,11 @@ def test_a_registry_that_drips_is_left_by_its_deadline(monkeypatch: pytest.Monke
 def test_an_index_is_bounded_in_bytes_and_in_entries(monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(packed(bomb())) as address, pytest.raises(RegistryError, match="is longer than"):
         ChartFetcher().index(address)
-    monkeypatch.setattr(chart_fetcher, "MOST_INDEX_ENTRIES", 1000)
+    monkeypatch.setattr(reading, "YamlBudget", lambda: YamlBudget(1000))
     body = b"apiVersion: v1\nentries: {a: [" + b"[]," * 1000 + b"]}"
-    many = pytest.raises(RegistryError, match="more than 1,000 lines or entries")
+    many = pytest.raises(
+        HelmError, match=r"index\.yaml is no index .*: line 2, column \d+: it has more than 1000 values"
+    )
     with serving(lambda exchange: exchange.answer(200, body)) as address, many:
         ChartFetcher().index(address)
 
@@ -156,7 +160,7 @@ def test_a_catalog_is_bounded() -> None:
     with serving(packed(bomb())) as address, pytest.raises(RegistryError, match=f"{size_limits.LARGEST_CATALOG} bytes"):
         read_catalog(f"{address}/all-modules.yaml")
     deep = b"a: " + b"[" * 100_000
-    too_deep = pytest.raises(ConfigurationError, match="max depth")
+    too_deep = pytest.raises(ConfigurationError, match="more than 500 levels")
     with serving(lambda exchange: exchange.answer(200, deep, {"Content-Type": "text/plain"})) as address, too_deep:
         read_catalog(f"{address}/all-modules.yaml")
 

@@ -110,7 +110,7 @@ MANAGER = "manager: {name: m, group: apps, version: v1"
         ("manager: text", "manager must be a map, not a value"),
         ("associatedResources: [{group: g, kind: K}]", "associatedResources[0].version must not be empty"),
         ("associatedResources: {a: b}", "associatedResources must be a list, not a map"),
-        ("? [a]\n: b", "the file is not valid YAML: invalid map key"),
+        ("? [a]\n: b", "the file is not valid YAML: a map or a list is a key"),
         ("a: [", "the file is not valid YAML: "),
         ("a: *gone", "the file is not valid YAML: "),
         ("- a", "icons[1] must be a map, not a value"),

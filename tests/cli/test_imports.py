@@ -37,16 +37,17 @@ NEEDLESS = {
     "cryptography",
     "oras",
 }
+# With 10 modules and 55 KiB of the YAML reader, which reads kubeconfigs within limits, no slower than PyYAML's.
 BUDGETS = {  # modules that are not of Python itself, and KiB of their source
     ("--version",): (28, 98),
     ("--help",): (29, 120),
-    ("catalog",): (237, 1680),
-    ("catalog", "-o", "json"): (237, 1680),
-    ("module", "keda"): (231, 1680),
-    ("checks", "keda"): (231, 1680),
-    ("drift",): (232, 1680),
-    ("events", "keda"): (233, 1680),
-    ("audit",): (297, 2000),
+    ("catalog",): (247, 1745),
+    ("catalog", "-o", "json"): (247, 1745),
+    ("module", "keda"): (241, 1725),
+    ("checks", "keda"): (241, 1725),
+    ("drift",): (242, 1725),
+    ("events", "keda"): (243, 1735),
+    ("audit",): (303, 2045),
 }
 
 

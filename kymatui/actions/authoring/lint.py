@@ -118,7 +118,7 @@ class _Linter:
         try:
             lint_rules.lint_security(load_as_json(file.content), self._config, images, problems)
         except YamlError as error:
-            self._broken(file.path, str(error))
+            self._problems.append(SourceProblem(file.path, error.line, error.problem, "yaml"))
         self._problems += problems.found
 
     def _read(self, text: str, field: str, what: str, largest: int, *, beside_config: bool = True) -> SourceFile | None:

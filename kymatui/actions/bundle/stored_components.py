@@ -217,7 +217,7 @@ def _document(content: bytes, where: str) -> Json:
     try:
         found = load_as_json(plain)
     except YamlError as error:
-        raise DescriptorError(f"{where}: {error}") from error
+        raise DescriptorError(f"{where}: {error.summary}") from None
     if not isinstance(found, dict):
         raise DescriptorError(f"{where} is not a readable component descriptor")
     return found

@@ -17,9 +17,10 @@ from kymatui.domain.kyma.kymas import Kyma, read_kyma
 from kymatui.domain.kyma.module_templates import ModuleTemplate, read_template
 from kymatui.domain.kyma.release_metas import ReleaseMeta, read_release_meta
 from kymatui.domain.whatif.fleet_objects import KYMA, RELEASE_META, TEMPLATE, CatalogKey
-from kymatui.engine.bundles.yaml_objects import LARGEST_TEXT, each_object
+from kymatui.engine.bundles.yaml_objects import each_object
 from kymatui.errors import ConfigurationError
 from kymatui.first_use import dataclass
+from kymatui.helm.yaml.limits import LARGEST_TEXT
 
 _Reader = Callable[[object], Kyma | ModuleTemplate | ReleaseMeta | MalformedObject]
 MOST_FILES: Final = 5000  # manifests of one change, which are all held in memory

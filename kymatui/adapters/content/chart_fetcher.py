@@ -10,7 +10,7 @@ from typing import Any
 
 from kymatui.adapters.content.blob_cache import BlobCache
 from kymatui.adapters.http.safe_urls import WEB, is_same_origin, parts_of
-from kymatui.adapters.http.size_limits import LARGEST_ARCHIVE, LARGEST_INDEX, LARGEST_PROVENANCE, MOST_INDEX_ENTRIES
+from kymatui.adapters.http.size_limits import LARGEST_ARCHIVE, LARGEST_INDEX, LARGEST_PROVENANCE
 from kymatui.adapters.http.web_session import open_web_session
 from kymatui.adapters.oci.docker_credentials import DockerCredentials, RegistryCredentials
 from kymatui.adapters.oci.image_manifest import ImageManifest
@@ -99,8 +99,6 @@ class ChartFetcher:
             url = f"{repository.partition('?')[0].rstrip('/')}/index.yaml"
             query = parts_of(repository).query
             content = self._get(f"{url}?{query}" if query else url, repository, LARGEST_INDEX)
-            if sum(map(content.count, (b"\n", b",", b"[", b"{"))) > MOST_INDEX_ENTRIES:
-                raise RegistryError(f"{url} has more than {MOST_INDEX_ENTRIES:,} lines or entries")
             self._indexes[repository] = read_index(content.decode("utf-8", "replace"), source=url)
         return self._indexes[repository]
 

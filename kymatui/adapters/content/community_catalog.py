@@ -186,8 +186,8 @@ def _objects(place: str, content: bytes, taking: _Taking) -> Iterator[Any]:
     try:
         for document in documents(content):
             yield from _flat(document, 0)
-    except (YamlError, UnicodeDecodeError, RecursionError) as error:
-        taking.note(f"{place} is not valid YAML: {' '.join(str(error).split())[:200]}")
+    except YamlError as error:
+        taking.note(f"{place} is not valid YAML: {error.summary}")
 
 
 def _flat(document: Any, depth: int) -> Iterator[Any]:

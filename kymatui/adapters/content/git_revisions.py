@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Final
 
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
-from kymatui.engine.bundles.yaml_objects import LARGEST_TEXT
 from kymatui.errors import ConfigurationError, UsageError
 from kymatui.first_use import dataclass
+from kymatui.helm.yaml.limits import LARGEST_TEXT
 
 MOST_FILES: Final = 5000  # manifests of one revision, as many as of a folder
 LARGEST_TREE: Final = 64 * 1024 * 1024

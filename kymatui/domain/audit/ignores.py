@@ -95,10 +95,6 @@ def _text(item: Mapping[object, object], key: str, where: str, absent: str = "")
 
 
 def _day(found: object, where: str) -> date:
-    if isinstance(found, datetime):
-        return found.date()
-    if isinstance(found, date):
-        return found
     try:
         return date.fromisoformat(found if isinstance(found, str) else "")
     except ValueError:

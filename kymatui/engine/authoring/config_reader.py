@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 import yaml
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.engine.authoring.source_problems import SourceProblem
 from kymatui.helm.yaml.errors import YamlError
-from kymatui.helm.yaml.reading import load_yaml
+from kymatui.helm.yaml.reading import compose_yaml
 
 LARGEST_CONFIG: Final = 1024 * 1024  # bytes of a module config, which is parsed twice
 LONGEST_MESSAGE: Final = 500  # characters; messages of parsers quote the file
-_LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_LINE: Final = re.compile(r"line (\d+)")
 _NULL: Final = "tag:yaml.org,2002:null"
 _BOOL: Final = "tag:yaml.org,2002:bool"
 _WORDS: Final = {
@@ -47,23 +44,11 @@ class ConfigReader:
             self.report(0, f"the file is larger than {LARGEST_CONFIG >> 20} MiB", rule="yaml")
             return empty
         try:
-            load_yaml(content)  # bounds depth and aliases, which the composer does not
-            node = next(yaml.compose_all(content, _LOADER), None)
+            node = compose_yaml(content)
         except YamlError as error:
-            self._invalid(str(error).removeprefix("error converting YAML to JSON: ").removeprefix("yaml: "))
-            return empty
-        except yaml.MarkedYAMLError as error:
-            line = error.problem_mark.line + 1 if error.problem_mark else 0
-            self.report(line, f"the file is not valid YAML: {error.problem}", rule="yaml")
-            return empty
-        except (yaml.YAMLError, ValueError) as error:
-            self.report(0, f"the file is not valid YAML: {error}", rule="yaml")
+            self.report(error.line, f"the file is not valid YAML: {error.problem}", rule="yaml")
             return empty
         return self.fields(node, "") if node is not None and node.tag != _NULL else empty
-
-    def _invalid(self, text: str) -> None:
-        found = _LINE.search(text)
-        self.report(int(found[1]) if found else 0, f"the file is not valid YAML: {text}", rule="yaml")
 
     def fields(self, node: yaml.Node, path: str) -> ConfigFields:
         """Return the fields of a map; report keys that appear twice."""

@@ -9,9 +9,10 @@ from typing import Final
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.engine.bundles.addresses import content_digest, digest_of_files, redact_address
 from kymatui.engine.bundles.bundle import Bundle, Origin
-from kymatui.engine.bundles.yaml_objects import LARGEST_TEXT, read_objects, unique_documents
+from kymatui.engine.bundles.yaml_objects import read_objects, unique_documents
 from kymatui.engine.cluster.ports import Blobs
 from kymatui.errors import SourceError
+from kymatui.helm.yaml.limits import LARGEST_TEXT, YamlBudget
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 MOST_FILES: Final = 5_000
@@ -37,7 +38,8 @@ def from_path(path: str | Path, *, name: str, namespace: str = "default", recurs
     files = [(str(one), read_file(one)) for one in _files(place, recursive)]
     if not files:
         raise SourceError(f"{place} has no {', '.join(SUFFIXES)} file")
-    objects = unique_documents(one for where, data in files for one in read_objects(data, where))
+    budget = YamlBudget()
+    objects = unique_documents(one for where, data in files for one in read_objects(data, where, budget=budget))
     relative = ((str(Path(where).relative_to(place)), data) for where, data in files)
     return Bundle(name, namespace, Origin("raw", str(place), digest=digest_of_files(relative)), objects=tuple(objects))
 

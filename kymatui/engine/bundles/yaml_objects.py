@@ -1,4 +1,7 @@
-"""The reading of YAML objects: documents, lists, duplicates, and numbers as API servers have them."""
+"""The reading of YAML objects: documents, lists, duplicates, and numbers as API servers have them.
+
+The text is untrusted and may be secret: it is read within limits, and errors name document, line and kind of a problem.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,13 @@ import re
 from collections.abc import Container, Iterable, Iterator
 from typing import Any, Final
 
-from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.engine.cluster.ports import Object
 from kymatui.errors import SourceError
+from kymatui.helm.yaml.conversions import levels_of
 from kymatui.helm.yaml.errors import YamlError
+from kymatui.helm.yaml.limits import YamlBudget
 from kymatui.helm.yaml.reading import documents
 
-LARGEST_TEXT: Final = 64 * 1024 * 1024  # bytes of one source of YAML, which is parsed in memory
 MOST_OBJECTS: Final = 20_000  # of one source of YAML
 DEEPEST_LISTS: Final = 8  # Lists in Lists, since each level recurses
 DEEPEST: Final = 200
@@ -26,12 +29,15 @@ _SMALLEST_INT: Final = -(2**63)
 DocumentKey = tuple[str, str, str, str, str]
 
 
-def read_objects(text: str | bytes, source: str, *, only: Container[str] | None = None) -> list[Object]:
+def read_objects(
+    text: str | bytes, source: str, *, only: Container[str] | None = None, budget: YamlBudget | None = None
+) -> list[Object]:
     """Return the objects of a text in their order, with lists flattened; the first of duplicates counts.
 
-    `source` names the text in errors; `only` selects kinds. Empty documents are skipped. Raises SourceError.
+    `source` names the text in errors; `only` selects kinds; `budget` is for a source of several texts. Empty documents
+    are skipped. Raises SourceError.
     """
-    return unique_documents(each_object(text, source, only=only))
+    return unique_documents(each_object(text, source, only=only, budget=budget))
 
 
 def each_object(
@@ -41,6 +47,7 @@ def each_object(
     only: Container[str] | None = None,
     old_words: bool = True,
     versioned: bool = True,
+    budget: YamlBudget | None = None,
 ) -> Iterator[Object]:
     """Yield the objects of a text, including duplicates. Raises SourceError.
 
@@ -48,15 +55,14 @@ def each_object(
     which a patch with a target may lack.
     """
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-    if len(data) > LARGEST_TEXT:
-        raise SourceError(f"{source} has {format_count(len(data), 'byte')}; {LARGEST_TEXT} is the limit")
     number = count = 0
     try:
-        for number, document in enumerate(documents(data, whole=True, old_words=old_words), 1):
+        for number, document in enumerate(documents(data, whole=True, old_words=old_words, budget=budget), 1):
             where = _Where(source, data, number)
             if only is not None and not _is_wanted(document, only):
                 continue
-            for one in _flatten(_as_json(document, where), where, 0, versioned):
+            _require_shallow(document, where)
+            for one in _flatten(_as_json(document), where, 0, versioned):
                 if only is not None and one["kind"] not in only:
                     continue
                 count += 1
@@ -64,8 +70,7 @@ def each_object(
                     raise where.error(f"there are more than {MOST_OBJECTS} objects")
                 yield one
     except YamlError as error:
-        where = _Where(source, data, number + 1)
-        raise where.error(str(error).removeprefix("error converting YAML to JSON: "), line=False) from error
+        raise _Where(source, data, number + 1).error(error.summary, line=False) from None
 
 
 def _is_wanted(document: Any, only: Container[str]) -> bool:
@@ -138,7 +143,8 @@ def _check(body: Object, where: _Where, versioned: bool) -> None:
         if value is None and field == "apiVersion" and not versioned:
             continue
         if not isinstance(value, str) or not value:
-            raise where.error(f"the object has no {field}" if value is None else f"its {field} is {value!r}")
+            problem = f"its {field} is {'empty' if value == '' else f'{_kind_of(value)}, not text'}"
+            raise where.error(f"the object has no {field}" if value is None else problem)
     metadata = body.get("metadata")
     if metadata is not None and not isinstance(metadata, dict):
         raise where.error(f"metadata of this {body['kind']} is {_kind_of(metadata)}")
@@ -176,20 +182,29 @@ def _kind_of(value: Any) -> str:
     return names.get(type(value), "something else")
 
 
-def _as_json(value: Any, where: _Where, depth: int = 0) -> Any:
-    """Return numbers as an API server parses Go's output: int64 if possible, else a float. Raise SourceError."""
-    kind = value.__class__
-    if depth > DEEPEST:
+def _require_shallow(document: Any, where: _Where) -> None:
+    if levels_of(document) > DEEPEST:
         raise where.error(f"it is nested in more than {DEEPEST} levels")
-    if kind is dict:
-        return {key: _as_json(part, where, depth + 1) for key, part in value.items()}
-    if kind is list:
-        return [_as_json(part, where, depth + 1) for part in value]
-    if kind is float and value.is_integer() and abs(value) < 1e18:
-        return int(value)
-    if kind is int and not _SMALLEST_INT <= value <= _LARGEST_INT:
-        return float(value)
-    return value
+
+
+def _as_json(document: Any) -> Any:
+    """Change numbers in the document to what an API server parses of Go's output, and return it.
+
+    They are int64 if possible, else floats.
+    """
+    parsed = [document]
+    waiting: list[Any] = [parsed]
+    while waiting:
+        container = waiting.pop()
+        for key, part in container.items() if container.__class__ is dict else enumerate(container):
+            kind = part.__class__
+            if kind is dict or kind is list:
+                waiting.append(part)
+            elif kind is float and part.is_integer() and abs(part) < 1e18:
+                container[key] = int(part)
+            elif kind is int and not _SMALLEST_INT <= part <= _LARGEST_INT:
+                container[key] = float(part)
+    return parsed[0]
 
 
 def document_key(body: Object) -> DocumentKey:

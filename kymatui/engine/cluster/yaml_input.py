@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from kymatui.errors import InvalidError
-from kymatui.helm.yaml.conversions import CONVERTING
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.reading import load_exactly
 
@@ -15,5 +14,4 @@ def parse_yaml(text: str) -> Any:
     try:
         return load_exactly(text, strict=True)
     except YamlError as error:
-        reason = str(error).removeprefix(CONVERTING).removeprefix("yaml: ")
-        raise InvalidError(f"invalid YAML: {reason}", status=422) from error
+        raise InvalidError(f"invalid YAML: {error.summary}", status=422) from None

@@ -253,7 +253,8 @@ class ReleaseStore:
             try:
                 body = load_exactly(text)
             except YamlError as error:
-                raise ConfigurationError(f"the manifest of Secret {release.key} cannot be read: {error}") from error
+                problem = f"the manifest of Secret {release.key} cannot be read: {error.summary}"
+                raise ConfigurationError(problem) from None
             ref = read_ref(body)
             if not ref.name:
                 continue

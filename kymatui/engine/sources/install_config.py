@@ -53,7 +53,7 @@ def read_configs(data: bytes, where: str) -> dict[str, InstallConfig]:
     try:
         document = load_yaml(unpack(data, where))
     except YamlError as error:
-        raise SourceError(f"{where}: {error}") from error
+        raise SourceError(f"{where}: {error.summary}") from None
     if document is None:
         return {}
     if not isinstance(document, dict):

@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 
 from kymatui.errors import HelmError
 from kymatui.helm.govalues.quoting import quote
+from kymatui.helm.yaml.limits import YamlBudget
 
 MIB: Final = 1 << 20
 MAX_CHART: Final = 100 * MIB
@@ -42,11 +43,12 @@ class ChartFile(NamedTuple):
 
 
 class Budget:
-    """The limits of one chart, shared by all archives within it."""
+    """The limits of one chart, shared by all archives within it, and by all of its YAML."""
 
-    __slots__ = ("depth", "entries", "remaining")
+    __slots__ = ("depth", "entries", "remaining", "yaml")
 
     def __init__(self) -> None:
+        self.yaml = YamlBudget()
         self.remaining = MAX_CHART
         self.entries = MAX_ENTRIES
         self.depth = 16

@@ -135,22 +135,22 @@ def load_archive(data: bytes) -> Chart:
 
 def load_files(files: Iterable[ChartFile], budget: Budget | None = None) -> Chart:
     """Load a chart and its subcharts from files (Helm's LoadFiles). Raise HelmError."""
+    budget = budget or Budget()
     chart = Chart()
     chart.raw = list(files)
     found = False
     for name, data in chart.raw:
         if name == "Chart.yaml":
-            _read(name, read_into, chart.metadata, data)
+            _read(name, read_into, chart.metadata, data, budget.yaml)
             found = True
     if found and not chart.metadata.api_version:
         chart.metadata.api_version = V1
     packed: dict[str, list[ChartFile]] = {}
     for file in chart.raw:
-        _sort_in(chart, file, packed)
+        _sort_in(chart, file, packed, budget)
     if not found and not any(name == "requirements.yaml" for name, _ in chart.raw):
         raise HelmError("Chart.yaml file is missing")
     check_metadata(chart.metadata)
-    budget = budget or Budget()
     for name in sorted(packed):
         if name[0] not in "_.":
             chart.dependencies.append(_load_subchart(chart, name, packed[name], budget))
@@ -166,19 +166,19 @@ def _read(name: str, reader: Any, *args: Any) -> Any:
         raise HelmError(f"cannot load {name}: it is nested too deeply") from error
 
 
-def _sort_in(chart: Chart, file: ChartFile, packed: dict[str, list[ChartFile]]) -> None:
+def _sort_in(chart: Chart, file: ChartFile, packed: dict[str, list[ChartFile]], budget: Budget) -> None:
     name, data = file
     if name == "Chart.yaml":
         return
     if name == "values.yaml":
-        chart.values = _read(name, load_values, data)
+        chart.values = _read(name, load_values, data, budget.yaml)
     elif name == "values.schema.json":
         chart.schema = data
     elif name in ("Chart.lock", "requirements.lock"):
-        chart.lock = _read(name, read_lock, data)
+        chart.lock = _read(name, read_lock, data, budget.yaml)
         _keep_old(chart, file)
     elif name == "requirements.yaml":
-        _read(name, read_into, chart.metadata, data)
+        _read(name, read_into, chart.metadata, data, budget.yaml)
         _keep_old(chart, file)
     elif name.startswith("templates/"):
         chart.templates.append(file)

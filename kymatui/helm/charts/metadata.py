@@ -13,6 +13,7 @@ from kymatui.helm.charts.structs import DECODING, anything, boolean, decode_yaml
 from kymatui.helm.govalues.quoting import is_print, quote
 from kymatui.helm.semver.versions import SemverError, parse_version
 from kymatui.helm.yaml.errors import YamlError
+from kymatui.helm.yaml.limits import YamlBudget
 from kymatui.moments import parse_moment
 
 V1: Final = "v1"
@@ -183,14 +184,14 @@ _LOCK = struct("v2.Lock", {"generated": _generated, "digest": text, "dependencie
 _NAMES: Final = {"apiVersion": "api_version", "appVersion": "app_version", "kubeVersion": "kube_version"}
 
 
-def read_into(metadata: Metadata, data: bytes) -> None:
+def read_into(metadata: Metadata, data: bytes, budget: YamlBudget | None = None) -> None:
     """Read Chart.yaml (or requirements.yaml) over existing metadata. Raise YamlError."""
-    for name, value in (decode_yaml(data, _METADATA) or {}).items():
+    for name, value in (decode_yaml(data, _METADATA, budget) or {}).items():
         setattr(metadata, _NAMES.get(name, name), value)
 
 
-def read_lock(data: bytes) -> Lock:
-    found = decode_yaml(data, _LOCK) or {}
+def read_lock(data: bytes, budget: YamlBudget | None = None) -> Lock:
+    found = decode_yaml(data, _LOCK, budget) or {}
     return Lock(found.get("generated", ""), found.get("digest", ""), tuple(found.get("dependencies", ())))
 
 

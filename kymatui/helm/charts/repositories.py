@@ -15,6 +15,7 @@ from kymatui.errors import HelmError, nearest_names
 from kymatui.first_use import dataclass
 from kymatui.helm.semver.constraints import Constraint, parse_constraint
 from kymatui.helm.semver.versions import SemanticVersion, SemverError, parse_version
+from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.reading import load_yaml
 
 _DIGEST = re.compile(r"(?:sha256:)?([0-9a-f]{64})")
@@ -62,7 +63,10 @@ class RepositoryIndex:
 
 def read_index(text: str, *, source: str = "index.yaml") -> RepositoryIndex:
     """Parse an `index.yaml`. Invalid entries are skipped, as in Helm. Raise HelmError for other files."""
-    body = load_yaml(text)
+    try:
+        body = load_yaml(text)
+    except YamlError as error:
+        raise HelmError(f"{source} is no index of a chart repository: {error.summary}") from None
     if not isinstance(body, dict) or not body.get("apiVersion"):
         raise HelmError(f"{source} is no index of a chart repository: no API version specified")
     entries = body.get("entries")

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from kymatui.helm.govalues.floats import format_float
 from kymatui.helm.yaml.errors import YamlError
+from kymatui.helm.yaml.limits import YamlBudget
 from kymatui.helm.yaml.reading import load_exactly
 
 Decoder = Callable[[Any, str], Any]
@@ -27,9 +28,9 @@ _KINDS: Final[tuple[tuple[type, str], ...]] = (
 )
 
 
-def decode_yaml(text: str | bytes, decoder: Decoder) -> Any:
+def decode_yaml(text: str | bytes, decoder: Decoder, budget: YamlBudget | None = None) -> Any:
     """Return yaml.Unmarshal into a Go type, None for an empty document. Raise YamlError."""
-    value = load_exactly(text)
+    value = load_exactly(text, budget=budget)
     return None if value is None else decoder(value, "")
 
 

@@ -11,14 +11,15 @@ from kymatui.helm.charts import strvals
 from kymatui.helm.charts.structs import mismatch
 from kymatui.helm.govalues.text import from_bytes
 from kymatui.helm.yaml.errors import YamlError
+from kymatui.helm.yaml.limits import YamlBudget
 from kymatui.helm.yaml.reading import load_yaml
 
 _SEPARATOR: Final = b"---"
 
 
-def load_mapping(text: str | bytes) -> dict[str, Any]:
+def load_mapping(text: str | bytes, budget: YamlBudget | None = None) -> dict[str, Any]:
     """Return yaml.Unmarshal into a map[string]interface {}, {} for nothing. Raise YamlError."""
-    value = load_yaml(text)
+    value = load_yaml(text, budget=budget)
     if value is None:
         return {}
     if not isinstance(value, dict):
@@ -26,15 +27,27 @@ def load_mapping(text: str | bytes) -> dict[str, Any]:
     return value
 
 
-def load_values(data: bytes) -> dict[str, Any]:
+def load_values(data: bytes, budget: YamlBudget | None = None) -> dict[str, Any]:
     """Return a values file: later documents override earlier ones. Raise YamlError."""
+    budget = budget or YamlBudget()
     values: dict[str, Any] = {}
     for document in split_documents(data):
         try:
-            values = merge_maps(values, load_mapping(document))
+            _merge_into(values, load_mapping(document, budget))
         except YamlError as error:
-            raise YamlError(f"cannot unmarshal yaml document: {error}") from error
+            message = f"cannot unmarshal yaml document: {error}"
+            raise YamlError(message, problem=error.problem, mark=error.mark) from error
     return values
+
+
+def _merge_into(target: dict[str, Any], source: Mapping[str, Any]) -> None:
+    """Merge as `merge_maps` in place: copies for each of many documents would take quadratic time."""
+    for key, value in source.items():
+        before = target.get(key)
+        if isinstance(value, dict) and isinstance(before, dict):
+            _merge_into(before, value)
+        else:
+            target[key] = value
 
 
 def split_documents(data: bytes) -> list[bytes]:

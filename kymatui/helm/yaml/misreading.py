@@ -4,40 +4,51 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Protocol
 
 import yaml as pyyaml
 
-from kymatui.helm.govalues.printf import sprintf
-from kymatui.helm.govalues.types import TypedMap
-from kymatui.helm.yaml.errors import BadKey
+from kymatui.first_use import deferred
 
 _KEY_WANTED: Final = "did not find expected key"
 _ENTRY_WANTED: Final = "did not find expected '-' indicator"
-_EMPTY = re.compile(r"[\[{](?:\s|#.*)*[\]}]")
-_INT: Final = 1 << 63
+_EMPTY = deferred(r"[\[{](?:\s|#[^\n]*\n)*[\]}]")
 _NO_COLON: Final = "found unexpected ':'"
 _NO_SPACE: Final = "did not find expected whitespace or line break"
 _NO_TAG: Final = "did not find expected tag URI"
 _NO_ESCAPE: Final = "found unknown escape character"
-_SLASH: Final = re.compile(r"(?:[^\\]|\\[^/])*\\/", re.DOTALL)
-_QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*', re.DOTALL)
-_ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
+_QUOTED: Final = deferred(r'"[^"\\]*(?:\\.[^"\\]*)*', re.DOTALL)
+_ESCAPED: Final = deferred(r"\\(.)", re.DOTALL)
 _IN_TAGS: Final = ",[]"
-_TAG: Final = re.compile(r"(?:&\S+\s+)?![^\s,\[\]{}]*")
-_PROPERTY: Final = re.compile(r"(?:^|[\s\[{,])[!&]\S*\Z")
+_TAG: Final = deferred(r"(?:&\S+\s+)?![^\s,\[\]{}]*")
+_PROPERTY: Final = deferred(r"(?:^|[\[{,])[!&]\S*\Z")
+_LONGEST_PROPERTY: Final = 1024  # characters; libyaml allows no longer key
 COLON: Final = "\uf8c3"
 """Stands for a colon that libyaml refuses."""
 HIDDEN_MARK: Final = "\uf8c4"
 """Stands for a byte order mark, which libyaml skips at the beginning of a line."""
 _MARK: Final = "\ufeff".encode()
 _UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
-_ENTRY = re.compile(r"^[ \t]*-[ \t]*(?:#.*)?$", re.MULTILINE)
+_ENTRY = deferred(r"^[ \t]*-[ \t]*(?:#.*)?$", re.MULTILINE)
 
 
-class _Collection(NamedTuple):
-    event: Any
-    items: list[Any]
+class SourceText(Protocol):
+    """A text, as bytes and, in which marks count, as characters."""
+
+    data: bytes
+
+    @property
+    def text(self) -> str:
+        """Return the decoded text."""
+        ...
+
+
+class _Collection:
+    __slots__ = ("event", "items")
+
+    def __init__(self, event: Any) -> None:
+        self.event = event
+        self.items = 0
 
     @property
     def column(self) -> int:
@@ -49,10 +60,10 @@ class _Collection(NamedTuple):
 
     @property
     def wants_key(self) -> bool:
-        return self.is_mapping and len(self.items) % 2 == 0
+        return self.is_mapping and self.items % 2 == 0
 
 
-def bracket_problem(error: pyyaml.YAMLError, data: bytes, parse: Callable[[bytes], Any]) -> str | None:
+def bracket_problem(error: pyyaml.YAMLError, source: SourceText, parse: Callable[[bytes], Any]) -> str | None:
     """Return Go's error for empty brackets where a block expects its next key or entry.
 
     libyaml searches for the colon after the brackets that would make them a key, and reports it missing. go-yaml
@@ -61,10 +72,10 @@ def bracket_problem(error: pyyaml.YAMLError, data: bytes, parse: Callable[[bytes
     if getattr(error, "problem", "") != "could not find expected ':'":
         return None
     place = getattr(error, "context_mark", None)
-    text = data.decode("utf-8-sig", "replace")
+    text = source.text
     if place is None or not _EMPTY.match(text, place.index):
         return None
-    open_blocks, end = _progress(parse(data))
+    open_blocks, end = _progress(parse(source.data))
     if not open_blocks or open_blocks[-1].event.flow_style:
         return None
     problem = _expected_token(open_blocks, text[end : place.index])
@@ -91,9 +102,9 @@ def _progress(parser: Any) -> tuple[list[_Collection], int]:
         opening = isinstance(event, pyyaml.CollectionStartEvent)
         end = (event.start_mark if opening else event.end_mark).index
         if isinstance(event, pyyaml.NodeEvent) and blocks:
-            blocks[-1].items.append(event)
+            blocks[-1].items += 1
         if opening:
-            blocks.append(_Collection(event, []))
+            blocks.append(_Collection(event))
         elif isinstance(event, pyyaml.CollectionEndEvent):
             blocks.pop()
     return blocks, end
@@ -107,15 +118,17 @@ def _events(parser: Any) -> Iterator[Any]:
         return
 
 
-def empty_key_problem(event: Any, data: bytes, container: Any, flow: bool) -> str | None:
+def empty_key_problem(event: Any, text: str, container: Any, flow: bool) -> str | None:
     """Return Go's error for `[]: x` and `{}: x` in a collection, None if they can be a key."""
-    text = data.decode("utf-8-sig", "replace")
     if text[event.end_mark.index - 1 : event.end_mark.index] not in ("]", "}"):
         return None
     opening = "[" if isinstance(event, pyyaml.SequenceEndEvent) else "{"
     start = text.rfind(opening, 0, event.end_mark.index)
-    before = text[:start].rstrip()
-    if before.endswith("?") or _PROPERTY.search(before):
+    end = start
+    while end > 0 and text[end - 1].isspace():
+        end -= 1
+    before = text[max(end - _LONGEST_PROPERTY, 0) : end]  # not all of it, since a text may have many of these
+    if before.endswith("?") or (before and _PROPERTY.search(before.rsplit(None, 1)[-1])):
         return None
     line = text.count("\n", 0, start)
     where = f"line {line}: " if line else ""
@@ -125,7 +138,7 @@ def empty_key_problem(event: Any, data: bytes, container: Any, flow: bool) -> st
     return where + (_ENTRY_WANTED if isinstance(container, list) else _KEY_WANTED)
 
 
-def scalar_problem(event: Any, data: bytes, flow: bool, mapping: bool) -> str | None:
+def scalar_problem(event: Any, source: SourceText, flow: bool, mapping: bool) -> str | None:
     r"""Return Go's error for `?` in a plain scalar in brackets and for `\/` in double quotes."""
     if flow and not event.style and "?" in event.value[1:]:
         line = event.start_mark.line
@@ -133,8 +146,8 @@ def scalar_problem(event: Any, data: bytes, flow: bool, mapping: bool) -> str | 
         closing = "}" if mapping else "]"
         return f"{where}did not find expected ',' or '{closing}'"
     if event.style == '"' and "/" in event.value:
-        source = data.decode("utf-8-sig", "replace")[event.start_mark.index : event.end_mark.index]
-        if _SLASH.match(source):
+        written = source.text[event.start_mark.index : event.end_mark.index]
+        if any(escape[1] == "/" for escape in _ESCAPED.finditer(written)):
             line = event.start_mark.line + 1
             return (f"line {line}: " if line > 1 else "") + _NO_ESCAPE
     return None
@@ -152,12 +165,12 @@ class UnexpectedCharacterError(Exception):
         self.error = error
 
 
-def repair_syntax(error: pyyaml.YAMLError, data: bytes) -> None:
+def repair_syntax(error: pyyaml.YAMLError, source: SourceText) -> None:
     """Raise UnexpectedCharacterError if a substitute character lets libyaml continue."""
     mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", "")
     if mark is None or problem not in (_NO_COLON, _NO_SPACE, _NO_TAG, _NO_ESCAPE):
         return
-    text = data.decode("utf-8-sig", "replace")
+    text = source.text
     if problem == _NO_ESCAPE:
         _unescape_apostrophes(text, mark.index, error)
         return
@@ -191,9 +204,8 @@ def _unescape_apostrophes(text: str, index: int, error: Any) -> None:
     raise UnexpectedCharacterError((text[:start] + plain + text[scalar.end() :]).encode(), error) from error
 
 
-def repair_tag(event: Any, data: bytes) -> None:
+def repair_tag(event: Any, text: str) -> None:
     """Raise UnexpectedCharacterError for a tag in brackets, which libyaml ends at a comma or bracket."""
-    text = data.decode("utf-8-sig", "replace")
     tag = _TAG.match(text, event.start_mark.index)
     if tag is not None and (found := text[tag.end() : tag.end() + 1]) and found in _IN_TAGS:
         error = pyyaml.scanner.ScannerError(None, None, _NO_SPACE, event.start_mark)
@@ -202,19 +214,3 @@ def repair_tag(event: Any, data: bytes) -> None:
 
 def _replace(text: str, index: int, instead: str, error: pyyaml.YAMLError) -> None:
     raise UnexpectedCharacterError((text[:index] + instead + text[index + 1 :]).encode(), error) from error
-
-
-def shown_key(value: Any) -> str:
-    """Return Go's %#v of a value as go-yaml has it."""
-    return sprintf("%#v", in_go(value))
-
-
-def in_go(value: Any) -> Any:
-    if isinstance(value, dict):
-        return TypedMap("map[interface {}]interface {}", {in_go(key): in_go(part) for key, part in value.items()})
-    if isinstance(value, list):
-        return [in_go(part) for part in value]
-    if isinstance(value, BadKey):
-        return value.value
-    whole = isinstance(value, float) and value.is_integer() and abs(value) < _INT
-    return int(value) if whole else value

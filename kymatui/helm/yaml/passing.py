@@ -13,7 +13,7 @@ from kymatui.helm.yaml.errors import YamlError
 _TOUCHED: Final = deferred("[\x7f-\x9f\ufffe\uffff\ud800-\udfff]")
 _REFUSED: Final = deferred("[\x7f-\x84\x86-\x9f\ufffe\uffff]")
 _BROKEN: Final = deferred("[\ud800-\udfff]")
-_FOLDED: Final = deferred(" *\x85(?: *\x85)* *")
+_FOLDED: Final = deferred("(?<! ) *\x85(?: *\x85)* *")  # from the first of the spaces only: many take no longer
 _DOCUMENT_MARK: Final = deferred("\x85(?:---|\\.\\.\\.)[ \x85]")
 _ESCAPED: Final = deferred('[\x00-\x1f<>&\u2028\u2029"\\\\]')
 _SIMPLE_KEY: Final = 1024

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import copy
 import json
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -75,7 +77,92 @@ def test_what_cannot_be_used_is_said_without_a_word_of_its_content(content: byte
     assert TOKEN not in said
 
 
+ODD = [
+    f"a: !!bool {TOKEN}",
+    f"a: !!int {TOKEN}",
+    f"a: !!float {TOKEN}",
+    f"a: !!timestamp {TOKEN}",
+    f"a: !!binary {TOKEN}",
+    f"a: !!null {TOKEN}",
+    f"a: !!python/object/apply:os.system [{TOKEN}]",
+    f"a: !!set {{{TOKEN}}}",
+    f"a: *{TOKEN}",
+    f"? [{TOKEN}]\n: x",
+    f"~: {TOKEN}",
+    f"a: &a [*a, {TOKEN}]",
+    f"%TAG !{TOKEN}! x\n--- !{TOKEN}!",
+    f"a: {TOKEN}\n--- b: !!int {TOKEN}",
+    f"%{TOKEN}",
+    f"a: '{TOKEN}",
+    f"a: {TOKEN}\0",
+    "a: !!int ''",
+    "a: 1" + ":1" * 400_000,
+    "a: 1" + ":1" * 400_000 + ".5",
+    "a: " + "7" * 900_000,
+    "a: 2001-01-01T00:00:00." + "0" * 900_000,
+    "[" * 1_000_000,
+    "- " * 500_000,
+    "{a: " * 200_000,
+    "a: [" + "[]," * 300_000,
+    "b0: &b0 [x]\n" + "".join(f"b{n}: &b{n} [" + f"*b{n - 1}," * 9 + "]\n" for n in range(1, 12)),
+    "".join(f"%TAG !a{number}! x\n" for number in range(60_000)),
+    "[!!str x," * 100_000,
+    "a: b\n[ " + "# " * 5_000 + "\nx: y\n",
+    "<<: 1",
+    "clusters: !!int 1\n",
+    "clusters: [{name: !!bool " + TOKEN + "}]",
+]
+
+
+@pytest.mark.parametrize("text", ODD, ids=range(len(ODD)))
+def test_odd_yaml_is_refused_at_once_without_a_word_of_it(text: str) -> None:
+    """Text that takes long runs into the time limit of the test."""
+    with pytest.raises(ConfigurationError, match=f"the kubeconfig in {WHERE} ") as caught:
+        connect_from_secret(text.encode(), WHERE)
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
+    assert TOKEN not in f"{caught.value} {caught.value.hint} {caught.value.__cause__!r}"
+    assert len(str(caught.value)) < 300
+
+
 MARK = "planted-marker"
+VALUES: list[Any] = [
+    *(None, True, 0, 1.5, 10**30, "", MARK, [MARK], {MARK: MARK}, [[MARK]], [{}], [None], f"\0{MARK}", f"\n{MARK}"),
+    *(f"https://{MARK}", f"http://[{MARK}", f"https://x:99999999/{MARK}", f"\U0001f600{MARK}", MARK * 10_000),
+]
+
+
+def paths_of(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    if path:
+        yield path
+    for key, part in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield from paths_of(part, (*path, key))
+
+
+def displayed(content: bytes) -> str:
+    """Return the connection or the error as they are displayed."""
+    try:
+        return repr(connect_from_secret(content, WHERE))
+    except ConfigurationError as error:
+        return f"{error} {error.hint} {error.__cause__!r}"
+
+
+def test_whatever_a_field_holds_is_used_or_refused_without_a_word_of_it() -> None:
+    fields = {"username", "password", "client-certificate-data", "client-key-data", "as", "as-uid"}
+    user: dict[str, Any] = {"token": "t", "as-groups": [""], "as-user-extra": {"a": [""]}, **dict.fromkeys(fields, "")}
+    texts = dict.fromkeys(("certificate-authority-data", "proxy-url", "tls-server-name"), "")
+    cluster: dict[str, Any] = {**texts, "insecure-skip-tls-verify": False}
+    whole = yaml.safe_load(kubeconfig(user, cluster))
+    for path in paths_of(whole):
+        for value in VALUES:
+            document = copy.deepcopy(whole)
+            holder = document
+            for key in path[:-1]:
+                holder = holder[key]
+            holder[path[-1]] = value
+            content = yaml.safe_dump(document, allow_unicode=True).encode()
+            assert MARK not in displayed(content), (path, value)
+
+
 CURRENT: dict[str, Any] = {"current-context": MARK}
 NO_CURRENT: dict[str, Any] = {"current-context": ""}
 

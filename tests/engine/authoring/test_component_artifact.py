@@ -18,7 +18,7 @@ from kymatui.engine.authoring.component_artifact import (
     resource_layer,
 )
 from kymatui.engine.authoring.normal_tar import pack_file
-from kymatui.helm.yaml import load_yaml
+from kymatui.helm.yaml.reading import load_yaml
 
 V2 = {"meta": {"schemaVersion": "v2"}, "component": {"name": "acme.org/c", "version": "1.0.0+b"}}
 V3 = {"apiVersion": "ocm.software/v3alpha1", "metadata": {"name": "acme.org/c", "version": "1.0.0+b"}}

@@ -60,7 +60,7 @@ def test_24_duplicates_count_once_an_empty_file_is_nothing_and_bad_yaml_has_its_
     desk.put(desk.layers.keep(text(first) + b"---\nkind: ConfigMap\nmetadata:\n\tname: b\n"))
     desk.turn()
     assert desk.status()["state"] == "Error"
-    assert "document 2: yaml: line 11: found character that cannot start any token" in words(desk)
+    assert "document 2: line 11, column 1: found character that cannot start any token" in words(desk)
     assert desk.config("b") is not None, "what cannot be read deletes nothing"
     desk.put(desk.layers.keep(b""))
     assert desk.settle()["synced"] == []

@@ -229,7 +229,7 @@ def test_one_install_that_fails_hinders_no_other() -> None:
         "is not there",
         "the unknown source type 'odd'",
         "the unknown source type ''",
-        "raw-manifest.yaml: document 1: yaml: line 2",
+        "raw-manifest.yaml: document 1: line 2",
         "a repository and a name",
         "'1.0.0' is not a layer digest",
     ]

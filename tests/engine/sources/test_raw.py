@@ -49,7 +49,7 @@ def test_the_digest_of_a_folder_does_not_depend_on_where_it_is(tmp_path: Path) -
 def test_a_file_that_is_wrong_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(ONE % "x")
     (tmp_path / "b.yaml").write_text("a: b\n\tc: d\n")
-    with pytest.raises(SourceError, match=r"b\.yaml: document 1: yaml: line 2"):
+    with pytest.raises(SourceError, match=r"b\.yaml: document 1: line 2"):
         raw_yaml.from_path(tmp_path, name="m")
 
 

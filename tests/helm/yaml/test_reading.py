@@ -16,7 +16,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kymatui.helm.yaml.errors import YamlError
-from kymatui.helm.yaml.reading import MAX_DEPTH, documents, load_as_json, load_yaml
+from kymatui.helm.yaml.limits import MAX_DEPTH
+from kymatui.helm.yaml.reading import documents, load_as_json, load_yaml
 
 SCALARS: list[tuple[str, Any]] = [
     # booleans of YAML 1.1, and words that only look like them

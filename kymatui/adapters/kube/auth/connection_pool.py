@@ -6,6 +6,7 @@ disk only while OpenSSL reads them, and an encrypted key never makes OpenSSL pro
 
 from __future__ import annotations
 
+import base64
 import os
 import socket
 import ssl
@@ -147,13 +148,11 @@ def _proxy(endpoint: Endpoint) -> str:
 
 def _proxy_login(proxy: str) -> dict[str, str] | None:
     """Return the Proxy-Authorization header, which urllib3 does not derive from the proxy's address."""
-    import urllib3
-
     parts = urlsplit(proxy)
     if parts.username is None:
         return None
     words = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-    return dict(urllib3.make_headers(proxy_basic_auth=words))
+    return {"proxy-authorization": f"Basic {base64.b64encode(words.encode()).decode()}"}
 
 
 def tls_context(endpoint: Endpoint, certificate: ClientCertificate | None) -> ssl.SSLContext:

@@ -142,7 +142,7 @@ def read_kubeconfig(explicit: str = "", environment: Mapping[str, str] | None = 
     if explicit and not _is_there(places[0]):
         raise ConfigurationError(f"kubeconfig {places[0]} not found", hint="check the path of --kubeconfig")
     present = [place for place in places if _is_there(place)]
-    return merge([(place, _load(place)) for place in present]) if present else None
+    return merge([(place, read_kubeconfig_file(place)) for place in present]) if present else None
 
 
 def _is_there(file: Path) -> bool:
@@ -211,32 +211,25 @@ def _absolute(body: dict[str, Any], file: Path, keys: Sequence[str]) -> dict[str
     return body
 
 
-def _load(file: Path) -> Mapping[str, Any]:
-    import yaml
-
+def read_kubeconfig_file(file: Path) -> Mapping[str, Any]:
+    """Return the content of one file, empty for an empty one. Raise ConfigurationError."""
     try:
         text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise ConfigurationError(f"the kubeconfig {file} cannot be read: {reason}") from error
+    from kymatui.helm.yaml.errors import YamlError
+    from kymatui.helm.yaml.reading import load_exactly
+
     try:
-        document = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 (both are safe)
-    except yaml.YAMLError as error:
-        raise _malformed(file, f"it is not YAML: {_where(error)}") from error
-    except (ValueError, RecursionError) as error:
-        raise _malformed(file, f"it is not YAML: {error}") from error
+        document = load_exactly(text)
+    except YamlError as error:
+        raise _malformed(file, f"it is not YAML: {error.summary}") from None
     if document is None:
         return {}
     if not isinstance(document, Mapping):
         raise _malformed(file, "it is not a mapping")
     return document
-
-
-def _where(error: Exception) -> str:
-    mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
-    if mark is None:
-        return str(error).splitlines()[0]
-    return f"line {mark.line + 1}, column {mark.column + 1}: {problem}"
 
 
 def _malformed(file: Path, reason: str) -> ConfigurationError:

@@ -23,7 +23,7 @@ from kymatui.adapters.http.size_limits import KIB
 from kymatui.adapters.kube.auth.connection_pool import open_pool
 from kymatui.adapters.kube.auth.endpoint import Endpoint, entry_error, read_pem
 from kymatui.adapters.kube.auth.jwt import jwt_expiry
-from kymatui.adapters.kube.auth.kubeconfig import KubeconfigEntry
+from kymatui.adapters.kube.auth.kubeconfig import KubeconfigEntry, read_kubeconfig_file
 from kymatui.adapters.oci.requester import innermost_reason
 from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.errors import ConfigurationError
@@ -148,7 +148,7 @@ def _write_back(user: KubeconfigEntry, settings: Mapping[str, Any]) -> None:
     import yaml
 
     try:
-        document = yaml.safe_load(user.file.read_text(encoding="utf-8"))
+        document = read_kubeconfig_file(user.file)
         for item in document["users"]:
             if item["name"] == user.name:
                 item["user"]["auth-provider"]["config"] = dict(settings)

@@ -22,6 +22,8 @@ from kymatui.errors import ConfigurationError
 from kymatui.first_use import replace
 
 LARGEST: Final = 1 << 20  # bytes; the API server refuses Secrets above 1 MiB
+MOST_NODES: Final = 10_000
+"""Maps, lists and scalars of a kubeconfig: one of a runtime has 20 to 30."""
 _FORBIDDEN_OF_USERS: Final = ("exec", "auth-provider", "tokenFile", "client-certificate", "client-key")
 _FORBIDDEN_OF_CLUSTERS: Final = ("certificate-authority",)
 _NAMELESS: Final = "current"
@@ -119,15 +121,17 @@ def _check_server(cluster: KubeconfigEntry, where: str) -> None:
 
 
 def _document(content: bytes, where: str) -> Mapping[str, Any]:
-    import yaml
-
     if len(content) > LARGEST:
         raise ConfigurationError(f"the kubeconfig in {where} is too large; at most {LARGEST} bytes are allowed")
+    from kymatui.helm.yaml.errors import YamlError
+    from kymatui.helm.yaml.limits import YamlBudget
+    from kymatui.helm.yaml.reading import load_exactly
+
     try:
-        found = yaml.load(content, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 (both are safe)
-    except (yaml.YAMLError, ValueError, RecursionError):
+        found = load_exactly(content, budget=YamlBudget(MOST_NODES))
+    except YamlError as error:
         # The parser's message may quote the content, so the cause is dropped too.
-        raise ConfigurationError(f"the kubeconfig in {where} is not valid YAML") from None
+        raise ConfigurationError(f"the kubeconfig in {where} is not valid YAML: {error.summary}") from None
     if not isinstance(found, Mapping):
         raise ConfigurationError(f"the kubeconfig in {where} is not an object")
     return found

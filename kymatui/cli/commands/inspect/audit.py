@@ -21,6 +21,8 @@ from kymatui.domain.kubernetes.terminal_text import error_reason, format_count
 from kymatui.domain.kyma.problems import Severity
 from kymatui.errors import ConfigurationError, KymatuiError, RefusedError, UnknownNameError, UsageError
 from kymatui.first_use import replace
+from kymatui.helm.yaml.errors import YamlError
+from kymatui.helm.yaml.reading import load_exactly
 
 if TYPE_CHECKING:
     from kymatui.actions.audit import AuditedSession
@@ -224,12 +226,10 @@ def _ignores(path: str | None) -> tuple[IgnoreEntry, ...]:
 
     if path is None:
         return ()
-    import yaml
-
     try:
-        found = yaml.safe_load(_content(path))
-    except yaml.YAMLError as error:
-        raise ConfigurationError(f"{path} is not valid YAML: {' '.join(str(error).split())}") from error
+        found = load_exactly(_content(path))
+    except YamlError as error:
+        raise ConfigurationError(f"{path} is not valid YAML: {error.summary}") from None
     return read_ignores(found, path)
 
 

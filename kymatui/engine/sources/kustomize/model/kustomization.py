@@ -60,7 +60,7 @@ def read_kustomization(data: bytes, where: str) -> Kustomization:
     try:
         document = load_exactly(data)
     except YamlError as error:
-        raise SourceError(f"{where}: {error}") from error
+        raise SourceError(f"{where}: {error.summary}") from None
     if not document:
         raise SourceError(f"{where} is empty")
     fields = StrictFields(document, where)

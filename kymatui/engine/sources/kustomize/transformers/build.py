@@ -146,7 +146,7 @@ class _Target:
         try:
             document = load_exactly(self._place.load(path))
         except YamlError as error:
-            raise SourceError(f"{where}: {error}") from error
+            raise SourceError(f"{where}: {error.summary}") from None
         self.config.merge(read_config(StrictFields(document, where)))
 
     def _generate(self) -> None:

@@ -73,7 +73,7 @@ def _operations(data: bytes, where: str) -> list[Any] | None:
     try:
         found = load_exactly(data)
     except YamlError as error:
-        raise SourceError(f"{where}: {error}") from error
+        raise SourceError(f"{where}: {error.summary}") from None
     return found if isinstance(found, list) else None
 
 

@@ -37,7 +37,7 @@ def _loaded(entry: StrictFields, place: KustomizationFolder) -> list[StrictField
     try:
         document = load_exactly(place.load(path))
     except YamlError as error:
-        raise SourceError(f"{place.shown(path)}: {error}") from error
+        raise SourceError(f"{place.shown(path)}: {error.summary}") from None
     found = document if isinstance(document, list) else [document]
     return [StrictFields(one, f"{place.shown(path)}: [{at}]") for at, one in enumerate(found)]
 
