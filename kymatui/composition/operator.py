@@ -9,7 +9,12 @@ from pathlib import Path
 from typing import Final
 
 from kymatui.actions.bundle.component_cache import ComponentCache
+from kymatui.adapters.content.blob_fetcher import BlobFetcher
+from kymatui.adapters.content.chart_fetcher import ChartAccess
+from kymatui.adapters.kube.api.client import Client
+from kymatui.adapters.kube.auth.impersonation import as_service_account
 from kymatui.adapters.kube.transport.request_guard import RateGuard
+from kymatui.adapters.kube.transport.transport import Transport
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.adapters.kube.watch.remembering_cluster import RememberingCluster
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
@@ -17,6 +22,7 @@ from kymatui.adapters.sessions.control_plane.runtime_clients import IDLE_SECONDS
 from kymatui.adapters.sessions.control_plane.runtime_guards import RuntimeGuards
 from kymatui.composition.bundles import open_registries
 from kymatui.composition.manifest_controller import FetchOptions, manifest_controller_context
+from kymatui.domain.kubernetes.object_meta import OPERATOR, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
@@ -36,9 +42,11 @@ from kymatui.engine.controllers.lifecycle.module_reconciler import ModuleReconci
 from kymatui.engine.controllers.lifecycle.reconcile_pass import ModuleContext
 from kymatui.engine.controllers.lifecycle.registry_layers import RegistryLayers
 from kymatui.engine.controllers.lifecycle.resource_rendering import ModuleRenderer
-from kymatui.engine.controllers.manifest.controller import RESYNC, ManifestController
+from kymatui.engine.controllers.manifest.account_cluster import MANIFEST_ACCOUNT, AccountCluster
+from kymatui.engine.controllers.manifest.controller import MANIFEST, RESYNC, ManifestController
 from kymatui.engine.controllers.manifest.reconcile_context import ReconcileContext
 from kymatui.engine.controllers.monitoring.event_writer import EventWriter
+from kymatui.engine.controllers.monitoring.ignored_manifests import IgnoredManifests
 from kymatui.engine.controllers.monitoring.metric_registry import MetricRegistry
 from kymatui.engine.controllers.monitoring.operator_metrics import METRICS
 from kymatui.engine.controllers.runtime.controller import OperatorController
@@ -72,6 +80,8 @@ class OperatorOptions:
     single_cluster  whether the control plane is its own and only runtime
     intervals       requeue intervals by controller; the defaults for others
     resync          seconds until an unchanged Manifest of a person is reconciled again
+    tenants         further namespaces whose Manifests are installed, with the rights of a ServiceAccount there
+    account         the name of that ServiceAccount
     folder          folder of kustomizations that Manifests may name by path
     agent           the watcher's agent on runtimes; None: none is installed
     rate            requests to the control plane, and to each runtime
@@ -88,6 +98,8 @@ class OperatorOptions:
     intervals: Mapping[str, RequeueIntervals] = field(default_factory=dict)
     workers: int = WORKERS
     resync: float = RESYNC
+    tenants: tuple[str, ...] = ()
+    account: str = MANIFEST_ACCOUNT
     folder: Path | None = None
     agent: AgentOptions | None = None
     rate: RequestRate = field(default_factory=RequestRate)
@@ -106,8 +118,9 @@ class OperatorOptions:
 class OperatorContext:
     """What controllers are built from; `site` has the control plane, clock and registries.
 
-    `guards` are the rates and circuits of the runtimes, `clients` the connected runtimes, which the controllers share;
-    `caches` and `watches` are the controllers' own.
+    `tenants` are the sites of the further namespaces with Manifests. `guards` are the rates and circuits of the
+    runtimes, `clients` the connected runtimes, which the controllers share; `caches` and `watches` are the controllers'
+    own.
     """
 
     options: OperatorOptions
@@ -118,6 +131,7 @@ class OperatorContext:
     events: EventWriter
     guards: RuntimeGuards
     clients: SecretRuntimes
+    tenants: Mapping[str, ReconcileContext] = field(default_factory=dict)
     caches: list[RuntimeCache] = field(default_factory=list)
     watches: list[DependencyWatches] = field(default_factory=list)
 
@@ -181,12 +195,22 @@ def _mandatory(context: OperatorContext) -> list[OperatorController]:
 def _manifest(context: OperatorContext) -> list[OperatorController]:
     options, site = context.options, context.site
     intervals = options.intervals_of("manifest")
-    own = ManifestController(site, context.reports.told, workers=options.workers, resync=options.resync)
+    own = ManifestController(
+        site, context.reports.told, options.kyma_namespace, workers=options.workers, resync=options.resync
+    )
     runtimes = context.runtimes(site.watches)
     renderer = ModuleRenderer(RegistryLayers(site), site.transforms)
     module = ModuleContext(site.home, site.clock, runtimes, renderer, intervals, site.watches, site.events)
     modules = ModuleReconciler(module)
-    return [AllManifestsController(site.home, own, modules, intervals, options.kyma_namespace)]
+    home = AllManifestsController(site.home, own, modules, intervals, options.kyma_namespace)
+    return [home, *(_tenant(context, namespace, tenant) for namespace, tenant in context.tenants.items())]
+
+
+def _tenant(context: OperatorContext, namespace: str, site: ReconcileContext) -> OperatorController:
+    """Return a controller with workers of its own, so that Manifests of a namespace hold up no others."""
+    options, told = context.options, context.reports.told
+    name = f"manifest-{namespace}"
+    return ManifestController(site, told, namespace, name=name, workers=options.workers, resync=options.resync)
 
 
 def _watcher(context: OperatorContext) -> list[OperatorController]:
@@ -217,7 +241,36 @@ def operator_context(
     site.home.client.transport.guard = RateGuard(options.rate)
     components = ComponentCache(open_registries(fetch), fetch.registry)
     clients = SecretRuntimes(site.home, guards=guards)
-    return OperatorContext(options, site, components, templates, reports, events, guards, clients)
+    tenants = {name: tenant_context(site, name, options.account, fetch) for name in options.tenants}
+    return OperatorContext(options, site, components, templates, reports, events, guards, clients, tenants)
+
+
+def tenant_context(site: ReconcileContext, namespace: str, account: str, fetch: FetchOptions) -> ReconcileContext:
+    """Return the context of a further namespace's Manifests, which install what a ServiceAccount of it may.
+
+    The operator reads and writes the Manifests themselves. Everything that these name is read and written as the
+    ServiceAccount, and fetched without the operator's credentials, cache and folders.
+    """
+    assert isinstance(site.home, KubeCluster)
+    own = site.home.client
+    connection = as_service_account(own.transport.connection, namespace, account)
+    transport = Transport(connection, read_only=own.transport.read_only, guard=own.transport.guard)
+    cluster = KubeCluster(Client(transport, own.discovery), unattended=True)
+    blobs = BlobFetcher(credentials=no_credentials, access=ChartAccess(ca=fetch.ca), insecure=fetch.insecure)
+    return replace(
+        site,
+        runtimes=AccountCluster(cluster),
+        blobs=blobs,
+        authenticated=blobs.with_secrets,
+        watches=DependencyWatches(),
+        folder=None,
+        secrets=cluster,
+        namespace=namespace,
+    )
+
+
+def no_credentials(registry: str) -> None:
+    """Return no credentials for a registry."""
 
 
 class IdleConnections:
@@ -247,9 +300,9 @@ def operator_group(
 ) -> ControllerGroup:
     """Return the chosen controllers and `more`, ready to run."""
     options, site = context.options, context.site
+    registry = registry or MetricRegistry(METRICS)
     if options.purge is not None:
-        metrics = registry or MetricRegistry(METRICS)
-        more = (*more, PurgeController(_kyma_context(context, "kyma"), options.purge, metrics))
+        more = (*more, PurgeController(_kyma_context(context, "kyma"), options.purge, registry))
     names = [name for name in CONTROLLERS if name in (options.controllers or CONTROLLERS)]
     chosen = [one for name in names for one in CONTROLLERS[name](context)]
     reports = context.reports
@@ -259,6 +312,8 @@ def operator_group(
         context.events.finished(one)
 
     services = [context.events, context.guards, *services, IdleConnections(context)]
+    if "manifest" in names:
+        services.append(_ignored_manifests(context, registry))
     return ControllerGroup(
         site.home,
         site.clock,
@@ -268,6 +323,20 @@ def operator_group(
         services=services,
         shards=options.shards,
     )
+
+
+def _ignored_manifests(context: OperatorContext, registry: MetricRegistry) -> GroupService:
+    home, options = context.site.home, context.options
+    assert isinstance(home, KubeCluster)
+    cluster, namespaces = home, (options.kyma_namespace, *context.tenants)
+
+    def read(cancel: threading.Event) -> Sequence[ObjectRef]:
+        kind = next((served.gvk for served in cluster.kinds(OPERATOR, MANIFEST.kind)), None)
+        may = kind is not None and cluster.allowed("list", kind)
+        found = cluster.list_outside(kind, namespaces, cancel=cancel) if kind is not None and may else ()
+        return [read_ref(raw) for raw in found]
+
+    return IgnoredManifests(read, " and ".join(namespaces), context.reports.tell, registry)
 
 
 def refuse_lifecycle_manager(context: OperatorContext) -> None:

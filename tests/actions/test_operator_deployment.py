@@ -70,8 +70,12 @@ def rendered(**values: Any) -> dict[tuple[str, str, str], Json]:
             {"monitor": True, "alerts": True, "scrapers": ("monitoring", "10.1.0.0/16")},
         ),
         ({"shards": 4, "replicas": 3}, {"arguments": ["--shards=4"], "replicas": 3}),
+        (
+            {"manifestNamespaces": ["shop", "web"], "manifestServiceAccount": "deployer"},
+            {"tenants": ("shop", "web"), "account": "deployer"},
+        ),
     ],
-    ids=["defaults", "single cluster", "listener", "agent", "monitoring", "shards"],
+    ids=["defaults", "single cluster", "listener", "agent", "monitoring", "shards", "manifests"],
 )
 def test_the_chart_renders_what_is_printed(values: Json, more: Json) -> None:
     chart, printed = rendered(**values), objects(**more)
@@ -90,6 +94,8 @@ def test_the_chart_renders_what_is_printed(values: Json, more: Json) -> None:
         {"replica": 3},
         {"serviceMonitor": True},
         {"metricsFrom": ["Monitoring"]},
+        {"manifestNamespaces": ["a b"]},
+        {"manifestServiceAccount": ""},
     ],
 )
 def test_the_chart_refuses_values_that_cannot_work(values: Json) -> None:
@@ -143,6 +149,40 @@ def rules(**more: Any) -> list[tuple[str, str, str, str]]:
     ]
 
 
+KYMA_GROUP = "operator.kyma-project.io"
+
+
+@pytest.mark.parametrize("more", [{}, {"gateways": "10.1.0.0/16", "tenants": ("shop", "web")}])
+def test_kymas_and_manifests_are_reached_only_in_the_namespaces_that_are_named(more: Json) -> None:
+    found = rules(**more)
+    named = {"kcp-system", *more.get("tenants", ())}
+    assert {scope for scope, group, resource, _ in found if group == KYMA_GROUP and resource == "kymas"} == {
+        "kcp-system"
+    }
+    for resource in ("manifests", "manifests/status", "events"):
+        assert {scope for scope, _, name, _ in found if name == resource} == named
+    assert {(group, resource) for scope, group, resource, _ in found if not scope} == {
+        ("apiextensions.k8s.io", "customresourcedefinitions")
+    }
+
+
+def test_only_the_named_service_account_of_a_named_namespace_may_be_impersonated() -> None:
+    assert not [rule for rule in rules() if "impersonate" in rule]
+    impersonating = [
+        (identity(body)[1], rule)
+        for body in objects(tenants=("shop", "web"), account="deployer").values()
+        for rule in body.get("rules", ())
+        if "impersonate" in rule["verbs"]
+    ]
+    rule = {
+        "apiGroups": [""],
+        "resources": ["serviceaccounts"],
+        "verbs": ["impersonate"],
+        "resourceNames": ["deployer"],
+    }
+    assert impersonating == [("shop", rule), ("web", rule)]
+
+
 def test_permissions_name_every_verb_and_secrets_only_at_home() -> None:
     found = rules()
     assert not [one for one in found if "*" in one]
@@ -176,6 +216,10 @@ def test_the_command_prints_yaml_and_json_and_refuses_wrong_options(capsys: pyte
         ("--image", IMAGE, "--service-monitor"),
         ("--image", IMAGE, "--metrics-from", "10.0.0.7/8"),
         ("--image", IMAGE, "--metrics-from", "a_b"),
+        ("--image", IMAGE, "--manifest-namespaces", "a_b"),
+        ("--image", IMAGE, "--manifest-namespaces", "shop,kcp-system"),
+        ("--image", IMAGE, "--manifest-namespaces", "shop", "--controllers", "kyma"),
+        ("--image", IMAGE, "--manifest-namespaces", "shop", "--manifest-service-account", "a:b"),
     ):
         assert main(["operator", "manifests", *wrong]) == 64, wrong
 
@@ -185,7 +229,9 @@ def test_an_upgrade_finds_the_options_in_the_deployment() -> None:
         {},
         {
             "replicas": 3,
-            "controllers": ("kyma", "watcher"),
+            "controllers": ("kyma", "manifest"),
+            "tenants": ("shop", "web"),
+            "account": "deployer",
             "gateways": "10.1.0.0/16,10.2.0.7/32",
             "scrapers": ("monitoring", "10.1.0.0/16"),
             "agent": AgentOptions("a:1", "l.example:443"),

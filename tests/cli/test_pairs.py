@@ -321,6 +321,12 @@ def left_over(control: KubeCluster) -> Iterator[None]:
             "spec": {"remote": False, "version": "1.0.0", "install": install},
         },
         {"apiVersion": "v1", "kind": "Secret", "metadata": LEFT, "stringData": {"config": MARK}},
+        {
+            "apiVersion": "operator.kyma-project.io/v1beta2",
+            "kind": "Manifest",
+            "metadata": {"name": "ignored", "namespace": "default"},
+            "spec": {"remote": False, "version": "1.0.0", "install": install},
+        },
     ]
     for body in made:
         control.apply(body)
@@ -343,6 +349,7 @@ def test_the_fleet_is_audited_and_what_cannot_be_reached_is_a_finding(capsys: py
     by = {(one["rule"], one.get("runtime"), one["object"]) for one in found}
     assert {
         ("manifest.orphan", None, "Manifest kcp-system/left"),
+        ("manifest.ignored", None, "Manifest default/ignored"),
         ("access.orphan", None, "Secret kcp-system/left"),
         ("watcher.unknown", None, "Gateway"),
         ("watcher.broken", None, "Service kcp-system/klm-events"),

@@ -70,12 +70,23 @@ def skipped() -> Json:
     return kyma([{"name": "mod"}], status=[report("mod", "1.3.1")], labelled=labels(skip_reconciliation="true"))
 
 
+def elsewhere(state: str) -> Json:
+    """A Manifest in a namespace without Kymas."""
+    found = manifest("other", "1.0.0", state)
+    return {**found, "metadata": {"name": "mine", "namespace": "shop"}}
+
+
 def dying(seconds: float) -> Json:
     return resource("mod", deletionTimestamp=stamp(seconds), finalizers=["mod/hook"])
 
 
 def test_nothing_is_found_where_all_is_well() -> None:
     assert found() == []
+
+
+def test_a_manifest_that_a_controller_reconciles_is_not_ignored_wherever_it_is() -> None:
+    assert found(manifests=[elsewhere("Ready")]) == []
+    assert "manifest.ignored" not in rules(kymas=[], manifests=[elsewhere("")])
 
 
 @pytest.mark.parametrize(
@@ -107,6 +118,7 @@ def test_nothing_is_found_where_all_is_well() -> None:
         pytest.param(
             {"kymas": [kyma()], "manifests": [manifest("mod", "1.3.1")]}, "manifest.orphan", id="orphaned Manifest"
         ),
+        pytest.param({"manifests": [elsewhere("")]}, "manifest.ignored", id="Manifest of another namespace"),
         pytest.param({"release_metas": [BETA]}, "module.beta", id="beta"),
         pytest.param({"workloads": with_image("r.example/mod:1.3.1")}, "image.tag", id="a tag"),
         pytest.param({"workloads": with_image("r.example/mod:latest")}, "image.mutable", id="latest"),

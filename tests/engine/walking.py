@@ -197,7 +197,7 @@ class Desk:
         blobs = BlobFetcher(cache=cache, insecure=(registry,))
         self.runtimes = runtimes or SecretRuntimes(cluster)
         self.site = ReconcileContext(cluster, self.runtimes, blobs, SystemClock(), chart_targets, limits=TURN)
-        self.controller = ManifestController(self.site, self._tell, workers=2)
+        self.controller = ManifestController(self.site, self._tell, "default", workers=2)
         self._cancel = threading.Event()
         self._thread = threading.Thread(target=self.controller.run, args=(self._cancel,), daemon=True)
 

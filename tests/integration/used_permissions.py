@@ -31,10 +31,13 @@ class UsedPermission(NamedTuple):
 
 
 def used_permissions(log: Mapping[str, Any]) -> set[UsedPermission]:
-    """Return what kymatui's requests of a log needed; what was forbidden was no need, an apply that created has two."""
+    """Return what kymatui's own requests of a log needed, without those as a user whom it impersonates.
+
+    What was forbidden was no need; an apply that created has two.
+    """
     found: set[UsedPermission] = set()
     for one in log["requests"]:
-        if one["agent"].startswith("kymatui") and one["status"] not in (401, 403):
+        if one["agent"].startswith("kymatui") and not one["impersonated"] and one["status"] not in (401, 403):
             query = {"watch": ["true"]} if one["watch"] else {}
             info = request_info(ServerRequest(one["method"], one["path"], query=query))
             if not info.resource:

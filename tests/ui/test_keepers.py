@@ -94,7 +94,7 @@ def operator(sandbox: ReadySandbox) -> Iterator[None]:
     options = SessionOptions(str(sandbox.kubeconfig), "own")
     site = manifest_controller_context(options, FetchOptions((sandbox.registry,)))
     stop = threading.Event()
-    thread = threading.Thread(target=ManifestController(site, lambda *_: None).run, args=(stop,))
+    thread = threading.Thread(target=ManifestController(site, lambda *_: None, "modules").run, args=(stop,))
     thread.start()
     yield
     stop.set()

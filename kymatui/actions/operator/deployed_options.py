@@ -11,12 +11,20 @@ from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.remote.watcher_agent import AgentOptions
 from kymatui.engine.cluster.ports import Cluster
+from kymatui.engine.controllers.manifest.account_cluster import MANIFEST_ACCOUNT
 from kymatui.engine.inventory.inventory import Inventory
 from kymatui.errors import RefusedError
 
 DEPLOYMENT = GroupVersionKind("apps", "v1", "Deployment")
 NETWORK_POLICY = GroupVersionKind("networking.k8s.io", "v1", "NetworkPolicy")
-_READ = ("--controllers", "--listener-gateways", "--watcher-image", "--watcher-address")
+_READ = (
+    "--controllers",
+    "--manifest-namespaces",
+    "--manifest-service-account",
+    "--listener-gateways",
+    "--watcher-image",
+    "--watcher-address",
+)
 _FOLLOWING = ("--metrics", "--log-format", "--namespace", "--listener", "--single-cluster")
 """Arguments that follow from the other options."""
 
@@ -55,6 +63,8 @@ def read_options(
         namespace=reader.child("metadata").text("namespace"),
         replicas=spec.integer("replicas"),
         controllers=tuple(filter(None, known.get("--controllers", "").split(","))),
+        tenants=tuple(filter(None, known.get("--manifest-namespaces", "").split(","))),
+        account=known.get("--manifest-service-account", MANIFEST_ACCOUNT),
         gateways=known.get("--listener-gateways", ""),
         scrapers=tuple(_scrapers(policy or {})),
         single_cluster="--single-cluster" in arguments,

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from kymatui.actions.operator.monitoring import MONITORING, prometheus_rule_spec, service_monitor_spec
 from kymatui.domain.remote.watcher_agent import AgentOptions
+from kymatui.engine.controllers.manifest.account_cluster import MANIFEST_ACCOUNT
 from kymatui.engine.controllers.runtime.controller_group import LEADER_NAMESPACE
 from kymatui.engine.controllers.runtime.permissions import (
     AGENT_PERMISSIONS,
@@ -17,6 +18,7 @@ from kymatui.engine.controllers.runtime.permissions import (
     Permission,
     PermissionScope,
     merge_permissions,
+    tenant_permissions,
 )
 from kymatui.first_use import dataclass
 
@@ -38,6 +40,8 @@ class DeploymentOptions:
     namespace       the namespace of Kymas and access Secrets, where the operator runs, too
     replicas        one works, the others wait for its Lease
     controllers     names; empty: all
+    tenants         further namespaces with Manifests
+    account         their ServiceAccount, with whose rights these are installed
     gateways        networks of gateways that forward events; "": no listener
     scrapers        namespaces and networks (CIDR) that may read metrics, besides the node of the Pod
     single_cluster  grant what modules of the operator's own cluster need: everything
@@ -51,6 +55,8 @@ class DeploymentOptions:
     namespace: str
     replicas: int = 2
     controllers: Sequence[str] = ()
+    tenants: Sequence[str] = ()
+    account: str = MANIFEST_ACCOUNT
     gateways: str = ""
     scrapers: Sequence[str] = ()
     single_cluster: bool = False
@@ -94,6 +100,9 @@ def _access(options: DeploymentOptions) -> Iterator[Object]:
     yield from _grant(options, NAME, "", merge_permissions(permissions, PermissionScope.CLUSTER))
     yield from _grant(options, NAME, options.namespace, merge_permissions(permissions, PermissionScope.HOME))
     yield from _grant(options, f"{NAME}-lease", LEADER_NAMESPACE, merge_permissions(permissions, PermissionScope.LEASE))
+    for namespace in options.tenants:
+        tenant = merge_permissions(tenant_permissions(options.account), PermissionScope.TENANT)
+        yield from _grant(options, NAME, namespace, tenant)
     if options.agent is not None:
         certificates = merge_permissions(permissions, PermissionScope.CERTIFICATES)
         yield from _grant(options, f"{NAME}-certificates", options.agent.namespace, certificates)
@@ -259,6 +268,11 @@ def operator_arguments(options: DeploymentOptions) -> list[str]:
     found = ["operator", "run", f"--namespace={options.namespace}", f"--metrics=:{METRICS_PORT}", "--log-format=json"]
     if options.controllers:
         found.append(f"--controllers={','.join(options.controllers)}")
+    if options.tenants:
+        found += [
+            f"--manifest-namespaces={','.join(options.tenants)}",
+            f"--manifest-service-account={options.account}",
+        ]
     if options.has_listener:
         found += [f"--listener=:{EVENTS_PORT}", f"--listener-gateways={options.gateways}"]
     if options.agent is not None:

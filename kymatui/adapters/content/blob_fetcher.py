@@ -54,7 +54,7 @@ class BlobFetcher:
         self._folder = cache
         self._cache = BlobCache(cache) if cache is not None else None
         self._credentials = credentials or DockerCredentials().find
-        self._access = replace(access or ChartAccess(), cache=cache)
+        self._access = replace(access or ChartAccess(), cache=cache, find=credentials)
         plain = replace(self._access, plain_http=True)
         self._charts = {False: ChartFetcher(self._access), True: ChartFetcher(plain)}
         self._stale = stale

@@ -16,6 +16,7 @@ from kymatui.adapters.oci.docker_credentials import DockerCredentials, RegistryC
 from kymatui.adapters.oci.image_manifest import ImageManifest
 from kymatui.adapters.oci.image_reference import ImageReference, parse_reference
 from kymatui.adapters.oci.registry import Registry
+from kymatui.adapters.oci.registry_auth import FindCredentials
 from kymatui.adapters.oci.requester import Requester
 from kymatui.domain.kyma.versions import version_of_tag
 from kymatui.errors import HelmError, RegistryError
@@ -36,6 +37,7 @@ class ChartAccess:
     certificate  files of the client certificate and its key
     unverified   accept any server certificate
     everywhere   send user and password also to other hosts that a repository points to
+    find         credentials of registries, without user and password; None: docker's files and helpers
     """
 
     username: str = ""
@@ -46,6 +48,7 @@ class ChartAccess:
     certificate: tuple[str, str] | None = None
     unverified: bool = False
     everywhere: bool = False
+    find: FindCredentials | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,9 +216,9 @@ class ChartFetcher:
         address = f"{'http' if access.plain_http else 'https'}://{where.host}"
         is_own = access.everywhere or not repository or is_same_origin(repository, address)
         given = RegistryCredentials(access.username, access.password) if access.username and is_own else None
-        files = DockerCredentials()
+        find = access.find or DockerCredentials().find
         return Registry(
-            credentials=lambda registry: given or files.find(registry),
+            credentials=lambda registry: given or find(registry),
             insecure=access.plain_http,
             ca=access.ca,
             certificate=access.certificate if is_own else None,

@@ -22,14 +22,15 @@ from kymatui.adapters.sessions.feeds.watched_kinds import KYMA_KINDS, WatchedKin
 from kymatui.domain.audit.findings import AuditFinding, AuditInput
 from kymatui.domain.audit.fleet_rules import chain_findings, orphan_secret_finding
 from kymatui.domain.audit.kyma_rules import check as check_feeds
-from kymatui.domain.audit.leftover_rules import orphan_manifest_finding
+from kymatui.domain.audit.leftover_rules import ignored_manifest_finding, orphan_manifest_finding
 from kymatui.domain.audit.report import audit_catalog
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.kubernetes.json_reader import JsonReader
-from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, LABEL_MODULE_NAME, read_ref
+from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, LABEL_MODULE_NAME, field_managers, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.remote.watcher_chains import ControlPlaneObjects, build_chains
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
+from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER
 from kymatui.errors import ClusterError, NotFoundError
 
 if TYPE_CHECKING:
@@ -100,10 +101,21 @@ class ControlPlaneAudit:
                         yield orphan_secret_finding(ref, kyma)
                     else:
                         yield orphan_manifest_finding(ref, kyma, labels.get(LABEL_MODULE_NAME, ""))
+                if fixed is _MANIFESTS:
+                    yield from self._ignored(resource)
             except ClusterError as error:
                 self._feeds[fixed.feed] = _feed(error)
             else:
                 self._feeds[fixed.feed] = Feed(FeedState.LIVE, time.time())
+
+    def _ignored(self, manifests: ApiResource) -> Iterator[AuditFinding]:
+        """Yield the Manifests outside of the Kymas' namespaces that no operator writes and no label gives to a Kyma."""
+        if self._options.namespace or not self._namespaces:
+            return
+        for raw in self.home.list_outside(manifests.gvk, self._namespaces, cancel=self._cancel):
+            labels = JsonReader(raw).child("metadata").labels("labels")
+            if LABEL_KYMA_NAME not in labels and OPERATOR_FIELD_MANAGER not in field_managers(raw):
+                yield ignored_manifest_finding(read_ref(raw))
 
     def _watchers(self) -> ControlPlaneObjects | None:
         """Return the objects of the Watchers; None if they are unknown: then no chain is reported."""

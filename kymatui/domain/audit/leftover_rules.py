@@ -47,6 +47,13 @@ ORPHAN_MANIFEST = AuditRule(
     "lifecycle-manager reports an error for it, and its objects stay.",
     "Delete the Manifest if its objects are unused.",
 )
+IGNORED_MANIFEST = AuditRule(
+    "manifest.ignored",
+    "a Manifest is outside of the namespaces of Kymas",
+    Severity.WARNING,
+    "lifecycle-manager does not install it, nor does the operator without its namespace in --manifest-namespaces.",
+    "Delete it, or move it to the namespace of the Kymas if its author may install anything.",
+)
 BETA = AuditRule(
     "module.beta",
     "a beta module is installed",
@@ -54,7 +61,7 @@ BETA = AuditRule(
     "It is uninstalled when the Kyma or the module loses its beta label.",
     "Keep it off clusters that need a released version, or accept it in the ignore file.",
 )
-RULES = (TWICE, ORPHAN_RESOURCE, NOT_CONFIGURED, UNMANAGED, ORPHAN_MANIFEST, BETA)
+RULES = (TWICE, ORPHAN_RESOURCE, NOT_CONFIGURED, UNMANAGED, ORPHAN_MANIFEST, IGNORED_MANIFEST, BETA)
 _PRESENCES = {
     Presence.CONFLICT: TWICE,
     Presence.ORPHAN: ORPHAN_RESOURCE,
@@ -73,12 +80,27 @@ def check(case: AuditInput) -> Iterator[AuditFinding]:
             words = f"{row.name} {row.installed}".strip() + " is a beta module"
             yield AuditFinding(BETA, words, row.name, str(row.manager or ""), "", row.installed)
     yield from _orphaned_manifests(case)
+    yield from _ignored_manifests(case)
 
 
 def orphan_manifest_finding(manifest: ObjectRef, kyma: str, module: str) -> AuditFinding:
     """Return the finding for a Manifest on a control plane whose Kyma does not exist."""
     words = f"its label names the Kyma {kyma}, which does not exist"
     return AuditFinding(ORPHAN_MANIFEST, words, module, str(manifest), "metadata.labels", kyma, actor=Actor.YOU)
+
+
+def ignored_manifest_finding(manifest: ObjectRef) -> AuditFinding:
+    """Return the finding for a Manifest in a namespace without Kymas that no controller has reconciled."""
+    words = f"namespace {manifest.namespace} has no Kyma, and no controller has reconciled the Manifest"
+    return AuditFinding(IGNORED_MANIFEST, words, "", str(manifest), "metadata.namespace", actor=Actor.YOU)
+
+
+def _ignored_manifests(case: AuditInput) -> Iterator[AuditFinding]:
+    namespaces = {kyma.meta.namespace for kyma in map(read_kyma, case.snapshot.kymas) if isinstance(kyma, Kyma)}
+    for raw in case.snapshot.manifests if namespaces else ():
+        manifest = read_manifest(raw)
+        if isinstance(manifest, Manifest) and manifest.meta.namespace not in namespaces and not manifest.state:
+            yield ignored_manifest_finding(read_ref(raw))
 
 
 def _orphaned_manifests(case: AuditInput) -> Iterator[AuditFinding]:

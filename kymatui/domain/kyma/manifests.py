@@ -142,10 +142,12 @@ def manifest_name(kyma: str, component: str, module: str) -> str:
     return name[: _NAME_LIMIT - 1].rstrip("-") if len(name) >= _NAME_LIMIT else name
 
 
-def default_resource(data: Mapping[str, Any], manifest: str, *, cluster_scoped: bool = False) -> ObjectRef:
-    """Return the reference of a module's default CR; empty name and namespace get defaults."""
+def default_resource(
+    data: Mapping[str, Any], manifest: str, *, cluster_scoped: bool = False, namespace: str = KYMA_NAMESPACE
+) -> ObjectRef:
+    """Return the reference of a module's default CR; an empty name and namespace get defaults."""
     ref = read_ref(data)
-    where = "" if cluster_scoped else ref.namespace or KYMA_NAMESPACE
+    where = "" if cluster_scoped else ref.namespace or namespace
     return ObjectRef(ref.kind, where, ref.name or manifest)
 
 

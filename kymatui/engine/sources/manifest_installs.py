@@ -51,6 +51,7 @@ class InstallReader:
 
     target  the target cluster; a function if it depends on the release (whether it is installed)
     folder  parent folder of local kustomizations; None: not allowed
+    namespace  namespace of installs that name none
     authenticated  creates blobs with the pull Secrets of a label selector (`credSecretSelector`); None: no credentials
     """
 
@@ -61,6 +62,7 @@ class InstallReader:
         target: RenderTarget | Callable[[str], RenderTarget] | None = None,
         *,
         folder: Path | None = None,
+        namespace: str = "default",
         authenticated: Callable[[Mapping[str, Any]], Blobs] | None = None,
     ) -> None:
         self._manifest = manifest
@@ -68,6 +70,7 @@ class InstallReader:
         self._blobs = blobs
         self._target = target or RenderTarget()
         self._folder = folder
+        self._namespace = namespace
         self._configs: dict[str, InstallConfig] | None = None
 
     def read(self) -> list[Bundle | InstallFailure]:
@@ -114,7 +117,7 @@ class InstallReader:
     def _from_kustomization(self, name: str, url: str, path: str) -> Bundle:
         """Build an archive at a URL with the folder after `//`, else a local folder, if allowed."""
         if url:
-            return build.from_address(url, self._blobs, name=name)
+            return build.from_address(url, self._blobs, name=name, namespace=self._namespace)
         if not path:
             raise SourceError(f"install {name}: a kustomization needs a url or a path")
         if self._folder is None:
@@ -122,7 +125,7 @@ class InstallReader:
                 f"install {name}: the kustomization {path} is outside the allowed folders of this machine",
                 hint="allow its folder with --kustomizations",
             )
-        return build.from_path(self._folder / path, name=name, boundary=self._folder)
+        return build.from_path(self._folder / path, name=name, namespace=self._namespace, boundary=self._folder)
 
     # layers
 
@@ -137,12 +140,13 @@ class InstallReader:
             layer = oci_layers.read_layer(data, str(ref))
         if layer.shape is Shape.MANIFEST:
             objects = tuple(read_objects(layer.manifest, f"{ref} {RAW_MANIFEST}"))
-            return Bundle(name, "default", origin, objects=objects)
+            return Bundle(name, self._namespace, origin, objects=objects)
         files = dict(layer.files or {})
         if layer.shape is Shape.CHART:
             chart = Chart.from_files(files)
             return self._from_chart(name, LoadedChart(chart, replace(origin, version=chart.version)))
-        return replace(build.from_files(files, str(ref), name=name), origin=origin)
+        built = build.from_files(files, str(ref), name=name, namespace=self._namespace)
+        return replace(built, origin=origin)
 
     def _ref(self, source: ImageSpec) -> LayerRef:
         """Return the layer's location; since v1beta2 it is in the component's repository."""
@@ -176,7 +180,7 @@ class InstallReader:
 
     def _from_chart(self, name: str, loaded: LoadedChart) -> Bundle:
         config = self.config(name)
-        release, namespace = config.text("ReleaseName") or name, config.text("Namespace") or "default"
+        release, namespace = config.text("ReleaseName") or name, config.text("Namespace") or self._namespace
         made = chart_source.chart_bundle(
             loaded,
             name=release,

@@ -108,8 +108,8 @@ def controllers() -> dict[str, OperatorController]:
         "mandatory": MandatoryInstallation(kymas, workers=1),
         "mandatory-removal": MandatoryRemoval(kymas),
         "purge": PurgeController(kymas, PurgeTerms(1.0), registry),
-        "module": ModuleController(module),
-        "manifest": ManifestController(site, lambda *told: None),
+        "module": ModuleController(module, "kcp-system"),
+        "manifest": ManifestController(site, lambda *told: None, "kcp-system"),
         "state-metrics": StateMetrics(HOME, "kcp-system", registry),
         "watcher": WatcherController(HOME, SystemClock(), "kcp-system", RequeueIntervals()),
     }

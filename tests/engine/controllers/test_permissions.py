@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,8 @@ from kymatui.actions.operator.deployment import DeploymentOptions, operator_obje
 from kymatui.adapters.kube.objects.decoder import read_object
 from kymatui.adapters.kube.transport.transport import Request
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+from kymatui.composition.manifest_controller import FetchOptions
+from kymatui.composition.operator import tenant_context
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.controllers.catalog.catalog_cache import RELEASE_META, CatalogCache
@@ -46,9 +49,9 @@ UNMANAGED = {"operator.kyma-project.io/is-unmanaged": "true"}
 ACCESS = ("ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
 
 
-def as_operator(place: Place, *controllers: str) -> KubeCluster:
+def as_operator(place: Place, *controllers: str, **more: Any) -> KubeCluster:
     """The cluster with the printed permissions of these controllers."""
-    for body in operator_objects(DeploymentOptions("k:1", place.namespace, controllers=controllers)):
+    for body in operator_objects(DeploymentOptions("k:1", place.namespace, controllers=controllers, **more)):
         if body["kind"] in ACCESS:
             place.kubectl(body)
     path = f"/api/v1/namespaces/{place.namespace}/serviceaccounts/kymatui-operator/token"
@@ -89,21 +92,19 @@ def test_watcher_and_metrics_work_with_what_they_declare(place: Place) -> None:
 
 
 def forbidden(place: Place) -> list[str]:
-    """The operator's requests that were refused, without those for Manifests that other tests left behind."""
-    log = place.faults.requests()["requests"]
+    """The operator's own requests that were refused, without those for Manifests that other tests left behind."""
+    log = [one for one in place.faults.requests()["requests"] if not one["impersonated"]]
     refused = [one for one in log if one["agent"].startswith("kymatui") and one["status"] == 403]
     own = [one for one in refused if "/namespaces/" not in one["path"] or f"/{place.namespace}" in one["path"]]
     return [f"{one['method']} {one['path']}{' (watch)' if one['watch'] else ''}" for one in own]
 
 
-def test_manifests_of_other_namespaces_and_access_secrets_need_what_is_declared(desk: Desk) -> None:
+def test_manifests_and_access_secrets_need_what_is_declared(desk: Desk) -> None:
     place = desk.place
-    other = f"{place.namespace}-other"
-    place.kubectl({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": other}})
-    own, desk.ref = desk.ref, ObjectRef(desk.ref.kind, other, "unmanaged")
+    own, desk.ref = desk.ref, ObjectRef(desk.ref.kind, place.namespace, "unmanaged")
     label = {"operator.kyma-project.io/kyma-name": "far"}
     home, stop = as_operator(place, "manifest"), threading.Event()
-    controller = ManifestController(replace(desk.site, home=home), lambda *told: None)
+    controller = ManifestController(replace(desk.site, home=home), lambda *told: None, place.namespace)
     thread = threading.Thread(target=controller.run, args=(stop,))
     place.faults.requests(forget=True)
     try:
@@ -125,8 +126,46 @@ def test_manifests_of_other_namespaces_and_access_secrets_need_what_is_declared(
         stop.set()
         thread.join(30)
         home.client.transport.close()
-        place.raw.delete(ObjectRef(GroupVersionKind("", "v1", "Namespace"), "", other))
     assert forbidden(place) == []
+
+
+def test_manifests_of_a_further_namespace_need_what_is_declared_and_an_account(desk: Desk) -> None:
+    place = desk.place
+    tenant = f"{place.namespace}-tenant"
+    place.kubectl({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": tenant}})
+    allow(place, tenant, "deployer")
+    desk.ref = ObjectRef(desk.ref.kind, tenant, "own")
+    home, stop = as_operator(place, "manifest", tenants=(tenant,), account="deployer"), threading.Event()
+    site = tenant_context(replace(desk.site, home=home), tenant, "deployer", FetchOptions())
+    controller = ManifestController(replace(site, blobs=desk.layers), lambda *told: None, tenant)
+    thread = threading.Thread(target=controller.run, args=(stop,))
+    place.faults.requests(forget=True)
+    config = ObjectRef(GroupVersionKind("", "v1", "ConfigMap"), tenant, "of-tenant")
+    try:
+        desk.put(desk.layers.push({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "of-tenant"}}))
+        thread.start()
+        eventually(lambda: desk.status().get("state") == "Ready", "it is installed")
+        assert place.raw.get(config) is not None
+        place.raw.delete(desk.ref)
+        eventually(lambda: place.raw.get(desk.ref) is None, "it is uninstalled")
+        assert place.raw.get(config) is None
+    finally:
+        stop.set()
+        thread.join(30)
+        home.client.transport.close()
+        place.raw.delete(ObjectRef(GroupVersionKind("", "v1", "Namespace"), "", tenant))
+    assert forbidden(place) == []
+
+
+def allow(place: Place, namespace: str, account: str) -> None:
+    """Let a ServiceAccount write ConfigMaps and Leases of its namespace."""
+    rbac, metadata = "rbac.authorization.k8s.io", {"name": account, "namespace": namespace}
+    resources = {"apiGroups": ["", "coordination.k8s.io"], "resources": ["configmaps", "leases"], "verbs": ["*"]}
+    place.kubectl({"apiVersion": f"{rbac}/v1", "kind": "Role", "metadata": metadata, "rules": [resources]})
+    reference = {"apiGroup": rbac, "kind": "Role", "name": account}
+    subjects = [{"kind": "ServiceAccount", **metadata}]
+    binding = {"metadata": metadata, "roleRef": reference, "subjects": subjects}
+    place.kubectl({"apiVersion": f"{rbac}/v1", "kind": "RoleBinding", **binding})
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,8 @@ def operation(desk: Desk) -> str:
 def module_controller(desk: Desk, intervals: RequeueIntervals) -> ModuleController:
     runtimes = RuntimeCache(SingleCluster(cast(Cluster, Failing(desk.place.cluster))))
     layers = ModuleRenderer(cast(LayerReader, OneLayer(desk.place.namespace)))
-    return ModuleController(ModuleContext(desk.place.cluster, SystemClock(), runtimes, layers, intervals))
+    context = ModuleContext(desk.place.cluster, SystemClock(), runtimes, layers, intervals)
+    return ModuleController(context, desk.place.namespace)
 
 
 def put_module(desk: Desk) -> None:
@@ -123,7 +124,7 @@ def test_a_manifest_of_an_unreachable_cluster_waits_for_its_next_try(desk: Desk)
 
     desk.here.runtimes = Unreachable()
     desk.put("sha256:1")
-    with running(desk, ManifestController(desk.site, lambda *told: None)) as ended:
+    with running(desk, ManifestController(desk.site, lambda *told: None, desk.ref.namespace)) as ended:
         eventually(lambda: "no answer" in str(desk.status()), "it fails")
         time.sleep(1)
         assert len(ended) == 1

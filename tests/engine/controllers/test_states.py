@@ -133,7 +133,7 @@ class Running:
         self.desk = desk
         self.told: list[str] = []
         self._stop = threading.Event()
-        controller = ManifestController(desk.site, self._tell, workers=1, resync=1e6)
+        controller = ManifestController(desk.site, self._tell, desk.ref.namespace, workers=1, resync=1e6)
         self._thread = threading.Thread(target=controller.run, args=(self._stop,), daemon=True)
 
     def _tell(self, ref: ObjectRef, error: KymatuiError, seconds: float | None) -> None:

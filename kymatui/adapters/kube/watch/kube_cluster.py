@@ -121,6 +121,15 @@ class KubeCluster:
         pages = self.client.pages(resource, labels=labels, decode=MetadataOnly, accept=_METADATA_LIST, cancel=cancel)
         return [{**raw, "apiVersion": gvk.api_version, "kind": gvk.kind} for page in pages for raw in page.items]
 
+    def list_outside(
+        self, gvk: GroupVersionKind, namespaces: Iterable[str], *, cancel: threading.Event | None = None
+    ) -> Sequence[Object]:
+        """Return the metadata of objects of a kind that are in none of these namespaces, one page at most."""
+        resource = self.client.resource(gvk)
+        fields = ",".join(f"metadata.namespace!={namespace}" for namespace in namespaces)
+        pages = self.client.pages(resource, fields=fields, decode=MetadataOnly, accept=_METADATA_LIST, cancel=cancel)
+        return [{**raw, "apiVersion": gvk.api_version, "kind": gvk.kind} for raw in next(pages).items]
+
     def follow(
         self, kinds: Iterable[tuple[GroupVersionKind, str]], label: str = "", *, edits: bool = False
     ) -> WatchedChanges:

@@ -89,6 +89,8 @@ def _changed_options(args: argparse.Namespace, known: DeploymentOptions) -> Depl
     args.image, args.namespace = args.image or known.image, known.namespace
     args.replicas = args.replicas or known.replicas
     args.controllers = args.controllers or ",".join(known.controllers)
+    args.manifest_namespaces = args.manifest_namespaces or ",".join(known.tenants)
+    args.manifest_service_account = args.manifest_service_account or known.account
     args.listener_gateways = args.listener_gateways or known.gateways
     args.metrics_from = args.metrics_from or ",".join(known.scrapers)
     args.single_cluster = args.single_cluster or known.single_cluster

@@ -13,14 +13,20 @@ import yaml
 
 from kymatui.actions.operator.deployment import DeploymentOptions, operator_objects
 from kymatui.cli.durations import read_duration
-from kymatui.cli.options.shard_options import add_shards, require_shards
+from kymatui.cli.options.operator_options import (
+    NAMESPACE,
+    add_manifest_namespaces,
+    add_shards,
+    manifest_account,
+    manifest_namespaces,
+    require_shards,
+)
 from kymatui.cli.output.printing import print_text
 from kymatui.composition.operator import CONTROLLERS, OperatorOptions, purge_terms
 from kymatui.composition.operator_crds import kyma_crds
 from kymatui.composition.operator_ports import agent_options, read_networks
 from kymatui.errors import UnknownNameError, UsageError
 
-_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@-]*")
 
 
@@ -60,6 +66,7 @@ def configure_deployment(parser: argparse.ArgumentParser, *, upgrade: bool = Fal
         ("--watcher-address", "HOST:PORT", "gateway of the control plane, to which the agents post events"),
     ):
         parser.add_argument(option, default=argparse.SUPPRESS, metavar=metavar, help=text)
+    add_manifest_namespaces(parser, argparse.SUPPRESS)
     add_shards(parser, argparse.SUPPRESS)
     parser.add_argument(
         "--single-cluster",
@@ -181,11 +188,14 @@ def deployment_options(args: argparse.Namespace) -> DeploymentOptions:
         "--shards": str(args.shards) if args.shards else "",
         "--skip-finalizer-purging-for": args.skip_finalizer_purging_for,
     }
+    home = OperatorOptions(namespace=args.namespace or "", single_cluster=args.single_cluster).kyma_namespace
     return DeploymentOptions(
         image=args.image,
-        namespace=OperatorOptions(namespace=args.namespace or "", single_cluster=args.single_cluster).kyma_namespace,
+        namespace=home,
         replicas=args.replicas,
         controllers=names,
+        tenants=manifest_namespaces(args, home, names),
+        account=manifest_account(args),
         gateways=gateways,
         scrapers=scrapers,
         single_cluster=args.single_cluster,
@@ -199,7 +209,7 @@ def deployment_options(args: argparse.Namespace) -> DeploymentOptions:
 def read_sources(text: str) -> Iterator[str]:
     """Yield namespaces and networks, which are separated by commas. Raise UsageError."""
     for part in filter(None, (one.strip() for one in text.split(","))):
-        if _NAMESPACE.fullmatch(part):
+        if NAMESPACE.fullmatch(part):
             yield part
             continue
         try:

@@ -28,7 +28,13 @@ from kymatui.cli.commands.program.operator_manifests import (
 )
 from kymatui.cli.durations import add_duration, read_duration
 from kymatui.cli.options.fetching import fetch_options
-from kymatui.cli.options.shard_options import add_shards, require_shards
+from kymatui.cli.options.operator_options import (
+    add_manifest_namespaces,
+    add_shards,
+    manifest_account,
+    manifest_namespaces,
+    require_shards,
+)
 from kymatui.cli.options.unknown_names import require_namespace
 from kymatui.cli.output.plan_header import plan_document
 from kymatui.cli.output.printing import print_line, print_text
@@ -175,6 +181,7 @@ def _configure_run(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="objects that each controller reconciles in parallel (default: 4)",
     )
+    add_manifest_namespaces(parser, "")
     add_shards(parser, None)
     rate = RequestRate()
     parser.add_argument(
@@ -259,8 +266,11 @@ def _operator_options(args: argparse.Namespace) -> OperatorOptions:
     for name in names:
         if name not in CONTROLLERS:
             raise UnknownNameError.near("controller", name, CONTROLLERS, hint=f"valid: {', '.join(CONTROLLERS)}")
+    home = OperatorOptions(namespace=args.namespace or "", single_cluster=args.single_cluster).kyma_namespace
     return OperatorOptions(
         controllers=names,
+        tenants=manifest_namespaces(args, home, names),
+        account=manifest_account(args),
         namespace=args.namespace or "",
         registry=args.registry.rstrip("/"),
         restricted=frozenset(_names(args.restricted_modules)),

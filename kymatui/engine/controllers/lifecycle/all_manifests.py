@@ -1,4 +1,4 @@
-"""The controller of all Manifests: those of Kymas as lifecycle-manager, others with kymatui's own engine."""
+"""The controller of the Manifests beside the Kymas: Kymas' own as lifecycle-manager, others with kymatui's engine."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.engine.controllers.lifecycle.module_reconciler import ModuleReconciler, is_of_kyma
-from kymatui.engine.controllers.manifest.controller import ManifestController
+from kymatui.engine.controllers.manifest.controller import ManifestController, require_namespace
 from kymatui.engine.controllers.runtime.controller import KindWatch, Wake
 from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
-from kymatui.errors import RefusedError
 
 
 class AllManifestsController:
@@ -50,13 +49,9 @@ class AllManifestsController:
         self._own.leave(ref)
 
     def reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None:
+        require_namespace(ref, self._namespace)
         raw = self._home.get(ref, cancel=cancel)
         if raw is not None and is_of_kyma(raw):
-            if ref.namespace != self._namespace:
-                raise RefusedError(
-                    f"a Kyma has it, and this operator reconciles the Kymas of {self._namespace}",
-                    hint=f"start an operator with --namespace {ref.namespace}",
-                )
             manifest = read_manifest(raw)
             if isinstance(manifest, Manifest):
                 return self._modules.reconcile(manifest, cancel)

@@ -11,6 +11,7 @@ from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.engine.controllers.kyma.kyma_context import MANIFEST
 from kymatui.engine.controllers.lifecycle.module_reconciler import ModuleReconciler, is_of_kyma
 from kymatui.engine.controllers.lifecycle.reconcile_pass import ModuleContext
+from kymatui.engine.controllers.manifest.controller import require_namespace
 from kymatui.engine.controllers.runtime.controller import GONE, KindWatch, Wake
 
 
@@ -19,15 +20,16 @@ class ModuleController:
 
     name = "manifest"
 
-    def __init__(self, context: ModuleContext, *, workers: int = 1) -> None:
+    def __init__(self, context: ModuleContext, namespace: str, *, workers: int = 1) -> None:
         self.workers = workers
         self.intervals = context.intervals
         self.resync = context.intervals.success
         self._context = context
+        self._namespace = namespace
         self._modules = ModuleReconciler(context)
 
     def watches(self) -> Sequence[KindWatch]:
-        return (KindWatch(MANIFEST, listed=True, label=LABEL_KYMA_NAME, edits=True),)
+        return (KindWatch(MANIFEST, namespace=self._namespace, listed=True, label=LABEL_KYMA_NAME, edits=True),)
 
     def begin(self, wake: Wake) -> None:
         self._context.watches.begin(wake)
@@ -40,6 +42,7 @@ class ModuleController:
         self._context.watches.unwatch(ref)
 
     def reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None:
+        require_namespace(ref, self._namespace)
         raw = self._context.home.get(ref, cancel=cancel)
         if raw is None:
             self.leave(ref)

@@ -1,4 +1,4 @@
-"""The controller of Manifests: changed Manifests, changed workloads and access Secrets, and a slow resync."""
+"""The controller of one namespace's Manifests: changed ones, changed workloads and access Secrets, a slow resync."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kymatui.engine.controllers.runtime.requeue_intervals import RequeueInterval
 from kymatui.engine.controllers.runtime.work_queue import FIRST_DELAY, LONGEST_DELAY
 from kymatui.engine.controllers.runtime.workers import WORKERS
 from kymatui.engine.jobs.lease import DURATION
-from kymatui.errors import NotFoundError
+from kymatui.errors import NotFoundError, RefusedError
 
 RESYNC: Final = 1800.0
 """Seconds between two reconciliations of an unchanged Manifest."""
@@ -26,24 +26,27 @@ MANIFEST: Final = GroupVersionKind(OPERATOR, "v1beta2", "Manifest")
 
 
 class ManifestController:
-    """The controller of all Manifests in a cluster; implements `OperatorController`, and runs alone with `run`."""
+    """The controller of a namespace's Manifests; implements `OperatorController`, and runs alone with `run`."""
 
-    name = "manifest"
     intervals = RequeueIntervals(first=FIRST_DELAY, most=LONGEST_DELAY)
 
     def __init__(
         self,
         site: ReconcileContext,
         told: Told,
+        namespace: str,
         *,
+        name: str = "manifest",
         tell: Callable[[str], None] = lambda words: None,
         workers: int = WORKERS,
         resync: float = RESYNC,
         lease: float = DURATION,
     ) -> None:
+        self.name = name
         self.workers = workers
         self.resync = resync
         self._site = site
+        self._namespace = namespace
         self._reports = GroupReports(told, tell)
         self._lease_seconds = lease
         self._accesses = AccessSecretWatches(site.home)
@@ -58,7 +61,8 @@ class ManifestController:
 
     def watches(self) -> Sequence[KindWatch]:
         served = self._site.home.kinds(OPERATOR, MANIFEST.kind)
-        return (KindWatch(served[0].gvk if served else MANIFEST, listed=True, label=LABEL_KYMA_NAME, edits=True),)
+        kind = served[0].gvk if served else MANIFEST
+        return (KindWatch(kind, namespace=self._namespace, listed=True, label=LABEL_KYMA_NAME, edits=True),)
 
     def begin(self, wake: Wake) -> None:
         self._site.watches.begin(wake)
@@ -69,10 +73,20 @@ class ManifestController:
         self._accesses.end()
 
     def reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None:
+        require_namespace(ref, self._namespace)
         return self._reconciler.reconcile(ref, cancel)
 
     def leave(self, ref: ObjectRef) -> None:
         self._reconciler.leave(ref)
+
+
+def require_namespace(ref: ObjectRef, namespace: str) -> None:
+    """Raise RefusedError for a Manifest of another namespace, whoever queued it: others may write Manifests there."""
+    if ref.namespace != namespace:
+        raise RefusedError(
+            f"{ref} is not reconciled: this operator installs Manifests of {namespace} only",
+            hint=f"--manifest-namespaces {ref.namespace} installs it with the rights of a ServiceAccount there",
+        )
 
 
 def manifest_kind(site: ReconcileContext) -> GroupVersionKind:

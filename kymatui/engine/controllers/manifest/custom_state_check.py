@@ -13,7 +13,7 @@ from typing import Final
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import ANNOTATION_STATE_CHECK, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
-from kymatui.domain.kyma.kymas import Policy
+from kymatui.domain.kyma.kymas import KYMA_NAMESPACE, Policy
 from kymatui.domain.kyma.manifests import Manifest, default_resource
 from kymatui.domain.kyma.module_templates import StateCheckRule
 from kymatui.domain.modules.state_checks import CheckInput, Evaluation, StateDecision, evaluate
@@ -47,13 +47,16 @@ def read_rules(manifest: Manifest) -> tuple[StateCheckRule, ...]:
     )
 
 
-def resource_ref(manifest: Manifest, cluster: Cluster) -> ObjectRef | None:
-    """Return the default CR's reference in a cluster, None for a Manifest without one."""
+def resource_ref(manifest: Manifest, cluster: Cluster, namespace: str = KYMA_NAMESPACE) -> ObjectRef | None:
+    """Return the default CR's reference in a cluster, None for a Manifest without one.
+
+    `namespace` is that of a CR that names none.
+    """
     if not manifest.resource:
         return None
     kind = cluster.kind(read_ref(manifest.resource).kind)
     wide = kind is not None and not kind.namespaced
-    return default_resource(manifest.resource, manifest.meta.name, cluster_scoped=wide)
+    return default_resource(manifest.resource, manifest.meta.name, cluster_scoped=wide, namespace=namespace)
 
 
 def evaluate_state(manifest: Manifest, cluster: Cluster, ref: ObjectRef | None, now: float) -> Evaluation:
@@ -62,6 +65,8 @@ def evaluate_state(manifest: Manifest, cluster: Cluster, ref: ObjectRef | None, 
     Raises ConfigurationError for unreadable rules, and the errors of the cluster.
     """
     rules = read_rules(manifest)
+    if ref is not None and (ref.kind.group, ref.kind.kind) == ("", "Secret"):
+        raise ConfigurationError(f"{ref} has no state", hint=f"remove the annotation {ANNOTATION_STATE_CHECK}")
     live = cluster.get(ref) if ref is not None else None
     expected = ref is not None and (live is not None or manifest.policy != Policy.IGNORE)
     created = manifest.meta.created

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from kymatui.domain.kubernetes.label_selectors import InvalidSelector, read_selector
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
-from kymatui.domain.kyma.kymas import Policy
+from kymatui.domain.kyma.kymas import KYMA_NAMESPACE, Policy
 from kymatui.domain.kyma.manifests import Manifest, default_resource_body
 from kymatui.domain.kyma.states import State, worst_state
 from kymatui.domain.modules.readiness import Readiness, check_readiness
@@ -72,7 +72,10 @@ def read_bundles(site: ReconcileContext, manifest: Manifest, cluster: Cluster) -
     """Return the rendered installs with their names in the cluster."""
     by_secret = authenticated(site, manifest)
     target, folder = site.target_of(cluster), site.folder
-    found = InstallReader(manifest, site.blobs, target, folder=folder, authenticated=by_secret).read()
+    reader = InstallReader(
+        manifest, site.blobs, target, folder=folder, namespace=site.namespace or "default", authenticated=by_secret
+    )
+    found = reader.read()
     return [
         RenderedInstall(one.name, one if isinstance(one, InstallFailure) else _named(manifest, one)) for one in found
     ]
@@ -113,12 +116,15 @@ class ManifestInstallation:
         found = self._finding([self._one(one.install, one.bundle) for one in read])
         return self._judged(found) if has_rules(self._manifest) else found
 
+    def _resource_ref(self) -> ObjectRef | None:
+        return resource_ref(self._manifest, self._cluster, self._site.namespace or KYMA_NAMESPACE)
+
     def _judged(self, found: ReconcileResult) -> ReconcileResult:
         """Return the result with the default CR's state, which counts once everything else is ready.
 
         The CR is watched from the beginning.
         """
-        ref = resource_ref(self._manifest, self._cluster)
+        ref = self._resource_ref()
         waits = (*found.waits, *((ref,) if ref is not None else ()))
         if found.state is not State.READY:
             return replace(found, waits=waits)
@@ -171,7 +177,7 @@ class ManifestInstallation:
 
     def _with_resource(self, bundle: Bundle) -> Bundle:
         """Return the bundle with lifecycle-manager's default name for the default CR."""
-        ref = resource_ref(self._manifest, self._cluster)
+        ref = self._resource_ref()
         if bundle.resource is None or ref is None:
             return bundle
         return replace(bundle, resource=default_resource_body(bundle.resource, ref))

@@ -20,7 +20,7 @@ def authenticated(site: ReconcileContext, manifest: Manifest) -> Callable[[Mappi
     make = site.authenticated
     if make is None:
         return None
-    return lambda selector: make(pull_secrets(site.home, manifest.meta.namespace, selector))
+    return lambda selector: make(pull_secrets(site.secrets or site.home, manifest.meta.namespace, selector))
 
 
 def pull_secrets(home: Cluster, namespace: str, selector: Mapping[str, Any]) -> list[Object]:

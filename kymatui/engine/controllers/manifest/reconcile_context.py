@@ -46,6 +46,9 @@ class ReconcileContext:
     folder      parent folder of kustomizations named by path; None: not allowed
     limits      waits of one reconciliation; short, because the next one continues
     events      records Events about Manifests
+    secrets     the cluster with the pull Secrets that Manifests select; None: home
+    namespace   namespace whose Manifests belong to no Kyma, and have their objects there unless they name another;
+                "": any
     """
 
     home: Cluster
@@ -59,6 +62,8 @@ class ReconcileContext:
     folder: Path | None = None
     limits: RunLimits = field(default_factory=lambda: RunLimits(definitions=20.0, ready=0.0, hooks=120.0, gone=5.0))
     events: Record = no_events
+    secrets: Cluster | None = None
+    namespace: str = ""
 
     def begin(self, cluster: Cluster, cancel: threading.Event) -> AbstractContextManager[Run]:
         """Start the run of one reconciliation on a cluster."""

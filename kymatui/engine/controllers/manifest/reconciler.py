@@ -70,7 +70,8 @@ class ManifestReconciler:
             return None
         if other := foreign_controller(raw):
             raise RefusedError(f"{ref} is managed by {other}", hint="stop that controller first; no changes made")
-        self._accesses.need(ref, manifest)
+        if not self._site.namespace:
+            self._accesses.need(ref, manifest)
         return _Turn(self._site, manifest, cancel).run()
 
     def leave(self, ref: ObjectRef) -> None:
@@ -129,7 +130,7 @@ class _Turn:
     def _orphaned(self) -> str:
         """Return why the Manifest is orphaned, as lifecycle-manager decides: its Kyma is gone or ignores it."""
         manifest = self._manifest
-        if not manifest.kyma:
+        if not manifest.kyma or self._site.namespace:
             return ""
         kind = GroupVersionKind(OPERATOR, "v1beta2", "Kyma")
         if self._site.home.kind(kind) is None:

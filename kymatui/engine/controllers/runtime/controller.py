@@ -53,6 +53,10 @@ class KindWatch:
     edits: bool = False
     owner: Callable[[ObjectRef, str], Iterable[ObjectRef]] | None = None
 
+    def takes(self, namespace: str) -> bool:
+        """Return whether it watches a namespace."""
+        return self.namespace in ("", namespace)
+
 
 class OperatorController(Protocol):
     """A controller of one kind; a ControllerGroup runs it.

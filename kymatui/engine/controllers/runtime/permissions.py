@@ -12,7 +12,7 @@ from typing import Final
 from kymatui.domain.kubernetes.object_meta import OPERATOR
 from kymatui.domain.remote.watcher_agent import CERT_MANAGER
 from kymatui.domain.remote.watcher_routes import ISTIO
-from kymatui.first_use import dataclass
+from kymatui.first_use import dataclass, replace
 
 
 class PermissionScope(StrEnum):
@@ -20,6 +20,7 @@ class PermissionScope(StrEnum):
 
     CLUSTER = "cluster"
     HOME = "home"  # the namespace of Kymas and access Secrets
+    TENANT = "tenant"  # each further namespace with Manifests
     CERTIFICATES = "certificates"  # the namespace of the runtimes' certificates
     LEASE = "lease"  # the namespace of the operator's Lease
 
@@ -51,15 +52,17 @@ _CRDS: Final = Permission(
     names=tuple(f"{plural}.{OPERATOR}" for plural in ("kymas", "modulereleasemetas", "moduletemplates")),
 )
 
+_EVENTS: Final = Permission("", ("events",), ("create", "patch"), HOME)
+
 GROUP_PERMISSIONS: Final = (
     Permission(
         "coordination.k8s.io", ("leases",), ("get", "list", "create", "update", "delete"), PermissionScope.LEASE
     ),
     Permission("coordination.k8s.io", ("leases",), ("get",), HOME),
     Permission("apps", ("deployments",), ("list",), HOME),
-    Permission("", ("events",), ("create", "patch")),
+    _EVENTS,
 )
-"""The Lease of the operator, what shows whether a lifecycle-manager works there, and Events in any namespace."""
+"""The Lease of the operator, what shows whether a lifecycle-manager works there, and Events."""
 
 CONTROLLER_PERMISSIONS: Final[Mapping[str, tuple[Permission, ...]]] = {
     "kyma": (
@@ -78,10 +81,10 @@ CONTROLLER_PERMISSIONS: Final[Mapping[str, tuple[Permission, ...]]] = {
         _OWN_KYMAS,
         Permission(OPERATOR, ("manifests",), ("get", "list", "create", "patch", "delete"), HOME),
     ),
-    "manifest": (  # people create Manifests in any namespace
-        Permission(OPERATOR, ("kymas",), ("get",)),
-        Permission(OPERATOR, ("manifests",), (*_READ, "patch", "delete")),
-        Permission(OPERATOR, ("manifests/status",), ("patch",)),
+    "manifest": (
+        Permission(OPERATOR, ("kymas",), ("get",), HOME),
+        Permission(OPERATOR, ("manifests",), (*_READ, "patch", "delete"), HOME),
+        Permission(OPERATOR, ("manifests/status",), ("patch",), HOME),
         Permission("", ("secrets",), _FOLLOW, HOME),
     ),
     "watcher": (
@@ -92,6 +95,19 @@ CONTROLLER_PERMISSIONS: Final[Mapping[str, tuple[Permission, ...]]] = {
         Permission(ISTIO, ("gateways",), _FOLLOW, HOME),
     ),
 }
+
+
+def tenant_permissions(account: str) -> tuple[Permission, ...]:
+    """Return what a further namespace with Manifests needs: their own fields, and a ServiceAccount for the rest."""
+    tenant = PermissionScope.TENANT
+    return (
+        Permission(OPERATOR, ("manifests",), (*_READ, "patch", "delete"), tenant),
+        Permission(OPERATOR, ("manifests/status",), ("patch",), tenant),
+        Permission("", ("serviceaccounts",), ("impersonate",), tenant, (account,)),
+        replace(_EVENTS, scope=tenant),
+    )
+
+
 METRICS_PERMISSIONS: Final = (_KYMAS, _CATALOG, Permission(OPERATOR, ("manifests",), _FOLLOW, HOME))
 LISTENER_PERMISSIONS: Final = (Permission(OPERATOR, ("kymas", "manifests"), ("list",), HOME),)
 
@@ -114,4 +130,4 @@ def merge_permissions(permissions: Iterable[Permission], scope: PermissionScope)
     )
 
 
-_VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete")
+_VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete", "impersonate")

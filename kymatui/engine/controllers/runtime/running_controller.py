@@ -90,7 +90,8 @@ class RunningController:
 
     def wake(self, ref: ObjectRef) -> bool:
         """Queue an object of the controller's own kind, unless its shard is another replica's; return whether."""
-        own = [one for one in self._controller.watches() if one.kind == ref.kind and one.owner is None]
+        watches = self._controller.watches()
+        own = [one for one in watches if one.kind == ref.kind and one.takes(ref.namespace) and one.owner is None]
         keys = {key for one in own for key in one.keys(ref) or ()}
         takes = ref in keys and not self._is_of_others(ref)
         if takes:

@@ -26,6 +26,7 @@ class LoggedRequest:
     at     when it was answered, in Unix seconds
     query  the parameters as in a URL, sorted by their names
     name   of an object that was created, which the path does not have
+    impersonated  the user that the request's own user impersonates, "" for none
     """
 
     method: str
@@ -37,6 +38,7 @@ class LoggedRequest:
     at: float
     name: str = ""
     query: str = ""
+    impersonated: str = ""
 
 
 class _Named(msgspec.Struct):
@@ -72,7 +74,18 @@ class RequestLog:
         agent, name = request.header("user-agent"), _created(request) if status == _CREATED else ""
         query = urlencode(sorted(request.query.items()), doseq=True)
         self._last.append(
-            LoggedRequest(request.method, request.path, dry_run, watch, status, agent, time.time(), name, query)
+            LoggedRequest(
+                request.method,
+                request.path,
+                dry_run,
+                watch,
+                status,
+                agent,
+                time.time(),
+                name,
+                query,
+                request.header("impersonate-user"),
+            )
         )
 
     def has_news(self) -> bool:

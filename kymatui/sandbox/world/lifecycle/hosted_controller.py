@@ -79,7 +79,7 @@ class HostedController:
 
     def wake(self, key: Key, after: float = 0.0) -> None:
         """Queue an object after some seconds, if the controller has to do with it."""
-        if self._queue is not None and self._concerns(key):
+        if self._queue is not None and self._namespace in (None, key[0]) and self._concerns(key):
             self._queue.add(key, after)
 
     def reconcile(self, key: Key) -> float | None:

@@ -81,7 +81,9 @@ class LifecycleManager:
         self._runtimes = runtimes
         self._namespace = namespace
         self._kymas = HostedController(KymaController(context, workers=1), home, observer, self._is_kyma_concerned)
-        self._manifests = HostedController(ModuleController(modules), home, observer, self._is_manifest_concerned)
+        self._manifests = HostedController(
+            ModuleController(modules, namespace), home, observer, self._is_manifest_concerned
+        )
         mandatory = MandatoryInstallation(context, workers=1)
         controllers.add(self._kymas)
         controllers.add(HostedController(mandatory, home, observer, self._is_kyma_concerned))

@@ -1,0 +1,74 @@
+"""The options that the operator shares with what runs it in a cluster: shards, and namespaces with Manifests."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Collection, Iterator
+from typing import Any, Final
+
+from kymatui.engine.controllers.manifest.account_cluster import MANIFEST_ACCOUNT
+from kymatui.errors import UsageError
+
+MOST_SHARDS: Final = 64
+NAMESPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_ACCOUNT: Final = re.compile(r"[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?")
+
+
+def add_shards(parser: argparse.ArgumentParser, default: Any) -> None:
+    """Add the option; without it, and without another default, the number is None."""
+    parser.add_argument(
+        "--shards",
+        type=int,
+        default=default,
+        metavar="N",
+        help="number of shards of the Kymas; above 1, all replicas are active (default: 1)",
+    )
+
+
+def require_shards(shards: int) -> None:
+    """Raise UsageError for a number that cannot be."""
+    if not 1 <= shards <= MOST_SHARDS:
+        raise UsageError(f"--shards must be from 1 to {MOST_SHARDS}")
+
+
+def add_manifest_namespaces(parser: argparse.ArgumentParser, default: Any) -> None:
+    """Add the options; `default` is their default value."""
+    parser.add_argument(
+        "--manifest-namespaces",
+        default=default,
+        metavar="NAMES",
+        help="further namespaces whose Manifests are installed, each with the rights of a ServiceAccount there, "
+        "separated by commas (default: only the namespace of the Kymas)",
+    )
+    parser.add_argument(
+        "--manifest-service-account",
+        default=default,
+        metavar="NAME",
+        help=f"ServiceAccount that the operator impersonates in each of them (default: {MANIFEST_ACCOUNT})",
+    )
+
+
+def manifest_namespaces(args: argparse.Namespace, home: str, controllers: Collection[str]) -> tuple[str, ...]:
+    """Return the namespaces; `home` is that of the Kymas, `controllers` are empty for all. Raise UsageError."""
+    namespaces = tuple(dict.fromkeys(_names(args.manifest_namespaces)))
+    for name in namespaces:
+        if not NAMESPACE.fullmatch(name):
+            raise UsageError(f'--manifest-namespaces "{name}" is not a namespace', hint="write one or more names: a,b")
+    if home in namespaces:
+        raise UsageError(f"--manifest-namespaces must not name {home}: the operator installs its Manifests anyway")
+    if namespaces and controllers and "manifest" not in controllers:
+        raise UsageError("--manifest-namespaces needs the controller manifest")
+    return namespaces
+
+
+def manifest_account(args: argparse.Namespace) -> str:
+    """Return the name of the ServiceAccount. Raise UsageError."""
+    name: str = args.manifest_service_account or MANIFEST_ACCOUNT
+    if not _ACCOUNT.fullmatch(name):
+        raise UsageError(f'--manifest-service-account "{name}" is not the name of a ServiceAccount')
+    return name
+
+
+def _names(text: str) -> Iterator[str]:
+    return filter(None, (part.strip() for part in text.split(",")))
