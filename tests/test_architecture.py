@@ -17,6 +17,7 @@ pytestmark = pytest.mark.xdist_group("architecture")  # parsing the package cost
 ALLOWED: dict[str, set[str]] = {
     "first_use": set(),  # what data classes and patterns are made of: all layers may import it
     "moments": set(),  # the reading of times: all layers may import it
+    "tar_entries": set(),  # the reading of archives: all layers may import it
     "errors": set(),
     "domain": {"errors"},
     "helm": {"errors"},
@@ -41,7 +42,8 @@ EXCEPTIONS = {
 OPENED = ("kymatui.adapters.sessions.", "kymatui.adapters.files.")
 
 # Above these layers nothing outside the standard library may be imported (yaml, jsonschema and so on are helm's tools).
-PURE = ("domain", "errors", "first_use", "moments")
+FOR_ALL = ("first_use", "moments", "tar_entries")
+PURE = ("domain", "errors", *FOR_ALL)
 
 
 def layer_of(module: structure.Module) -> str:
@@ -66,7 +68,11 @@ def test_a_layer_imports_only_what_stands_below_it(layer: str, files: list[struc
 
 def may_import(layer: str, place: str, name: str) -> bool:
     parts = name.split(".")
-    if parts[0] != "kymatui" or len(parts) == 1 or parts[1] in ("__version__", "first_use", "moments", layer):
+    if (
+        parts[0] != "kymatui"
+        or len(parts) == 1
+        or parts[1] in ("__version__", "first_use", "moments", "tar_entries", layer)
+    ):
         return True
     if layer in ("cli", "ui") and f"{name}.".startswith(OPENED):
         return True
@@ -141,7 +147,6 @@ def test_files_and_folders_import_in_no_circle(files: list[structure.Module]) ->
 
 # Folders of fewer than five files, each with its reason.
 SMALL_FOLDERS = {
-    ".": "what Python and the front doors look for by name, and the two modules that all layers import",
     "domain": "the glossary, which explains the words of all folders",
     "engine": "the public library, which calls all folders",
     "engine/controllers/catalog": "the copies on runtimes; what they should be is decided in domain/remote",
@@ -407,4 +412,50 @@ def test_docstrings_of_functions_begin_with_an_imperative(files: list[structure.
                 first = text.split()[0].strip(".,:;()").lower()
                 if first in NO_IMPERATIVE:
                     found.append(f"{module.place}:{node.lineno}: {node.name}: {text.splitlines()[0]}")
+    assert found == []
+
+
+# What servers, charts, files and plugins write reaches the terminal and the log through doors (see SECURITY.md).
+DOORS = ("cli/output/printing.py", "cli/output/terminal.py")
+DRAWS = {
+    "cli/commands/program/splash.py": "the first words of the screen, with sequences of its own",
+    "cli/output/transfers.py": "bars, which move the cursor; their texts are sanitized",
+}
+_STREAMS = tuple(f"sys.{name}" for name in ("stdout", "stderr", "__stdout__", "__stderr__"))
+_WRITES = (".write", ".writelines", ".buffer.write", ".buffer.writelines")
+_PRINTS = {"print", "rich.print", *(stream + write for stream in _STREAMS for write in _WRITES)}
+
+
+def calls(files: list[structure.Module]) -> Iterator[tuple[str, ast.Call]]:
+    return ((module.place, node) for module in files for node in module.nodes if isinstance(node, ast.Call))
+
+
+def test_nothing_prints_past_the_door(files: list[structure.Module]) -> None:
+    """Use `print_line` for a sentence with values, `print_text` for a block, `print_message` for `kymatui: …`."""
+    found = []
+    for place, call in calls(files):
+        called = ast.unparse(call.func)
+        past = called in _PRINTS or (called == "os.write" and ast.unparse(call.args[0]) in ("1", "2"))
+        if (past and place not in DOORS) or (called == "raw_stream" and place not in {*DOORS, *DRAWS}):
+            found.append(f"{place}:{call.lineno} {called}")
+    assert found == []
+
+
+def test_sentences_with_values_are_printed_as_lines(files: list[structure.Module]) -> None:
+    """A block of lines is drawn by functions that sanitize its parts; an f-string would take their line breaks."""
+    found = []
+    for place, call in calls(files):
+        if ast.unparse(call.func) == "print_text" and isinstance(call.args[0], ast.JoinedStr | ast.BinOp):
+            found.append(f"{place}:{call.lineno}")
+    assert found == []
+
+
+def test_archives_are_read_through_one_door(files: list[structure.Module]) -> None:
+    """Use `kymatui.tar_entries`: the standard library recurses, hangs and stops silently at damaged headers."""
+    found = []
+    for place, call in calls(files):
+        if ast.unparse(call.func) in ("tarfile.open", "tarfile.TarFile", "tarfile.TarInfo.frombuf"):
+            mode = next((word.value for word in call.keywords if word.arg == "mode"), *call.args[1:2])
+            if not (isinstance(mode, ast.Constant) and str(mode.value).startswith("w")):
+                found.append(f"{place}:{call.lineno}")
     assert found == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from base64 import b64encode
 from collections.abc import Iterator
@@ -17,10 +18,12 @@ from kymatui.adapters.content.chart_fetcher import (
     ChartAccess,
     ChartFetcher,
 )
-from kymatui.adapters.oci.image_manifest import IMAGE_MANIFEST
+from kymatui.adapters.http.size_limits import LARGEST_ARCHIVE
+from kymatui.adapters.oci.image_manifest import IMAGE_MANIFEST, digest_of
 from kymatui.adapters.oci.registry import Registry
 from kymatui.errors import HelmError, RegistryError
 from tests.adapters.chart_sites import ARCHIVE, SUM, Site, chart_site
+from tests.adapters.clusters import Exchange, serving
 from tests.sandbox.registry.conftest import Serve, serve  # noqa: F401 (a fixture)
 
 
@@ -157,3 +160,53 @@ def test_a_registry_that_may_go_without_tls_may_for_charts_too(registry: str) ->
     assert "1.2.0" in allowed.chart_versions("demo", repository=f"oci://{registry}/charts")
     with pytest.raises(RegistryError, match="no TLS connection"):
         BlobFetcher(insecure=("other.example",)).chart(reference, version="1.2.0")
+
+
+@pytest.mark.parametrize(("what", "size"), [("chart", LARGEST_ARCHIVE + 1), ("provenance", 3 << 30)])
+def test_a_layer_that_is_too_large_is_refused_before_it_is_read(what: str, size: int) -> None:
+    types = {"chart": CHART_LAYER, "provenance": PROVENANCE_LAYER}
+    layers = [
+        {"mediaType": kind, "digest": digest_of(name.encode()), "size": size if name == what else len(name)}
+        for name, kind in types.items()
+    ]
+    config = {"mediaType": CHART_CONFIG, "digest": digest_of(b"{}"), "size": 2}
+    manifest = json.dumps({"schemaVersion": 2, "config": config, "layers": layers}).encode()
+    blobs: list[str] = []
+
+    def respond(exchange: Exchange) -> None:
+        if "/blobs/" in exchange.path:
+            blobs.append(exchange.path)
+        exchange.answer(200, manifest, {"Content-Type": IMAGE_MANIFEST})
+
+    fetcher = ChartFetcher(ChartAccess(plain_http=True))
+    refused = pytest.raises(HelmError, match=rf"the {what} has {size} bytes; at most")
+    with serving(respond) as address, refused:
+        fetcher.fetch(f"{address.replace('http', 'oci')}/charts/a:1", provenance=True)
+    assert blobs == []
+
+
+def test_a_provenance_that_is_longer_than_its_size_is_not_read_to_its_end() -> None:
+    sent = [0]
+
+    def respond(exchange: Exchange) -> None:
+        if exchange.path.endswith(digest_of(b"signed")):
+            exchange.head(200, {})
+            with contextlib.suppress(OSError):
+                while sent[0] < 64 << 20:
+                    exchange.send(bytes(1 << 16))
+                    sent[0] += 1 << 16
+        elif "/blobs/" in exchange.path:
+            exchange.answer(200, ARCHIVE)
+        else:
+            exchange.answer(200, manifest, {"Content-Type": IMAGE_MANIFEST})
+
+    layers = [
+        {"mediaType": CHART_LAYER, "digest": digest_of(ARCHIVE), "size": len(ARCHIVE)},
+        {"mediaType": PROVENANCE_LAYER, "digest": digest_of(b"signed"), "size": 6},
+    ]
+    config = {"mediaType": CHART_CONFIG, "digest": digest_of(b"{}"), "size": 2}
+    manifest = json.dumps({"schemaVersion": 2, "config": config, "layers": layers}).encode()
+    fetcher = ChartFetcher(ChartAccess(plain_http=True))
+    with serving(respond) as address, pytest.raises(RegistryError, match="is longer than the expected 6 bytes"):
+        fetcher.fetch(f"{address.replace('http', 'oci')}/charts/a:1", provenance=True)
+    assert sent[0] < 64 << 20

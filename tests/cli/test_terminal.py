@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import io
 import json
 import logging
@@ -19,7 +18,6 @@ from kymatui.cli.output.printing import document, print_line, print_message, pri
 from kymatui.cli.output.terminal import guarded, guarded_streams, print_content, raw_stream, visible
 from kymatui.domain.kubernetes.terminal_text import sanitize, sanitize_lines
 from tests.adapters.clusters import Exchange, serving, write_kubeconfig
-from tests.structure import PACKAGE
 
 CONTROLS = "".join(map(chr, [*range(9), *range(11, 32), *range(127, 160)]))
 FORMATS = (
@@ -221,43 +219,3 @@ def test_a_readme_is_as_helm_prints_it_in_a_pipe_and_safe_on_a_terminal(
     assert main(["helm", "show", "readme", path]) == 0
     assert "deleted everything" in terminal.getvalue()
     assert terminal.getvalue() == sanitize_lines(terminal.getvalue())
-
-
-# the structure that keeps it so
-
-DOORS = ("cli/output/printing.py", "cli/output/terminal.py")
-DRAWS = {
-    "cli/commands/program/splash.py": "the first words of the screen, with sequences of its own",
-    "cli/output/transfers.py": "bars, which move the cursor; their texts are sanitized",
-}
-_STREAMS = tuple(f"sys.{name}" for name in ("stdout", "stderr", "__stdout__", "__stderr__"))
-_WRITES = (".write", ".writelines", ".buffer.write", ".buffer.writelines")
-_PRINTS = {"print", "rich.print", *(stream + write for stream in _STREAMS for write in _WRITES)}
-
-
-def calls() -> Iterator[tuple[str, ast.Call]]:
-    """Yield every call of the package with its file and line."""
-    for path in sorted(PACKAGE.rglob("*.py")):
-        place = path.relative_to(PACKAGE).as_posix()
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Call):
-                yield place, node
-
-
-def test_nothing_prints_past_the_door() -> None:
-    found = []
-    for place, call in calls():
-        called = ast.unparse(call.func)
-        past = called in _PRINTS or (called == "os.write" and ast.unparse(call.args[0]) in ("1", "2"))
-        if (past and place not in DOORS) or (called == "raw_stream" and place not in {*DOORS, *DRAWS}):
-            found.append(f"{place}:{call.lineno} {called}")
-    assert found == []
-
-
-def test_sentences_with_values_are_printed_as_lines() -> None:
-    """A block of lines is drawn by functions that sanitize its parts; an f-string would take their line breaks."""
-    found = []
-    for place, call in calls():
-        if ast.unparse(call.func) == "print_text" and isinstance(call.args[0], ast.JoinedStr | ast.BinOp):
-            found.append(f"{place}:{call.lineno}")
-    assert found == []

@@ -199,10 +199,11 @@ class ChartFetcher:
         layer = _layer(manifest, CHART_LAYER)
         if layer is None or manifest.config is None or manifest.config.media_type != CHART_CONFIG:
             raise HelmError(f"{where} is not a Helm chart but {manifest.media_type}")
-        if layer.size > LARGEST_ARCHIVE:
-            raise HelmError(f"{where}: the chart has {layer.size} bytes; at most {LARGEST_ARCHIVE} are allowed")
-        content = self._kept(layer.digest, lambda: registry.read_blob(where, layer))
         signed = _layer(manifest, PROVENANCE_LAYER) if provenance else None
+        for what, one, largest in (("chart", layer, LARGEST_ARCHIVE), ("provenance", signed, LARGEST_PROVENANCE)):
+            if one is not None and one.size > largest:
+                raise HelmError(f"{where}: the {what} has {one.size} bytes; at most {largest} are allowed")
+        content = self._kept(layer.digest, lambda: registry.read_blob(where, layer))
         if provenance and signed is None:
             raise HelmError(f"{where} has no provenance")
         name = where.repository.rpartition("/")[2]

@@ -11,17 +11,17 @@ import tarfile
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from kymatui.adapters.files.image_layout import ImageLayout
 from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.errors import RegistryError
+from kymatui.tar_entries import TarEntry, TarFormatError, TarKind, read_entries
 
 LARGEST_ARCHIVE: Final = 16 * 1024 * 1024 * 1024  # unpacked bytes, so that an archive cannot fill the disk
 MOST_FILES: Final = 20_000  # entries of an archive: empty files need no bytes
 _CHUNK: Final = 1024 * 1024  # bytes in memory while a blob is unpacked
 _FILES: Final = re.compile(r"oci-layout|index\.json|blobs/sha256/[0-9a-f]{64}")
-_BROKEN: Final = (tarfile.TarError, EOFError, OSError, ValueError, OverflowError)
 
 
 @contextlib.contextmanager
@@ -44,32 +44,35 @@ def open_archive(path: Path, *, write: bool = False) -> Iterator[ImageLayout]:
 def _unpack(path: Path, folder: Path) -> None:
     total = 0
     try:
-        with tarfile.open(path, "r:") as archive:
-            for count, member in enumerate(archive, 1):
-                name = member.name.removeprefix("./")
+        with path.open("rb") as archive:
+            for count, entry in enumerate(read_entries(archive), 1):
+                name = entry.name.removeprefix("./")
                 if count > MOST_FILES:
                     raise RegistryError(f"{path} has more than {MOST_FILES} entries")
-                if member.isdir() or not _FILES.fullmatch(name):
+                if entry.kind is TarKind.FOLDER or not _FILES.fullmatch(name):
                     continue
-                if not member.isreg():
+                if entry.kind is not TarKind.FILE:
                     raise RegistryError(f"{path}: {name} is not a regular file", hint="the archive was not used")
-                total += member.size
+                total += entry.size
                 if total > LARGEST_ARCHIVE:
                     raise RegistryError(f"{path} is larger than {LARGEST_ARCHIVE} bytes")
-                _save(archive, member, folder / name)
-    except _BROKEN as error:
-        reason = error_reason(error) if isinstance(error, OSError) else str(error)
+                _save(archive, entry, folder / name)
+    except TarFormatError as error:
+        raise RegistryError(f"{path} cannot be read as an archive of an image layout: it {error}") from error
+    except OSError as error:
+        reason = error_reason(error)
         raise RegistryError(f"{path} cannot be read as an archive of an image layout: {reason}") from error
     if not (folder / "index.json").exists():
         raise RegistryError(f"{path} has no index.json", hint="only archives of OCI image layouts can be read")
 
 
-def _save(archive: tarfile.TarFile, member: tarfile.TarInfo, target: Path) -> None:
+def _save(archive: BinaryIO, entry: TarEntry, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
-    content = archive.extractfile(member)
+    missing = entry.size
     with target.open("xb") as file:
-        while content is not None and (chunk := content.read(_CHUNK)):
+        while missing and (chunk := archive.read(min(_CHUNK, missing))):
             file.write(chunk)
+            missing -= len(chunk)
 
 
 def _pack(folder: Path, path: Path) -> None:

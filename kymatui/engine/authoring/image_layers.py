@@ -15,9 +15,10 @@ from dataclasses import field
 from typing import Any, Final
 
 from kymatui.engine.authoring.component_artifact import CONFIG_TYPE, blob_digest
-from kymatui.engine.bundles.tar_archives import has_tar_header, is_gzip, unpack_chunks
+from kymatui.engine.bundles.tar_archives import is_gzip, unpack_chunks
 from kymatui.errors import ConfigurationError, RefusedError
 from kymatui.first_use import dataclass
+from kymatui.tar_entries import has_tar_header
 
 OCI_MANIFEST: Final = "application/vnd.oci.image.manifest.v1+json"
 DOCKER_MANIFEST: Final = "application/vnd.docker.distribution.manifest.v2+json"

@@ -10,12 +10,12 @@ import gzip
 import io
 import re
 import struct
-import tarfile
 import zlib
 from collections.abc import Iterable, Iterator
 from typing import Final
 
 from kymatui.errors import SourceError
+from kymatui.tar_entries import TarFormatError, TarKind, read_content, read_entries
 
 MIB: Final = 1 << 20
 LARGEST: Final = 128 * MIB
@@ -27,7 +27,7 @@ MAX_RATIO: Final = 200  # larger content above it is a decompression bomb
 _GZIP: Final = b"\x1f\x8b"
 _MEMBER: Final = 31  # zlib's window bits for one member of a gzip
 _DRIVE: Final = re.compile(r"[a-zA-Z]:")
-_BROKEN: Final = (tarfile.TarError, EOFError, zlib.error, struct.error, ValueError, OverflowError, OSError)
+_BROKEN: Final = (EOFError, zlib.error, struct.error, ValueError, OverflowError, OSError)
 
 
 def is_gzip(data: bytes) -> bool:
@@ -37,17 +37,6 @@ def is_gzip(data: bytes) -> bool:
 def is_tar(data: bytes) -> bool:
     """Return whether this is a tar with the "ustar" header that current tools write."""
     return data[257:262] == b"ustar"
-
-
-def has_tar_header(data: bytes) -> bool:
-    """Return whether this begins as a tar of any age does: with a header of a valid checksum, or with the end."""
-    try:
-        tarfile.TarInfo.frombuf(data[: tarfile.BLOCKSIZE], "utf-8", "surrogateescape")
-    except tarfile.HeaderError:
-        return len(data) >= tarfile.BLOCKSIZE and not any(data[: tarfile.BLOCKSIZE])  # a tar without files
-    except ValueError:  # numbers that are none, with a checksum all the same
-        return False
-    return True
 
 
 def unpack(data: bytes, where: str) -> bytes:
@@ -99,38 +88,30 @@ def unpack_chunks(chunks: Iterable[bytes], where: str) -> Iterator[bytes]:
 def read_tar(data: bytes, where: str) -> dict[str, bytes]:
     """Return the regular files of a plain or gzipped tar by path, in their order. Raises SourceError."""
     files: dict[str, bytes] = {}
+    total = 0
+    archive = io.BytesIO(unpack(data, where))
     try:
-        with tarfile.open(fileobj=io.BytesIO(unpack(data, where)), mode="r:") as archive:
-            for member in _checked(archive, where):
-                stream = archive.extractfile(member)
-                content = stream.read() if stream else b""
-                if len(content) != member.size:
-                    raise SourceError(f"{where} is truncated within {member.name}")
-                files.setdefault(clean_path(member.name, where), content)
-    except _BROKEN as error:
-        raise SourceError(f"{where} is not a tar archive or is damaged: {error}") from error
+        for count, entry in enumerate(read_entries(archive), 1):
+            if count > MOST_ENTRIES:
+                raise SourceError(f"{where} has more than {MOST_ENTRIES} entries")
+            if entry.kind is TarKind.FOLDER:
+                if entry.name.strip("/") not in ("", "."):
+                    clean_path(entry.name, where)
+                continue
+            path = clean_path(entry.name, where)
+            if entry.kind is not TarKind.FILE:
+                kind = "a link" if entry.kind in (TarKind.LINK, TarKind.SYMLINK) else "not a regular file"
+                hint = "an archive may have files and folders only"
+                raise SourceError(f"{where}: {entry.name!r} is {kind}", hint=hint)
+            total += entry.size
+            if entry.size > LARGEST_FILE or total > LARGEST:
+                raise SourceError(f"{where}: {entry.name!r} exceeds the size limit")
+            files.setdefault(path, read_content(archive, entry))
+    except TarFormatError as error:
+        raise SourceError(f"{where} is not a tar archive or is damaged: it {error}") from error
     if not files:
         raise SourceError(f"{where} is an archive without files")
     return files
-
-
-def _checked(archive: tarfile.TarFile, where: str) -> Iterator[tarfile.TarInfo]:
-    total = 0
-    for count, member in enumerate(archive, 1):
-        if count > MOST_ENTRIES:
-            raise SourceError(f"{where} has more than {MOST_ENTRIES} entries")
-        if member.isdir():
-            if member.name.strip("/") not in ("", "."):
-                clean_path(member.name, where)
-            continue
-        clean_path(member.name, where)
-        if not member.isreg():
-            kind = "a link" if member.issym() or member.islnk() else "not a regular file"
-            raise SourceError(f"{where}: {member.name!r} is {kind}", hint="an archive may have files and folders only")
-        total += member.size
-        if member.size > LARGEST_FILE or total > LARGEST:
-            raise SourceError(f"{where}: {member.name!r} exceeds the size limit")
-        yield member
 
 
 def clean_path(name: str, where: str) -> str:

@@ -11,14 +11,13 @@ import io
 import posixpath
 import re
 import struct
-import tarfile
 import zlib
-from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from kymatui.errors import HelmError
 from kymatui.helm.govalues.quoting import quote
 from kymatui.helm.yaml.limits import YamlBudget
+from kymatui.tar_entries import TarEntry, TarFormatError, TarKind, read_content, read_entries
 
 MIB: Final = 1 << 20
 MAX_CHART: Final = 100 * MIB
@@ -31,7 +30,7 @@ FREE_SIZE: Final = 8 * MIB
 _BOM: Final = b"\xef\xbb\xbf"
 _DRIVE: Final = re.compile(r"[a-zA-Z]:/")
 _BROKEN: Final = (
-    tarfile.TarError, EOFError, zlib.error, struct.error, ValueError, OverflowError, IndexError, KeyError, OSError,
+    EOFError, zlib.error, struct.error, ValueError, OverflowError, IndexError, KeyError, OSError,
 )  # fmt: skip
 
 
@@ -74,30 +73,25 @@ def read_archive(data: bytes, budget: Budget | None = None) -> list[ChartFile]:
     files: list[ChartFile] = []
     roots: set[str] = set()
     try:
-        with tarfile.open(fileobj=_unpack(data, budget), mode="r:") as tar:
-            for member in _members(tar):
-                _check_member(member, budget)
-                name, root = _path(member.name)
-                roots.add(root)
-                if len(roots) > 1:
-                    raise HelmError(f"chart archive has more than one root: {', '.join(map(quote, sorted(roots)))}")
-                stream = tar.extractfile(member) if member.isreg() else None
-                content = stream.read() if stream else b""
-                if len(content) != (member.size if member.isreg() else 0):
-                    raise HelmError("unexpected EOF")
-                budget.take(len(content))
-                files.append(ChartFile(name, content.removeprefix(_BOM)))
+        archive = _unpack(data, budget)
+        for entry in read_entries(archive):
+            if entry.kind is TarKind.FOLDER:
+                continue
+            _check_entry(entry, budget)
+            name, root = _path(entry.name)
+            roots.add(root)
+            if len(roots) > 1:
+                raise HelmError(f"chart archive has more than one root: {', '.join(map(quote, sorted(roots)))}")
+            content = read_content(archive, entry)
+            budget.take(len(content))
+            files.append(ChartFile(name, content.removeprefix(_BOM)))
+    except TarFormatError as error:
+        raise HelmError(f"chart archive {error}") from error
     except _BROKEN as error:
         raise HelmError(f"chart archive is damaged: {error}") from error
     if not files:
         raise HelmError("no files in chart archive")
     return files
-
-
-def _members(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
-    for member in tar:
-        if not member.isdir():
-            yield member
 
 
 def _unpack(data: bytes, budget: Budget) -> io.BytesIO:
@@ -116,19 +110,19 @@ def _unpack(data: bytes, budget: Budget) -> io.BytesIO:
     return out
 
 
-def _check_member(member: tarfile.TarInfo, budget: Budget) -> None:
-    if member.size > budget.remaining:
+def _check_entry(entry: TarEntry, budget: Budget) -> None:
+    if entry.size > budget.remaining:
         raise HelmError(f"decompressed chart is larger than the maximum size {MAX_CHART}")
-    if member.size > MAX_FILE:
-        raise HelmError(f"decompressed chart file {quote(member.name)} is larger than the maximum file size {MAX_FILE}")
-    if member.issym() or member.islnk():
-        target = member.linkname.replace("\\", "/")
-        base = posixpath.dirname(member.name) if member.issym() else ""
+    if entry.size > MAX_FILE:
+        raise HelmError(f"decompressed chart file {quote(entry.name)} is larger than the maximum file size {MAX_FILE}")
+    if entry.kind in (TarKind.LINK, TarKind.SYMLINK):
+        target = entry.target.replace("\\", "/")
+        base = posixpath.dirname(entry.name) if entry.kind is TarKind.SYMLINK else ""
         resolved = posixpath.normpath(posixpath.join(base, target))
         if target.startswith("/") or _DRIVE.match(target) or resolved.split("/")[0] == "..":
-            raise HelmError(f"chart archive has a link that leads out of it: {quote(member.name)}")
-    elif not member.isreg():
-        raise HelmError(f"chart archive has an irregular file: {quote(member.name)}")
+            raise HelmError(f"chart archive has a link that leads out of it: {quote(entry.name)}")
+    elif entry.kind is not TarKind.FILE:
+        raise HelmError(f"chart archive has an irregular file: {quote(entry.name)}")
 
 
 def _path(name: str) -> tuple[str, str]:

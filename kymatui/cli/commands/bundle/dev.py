@@ -6,7 +6,6 @@ import argparse
 import contextlib
 import os
 import signal
-import sys
 import threading
 from collections.abc import Iterator, Sequence
 
@@ -314,9 +313,7 @@ def _manager_in(bundle: Bundle, manager: ObjectRef | None) -> ObjectRef | None:
 
 
 def _print_error(error: KymatuiError) -> None:
-    print_message(f"{error}")
-    if error.hint:
-        print_line(sanitize(f"  hint: {error.hint}"), sys.stderr)
+    print_message(str(error), error.hint)
 
 
 class _LogPrinter:

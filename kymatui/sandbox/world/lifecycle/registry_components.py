@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import json
-import tarfile
 from typing import Any
 
 import yaml
 
-from kymatui.errors import RegistryError
+from kymatui.engine.bundles.tar_archives import read_tar
+from kymatui.errors import RegistryError, SourceError
 from kymatui.ocm import ComponentDescriptor, read_descriptor
 from kymatui.sandbox.registry.registry_errors import RegistryRefusal
 from kymatui.sandbox.registry.registry_store import RegistryStore
@@ -35,13 +34,11 @@ class RegistryComponents:
                 self._known[layer] = read_descriptor(_unpacked(self._store.blob(repository, layer)))
         except RegistryRefusal as refusal:
             raise RegistryError(f"component {name}:{version} cannot be read: {refusal.message}") from refusal
-        except (ValueError, KeyError, TypeError, tarfile.TarError, yaml.YAMLError) as error:
+        except (ValueError, KeyError, TypeError, SourceError, yaml.YAMLError) as error:
             raise RegistryError(f"component {name}:{version} is invalid: {error}") from error
         return self._known[layer]
 
 
 def _unpacked(content: bytes) -> Any:
-    with tarfile.open(fileobj=io.BytesIO(content)) as archive:
-        member = archive.extractfile("component-descriptor.yaml")
-        text = member.read() if member else b"{}"
+    text = read_tar(content, "the descriptor's layer")["component-descriptor.yaml"]
     return yaml.load(text, Loader=YAML_LOADER)  # noqa: S506 - the safe loader, in C where it is

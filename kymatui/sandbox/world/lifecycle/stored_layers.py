@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import io
-import tarfile
 from collections.abc import Sequence
 from typing import Any
 
 import yaml
 
 from kymatui.domain.kyma.manifests import ImageSpec, Manifest
+from kymatui.engine.bundles.tar_archives import unpack as unpack_gzip
 from kymatui.errors import RegistryError, SourceError
 from kymatui.sandbox.controllers.framework.store_reader import Obj
 from kymatui.sandbox.registry.registry_errors import RegistryRefusal
 from kymatui.sandbox.registry.registry_store import RegistryStore
+from kymatui.tar_entries import TarKind, read_content, read_entries
 
 YAML_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -33,7 +34,7 @@ class StoredLayers:
             return parse(unpack(self._store.blob(repository, source.ref), source.type))
         except RegistryRefusal as refusal:
             raise RegistryError(f"layer {source.ref} of {repository} cannot be read: {refusal.message}") from refusal
-        except (ValueError, tarfile.TarError, yaml.YAMLError) as error:
+        except (ValueError, yaml.YAMLError) as error:
             raise SourceError(f"layer {source.ref} of {repository} is invalid: {error}") from error
 
 
@@ -41,12 +42,10 @@ def unpack(content: bytes, source_type: str) -> bytes:
     """Return the manifest's text: the blob itself, or the first file of a tar archive."""
     if source_type != "oci-dir":
         return content
-    with tarfile.open(fileobj=io.BytesIO(content)) as archive:
-        for member in archive:
-            if member.isfile() and not member.name.rpartition("/")[2].startswith("._"):
-                found = archive.extractfile(member)
-                if found is not None:
-                    return found.read()
+    archive = io.BytesIO(unpack_gzip(content, "the layer"))
+    for entry in read_entries(archive):
+        if entry.kind is TarKind.FILE and not entry.name.rpartition("/")[2].startswith("._"):
+            return read_content(archive, entry)
     raise ValueError("the layer holds no file")
 
 
