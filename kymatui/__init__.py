@@ -2,7 +2,7 @@
 
 The packages form one direction of imports (`tests/test_architecture.py` holds it): `cli` and `ui` are two front ends.
 They call `actions`, the use cases, with what `composition` builds of `adapters` and `sandbox`. These know `engine`, and
-below it stand `helm`, `ocm` and `domain`. All of them import `errors` and `first_use`.
+below it stand `helm`, `ocm` and `domain`. All of them import `errors`.
 """
 
 __version__ = "0.1.0"

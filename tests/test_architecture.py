@@ -15,7 +15,8 @@ from tests import structure
 pytestmark = pytest.mark.xdist_group("architecture")  # parsing the package costs more than looking at it
 
 ALLOWED: dict[str, set[str]] = {
-    "first_use": set(),  # what data classes and patterns are made of: all layers may import it
+    "patterns": set(),  # regular expressions: all layers may import it
+    "structs": set(),  # methods of data classes: all layers may import it
     "moments": set(),  # the reading of times: all layers may import it
     "tar_entries": set(),  # the reading of archives: all layers may import it
     "errors": set(),
@@ -80,8 +81,8 @@ def may_import(layer: str, place: str, name: str) -> bool:
 
 
 @pytest.mark.parametrize("layer", PURE)
-def test_the_domain_needs_nothing_but_the_standard_library(layer: str, files: list[structure.Module]) -> None:
-    known = {"kymatui", "__future__", *sys.stdlib_module_names}
+def test_the_domain_needs_the_standard_library_and_msgspec(layer: str, files: list[structure.Module]) -> None:
+    known = {"kymatui", "__future__", "msgspec", *sys.stdlib_module_names}
     found = imports_of(layer, files)
     assert not [f"{place} imports {name}" for place, name in found if name.split(".")[0] not in known]
 
@@ -357,7 +358,6 @@ LATE_IMPORTS_BELOW = {
     "actions/operator_lease.py": (1, "a process needs an identity only to hold a Lease"),
     "cli/help_topics.py": (1, "a topic's values are loaded for that topic"),
     "composition/bundles.py": (1, "a bundle of a file needs no registry"),
-    "first_use.py": (1, "`--version` and `--help` need no module `dataclasses`, which loads `inspect`"),
     "settings/config_file.py": (1, "most machines have no configuration file"),
     "ui/presenters": (1, "only an empty table says why"),
 }

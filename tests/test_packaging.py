@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-HEAVY = ("kubernetes", "oras", "yaml", "aiohttp", "requests", "urllib3", "jsonschema", "cryptography", "re2", "msgspec")
+HEAVY = ("kubernetes", "oras", "yaml", "aiohttp", "requests", "urllib3", "jsonschema", "cryptography", "re2")
 
 
 def test_the_stylesheets_are_found_beside_the_checkout() -> None:

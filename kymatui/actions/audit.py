@@ -7,6 +7,8 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol
 
+from msgspec.structs import replace
+
 from kymatui.actions.session import ListedSession
 from kymatui.domain.audit.fleet_rules import unreached_finding
 from kymatui.domain.audit.ignores import IgnoreEntry
@@ -27,7 +29,6 @@ from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.engine.inventory.inventory import KEY, InventoryState, read_document
 from kymatui.errors import ClusterError, ConfigurationError, KymatuiError, NotFoundError, UnauthorizedError
-from kymatui.first_use import replace
 
 _CONFIG_MAP: Final = GroupVersionKind("", "v1", "ConfigMap")
 _SECRET: Final = GroupVersionKind("", "v1", "Secret")

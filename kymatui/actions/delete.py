@@ -10,6 +10,9 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.actions.deletion_rights import missing_rights
 from kymatui.actions.plans import (
     DeletionPlan,
@@ -46,7 +49,6 @@ from kymatui.engine.inventory.managed_resources import ManagedObjects
 from kymatui.engine.jobs.object_deletion import delete_object, uid_of
 from kymatui.engine.jobs.run import FRESH, USER_ACTION_SECONDS, Progress, RunLimits, SystemClock, begin
 from kymatui.errors import CancelledError, ForbiddenError, KymatuiError, PartlyDoneError, RefusedError
-from kymatui.first_use import dataclass, replace
 
 _SAME_STEP = 3  # times that one step may follow itself until the deletion counts as stuck
 _TOLD = 20.0
@@ -55,8 +57,7 @@ _AGAIN = "run the command again to review the new plan"
 _CONTINUE = "run the command again to continue"
 
 
-@dataclass(frozen=True, slots=True)
-class DeletionResult:
+class DeletionResult(Struct, frozen=True):
     """What was deleted, what stayed with the reason, how it ended, and what was deleted by others meanwhile."""
 
     gone: tuple[ObjectRef, ...]
@@ -65,8 +66,7 @@ class DeletionResult:
     lost: tuple[ObjectRef, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class RunControls:
+class RunControls(Struct, frozen=True):
     """How a run is followed and stopped.
 
     progress is called with what happens, from any thread

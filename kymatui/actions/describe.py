@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from msgspec.structs import replace
+
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.objects.description import Description
 from kymatui.domain.objects.references import SECRET, Reference, ReferenceState, ResolvedReference, find_references
 from kymatui.domain.snapshot.snapshots import Object
 from kymatui.errors import ForbiddenError, KymatuiError, NotFoundError
-from kymatui.first_use import replace
 
 MOST_LOOKED_UP: Final = 50
 """Objects that are read for one description."""

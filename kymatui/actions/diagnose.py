@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import field
 from typing import Any, Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kymatui.actions.logs import read_logs
 from kymatui.actions.session import ListedSession
@@ -24,7 +26,6 @@ from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, FeedState, Snapshot
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.errors import KymatuiError, NotFoundError
-from kymatui.first_use import dataclass, replace
 
 MOST_OBJECTS: Final = 400  # objects that are read, each with a request; the others are reported as unread
 LOG_LINES: Final = 2000  # of each container
@@ -43,8 +44,7 @@ _KINDS = (
 )
 
 
-@dataclass(slots=True)
-class Diagnosis:
+class Diagnosis(Struct):
     """What was gathered, redacted; `unread` says what could not be read, and why.
 
     `objects` are by reference, `logs` by the name of their file, `rights` by kind and verb (None if unknown).

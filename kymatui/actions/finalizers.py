@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.object_meta import GARBAGE_COLLECTION, parse_time
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.cluster.finalizers import finalizer_owners
 from kymatui.engine.cluster.ports import Cluster, Object, PatchKind
 from kymatui.engine.deletion.deletion_state import DeletionState, explain_finalizers
 from kymatui.errors import ConflictError, InvalidError, NotFoundError, RefusedError, UnknownNameError
-from kymatui.first_use import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class BlockedObject:
+class BlockedObject(Struct, frozen=True):
     """One object that is being deleted and does not go.
 
     since       when its deletion was asked for, in seconds of the Unix clock

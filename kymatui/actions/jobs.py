@@ -20,6 +20,9 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.plans.jobs import (
     Job,
@@ -35,7 +38,6 @@ from kymatui.domain.plans.jobs import (
     start_job,
 )
 from kymatui.errors import CancelledError, DefectError, KymatuiError, ReadOnlyError
-from kymatui.first_use import dataclass, replace
 
 if TYPE_CHECKING:
     from kymatui.engine.jobs.run import Progress
@@ -45,8 +47,7 @@ FOLLOW_SECONDS = 3600.0
 """Seconds for which a job follows what others do; after that it ends, and says where it stands."""
 
 
-@dataclass(frozen=True, slots=True)
-class JobSpec:
+class JobSpec(Struct, frozen=True):
     """What a job is to do; see `kymatui.domain.plans.jobs.Job` for the words. `run` returns how it ended, in words.
 
     With a `purpose` it is written down, so that it can be gone on with where its process is killed. `place` is the

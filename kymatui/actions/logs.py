@@ -8,6 +8,9 @@ from contextlib import closing, contextmanager
 from enum import StrEnum
 from typing import Final, Protocol
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.domain.logs.log_lines import LineReader, LineSplitter, PodLogLine
 from kymatui.domain.logs.log_order import interleave
 from kymatui.domain.logs.log_query import LogOptions, LogQuery
@@ -21,7 +24,6 @@ from kymatui.errors import (
     NotFoundError,
     UnauthorizedError,
 )
-from kymatui.first_use import dataclass, replace
 
 MOST_STREAMS: Final = 50
 """Containers that are read at the same time; each takes a connection and a thread."""
@@ -42,8 +44,7 @@ class LogState(StrEnum):
         return self in (LogState.ENDED, LogState.DELETED, LogState.FORBIDDEN)
 
 
-@dataclass(frozen=True, slots=True)
-class LogStatus:
+class LogStatus(Struct, frozen=True):
     """The state of one container's log, with the message of the server."""
 
     state: LogState

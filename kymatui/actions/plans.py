@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.engine.apply.plan_refusals import missing_rights_error
 from kymatui.engine.deletion.deletion_state import DeletionState, ManagedBy, ModuleCRHandling, NextStep
 from kymatui.engine.deletion.managed_deletion import DeletionConsent, require_consent
 from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, RefusedError
-from kymatui.first_use import dataclass, replace
 
 _CASCADE = "delete them first, or use --cascade to delete them too"
 _UNKNOWN = "--accept-unknown assumes that no such objects exist"
 
 
-@dataclass(frozen=True, slots=True)
-class DeletionRequest:
+class DeletionRequest(Struct, frozen=True):
     """One module to delete; `backup` is where what is deleted is saved first, None saves nothing."""
 
     module: str
@@ -30,8 +31,7 @@ class DeletionRequest:
     timeout: float = 300.0
 
 
-@dataclass(frozen=True, slots=True)
-class DeletionPlan:
+class DeletionPlan(Struct, frozen=True):
     """What was displayed of one deletion, and what was requested: a screen adds the consent to it later."""
 
     request: DeletionRequest
@@ -90,8 +90,7 @@ def refuse(seen: DeletionState, request: DeletionRequest) -> None:
     require_consent(left, seen.module, DeletionConsent(seen.accepted, cascade, request.accept_unknown))
 
 
-@dataclass(frozen=True, slots=True)
-class Uninstall:
+class Uninstall(Struct, frozen=True):
     """One module that an edit uninstalls, with the plan of its deletion; `failure` says why there is none."""
 
     request: DeletionRequest

@@ -5,9 +5,10 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from kymatui.actions.restored_owners import Owners, detach_owners
 from kymatui.domain.kubernetes.object_meta import read_ref
@@ -18,7 +19,6 @@ from kymatui.engine.cluster.kind_order import defined_kinds, install_waves, is_d
 from kymatui.engine.inventory.ownership_marks import LABEL_PART_OF
 from kymatui.engine.jobs.run import USER_ACTION_SECONDS
 from kymatui.errors import CancelledError, ClusterError, ConflictError, ForbiddenError, InvalidError, NotFoundError
-from kymatui.first_use import dataclass
 
 if TYPE_CHECKING:
     from kymatui.domain.catalog.rows import Catalog
@@ -40,8 +40,7 @@ class RestoreVerdict(StrEnum):
     BLOCKED = "blocked"
 
 
-@dataclass(frozen=True, slots=True)
-class RestoreStep:
+class RestoreStep(Struct, frozen=True):
     """One object of a backup; `changes` are its fields, of what is there those that are not as the backup has them.
 
     What is blocked and not `is_going`, by a deletion that ends on its own, only a person can unblock.
@@ -54,8 +53,7 @@ class RestoreStep:
     is_going: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class RestoreResult:
+class RestoreResult(Struct, frozen=True):
     """What came of a restoration; `failed` has the reasons."""
 
     made: tuple[ObjectRef, ...] = ()
@@ -114,8 +112,7 @@ def _is_there(ref: ObjectRef, cluster: Cluster) -> bool:
         return True
 
 
-@dataclass(frozen=True, slots=True)
-class _Sight:
+class _Sight(Struct, frozen=True):
     """What comes with the backup, and which namespaces are missing now."""
 
     cluster: Cluster
@@ -235,8 +232,7 @@ def was_installed_here(objects: Sequence[Object]) -> bool:
     return any(LABEL_PART_OF in some for some in labels)
 
 
-@dataclass(slots=True)
-class _Run:
+class _Run(Struct):
     cluster: Cluster
     stop: threading.Event
     deadline: float

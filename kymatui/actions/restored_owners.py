@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.errors import ForbiddenError
-from kymatui.first_use import dataclass, replace
 
 if TYPE_CHECKING:
     from kymatui.engine.cluster.ports import Cluster
@@ -19,8 +21,7 @@ if TYPE_CHECKING:
 Object = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Owners:
+class Owners(Struct, frozen=True):
     """The owner references of the objects of a backup, by the object that is owned."""
 
     of: dict[ObjectRef, tuple[Object, ...]]

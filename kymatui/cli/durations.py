@@ -7,7 +7,7 @@ import re
 from typing import Final
 
 from kymatui.domain.kubernetes.durations import parse_duration
-from kymatui.first_use import deferred
+from kymatui.patterns import deferred
 
 DURATION_EXAMPLES: Final = "examples: 90s, 5m, 1h30m, or seconds (300)"
 _SECONDS = deferred(r"\d+(?:\.\d+)?", re.ASCII)

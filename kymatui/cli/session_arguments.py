@@ -7,8 +7,10 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from kymatui.errors import UsageError
-from kymatui.first_use import deferred, replace
+from kymatui.patterns import deferred
 from kymatui.settings.config_file import Settings, load_settings
 
 if TYPE_CHECKING:

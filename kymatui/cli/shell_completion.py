@@ -14,8 +14,9 @@ import contextlib
 import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from kymatui.cli.command_table import by_name
 from kymatui.cli.output.printing import print_text
@@ -23,7 +24,6 @@ from kymatui.cli.parser import build_parser
 from kymatui.cli.subcommands import LazySubcommands
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.errors import KymatuiError
-from kymatui.first_use import dataclass
 from kymatui.settings.options_schema import OPTIONS
 
 if TYPE_CHECKING:
@@ -40,8 +40,7 @@ _FILES = frozenset({"FILE", "PATH", "PLAN", "CHART", "FOLDER", "DIR"})
 _NO_MODULES = frozenset({"reconcile"})
 
 
-@dataclass(slots=True)
-class Typed:
+class Typed(Struct):
     """What stands before the word: the parser in charge, the command's words, and what was said so far."""
 
     parser: argparse.ArgumentParser
@@ -314,8 +313,7 @@ def bash_candidates(line: str, breaks: str) -> list[str]:
     return [quoted(word[cut:], last.quote) for word in found]
 
 
-@dataclass(slots=True)
-class TypedWord:
+class TypedWord(Struct):
     """A word as it is typed: its text without quotes, and of each character whether it is quoted."""
 
     text: str = ""

@@ -10,9 +10,7 @@ from __future__ import annotations
 import argparse
 import importlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, cast
-
-from kymatui.first_use import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 if TYPE_CHECKING:
     from kymatui.cli.command_table import CommandModule
@@ -22,8 +20,7 @@ else:
     _SubParsers = argparse._SubParsersAction
 
 
-@dataclass(frozen=True, slots=True)
-class Subcommands:
+class Subcommands(NamedTuple):
     """The folder of the modules, and the help of each subcommand by its name."""
 
     package: str

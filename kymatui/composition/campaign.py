@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from kymatui.actions.edits.campaign import Campaign
 from kymatui.adapters.files.campaign_journal import CampaignJournal
 from kymatui.adapters.sessions.cluster.cluster_target import read_cluster_target
@@ -16,7 +18,6 @@ from kymatui.composition.session_ports import edits_of
 from kymatui.domain.fleet.campaigns import CampaignPace
 from kymatui.domain.kubernetes.refs import split_name
 from kymatui.errors import ConfigurationError, UnreachableError
-from kymatui.first_use import replace
 
 if TYPE_CHECKING:
     from kymatui.actions.edits.cluster_edits import ClusterKymaEdits

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from kymatui.adapters.sessions.cluster.completion_cache import CompletionNames, load_names, names_in
-from kymatui.first_use import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable

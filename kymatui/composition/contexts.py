@@ -6,9 +6,11 @@ import contextlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.adapters.files.context_memory import ContextMemory
 from kymatui.errors import ConfigurationError, KymatuiError
-from kymatui.first_use import dataclass, replace
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.auth.context_list import ConnectionFacts
@@ -19,8 +21,7 @@ OpenSession = Callable[["SessionOptions"], Any]
 """Returns a session that is not started, with a single cluster or with a control plane."""
 
 
-@dataclass(frozen=True, slots=True)
-class ContextEntry:
+class ContextEntry(Struct, frozen=True):
     """One context; `used` in Unix seconds, 0 for never; `problem` is why it cannot be used.
 
     `is_current` says that the kubeconfig names it as the current one.

@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.adapters.files.cache_folder import cache_folder
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.engine.sources.render_target import chart_targets
-from kymatui.first_use import dataclass, replace
 
 if TYPE_CHECKING:
     from kymatui.adapters.content.blob_fetcher import BlobFetcher
@@ -17,8 +19,7 @@ if TYPE_CHECKING:
     from kymatui.engine.controllers.manifest.reconcile_context import ReconcileContext
 
 
-@dataclass(frozen=True, slots=True)
-class FetchOptions:
+class FetchOptions(Struct, frozen=True):
     """Registries (host[:port]) that may go without TLS, and a file of certificates to trust.
 
     `registry` (HOST[:PORT][/PATH]) has the components of templates without a descriptor, "" if nobody named it; only

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kymatui.actions.bundle.component_cache import ComponentCache
 from kymatui.adapters.content.blob_fetcher import BlobFetcher
@@ -61,15 +63,13 @@ from kymatui.engine.controllers.watcher.runtime_webhook import RuntimeWebhook
 from kymatui.engine.controllers.watcher.watcher_controller import WatcherController
 from kymatui.engine.jobs.identity import own_identity
 from kymatui.errors import ConfigurationError, UsageError
-from kymatui.first_use import dataclass, replace
 
 CONTROL_PLANE_NAMESPACE: Final = "kcp-system"
 _BRIEF: Final = 5.0
 """Seconds within which the steps of an installation follow each other; a runtime's copies are read once in them."""
 
 
-@dataclass(frozen=True, slots=True)
-class OperatorOptions:
+class OperatorOptions(Struct, frozen=True):
     """The options of an operator.
 
     controllers     names from `CONTROLLERS`; empty: all
@@ -114,8 +114,7 @@ class OperatorOptions:
         return self.intervals.get(controller, RequeueIntervals())
 
 
-@dataclass(frozen=True, slots=True)
-class OperatorContext:
+class OperatorContext(Struct, frozen=True):
     """What controllers are built from; `site` has the control plane, clock and registries.
 
     `tenants` are the sites of the further namespaces with Manifests. `guards` are the rates and circuits of the

@@ -7,6 +7,8 @@ import ipaddress
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from msgspec import Struct
+
 from kymatui.adapters.http.http_connections import PLACES
 from kymatui.adapters.http.http_service import (
     HttpService,
@@ -26,7 +28,6 @@ from kymatui.engine.controllers.watcher.event_relay import EventRelay
 from kymatui.engine.controllers.watcher.event_targets import EventTargets
 from kymatui.engine.controllers.watcher.runtime_events import BODY_LIMIT, FORWARDED
 from kymatui.errors import ConfigurationError, UsageError
-from kymatui.first_use import dataclass
 
 
 @contextlib.contextmanager
@@ -48,8 +49,7 @@ def monitoring_port(address: str, monitoring: Monitoring) -> Iterator[int]:
         service.stop()
 
 
-@dataclass(frozen=True, slots=True)
-class ListenerOptions:
+class ListenerOptions(Struct, frozen=True):
     """The options of the listener.
 
     gateways     the networks whose forwarded certificates are believed, separated by commas

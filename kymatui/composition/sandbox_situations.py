@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.object_meta import LABEL_SKIP
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.remote.kyma_sync import ANNOTATION_OWNED_BY
 from kymatui.errors import ConfigurationError, ConflictError, RefusedError
-from kymatui.first_use import dataclass
 
 if TYPE_CHECKING:
     from kymatui.engine.cluster.ports import Cluster
@@ -27,8 +28,7 @@ _IGNORE: Final = {"customResourcePolicy": "Ignore"}
 _PAUSED: Final = {"metadata": {"labels": {LABEL_SKIP: "true"}}}
 
 
-@dataclass(frozen=True, slots=True)
-class _Sandbox:
+class _Sandbox(Struct, frozen=True):
     """The cluster with Manifests, and the one where modules run; the same one, or two."""
 
     control: Cluster

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
 from kymatui.actions.edits.runtime_edits import RuntimeKymaEdits
 from kymatui.actions.modules.module_sources import find_installed
@@ -41,7 +43,6 @@ from kymatui.engine.deletion.uninstall_plan import plan_uninstall_of
 from kymatui.engine.inventory.managed_resources import GroupKind, ManagedObjects, list_instances, without_operator_kinds
 from kymatui.engine.jobs.run import SystemClock
 from kymatui.errors import UnreachableError
-from kymatui.first_use import replace
 
 if TYPE_CHECKING:
     from kymatui.actions.session import Session

@@ -21,6 +21,9 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.engine.apply import applier, drift_check, planner
 from kymatui.engine.apply.applier import ApplyOutcome
 from kymatui.engine.apply.drift_check import DriftReport
@@ -35,7 +38,6 @@ from kymatui.engine.jobs.run import Progress, Run, RunLimits, SystemClock, begin
 from kymatui.engine.plans.plan import Intent, Plan
 from kymatui.engine.plans.transforms import Transform, apply_transforms
 from kymatui.errors import OutdatedError, PartlyDoneError
-from kymatui.first_use import dataclass, replace
 
 CheckFunction = Callable[[Cluster, Bundle], bool]
 """A caller's function that returns whether a module works, beyond the readiness of its objects."""
@@ -43,8 +45,7 @@ CheckFunction = Callable[[Cluster, Bundle], bool]
 _ATTEMPTS = 5  # new plans while other clients change the cluster
 
 
-@dataclass(frozen=True, slots=True)
-class EngineOptions:
+class EngineOptions(Struct, frozen=True):
     """Options of all functions; `journal` is a file, `progress` is called from any thread.
 
     `backup` gets every object before it is deleted, by `uninstall` and by the pruning of `install`; None saves nothing.

@@ -10,7 +10,8 @@ import re
 from enum import StrEnum
 from typing import Final
 
-from kymatui.first_use import dataclass
+from msgspec import Struct
+
 from kymatui.ocm.errors import DescriptorError
 
 COMPONENTS: Final = "component-descriptors"
@@ -36,8 +37,7 @@ class NameMapping(StrEnum):
     SHA256 = "sha256-digest"
 
 
-@dataclass(frozen=True, slots=True)
-class ComponentLocation:
+class ComponentLocation(Struct, frozen=True):
     """A component version in a registry; `base` is "host[:port][/prefix]", "" if unknown."""
 
     base: str

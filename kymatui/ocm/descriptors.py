@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Any, Final
 
+from msgspec import Struct, field
+
 from kymatui.domain.kubernetes.json_reader import text_at
-from kymatui.first_use import dataclass
+from kymatui.structs import repr_without
 
 SCHEMA_V2: Final = "v2"
 SCHEMA_V3: Final = "ocm.software/v3alpha1"
@@ -19,8 +20,7 @@ NO_DIGEST: Final = "NO-DIGEST"
 AccessSpec = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
+class Label(Struct, frozen=True):
     """A label; only those with `signing` are signed. `value` is any JSON value."""
 
     name: str
@@ -30,8 +30,7 @@ class Label:
     merge: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Digest:
+class Digest(Struct, frozen=True):
     """The digest of a resource or component: "SHA-256", "ociArtifactDigest/v1", hexadecimal value."""
 
     hash_algorithm: str
@@ -44,8 +43,7 @@ class Digest:
         return (self.hash_algorithm, self.normalisation_algorithm, self.value) == (NO_DIGEST, EXCLUDED, NO_DIGEST)
 
 
-@dataclass(frozen=True, slots=True)
-class Element:
+class Element(Struct, frozen=True):
     """The common part of resources, sources and references; name, version and extra identity identify it."""
 
     name: str
@@ -54,8 +52,7 @@ class Element:
     labels: tuple[Label, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ComponentResource(Element):
+class ComponentResource(Element, frozen=True):
     """A resource of the component; `access` is its location."""
 
     type: str = ""
@@ -68,36 +65,34 @@ class ComponentResource(Element):
         return text_at(self.access or {}, "type")
 
 
-@dataclass(frozen=True, slots=True)
-class ComponentSource(Element):
+class ComponentSource(Element, frozen=True):
     """A source that the component was built from."""
 
     type: str = ""
     access: AccessSpec | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ComponentReference(Element):
+class ComponentReference(Element, frozen=True):
     """A reference to another component."""
 
     component: str = ""
     digest: Digest | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(Struct, frozen=True):
     """A named signature of a digest."""
 
     name: str
     digest: Digest
     algorithm: str
-    value: str = field(repr=False)
+    value: str
     media_type: str
     issuer: str = ""
 
+    __repr__ = repr_without("value")
 
-@dataclass(frozen=True, slots=True)
-class ComponentDescriptor:
+
+class ComponentDescriptor(Struct, frozen=True):
     """A version of a component.
 
     schema         "v2" or "ocm.software/v3alpha1", as read

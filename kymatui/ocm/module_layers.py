@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.json_reader import text_at
-from kymatui.first_use import dataclass
 from kymatui.ocm.component_location import NameMapping, repository_of
 from kymatui.ocm.descriptors import AccessSpec, ComponentDescriptor, ComponentResource
 from kymatui.ocm.errors import DescriptorError
@@ -27,8 +28,7 @@ _BLOBS: Final = frozenset(["localBlob", "localOciBlob", "localOCIBlob", "ociBlob
 _ARTIFACTS: Final = frozenset(["ociArtifact", "OCIArtifact", "ociRegistry", "ociImage", "OCIImage", "OCIRegistry"])
 
 
-@dataclass(frozen=True, slots=True)
-class ModuleLayer:
+class ModuleLayer(Struct, frozen=True):
     """A layer: `repository` ("host/path", "" if unknown) and `digest` ("sha256:…").
 
     `is_archive` means a tar.
@@ -47,8 +47,7 @@ class ModuleLayer:
         return self.media_type.endswith(TAR_TYPES) or self.media_type.endswith("tar+gzip")
 
 
-@dataclass(frozen=True, slots=True)
-class ModuleLayers:
+class ModuleLayers(Struct, frozen=True):
     """The layers of a module, None or () if absent; `images` are its image references."""
 
     raw_manifest: ModuleLayer | None = None

@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, timedelta
 from typing import Any, Final
 
-from kymatui.first_use import replace
+from msgspec.structs import replace
+
 from kymatui.moments import parse_moment
 from kymatui.ocm.canonical_json import canonical_json, go_json
 from kymatui.ocm.descriptors import (

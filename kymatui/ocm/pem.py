@@ -14,8 +14,8 @@ from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from cryptography.hazmat.primitives.serialization import load_der_public_key
 from cryptography.x509.oid import ExtendedKeyUsageOID
+from msgspec import Struct
 
-from kymatui.first_use import dataclass
 from kymatui.ocm.errors import SignatureError
 
 PEM_MEDIA_TYPE: Final = "application/x-pem-file"
@@ -32,8 +32,7 @@ E = TypeVar("E", bound=x509.ExtensionType)
 _USES: Final = (ExtendedKeyUsageOID.CODE_SIGNING, ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE)
 
 
-@dataclass(frozen=True, slots=True)
-class PemSection:
+class PemSection(Struct, frozen=True):
     """One block of a PEM text."""
 
     type: str
@@ -41,8 +40,7 @@ class PemSection:
     content: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class PemSignature:
+class PemSignature(Struct, frozen=True):
     """A signature with its certificates, the signer's first; `algorithm` may be ""."""
 
     raw: bytes

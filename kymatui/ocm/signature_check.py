@@ -10,8 +10,8 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from cryptography.hazmat.primitives.asymmetric.utils import Prehashed
+from msgspec import Struct
 
-from kymatui.first_use import dataclass
 from kymatui.ocm.descriptors import Signature
 from kymatui.ocm.errors import SignatureError
 from kymatui.ocm.normalisation import HASHES
@@ -32,8 +32,7 @@ MEDIA_TYPES: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class TrustedKeys:
+class TrustedKeys(Struct, frozen=True):
     """Keys in PEM, the name that is required of them, or that of a certificate by default, and the time."""
 
     public_key: bytes | str

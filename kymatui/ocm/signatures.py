@@ -11,7 +11,8 @@ import hmac
 from datetime import UTC, datetime
 from typing import Final
 
-from kymatui.first_use import dataclass
+from msgspec import Struct
+
 from kymatui.ocm.descriptors import ComponentDescriptor, ComponentResource, Signature
 from kymatui.ocm.errors import DescriptorError, SignatureError
 from kymatui.ocm.normalisation import HASHES, digest_of
@@ -20,8 +21,7 @@ BLOB_DIGEST: Final = "genericBlobDigest/v1"
 ARTIFACT_DIGEST: Final = "ociArtifactDigest/v1"
 
 
-@dataclass(frozen=True, slots=True)
-class Keys:
+class Keys(Struct, frozen=True):
     """The trusted keys in PEM: `public_key` (PKIX, PKCS#1 or a certificate), or `roots` of certificates."""
 
     public_key: bytes | str = b""

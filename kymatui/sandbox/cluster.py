@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import field
 
-from kymatui.first_use import dataclass
+from msgspec import Struct, field
+
 from kymatui.sandbox.apimachinery.clock import LoopClock, SandboxClock
 from kymatui.sandbox.apiserver.http.http_server import HttpServer, server_context
 from kymatui.sandbox.apiserver.http.kubeconfig_file import ServerEndpoint
@@ -18,8 +18,7 @@ from kymatui.sandbox.controllers.controller_manager import ControllerManager
 ADDRESS = "127.0.0.1"
 
 
-@dataclass(slots=True)
-class SandboxCluster:
+class SandboxCluster(Struct):
     """One named cluster; call `start` first."""
 
     name: str

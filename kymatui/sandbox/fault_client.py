@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 
 import msgspec
 import yaml
+from msgspec import Struct
 
 from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.errors import ClusterError, ConfigurationError, UnreachableError
-from kymatui.first_use import dataclass
 from kymatui.sandbox.apiserver.http.server_faults import ADMIN_PATH, KINDS
 
 ONCE = ("end-watches", "expire-watches", "revoke-token", "restore-token", "hold", "release")
@@ -27,8 +27,7 @@ _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _OF_STANDING = ("verb", "resource", "namespace", "name", "seconds", "count", "probability")
 
 
-@dataclass(frozen=True, slots=True)
-class FaultClient:
+class FaultClient(Struct, frozen=True):
     """Enables and disables faults of one running cluster; see `for_kubeconfig`."""
 
     host: str

@@ -11,13 +11,14 @@ import sys
 import tempfile
 import threading
 from collections.abc import Sequence
-from dataclasses import field
 from pathlib import Path
 from types import TracebackType
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.errors import ClusterError
-from kymatui.first_use import dataclass
+from kymatui.structs import repr_without
 
 STARTUP_SECONDS = 60.0
 SHUTDOWN_SECONDS = 5.0
@@ -27,8 +28,7 @@ PARENT_VARIABLE = "KYMATUI_SANDBOX_PARENT"
 """Holds the process id whose end is the sandbox's end; see `follow_parent`."""
 
 
-@dataclass(slots=True)
-class RunningSandbox:
+class RunningSandbox(Struct):
     """A running sandbox; `close` (or the end of a `with`) stops it and removes its files.
 
     `registry` is the address of its OCI registry ("127.0.0.1:5123"), "" without one.
@@ -37,7 +37,9 @@ class RunningSandbox:
     kubeconfig: Path
     registry: str
     process: subprocess.Popen[str]
-    _folder: Path | None = field(default=None, repr=False)
+    _folder: Path | None = None
+
+    __repr__ = repr_without("_folder")
 
     def close(self) -> None:
         if self.process.poll() is None:

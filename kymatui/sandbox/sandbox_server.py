@@ -9,9 +9,10 @@ import signal
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.errors import ClusterError, ConfigurationError
-from kymatui.first_use import dataclass
 from kymatui.sandbox.apiserver.http.kubeconfig_file import kubeconfig_text, write_private
 from kymatui.sandbox.apiserver.http.serving_certificate import make_serving_certificate
 from kymatui.sandbox.apiserver.server.server_semantics import standard_semantics
@@ -27,8 +28,7 @@ GC_THRESHOLDS = (50_000, 50, 100)
 _LOOK_SECONDS = 0.05
 
 
-@dataclass(frozen=True, slots=True)
-class SandboxOptions:
+class SandboxOptions(Struct, frozen=True):
     """What to serve; a second cluster listens on the next port if a port is given.
 
     `load` goes into the first cluster. With `fleet`, the first cluster is a control plane with that many Kymas, of
@@ -115,8 +115,7 @@ async def _load(paths: Sequence[Path], cluster: SandboxCluster, warn: Print) -> 
     warn(f"{format_count(len(report.loaded), 'object')} loaded{failed}")
 
 
-@dataclass(frozen=True, slots=True)
-class RunningServers:
+class RunningServers(Struct, frozen=True):
     """The listening servers, and the sample world if there is one."""
 
     clusters: Sequence[SandboxCluster]

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Mapping
-from dataclasses import field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from kymatui.domain.catalog.catalog_columns import START_COLUMNS
 from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.errors import ConfigurationError, UnknownNameError, did_you_mean, nearest_names
-from kymatui.first_use import dataclass, replace
 from kymatui.settings.options_schema import OPTIONS, THEME_NAMES, find_faults
 
 _TRUE = frozenset({"1", "true", "yes", "on"})
@@ -27,8 +28,7 @@ class ContextSettings(NamedTuple):
     read_only: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """All settings, with the schema's defaults."""
 
     theme: str = "dark"

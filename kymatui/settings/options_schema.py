@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 from kymatui.domain.catalog.catalog_columns import CATALOG_COLUMNS, START_COLUMNS
 from kymatui.errors import did_you_mean, nearest_names
-from kymatui.first_use import deferred
+from kymatui.patterns import deferred
 
 OptionKind = Literal["text", "flag", "texts", "keys", "contexts"]
 

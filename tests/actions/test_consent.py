@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from msgspec.structs import replace
 
 from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
 from kymatui.actions.edits.uninstall import UninstallConsent

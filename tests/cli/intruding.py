@@ -23,6 +23,7 @@ from typing import Any
 from unittest.mock import patch
 
 import yaml
+from msgspec.structs import replace
 
 from kymatui.adapters.kube.transport.transport import Transport
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
@@ -32,8 +33,9 @@ from kymatui.cli.main import main
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import PatchKind
-from kymatui.engine.jobs.lease import DURATION, LeaseTerms
+from kymatui.engine.jobs.lease import LeaseTerms
 from kymatui.errors import KymatuiError, NotFoundError
+from tests.limits import patched_limits
 
 Json = dict[str, Any]
 KYMA = ObjectRef(GroupVersionKind("operator.kyma-project.io", "v1beta2", "Kyma"), "kyma-system", "default")
@@ -108,9 +110,7 @@ def run(words: Sequence[str], meeting: Meeting | None = None) -> Ended:
     out, err = io.StringIO(), io.StringIO()
     with (
         patch.object(Transport, "_once", meeting_once),
-        patch.object(
-            LeaseTerms.__init__, "__defaults__", (DURATION, 2.0, False)
-        ),  # whoever holds the lease is the one who waits
+        patched_limits(lambda limits: replace(limits, lease=LeaseTerms(patience=2.0))),  # the other holder waits
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
     ):

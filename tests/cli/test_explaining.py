@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 import pytest
 import yaml
+from msgspec.structs import replace
 
 import kymatui.adapters.sessions.cluster.catalog_session as catalog_session
 from kymatui.cli.main import main

@@ -7,12 +7,12 @@ import json
 import re
 import shutil
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from msgspec.structs import replace
 
 from kymatui.actions.modules.version_impact import Affected, VersionEffect
 from kymatui.actions.modules.version_report import VersionReport, compare_templates

@@ -13,12 +13,12 @@ import re
 import signal
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
 import pytest
 import yaml
+from msgspec.structs import replace
 
 import kymatui.cli
 from kymatui.adapters.sessions.cluster.cluster_target import read_cluster_target

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from dataclasses import replace
 from unittest.mock import Mock
 
 import pytest
+from msgspec.structs import replace
 
 from kymatui.actions.edits import campaign
 from kymatui.actions.edits.campaign import Campaign, CampaignBook, CampaignPort

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from unittest.mock import create_autospec
 
 import pytest
+from msgspec.structs import replace
 
 from kymatui.actions.edits.runtime_edits import RuntimeKymaEdits
 from kymatui.adapters.sessions.control_plane.pair_session import PairSession

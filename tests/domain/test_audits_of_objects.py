@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kymatui.domain.audit.findings import AuditFinding
 from kymatui.domain.audit.inspection import Inspection, InstallationRecord, InventoryOwner, MissingPermission

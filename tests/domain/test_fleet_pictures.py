@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, FleetTracker, recent_changes, runtime_changes
 from kymatui.domain.fleet.manifest_summary import ManifestSummary, read_summary
@@ -34,7 +33,7 @@ def sight(module: str, state: str, operation: str = "", ago: float = 60, **more:
     raw["status"] |= {"conditions": [condition], "lastOperation": {"operation": operation}}
     found = read_summary(raw)
     assert found is not None
-    return replace(found, **more)  # type: ignore[arg-type]
+    return replace(found, **more)
 
 
 def painted(painter: FleetTracker) -> FleetSnapshot:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.kubernetes.object_meta import LABEL_BETA, LABEL_INTERNAL

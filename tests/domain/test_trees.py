@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.object_tree import (

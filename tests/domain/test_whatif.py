@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings, WindowPolicy, policy_document, read_policy
 from kymatui.domain.whatif.canaries import propose_canaries

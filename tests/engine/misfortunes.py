@@ -20,9 +20,10 @@ import tempfile
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from kymatui.adapters.kube.api.client import Client
 from kymatui.adapters.kube.auth.connection import Connection

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 import yaml
+from msgspec.structs import replace
 
 from kymatui.adapters.sessions.control_plane.runtime_clients import SecretRuntimes
 from kymatui.domain.kubernetes.refs import GroupVersionKind

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from kymatui.cli.output.deletion import deletion_json, deletion_text
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from kymatui.actions.modules.handover import hand_over, handover_notice, handover_summary
 from kymatui.domain.kubernetes.managed_fields import KUBERNETES_COMPONENTS

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kymatui.domain.kubernetes.object_meta import field_managers
 from kymatui.engine import check

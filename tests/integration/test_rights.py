@@ -5,12 +5,12 @@ No column ever holds another answer than that of a user who may read all: it is 
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from msgspec.structs import asdict
 
 from kymatui.adapters.kube.api.client import Write
 from kymatui.adapters.sessions.cluster.catalog_session import open_session
@@ -90,7 +90,7 @@ def cluster(with_manager: None, strict: Embedded) -> Embedded:
     strict.add_module("alpha")
     strict.add_kyma("alpha")
     own = template("alpha", "1.0.0")
-    own["spec"]["manager"] = {**dataclasses.asdict(DEPLOYMENT), "name": "alpha-manager", "namespace": NAMESPACE}
+    own["spec"]["manager"] = {**asdict(DEPLOYMENT), "name": "alpha-manager", "namespace": NAMESPACE}
     strict.put(own)
     labels = {f"{GROUP}/kyma-name": "default", f"{GROUP}/module-name": "alpha"}
     strict.put(

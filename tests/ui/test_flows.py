@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import yaml
+from msgspec.structs import replace
 from textual.widgets import TextArea
 
 from kymatui.adapters.sessions.cluster.catalog_session import open_session

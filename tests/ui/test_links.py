@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import webbrowser
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from textual.pilot import Pilot
 
 from kymatui.ui.application.kymatui_app import KymatuiApp

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kymatui.actions.jobs import JobReport
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
@@ -15,11 +15,11 @@ from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import Cluster, PatchKind
 from kymatui.engine.deletion.deletion_state import NextStep
-from kymatui.engine.jobs.run import RunLimits
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
 from kymatui.ui.screens.deletion_screen import DeletionScreen
 from kymatui.ui.screens.jobs_screen import JobScreen, JobsScreen
+from tests.limits import patched_limits
 from tests.sandboxes.starting import told_sandbox
 from tests.ui.driving import SIZE, text
 from tests.ui.test_flows import drawn, enter, stepper
@@ -76,13 +76,10 @@ def installed(person: Person) -> str:
 
 
 @pytest.fixture
-def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+def _impatient() -> Iterator[None]:
     """What is gone is looked for again at once."""
-    known = RunLimits()
-    given = [
-        {"poll": 0.2, "absent": 0.2}.get(one.name, getattr(known, one.name)) for one in fields(RunLimits) if one.init
-    ]
-    monkeypatch.setattr(RunLimits.__init__, "__defaults__", tuple(given))
+    with patched_limits(lambda limits: replace(limits, poll=0.2, absent=0.2)):
+        yield
 
 
 @pytest.mark.usefixtures("_impatient")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from textual.pilot import Pilot
 
 from kymatui.actions.modules.install_choices import InstallStatus

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from kymatui.domain.snapshot.snapshots import Feed, FeedState
 from kymatui.errors import UnreachableError

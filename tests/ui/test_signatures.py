@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from kymatui.adapters.oci.registry_artifacts import RegistryArtifacts
 from kymatui.domain.modules.module_signature import SignatureStatus

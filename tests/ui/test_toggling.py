@@ -7,11 +7,11 @@ import contextlib
 import shlex
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from textual.pilot import Pilot
 
 from kymatui.actions.edits.cluster_edits import ClusterKymaEdits

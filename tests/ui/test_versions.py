@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 import yaml
+from msgspec.structs import replace
 from textual.pilot import Pilot
 
 from kymatui.actions.modules.version_content import VersionReader

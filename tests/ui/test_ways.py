@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 import tomllib
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from textual.binding import Binding
 from textual.pilot import Pilot
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
+
+from msgspec.structs import replace
 
 from kymatui.actions.plans import DeletionPlan, DeletionRequest, Uninstall
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
@@ -231,7 +232,7 @@ class StillSession:
         return ()
 
     def show(self, **changes: object) -> None:
-        self._snapshot = replace(self._snapshot, **changes)  # type: ignore[arg-type]
+        self._snapshot = replace(self._snapshot, **changes)
         self._changed()
 
     def follow_events(self, refs: Iterable[ObjectRef]) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 from kymatui.actions.artifacts.blob_transfer import (
     Place,
@@ -27,7 +28,6 @@ from kymatui.engine.authoring.image_layers import (
     extended_image,
 )
 from kymatui.errors import RegistryError, UsageError
-from kymatui.first_use import dataclass
 
 LARGEST_CONFIG: Final = 4 * 1024 * 1024  # bytes of an image's config, which is read whole into memory
 MOST_PLATFORMS: Final = 50  # images of an index; a new image is stored for each of them
@@ -40,8 +40,7 @@ _ATTESTATION: Final = "vnd.docker.reference.type"
 Json = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class AddRequest:
+class AddRequest(Struct, frozen=True):
     """The base and the target ("host/path", tag or digest), and what is added.
 
     annotate_base  set the annotations that name the base
@@ -56,8 +55,7 @@ class AddRequest:
     overwrite: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ExtendedImage:
+class ExtendedImage(Struct, frozen=True):
     """The new image: its digest, the base's, and the number of images in an index (1 without)."""
 
     repository: str
@@ -94,8 +92,7 @@ def add_layers(store: ArtifactStore, request: AddRequest) -> ExtendedImage:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Extension:
+class _Extension(Struct, frozen=True):
     source: Place
     target: Place
     request: AddRequest

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import field
 from enum import StrEnum
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.engine.authoring.component_artifact import blob_digest
 from kymatui.errors import RefusedError, RegistryError
-from kymatui.first_use import dataclass
 
 DEEPEST: Final = 4  # indexes in indexes; a registry could answer with ever deeper ones
 MOST_MANIFESTS: Final = 500  # of one copy, so that an index of indexes cannot grow without end
@@ -26,16 +26,14 @@ class Transfer(StrEnum):
     COPIED = "copied"
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A repository of a store."""
 
     store: ArtifactStore
     repository: str
 
 
-@dataclass(slots=True)
-class TransferCount:
+class TransferCount(Struct):
     """Blobs and bytes by the way that they came."""
 
     blobs: dict[Transfer, int] = field(default_factory=lambda: dict.fromkeys(Transfer, 0))

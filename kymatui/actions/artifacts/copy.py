@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from kymatui.actions.artifacts.blob_transfer import (
     Place,
     check_tag,
@@ -28,7 +30,6 @@ from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.actions.bundle.stored_components import StoredComponent, require_component
 from kymatui.engine.authoring.component_artifact import MANIFEST_TYPE, blob_digest, component_artifact
 from kymatui.errors import RegistryError
-from kymatui.first_use import replace
 from kymatui.ocm.component_location import ComponentLocation
 
 MOST_COMPONENTS: Final = 100  # of one copy: references lead from component to component

@@ -6,8 +6,9 @@ A layout keeps the images of a component under their full names, so that it can 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 from kymatui.actions.artifacts.blob_transfer import (
     Place,
@@ -21,7 +22,6 @@ from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.domain.kubernetes.image_references import Image, parse_image
 from kymatui.engine.authoring.component_artifact import blob_digest
 from kymatui.errors import RegistryError
-from kymatui.first_use import dataclass
 from kymatui.ocm import ComponentDescriptor, ComponentResource, SignatureError, check_content
 from kymatui.ocm.module_layers import image_of
 from kymatui.ocm.signatures import ARTIFACT_DIGEST
@@ -29,8 +29,7 @@ from kymatui.ocm.signatures import ARTIFACT_DIGEST
 MOST_REFERRERS: Final = 100  # signatures and attestations of one image that are copied
 
 
-@dataclass(frozen=True, slots=True)
-class CopyOptions:
+class CopyOptions(Struct, frozen=True):
     """How to copy.
 
     overwrite   move tags that name something else
@@ -49,8 +48,7 @@ class CopyOptions:
     registries: ArtifactStore | None = None
 
 
-@dataclass(slots=True)
-class CopyResult:
+class CopyResult(Struct):
     """What was copied: (name, digest) of each artifact, the requested one last."""
 
     copied: list[tuple[str, str]] = field(default_factory=list)

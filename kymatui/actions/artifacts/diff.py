@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec import Struct
+
 from kymatui.actions.authoring.template import component_templates
 from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.actions.bundle.stored_components import StoredComponent, require_component
@@ -12,14 +14,12 @@ from kymatui.actions.bundle.stored_objects import stored_objects
 from kymatui.domain.versions.manifest_diff import DiffSection, manifest_sections, object_changes
 from kymatui.domain.versions.version_diff import ValueChange, field_changes
 from kymatui.errors import KymatuiError
-from kymatui.first_use import dataclass
 from kymatui.ocm import ComponentDescriptor
 from kymatui.ocm.component_location import ComponentLocation
 from kymatui.ocm.module_layers import DEFAULT_CR, RAW_MANIFEST, image_of, local_digest
 
 
-@dataclass(frozen=True, slots=True)
-class ComponentDiff:
+class ComponentDiff(Struct, frozen=True):
     """The differences by section; sections without any are missing."""
 
     before: StoredComponent

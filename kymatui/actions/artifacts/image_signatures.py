@@ -11,11 +11,12 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Final
 
+from msgspec import Struct
+
 from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.actions.bundle.stored_components import json_object, json_objects
 from kymatui.engine.authoring.component_artifact import MANIFEST_TYPE, blob_digest, content_descriptor
 from kymatui.errors import RegistryError, UsageError
-from kymatui.first_use import dataclass
 from kymatui.ocm import SignatureError
 from kymatui.ocm.cosign_signatures import (
     BUNDLE_TYPE,
@@ -48,8 +49,7 @@ class SignatureForm(StrEnum):
     LEGACY = "legacy"
 
 
-@dataclass(frozen=True, slots=True)
-class VerifiedImage:
+class VerifiedImage(Struct, frozen=True):
     """An image with at least one good signature; `signatures` counts the good ones."""
 
     repository: str
@@ -58,8 +58,7 @@ class VerifiedImage:
     signatures: int
 
 
-@dataclass(frozen=True, slots=True)
-class SignedImage:
+class SignedImage(Struct, frozen=True):
     """A signature; `digest` is the image's, `signature` that of the manifest with the signature.
 
     `is_new` is False if the key had signed this image before in the same form.

@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from msgspec.structs import replace
+
 from kymatui.actions.artifacts.blob_transfer import Place, require_manifest
 from kymatui.actions.artifacts.copy import copy_component
 from kymatui.actions.artifacts.copy_images import CopyOptions, CopyResult, copy_image
@@ -14,7 +16,6 @@ from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.domain.kubernetes.image_references import parse_image
 from kymatui.engine.authoring.component_artifact import VERSION_ANNOTATION
 from kymatui.errors import RegistryError
-from kymatui.first_use import replace
 from kymatui.ocm.component_location import COMPONENTS, ComponentLocation, NameMapping, parse_location, version_of
 
 _HASHED: Final = re.compile(r"[0-9a-f]{64}")

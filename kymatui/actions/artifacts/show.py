@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from msgspec import Struct
+
 from kymatui.actions.authoring.template import component_templates
 from kymatui.actions.bundle.ports import ArtifactStore, ContentStore
 from kymatui.actions.bundle.stored_components import StoredComponent, component_versions, require_component
@@ -15,7 +17,6 @@ from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kyma.module_templates import ModuleTemplate
 from kymatui.domain.kyma.versions import version_order
 from kymatui.errors import KymatuiError, UsageError
-from kymatui.first_use import dataclass
 from kymatui.ocm import ComponentResource, Digest
 from kymatui.ocm.component_location import ComponentLocation, parse_location
 from kymatui.ocm.module_layers import access_kind, image_of, local_digest
@@ -24,8 +25,7 @@ from kymatui.ocm.module_layers import repository as repository_in
 _SIGNATURE_TAG: Final = re.compile(r"sha256-[0-9a-f]{64}(?:\.[a-z]+)?")
 
 
-@dataclass(frozen=True, slots=True)
-class ShownResource:
+class ShownResource(Struct, frozen=True):
     """A resource: `place` is the digest of its blob, its image, or the type of its access; `size` may be unknown."""
 
     name: str
@@ -37,8 +37,7 @@ class ShownResource:
     digest: str
 
 
-@dataclass(frozen=True, slots=True)
-class ShownComponent:
+class ShownComponent(Struct, frozen=True):
     """A component with its resources, and the names of its templates (made of the descriptor if it carries none).
 
     `repository` has its local blobs, "" if a template holds the descriptor and names no registry.

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.actions.authoring.module_build import BuildRequest, BuiltModule, build_module
 from kymatui.actions.authoring.release import ReleaseRequest, release_objects
 from kymatui.actions.bundle.ports import ArtifactStore, ModuleSources
 from kymatui.actions.bundle.stored_components import Publication, publish
 from kymatui.engine.authoring.module_template import legacy_template, to_yaml
 from kymatui.engine.cluster.ports import Object
-from kymatui.first_use import dataclass, replace
 from kymatui.ocm.component_location import ComponentLocation, NameMapping
 
 
-@dataclass(frozen=True, slots=True)
-class Destination:
+class Destination(Struct, frozen=True):
     """Where a component is published; `base` is "" for a layout, `plain` means without TLS."""
 
     store: ArtifactStore
@@ -29,8 +30,7 @@ class Destination:
         return "http://" if self.plain else ""
 
 
-@dataclass(frozen=True, slots=True)
-class CreateRequest:
+class CreateRequest(Struct, frozen=True):
     """What to create; `overwrite` replaces a version with other content."""
 
     build: BuildRequest
@@ -38,8 +38,7 @@ class CreateRequest:
     overwrite: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class CreatedModule:
+class CreatedModule(Struct, frozen=True):
     """What was created: the module, the files that were written, and the publication if there is a destination."""
 
     module: BuiltModule

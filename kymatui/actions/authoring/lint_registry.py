@@ -6,6 +6,9 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.actions.bundle.stored_components import component_versions, require_component
 from kymatui.actions.bundle.stored_objects import stored_objects
@@ -16,15 +19,13 @@ from kymatui.engine.authoring.manifest_images import ManifestImage
 from kymatui.engine.bundles.yaml_objects import document_key
 from kymatui.engine.cluster.ports import Object
 from kymatui.errors import KymatuiError, RegistryNotFoundError
-from kymatui.first_use import dataclass, replace
 from kymatui.ocm.component_location import ComponentLocation
 from kymatui.ocm.module_layers import RAW_MANIFEST
 
 _TOGETHER: Final = 8  # images that are looked up in parallel
 
 
-@dataclass(frozen=True, slots=True)
-class RegistryChecks:
+class RegistryChecks(Struct, frozen=True):
     """What to look up.
 
     images  whether the registries have the images of the manifest

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import posixpath
-from dataclasses import field
 from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import urlsplit
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kymatui.actions.authoring.scaffold import read_module_config
 from kymatui.actions.bundle.ports import ModuleSources
@@ -27,8 +29,8 @@ from kymatui.engine.authoring.module_template import module_template, to_yaml
 from kymatui.engine.authoring.source_problems import require_no_errors
 from kymatui.engine.cluster.ports import Object
 from kymatui.errors import ConfigurationError, RegistryError
-from kymatui.first_use import dataclass, replace
 from kymatui.ocm.component_location import ComponentLocation
+from kymatui.structs import repr_without
 
 LARGEST_CONFIG: Final = 1024 * 1024  # bytes of a module config or security config
 LARGEST_MANIFEST: Final = 32 * 1024 * 1024
@@ -38,8 +40,7 @@ LATEST_TIME: Final = 253_402_300_799
 """The last second of the year 9999."""
 
 
-@dataclass(frozen=True, slots=True)
-class BuildRequest:
+class BuildRequest(Struct, frozen=True):
     """What to build.
 
     config         path of the module config
@@ -58,13 +59,14 @@ class BuildRequest:
     check_version: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class BuiltModule:
+class BuiltModule(Struct, frozen=True):
     """A module that is ready to be published; `saved` are downloads that the constructor names, by path."""
 
     parts: ModuleComponentParts
-    template: Object = field(repr=False)
-    saved: dict[str, bytes] = field(repr=False)
+    template: Object
+    saved: dict[str, bytes]
+
+    __repr__ = repr_without("template", "saved")
 
     @property
     def config(self) -> ModuleConfig:

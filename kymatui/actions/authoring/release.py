@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from kymatui.engine.authoring.module_template import to_yaml
 from kymatui.engine.authoring.release_meta import (
     KIND,
@@ -13,11 +15,9 @@ from kymatui.engine.authoring.release_meta import (
 from kymatui.engine.bundles.yaml_objects import each_object
 from kymatui.engine.cluster.ports import Object
 from kymatui.errors import UsageError
-from kymatui.first_use import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class ReleaseRequest:
+class ReleaseRequest(Struct, frozen=True):
     """The channels to offer a version in.
 
     meta    text with the present ModuleReleaseMeta, None if it is unknown; `source` names it in errors

@@ -5,19 +5,19 @@ from __future__ import annotations
 import posixpath
 from typing import Final
 
+from msgspec import Struct
+
 from kymatui.actions.bundle.ports import ModuleSources
 from kymatui.engine.authoring.config_reader import LARGEST_CONFIG
 from kymatui.engine.authoring.module_config import module_name_problem, module_version_problem
 from kymatui.errors import ConfigurationError, UsageError
-from kymatui.first_use import dataclass
 from kymatui.helm.yaml.writing import dump_yaml
 
 SCAFFOLDED_CONFIG: Final = "scaffold-module-config.yaml"
 """The name of modulectl, which reads another one by default."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScaffoldRequest:
+class ScaffoldRequest(Struct, frozen=True):
     """What to scaffold; `default_cr` and `security` are file names, "" for none."""
 
     folder: str
@@ -31,8 +31,7 @@ class ScaffoldRequest:
     overwrite: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ScaffoldedFiles:
+class ScaffoldedFiles(Struct, frozen=True):
     written: tuple[str, ...]
     kept: tuple[str, ...]
 

@@ -9,14 +9,15 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import field
 from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.actions.bundle.stored_components import StoredComponent, require_component
 from kymatui.domain.kubernetes.image_references import parse_image
 from kymatui.errors import RegistryError, RegistryUnreachableError
-from kymatui.first_use import dataclass, replace
 from kymatui.ocm import (
     ComponentDescriptor,
     ComponentReference,
@@ -41,8 +42,7 @@ DEEPEST: Final = 16  # references from component to component, since each level 
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 
 
-@dataclass(slots=True)
-class CheckedContent:
+class CheckedContent(Struct):
     """What was compared with its digest; `skipped` are resources outside the registry that were not asked for."""
 
     components: list[str] = field(default_factory=list)

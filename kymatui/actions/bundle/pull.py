@@ -6,13 +6,14 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from msgspec import Struct
+
 from kymatui.actions.bundle.component_digests import LARGEST_BLOB, LARGEST_BLOBS
 from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.actions.bundle.stored_components import StoredComponent, require_component
 from kymatui.engine.authoring.component_artifact import DESCRIPTOR_FILE
 from kymatui.engine.bundles.tar_archives import is_gzip, is_tar, read_tar, unpack
 from kymatui.errors import RegistryError
-from kymatui.first_use import dataclass
 from kymatui.helm.yaml.writing import dump_yaml
 from kymatui.ocm import ComponentResource, check_content
 from kymatui.ocm.component_location import ComponentLocation
@@ -22,8 +23,7 @@ _NAME: Final = re.compile(r"[a-zA-Z0-9](?:[-_+.a-zA-Z0-9]*[-_+a-zA-Z0-9])?")  # 
 _LONGEST_NAME: Final = 200  # characters; file systems end names at 255 bytes, and a number may follow
 
 
-@dataclass(frozen=True, slots=True)
-class PulledComponent:
+class PulledComponent(Struct, frozen=True):
     """Files by their path below the folder, and the resources that lie elsewhere."""
 
     component: StoredComponent

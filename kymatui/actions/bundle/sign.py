@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kymatui.actions.bundle.component_digests import CheckedContent, ComponentDigests
 from kymatui.actions.bundle.ports import ArtifactStore
@@ -12,7 +14,6 @@ from kymatui.actions.bundle.stored_components import StoredComponent, require_co
 from kymatui.engine.authoring.component_artifact import MANIFEST_TYPE, blob_digest, component_artifact
 from kymatui.engine.authoring.signed_document import signed_document
 from kymatui.errors import OutdatedError, RefusedError
-from kymatui.first_use import dataclass, replace
 from kymatui.ocm import ComponentDescriptor, Keys, Signature, SignatureError, verify
 from kymatui.ocm.component_location import ComponentLocation
 from kymatui.ocm.private_keys import PrivateKey
@@ -20,8 +21,7 @@ from kymatui.ocm.signature_check import PKCS1
 from kymatui.ocm.signing import sign
 
 
-@dataclass(frozen=True, slots=True)
-class SignRequest:
+class SignRequest(Struct, frozen=True):
     """A component and the signature to add.
 
     certificates  PEM chain of the key, which becomes part of the signature and must lead to `roots`
@@ -41,8 +41,7 @@ class SignRequest:
     overwrite: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SignedComponent:
+class SignedComponent(Struct, frozen=True):
     """The signature; `digest` is of the new manifest, `former` of the one that it replaces: equal if it was there."""
 
     signature: Signature

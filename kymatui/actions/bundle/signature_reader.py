@@ -8,8 +8,9 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field
 from typing import Any, Final
+
+from msgspec import Struct
 
 from kymatui.actions.bundle.component_digests import has_all_digests
 from kymatui.actions.bundle.content_cache import ContentCache
@@ -27,26 +28,27 @@ from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.domain.snapshot.snapshots import Snapshot
 from kymatui.engine.sources.component_source import Trust
 from kymatui.errors import KymatuiError, RegistryUnreachableError
-from kymatui.first_use import dataclass
 from kymatui.ocm import ComponentDescriptor, SignatureError, verify
 from kymatui.ocm.component_location import ComponentLocation
+from kymatui.structs import compare_by
 
 MOST_SIGNATURES: Final = 20
 """Signatures of one component that are verified for the catalog."""
 PARALLEL_READS: Final = 4  # threads that ask registries at the same time
 
 
-@dataclass(frozen=True, slots=True)
-class SignatureQuestion:
+class SignatureQuestion(Struct, frozen=True):
     """One version of a module: the descriptor in its template, or where its component is, or why neither is known.
 
     Questions with equal `key` have equal answers until someone changes the registry.
     """
 
     key: tuple[object, ...]
-    descriptor: ComponentDescriptor | None = field(default=None, compare=False)
-    location: ComponentLocation | None = field(default=None, compare=False)
-    unknown: str = field(default="", compare=False)
+    descriptor: ComponentDescriptor | None = None
+    location: ComponentLocation | None = None
+    unknown: str = ""
+
+    __eq__, __hash__ = compare_by("key")
 
 
 def catalog_questions(

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from enum import StrEnum
 from typing import Any, Final
+
+from msgspec import Struct
 
 from kymatui.actions.bundle.content_changes import changed_contents, shown_changes
 from kymatui.actions.bundle.ports import ArtifactStore, ContentStore
@@ -23,11 +24,11 @@ from kymatui.engine.authoring.component_artifact import (
 )
 from kymatui.engine.bundles.tar_archives import is_tar, read_tar, unpack
 from kymatui.errors import RefusedError, RegistryError
-from kymatui.first_use import dataclass
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.reading import load_as_json
 from kymatui.ocm import ComponentDescriptor, DescriptorError, read_descriptor
 from kymatui.ocm.component_location import ComponentLocation, version_of
+from kymatui.structs import repr_without
 
 LARGEST_DESCRIPTOR: Final = 16 * 1024 * 1024  # bytes of a component descriptor, which is parsed in memory
 LARGEST_CONFIG: Final = 1024 * 1024  # bytes of a component's OCI config, which only names a layer
@@ -38,16 +39,17 @@ _KNOWN: Final = ("component-descriptor.v2", "component-descriptor.v3")
 Json = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class StoredComponent:
+class StoredComponent(Struct, frozen=True):
     """A component version as it is stored: the descriptor, its document, the image manifest and its digest."""
 
     location: ComponentLocation
     digest: str
-    descriptor: ComponentDescriptor = field(repr=False)
-    document: Mapping[str, Any] = field(repr=False)
-    manifest: Mapping[str, Any] = field(repr=False)
+    descriptor: ComponentDescriptor
+    document: Mapping[str, Any]
+    manifest: Mapping[str, Any]
     descriptor_layer: str
+
+    __repr__ = repr_without("descriptor", "document", "manifest")
 
     @property
     def layers(self) -> list[Json]:
@@ -61,8 +63,7 @@ class PushOutcome(StrEnum):
     REPLACED = "replaced"
 
 
-@dataclass(frozen=True, slots=True)
-class Publication:
+class Publication(Struct, frozen=True):
     """The result of publishing a component version; `digest` is of its manifest."""
 
     outcome: PushOutcome

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.actions.bundle.component_digests import CheckedContent, ComponentDigests, has_all_digests
 from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.actions.bundle.stored_components import StoredComponent, require_component
 from kymatui.errors import UsageError
-from kymatui.first_use import dataclass, replace
 from kymatui.ocm import Keys, Signature, SignatureError, verify
 from kymatui.ocm.component_location import ComponentLocation
 
 
-@dataclass(frozen=True, slots=True)
-class VerifyRequest:
+class VerifyRequest(Struct, frozen=True):
     """What has to be verified, and whom to trust.
 
     signatures   names of signatures; none means that all must be good
@@ -30,8 +31,7 @@ class VerifyRequest:
     now: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class VerifiedComponent:
+class VerifiedComponent(Struct, frozen=True):
     """A component whose signatures and content are good."""
 
     component: StoredComponent

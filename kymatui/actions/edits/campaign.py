@@ -12,6 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec.structs import replace
+
 from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
 from kymatui.actions.edits.edit_watch import StartedEdit
 from kymatui.actions.edits.uninstall import UninstallConsent
@@ -20,7 +22,6 @@ from kymatui.actions.plans import Uninstall
 from kymatui.domain.fleet.campaigns import MAX_PARALLEL, CampaignOutcome, CampaignPace, CampaignStep, waves
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.errors import CancelledError, ForbiddenError, KymatuiError, OutdatedError, PartlyDoneError
-from kymatui.first_use import replace
 
 if TYPE_CHECKING:
     from kymatui.actions.session import Session

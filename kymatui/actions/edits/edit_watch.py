@@ -7,10 +7,11 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct
+
 from kymatui.domain.kyma.problems import Actor, action_of
 from kymatui.engine.jobs.run import USER_ACTION_SECONDS
 from kymatui.errors import CancelledError
-from kymatui.first_use import dataclass
 
 if TYPE_CHECKING:
     from kymatui.domain.kyma_edit.edit_progress import EditProgress
@@ -20,16 +21,14 @@ _YOURS_BEFORE: Final = 3.0  # instead of USER_ACTION_SECONDS, where this run edi
 _LOOK = 1.0  # seconds between two stages where nothing changes, so that a deadline and a cancel are noticed
 
 
-@dataclass(frozen=True, slots=True)
-class StartedEdit:
+class StartedEdit(Struct, frozen=True):
     """An edit that is followed; `generation` is the Kyma's after it, 0 where this run did not make it."""
 
     proposal: EditProposal
     generation: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class EditOutcome:
+class EditOutcome(Struct, frozen=True):
     """The last stage of an edit, and why it has not come to its end; "" where it has."""
 
     stage: EditProgress

@@ -10,13 +10,14 @@ import threading
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma_edit.label_edit import LABELS
 from kymatui.engine.cluster.ports import Cluster, PatchKind
 from kymatui.engine.plans.diff import FieldDiff, diff_objects, state_digest
 from kymatui.errors import ConflictError, InvalidError, NotFoundError, OutdatedError, RefusedError
-from kymatui.first_use import dataclass
 
 Object = dict[str, Any]
 ATTEMPTS: Final = 5  # patches with a newer resourceVersion while other fields of the object change
@@ -33,8 +34,7 @@ _WHOLE_OBJECT: Final = re.compile(r'Invalid value: "\{.*\}": ', re.DOTALL)
 """In front of "unknown field" a server repeats the object."""
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectEdit:
+class ObjectEdit(Struct, frozen=True):
     """An edit that the server accepts; `changes` are the fields that its dry run changed."""
 
     ref: ObjectRef

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.kyma.problems import Actor
@@ -15,7 +17,6 @@ from kymatui.domain.kyma_edit.label_effects import preview_label_effects
 from kymatui.domain.kyma_edit.module_edit import EditProposal, ModuleEdit, entry_change
 from kymatui.domain.remote.catalog_sync import SyncPlan, plan_pair_sync
 from kymatui.domain.remote.kyma_sync import owner_kyma
-from kymatui.first_use import replace
 
 if TYPE_CHECKING:
     from kymatui.domain.remote.runtime_pair import RuntimePair

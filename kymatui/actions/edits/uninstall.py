@@ -10,6 +10,8 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from msgspec import Struct
+
 from kymatui.actions.delete import RunControls, plan_deletions, prepare_deletion
 from kymatui.actions.plans import DeletionRequest, Uninstall, with_deleted
 from kymatui.actions.ports import DeletionPort
@@ -17,11 +19,9 @@ from kymatui.domain.catalog.effects import Effect
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.jobs.run import Progress
 from kymatui.errors import CancelledError, KymatuiError, RefusedError
-from kymatui.first_use import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class UninstallConsent:
+class UninstallConsent(Struct, frozen=True):
     """What a person allows beforehand.
 
     cascade         objects that users created, and the module manages, are deleted

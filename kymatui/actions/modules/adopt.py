@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from kymatui.actions.modules.module_sources import catalog_bundle
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kyma.versions import newest_above
 from kymatui.domain.plans.direct_install import adoptable_row, choose_template
 from kymatui.errors import KymatuiError, RefusedError
-from kymatui.first_use import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

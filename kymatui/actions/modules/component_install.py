@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.actions.authoring.template import module_template
 from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.actions.bundle.stored_components import StoredComponent, component_versions, require_component
@@ -26,7 +29,6 @@ from kymatui.engine.inventory.inventory import Inventory
 from kymatui.engine.sources.component_source import ModuleComponent
 from kymatui.engine.sources.render_target import chart_target
 from kymatui.errors import RefusedError, RegistryError, UsageError
-from kymatui.first_use import dataclass, replace
 from kymatui.ocm.component_location import ComponentLocation, parse_location
 from kymatui.ocm.errors import DescriptorError
 from kymatui.ocm.module_layers import repository
@@ -35,8 +37,7 @@ LARGEST_LAYER: Final = 32 * 1024 * 1024  # bytes of a layer that is parsed for i
 _LAYOUT: Final = "layout:"
 
 
-@dataclass(frozen=True, slots=True)
-class InstallableComponent:
+class InstallableComponent(Struct, frozen=True):
     """What a component installs, and the kinds whose objects its users create."""
 
     bundle: Bundle

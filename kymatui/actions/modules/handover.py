@@ -6,6 +6,9 @@ import threading
 import time
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.actions.modules.module_sources import find_installations
 from kymatui.domain.kubernetes.object_meta import field_managers
 from kymatui.domain.kubernetes.refs import ObjectKey, ObjectRef
@@ -16,15 +19,13 @@ from kymatui.engine.inventory import ownership_transfer
 from kymatui.engine.inventory.inventory_store import ApplySetStore
 from kymatui.engine.inventory.ownership_marks import LIFECYCLE_APPLIER
 from kymatui.errors import CancelledError, ForbiddenError, KymatuiError
-from kymatui.first_use import dataclass, replace
 
 if TYPE_CHECKING:
     from kymatui.engine.cluster.ports import Cluster
     from kymatui.engine.inventory.inventory import Inventory
 
 
-@dataclass(frozen=True, slots=True)
-class HandoverResult:
+class HandoverResult(Struct, frozen=True):
     """`taken` belong to lifecycle-manager alone now; `left` it did not take up: they stay in kymatui's inventory."""
 
     taken: tuple[ObjectRef, ...]

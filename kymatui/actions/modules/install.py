@@ -10,18 +10,19 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.actions.modules.install_plan import InstallPort, InstallRequest, plan_install, require_unmanaged
 from kymatui.engine.apply import applier
 from kymatui.engine.jobs.run import Progress, Run, RunLimits, begin
 from kymatui.engine.plans.plan import Plan
 from kymatui.errors import CancelledError, KymatuiError, OutdatedError
-from kymatui.first_use import dataclass, replace
 
 _ATTEMPTS = 5  # plans that are made again if other clients change the cluster meanwhile
 
 
-@dataclass(frozen=True, slots=True)
-class InstallLeg:
+class InstallLeg(Struct, frozen=True):
     """One installation of a batch.
 
     name     what it is called where another one has the same module's name
@@ -52,8 +53,7 @@ class InstallLeg:
         return not (self.is_refused or self.is_same)
 
 
-@dataclass(frozen=True, slots=True)
-class InstallControls:
+class InstallControls(Struct, frozen=True):
     """How a run is followed and stopped.
 
     unseen     nobody looks at plans before they are carried out: where others were faster, they are made anew

@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from threading import Event
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.actions.modules.adopt import newer_version
 from kymatui.actions.modules.install import InstallControls, InstallLeg, run_install
 from kymatui.actions.modules.install_plan import (
@@ -30,7 +33,6 @@ from kymatui.domain.snapshot.cluster_index import index_cluster
 from kymatui.engine.inventory.inventory import Inventory, InventoryState
 from kymatui.engine.sources import chart_source
 from kymatui.errors import KymatuiError, RefusedError
-from kymatui.first_use import dataclass, replace
 from kymatui.helm.charts.values import merge_maps
 
 if TYPE_CHECKING:
@@ -42,8 +44,7 @@ Object = dict[str, Any]
 Key = TypeVar("Key")
 
 
-@dataclass(frozen=True, slots=True)
-class InstallStatus:
+class InstallStatus(Struct, frozen=True):
     """What there is of a module before anything is asked.
 
     refusals   why it cannot be installed directly at all
@@ -64,8 +65,7 @@ class InstallStatus:
         return self.known is not None and self.known.chart
 
 
-@dataclass(frozen=True, slots=True)
-class InstallSelection:
+class InstallSelection(Struct, frozen=True):
     """What can be done of what was asked for, and of the rest why not: "istio: it is managed by …"."""
 
     wanted: tuple[InstallRequest, ...]
@@ -80,8 +80,7 @@ class InstallSelection:
             raise RefusedError(words or "nothing to do", hint="no changes made")
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedInstalls:
+class PlannedInstalls(Struct, frozen=True):
     """Plans of what was chosen, each with what there was before; `left_out` says why there is none for the rest."""
 
     wanted: tuple[InstallRequest, ...]

@@ -8,10 +8,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import field
 from enum import Enum
 from threading import Event
 from typing import Any, Protocol
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.actions.bundle.template_component import component_name, embedded_descriptor, template_location
@@ -45,7 +47,6 @@ from kymatui.engine.jobs.run import Progress, Run, RunLimits, SystemClock
 from kymatui.engine.plans.plan import Intent, Plan
 from kymatui.engine.sources.chart_source import LoadedChart
 from kymatui.errors import ConfigurationError, RefusedError, UnknownNameError, UsageError
-from kymatui.first_use import dataclass, replace
 from kymatui.ocm.errors import SignatureError
 
 
@@ -58,8 +59,7 @@ class Adoption(Enum):
     IF_PRESENT = "if present"  # the same, but what is not there is installed
 
 
-@dataclass(frozen=True, slots=True)
-class InstallRequest:
+class InstallRequest(Struct, frozen=True):
     """One module, where it comes from, and what a person said to it.
 
     namespace   "" where the source says it; for charts and files the session's

@@ -5,9 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import field
 from functools import cached_property
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kymatui.actions.operator_lease import operator_of
 from kymatui.actions.session import Session
@@ -30,13 +32,11 @@ from kymatui.domain.plans.manifest_body import (
 from kymatui.domain.snapshot.cluster_index import index_cluster
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.errors import CancelledError, ConflictError, KymatuiError, OutdatedError, PartlyDoneError, RefusedError
-from kymatui.first_use import dataclass, replace
 
 _LOOK = 1.0  # seconds until the cancellation and the deadline are checked again without a change
 
 
-@dataclass(frozen=True, slots=True)
-class ManifestProposal:
+class ManifestProposal(Struct, frozen=True):
     """What writing a Manifest would do.
 
     lower     what is installed is higher; "" where it is not
@@ -79,8 +79,7 @@ class ManifestProposal:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class ManifestLeg:
+class ManifestLeg(Struct, frozen=True):
     """One module of a batch: what is proposed, why it is refused, how it ended, and why not."""
 
     module: str
@@ -95,8 +94,7 @@ class ManifestLeg:
         return self.proposal is not None and self.proposal.changes_nothing
 
 
-@dataclass(frozen=True, slots=True)
-class ManifestControls:
+class ManifestControls(Struct, frozen=True):
     """How a run is followed and stopped.
 
     timeout  seconds for all of it

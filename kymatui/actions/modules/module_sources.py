@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.kubernetes.schema_forms import overrides
 from kymatui.errors import ConfigurationError, RefusedError
-from kymatui.first_use import dataclass, replace
 
 if TYPE_CHECKING:
     from kymatui.domain.plans.direct_install import InstallChoice
@@ -25,8 +27,7 @@ _SECRET = GroupVersionKind("", "v1", "Secret")
 _OWN = "app.kubernetes.io/managed-by=kymatui"
 
 
-@dataclass(frozen=True, slots=True)
-class ModuleSource:
+class ModuleSource(Struct, frozen=True):
     """The source, where that is not a template of the catalog: at most one of file, chart, kustomization and component.
 
     component     a component version in a registry, or in the OCI image layout of the folder `layout`

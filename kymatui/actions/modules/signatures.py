@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.actions.bundle.template_component import embedded_descriptor
 from kymatui.domain.kyma.versions import same_version
 from kymatui.errors import ConfigurationError, UsageError
-from kymatui.first_use import dataclass, replace
 from kymatui.ocm.errors import SignatureError
 from kymatui.ocm.module_layers import repository
 from kymatui.ocm.signatures import Keys
@@ -24,8 +26,7 @@ if TYPE_CHECKING:
     from kymatui.ocm import ComponentDescriptor
 
 
-@dataclass(frozen=True, slots=True)
-class SignatureOptions:
+class SignatureOptions(Struct, frozen=True):
     """Files that say whom to trust, and what is asked of the signature.
 
     keyring     OpenPGP certificates of those who sign charts

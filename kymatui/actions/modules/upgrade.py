@@ -6,6 +6,9 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.actions.modules.adopt import adoptable
 from kymatui.actions.modules.module_sources import ModuleSource, deletion_command, inventories
 from kymatui.domain.catalog.catalog import build_catalog
@@ -20,7 +23,6 @@ from kymatui.engine.inventory.inventory import KEY, InventoryState, read_documen
 from kymatui.engine.inventory.inventory_store import ApplySetStore, secret_text
 from kymatui.engine.inventory.release_store import SECRET
 from kymatui.errors import ForbiddenError, KymatuiError, RefusedError
-from kymatui.first_use import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,8 +37,7 @@ _DEPLOYED, _UNINSTALLING = "deployed", "uninstalling"  # Helm's label `status` o
 _WIDTH = 4  # registries and chart repositories that are asked in parallel
 
 
-@dataclass(frozen=True, slots=True)
-class OutdatedModule:
+class OutdatedModule(Struct, frozen=True):
     """One module that is installed directly, and where its newest version comes from.
 
     `known` is None where kymatui did not install it: the upgrade adopts it.
@@ -53,8 +54,7 @@ class OutdatedModule:
         return component.version if component is not None else self.source.version
 
 
-@dataclass(frozen=True, slots=True)
-class SkippedUpgrade:
+class SkippedUpgrade(Struct, frozen=True):
     """What is installed directly and not upgraded with the rest, with the reason and what upgrades it."""
 
     name: str
@@ -63,8 +63,7 @@ class SkippedUpgrade:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class UpgradeSurvey:
+class UpgradeSurvey(Struct, frozen=True):
     """Everything that kymatui has installed: what is outdated, and what nobody can tell of."""
 
     outdated: tuple[OutdatedModule, ...]

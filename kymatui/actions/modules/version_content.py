@@ -6,6 +6,8 @@ import threading
 from collections.abc import Mapping
 from typing import Final
 
+from msgspec import Struct
+
 from kymatui.actions.bundle.content_changes import layer_objects
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.terminal_text import sanitize
@@ -16,15 +18,13 @@ from kymatui.engine.cluster.ports import Blobs, Object
 from kymatui.engine.sources.component_source import ModuleComponent
 from kymatui.engine.sources.oci_layers import definitions, raw_manifest
 from kymatui.errors import KymatuiError
-from kymatui.first_use import dataclass
 from kymatui.ocm import ComponentDescriptor, DescriptorError, read_descriptor
 
 MOST_KEPT: Final = 16
 """Versions whose objects stay in memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class VersionContent:
+class VersionContent(Struct, frozen=True):
     """The objects of a version by kind, namespace and name, None if they could not be read.
 
     `place` is where they were read. `unread` says what could not be read, and why.

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import Any, Final
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
@@ -14,7 +16,6 @@ from kymatui.domain.versions.crd_diff import EVERY, CrdLosses, Path, crd_losses
 from kymatui.domain.versions.manifest_diff import Manifest
 from kymatui.engine.cluster.ports import Cluster, Object
 from kymatui.errors import KymatuiError
-from kymatui.first_use import dataclass
 
 MOST_KINDS: Final = 20
 """Kinds whose objects are listed for one comparison."""
@@ -39,8 +40,7 @@ _LABELS: Final = {
 _EXAMPLES: Final = 3  # objects that are named; the others are counted
 
 
-@dataclass(frozen=True, slots=True)
-class Affected:
+class Affected(Struct, frozen=True):
     """Objects of one kind in this cluster that another version of the module would affect.
 
     `what` is the version or the field that goes, "" for a removed kind. `managers` are the field managers that write
@@ -68,8 +68,7 @@ class Affected:
         return f"{format_count(len(self.objects), 'object')}: {', '.join(names)}{more}{by}"
 
 
-@dataclass(frozen=True, slots=True)
-class Impact:
+class Impact(Struct, frozen=True):
     """What is affected; `unread` says what could not be read, and why."""
 
     affected: tuple[Affected, ...] = ()

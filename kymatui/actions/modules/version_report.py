@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from msgspec import Struct
+
 from kymatui.actions.modules.version_content import VersionReader
 from kymatui.actions.modules.version_impact import Affected, Impact, find_impact
 from kymatui.domain.kubernetes.terminal_text import sanitize
@@ -14,13 +16,11 @@ from kymatui.domain.versions.version_diff import ValueChange, VersionComparison,
 from kymatui.domain.versions.version_risks import VersionRisk, manifest_risks
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.errors import KymatuiError
-from kymatui.first_use import dataclass
 
 _LINKS: Final = frozenset({"info", "resources"})
 
 
-@dataclass(frozen=True, slots=True)
-class VersionReport:
+class VersionReport(Struct, frozen=True):
     """The differences by section, in the order of display, and the objects in the cluster that they affect.
 
     `risks` are what cannot be undone, is refused or grants more. `places` are where the two manifests were read, ""

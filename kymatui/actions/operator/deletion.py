@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
+from msgspec.structs import replace
+
 from kymatui.actions.operator.deployment import NAME
 from kymatui.actions.operator.install import CRDS_NAME
 from kymatui.domain.kubernetes.object_meta import OPERATOR
@@ -21,7 +23,6 @@ from kymatui.engine.deletion.uninstall_plan import UninstallPlan
 from kymatui.engine.inventory.managed_resources import ManagedObject, ManagedObjects, list_instances
 from kymatui.engine.jobs.wait import CLUSTER_FINALIZERS
 from kymatui.engine.plans.plan import Action, Step
-from kymatui.first_use import replace
 
 _PLURALS: Final = {
     "Kyma": "kymas",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from msgspec import Struct
+
 from kymatui.actions.operator.monitoring import MONITORING, prometheus_rule_spec, service_monitor_spec
 from kymatui.domain.remote.watcher_agent import AgentOptions
 from kymatui.engine.controllers.manifest.account_cluster import MANIFEST_ACCOUNT
@@ -20,7 +22,6 @@ from kymatui.engine.controllers.runtime.permissions import (
     merge_permissions,
     tenant_permissions,
 )
-from kymatui.first_use import dataclass
 
 NAME: Final = "kymatui-operator"
 NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
@@ -32,8 +33,7 @@ _LABELS: Final = {"app.kubernetes.io/name": NAME}
 Object = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class DeploymentOptions:
+class DeploymentOptions(Struct, frozen=True):
     """The options.
 
     image           reference of kymatui's image

@@ -9,6 +9,8 @@ import threading
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from msgspec.structs import replace
+
 from kymatui.actions.modules.install import InstallLeg
 from kymatui.actions.operator.deployment import NAME, DeploymentOptions, operator_objects
 from kymatui.actions.operator.monitoring import MONITORING
@@ -22,7 +24,6 @@ from kymatui.engine.inventory.ownership_marks import bundle_owner, read_owner
 from kymatui.engine.jobs.run import SystemClock
 from kymatui.engine.plans.plan import Action, BundlePart, Intent, Plan
 from kymatui.errors import CancelledError, KymatuiError, RefusedError
-from kymatui.first_use import replace
 
 CRDS_NAME: Final = f"{NAME}-crds"
 CRD_NOTE: Final = "the operator's CRDs stay when the operator is deleted; a CRD that another tool owns is not changed"

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.errors import ConfigurationError, RegistryError
-from kymatui.first_use import deferred
+from kymatui.patterns import deferred
 
 _DIGEST = deferred(r"(sha256|sha512):([0-9a-f]{64}|[0-9a-f]{128})")
 

@@ -15,6 +15,8 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from kymatui.adapters.content.blob_cache import BlobCache, write_atomically
 from kymatui.adapters.content.chart_fetcher import ChartAccess, ChartFetcher
 from kymatui.adapters.content.web import fetch
@@ -25,7 +27,6 @@ from kymatui.adapters.oci.image_reference import parse_reference
 from kymatui.adapters.oci.registry import Registry
 from kymatui.adapters.oci.registry_auth import FindCredentials
 from kymatui.errors import RegistryError
-from kymatui.first_use import replace
 
 _HERE: Final = ("127.0.0.1", "localhost", "::1")
 

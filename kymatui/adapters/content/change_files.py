@@ -11,6 +11,8 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
+from msgspec import Struct
+
 from kymatui.adapters.content.git_revisions import Revision, list_files, open_revisions, read_files
 from kymatui.domain.kubernetes.object_meta import OPERATOR, MalformedObject
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
@@ -19,7 +21,6 @@ from kymatui.domain.kyma.release_metas import ReleaseMeta, read_release_meta
 from kymatui.domain.whatif.fleet_objects import KYMA, RELEASE_META, TEMPLATE, CatalogKey
 from kymatui.engine.bundles.yaml_objects import each_object
 from kymatui.errors import ConfigurationError
-from kymatui.first_use import dataclass
 from kymatui.helm.yaml.limits import LARGEST_TEXT
 
 _Reader = Callable[[object], Kyma | ModuleTemplate | ReleaseMeta | MalformedObject]
@@ -32,8 +33,7 @@ _WANTED: Final = f"{RELEASE_META}, {TEMPLATE} or {KYMA}"
 Json = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedFiles:
+class ChangedFiles(Struct, frozen=True):
     """What files change.
 
     objects         new or changed objects, each with its namespace

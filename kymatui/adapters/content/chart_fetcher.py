@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from kymatui.adapters.content.blob_cache import BlobCache
 from kymatui.adapters.http.safe_urls import WEB, is_same_origin, parts_of
@@ -20,18 +21,17 @@ from kymatui.adapters.oci.registry_auth import FindCredentials
 from kymatui.adapters.oci.requester import Requester
 from kymatui.domain.kyma.versions import version_of_tag
 from kymatui.errors import HelmError, RegistryError
-from kymatui.first_use import dataclass
 from kymatui.helm.charts.repositories import RepositoryIndex, archive_url, read_index
 from kymatui.helm.semver.constraints import parse_constraint
 from kymatui.helm.semver.versions import SemanticVersion, SemverError, parse_version
+from kymatui.structs import repr_without
 
 CHART_CONFIG = "application/vnd.cncf.helm.config.v1+json"
 CHART_LAYER = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
 PROVENANCE_LAYER = "application/vnd.cncf.helm.chart.provenance.v1.prov"
 
 
-@dataclass(frozen=True, slots=True)
-class ChartAccess:
+class ChartAccess(Struct, frozen=True):
     """Access to chart servers: user and password, trusted authorities, TLS.
 
     certificate  files of the client certificate and its key
@@ -41,7 +41,7 @@ class ChartAccess:
     """
 
     username: str = ""
-    password: str = field(default="", repr=False)
+    password: str = ""
     ca: str | None = None
     plain_http: bool = False
     cache: Path | None = None
@@ -50,9 +50,10 @@ class ChartAccess:
     everywhere: bool = False
     find: FindCredentials | None = None
 
+    __repr__ = repr_without("password")
 
-@dataclass(frozen=True, slots=True)
-class FetchedChart:
+
+class FetchedChart(Struct, frozen=True):
     """A packed chart: source, file name as helm writes it, content, and provenance if requested.
 
     manifest  the digest of the registry's manifest, "" for other sources
@@ -60,9 +61,11 @@ class FetchedChart:
 
     source: str
     filename: str
-    content: bytes = field(repr=False)
-    provenance: bytes | None = field(default=None, repr=False)
+    content: bytes
+    provenance: bytes | None = None
     manifest: str = ""
+
+    __repr__ = repr_without("content", "provenance")
 
     @property
     def digest(self) -> str:

@@ -9,18 +9,18 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
+
+from msgspec import Struct, field
 
 from kymatui.adapters.content.web import fetch
 from kymatui.adapters.http.safe_urls import WEB, redact_url
 from kymatui.adapters.http.size_limits import LARGEST_CATALOG
 from kymatui.domain.kubernetes.object_meta import LABEL_CHANNEL, LABEL_MANAGED_BY, LABEL_MANDATORY, OPERATOR
 from kymatui.errors import ConfigurationError
-from kymatui.first_use import dataclass
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.reading import documents
 
@@ -37,8 +37,7 @@ _ONLY_INSIDE = ("channel", "mandatory")
 Json = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class CommunityCatalog:
+class CommunityCatalog(Struct, frozen=True):
     """The modules of a source; `notes` say what was skipped and why.
 
     `workloads` are the workloads of raw manifests by module and version, from files named `<module>-<version>`.
@@ -119,8 +118,7 @@ def _content(path: Path, left: int, largest: int) -> bytes:
 # content
 
 
-@dataclass(slots=True)
-class _Taking:
+class _Taking(Struct):
     """Collects the templates and notes of one source."""
 
     source: str

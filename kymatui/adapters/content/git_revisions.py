@@ -14,9 +14,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.errors import ConfigurationError, UsageError
-from kymatui.first_use import dataclass
 from kymatui.helm.yaml.limits import LARGEST_TEXT
 
 MOST_FILES: Final = 5000  # manifests of one revision, as many as of a folder
@@ -29,8 +30,7 @@ _FOREIGN: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "
 """Variables of a hook or of another repository, which would name other files than the folder."""
 
 
-@dataclass(frozen=True, slots=True)
-class Revision:
+class Revision(Struct, frozen=True):
     """A commit of a repository, and a folder in it: `path` from `root`, "" for all of `root`."""
 
     name: str
@@ -39,8 +39,7 @@ class Revision:
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class RevisionFile:
+class RevisionFile(Struct, frozen=True):
     """A file at a revision; `path` is below the folder."""
 
     path: str

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec import Struct
+
 from kymatui.adapters.files.user_files import write_private_file
 from kymatui.domain.kubernetes.object_meta import LAST_APPLIED, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
@@ -17,7 +19,6 @@ from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.engine.cluster.cluster_identity import cluster_identity
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.errors import ConfigurationError
-from kymatui.first_use import dataclass
 
 if TYPE_CHECKING:
     from kymatui.engine.cluster.ports import Cluster
@@ -35,8 +36,7 @@ _FINISHED: Final = "finished"
 _OBJECT: Final = re.compile(r"^kind:", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class BackupInfo:
+class BackupInfo(Struct, frozen=True):
     """A backup file as its name and heading describe it; "" for unknown fields.
 
     identity   the uid of the namespace kube-system: a context name may mean different clusters on two machines
@@ -175,8 +175,7 @@ class BackupFile:
         return [*(body for ref, body in self._earlier.items() if ref not in newer), *self._bodies.values()]
 
 
-@dataclass(frozen=True, slots=True)
-class DeletionBackup:
+class DeletionBackup(Struct, frozen=True):
     """The backup of one deletion; `manifest` is a separate file if the Manifest is on another cluster."""
 
     path: Path

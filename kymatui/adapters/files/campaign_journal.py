@@ -12,11 +12,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from kymatui.adapters.files.journal_path import journal_path
 from kymatui.engine.jobs.identity import is_dead, own_identity
 from kymatui.engine.jobs.journal import Journal, JournalEntry, JournalMark, read_journal
 from kymatui.errors import ConfigurationError
-from kymatui.first_use import dataclass
 
 if TYPE_CHECKING:
     from kymatui.domain.kyma_edit.module_edit import ModuleEdit
@@ -66,8 +67,7 @@ class CampaignJournal:
             self._journal.write(mark, self._what, f"{self._module} {runtime}")
 
 
-@dataclass(frozen=True, slots=True)
-class InterruptedCampaign:
+class InterruptedCampaign(Struct, frozen=True):
     """An edit of a fleet whose process ended: verb, module and the unfinished runtimes."""
 
     verb: str

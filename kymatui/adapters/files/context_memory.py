@@ -12,8 +12,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.adapters.files.user_files import write_private_file
-from kymatui.first_use import dataclass, replace
 
 _LARGEST: Final = 64 * 1024
 """Bytes of a file that are read."""
@@ -22,8 +24,7 @@ MOST_PINNED: Final = 200  # modules of one context; the newest ones stay
 _LONGEST_NAME: Final = 253  # characters of a Kubernetes object's name
 
 
-@dataclass(frozen=True, slots=True)
-class RememberedContext:
+class RememberedContext(Struct, frozen=True):
     """One context; `used` in Unix seconds, 0 for never."""
 
     name: str

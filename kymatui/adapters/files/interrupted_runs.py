@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kymatui.adapters.files.job_journal import InterruptedJob, interrupted_jobs
 from kymatui.adapters.files.journal_path import journal_path
 from kymatui.engine.jobs.identity import is_dead
 from kymatui.engine.jobs.journal import RUN_STEP, JournalMark, read_journal, unfinished_steps
 from kymatui.errors import ConfigurationError
-from kymatui.first_use import dataclass, replace
 
 _OF_RUNS: Final = ("install", "upgrade", "adopt", "delete")
 _OF_DELETION: Final = frozenset({"forget", "let go", "drop finalizers"})
 
 
-@dataclass(frozen=True, slots=True)
-class InterruptedRun:
+class InterruptedRun(Struct, frozen=True):
     """One interrupted run; `began` in Unix seconds.
 
     steps    with unknown outcome, as in "create Deployment kyma-system/keda"; none if interrupted between two

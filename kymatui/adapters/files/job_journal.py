@@ -11,16 +11,17 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.adapters.files.journal_path import journal_path
 from kymatui.domain.plans.jobs import Job, JobPurpose, JobState
 from kymatui.engine.jobs.identity import is_dead, own_identity
 from kymatui.engine.jobs.journal import Journal, JournalEntry, JournalMark, read_journal
 from kymatui.errors import ConfigurationError
-from kymatui.first_use import dataclass, replace
 
 
-@dataclass(frozen=True, slots=True)
-class InterruptedJob:
+class InterruptedJob(Struct, frozen=True):
     """A job that was interrupted; `began` in Unix seconds."""
 
     purpose: JobPurpose

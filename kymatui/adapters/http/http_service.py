@@ -13,10 +13,11 @@ import socket
 import ssl
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import field
 from http.server import BaseHTTPRequestHandler
 from io import BytesIO
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 from kymatui.adapters.http.http_connections import (
     LARGEST_HEAD,
@@ -29,7 +30,6 @@ from kymatui.adapters.http.http_connections import (
 from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.engine.cluster.concurrency import report_defect
 from kymatui.errors import ConfigurationError
-from kymatui.first_use import dataclass
 
 WORKERS: Final = 8
 """Requests that are answered at once; further ones wait, but for probes."""
@@ -40,8 +40,7 @@ _PAUSE: Final = 0.1  # seconds until the next try where no connection can be acc
 _END_SECONDS: Final = 2.0  # for the loop to end, which aborts all connections
 
 
-@dataclass(frozen=True, slots=True)
-class ServedRequest:
+class ServedRequest(Struct, frozen=True):
     """A request; `certificate` is the peer's in DER, verified by TLS, None without one.
 
     `headers` has names in lower case; several headers of a name are in one tuple.
@@ -58,8 +57,7 @@ class ServedRequest:
         return self.headers.get(name, ("",))[0]
 
 
-@dataclass(frozen=True, slots=True)
-class ServedReply:
+class ServedReply(Struct, frozen=True):
     """A reply in plain text unless `content_type` says otherwise."""
 
     status: int

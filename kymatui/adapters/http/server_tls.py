@@ -7,14 +7,13 @@ import threading
 from pathlib import Path
 
 from cryptography import x509
+from msgspec import Struct
 
 from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.errors import ConfigurationError
-from kymatui.first_use import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class TlsFiles:
+class TlsFiles(Struct, frozen=True):
     """Certificate and key of the server, and the authorities of its clients' certificates, all in PEM."""
 
     certificate: Path

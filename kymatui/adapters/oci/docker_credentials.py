@@ -9,13 +9,14 @@ import os
 import re
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.errors import RegistryError
-from kymatui.first_use import dataclass
+from kymatui.structs import repr_without
 
 HELPER_TIMEOUT = 30.0  # seconds; a helper may ask a keychain or a login server
 _MEND = "fix the file, or set DOCKER_CONFIG to another folder"
@@ -23,13 +24,14 @@ _HELPER_NAME = re.compile(r"[A-Za-z0-9._-]+")
 _DOCKER_HUB = ("https://index.docker.io/v1/", "index.docker.io", "docker.io", "registry-1.docker.io")
 
 
-@dataclass(frozen=True, slots=True)
-class RegistryCredentials:
+class RegistryCredentials(Struct, frozen=True):
     """User and password, or an identity token for a token service; `repr` hides the secrets."""
 
     username: str = ""
-    password: str = field(default="", repr=False)
-    identity_token: str = field(default="", repr=False)
+    password: str = ""
+    identity_token: str = ""
+
+    __repr__ = repr_without("password", "identity_token")
 
     @property
     def basic(self) -> str:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Any
+
+from msgspec import Struct, field
 
 from kymatui.adapters.http.response_body import BodyError, require_light
 from kymatui.adapters.oci.image_reference import ImageReference
 from kymatui.errors import RegistryError
-from kymatui.first_use import dataclass
+from kymatui.structs import hash_by, repr_without
 
 IMAGE_MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 IMAGE_INDEX = "application/vnd.oci.image.index.v1+json"
@@ -25,15 +26,16 @@ ACCEPTED = (
 LARGEST_MANIFEST = 4 * 1024 * 1024  # the size that the specification requires registries to accept
 
 
-@dataclass(frozen=True, slots=True)
-class ContentDescriptor:
+class ContentDescriptor(Struct, frozen=True):
     """Points to content: media type, digest, size in bytes, annotations."""
 
     media_type: str
     digest: str
     size: int
-    annotations: Mapping[str, str] = field(default_factory=dict, hash=False)
+    annotations: Mapping[str, str] = field(default_factory=dict)
     artifact_type: str = ""
+
+    __hash__ = hash_by("media_type", "digest", "size", "artifact_type")
 
     def to_json(self) -> dict[str, Any]:
         body: dict[str, Any] = {"mediaType": self.media_type, "digest": self.digest, "size": self.size}
@@ -44,15 +46,17 @@ class ContentDescriptor:
         return body
 
 
-@dataclass(frozen=True, slots=True)
-class ImageManifest:
+class ImageManifest(Struct, frozen=True):
     """A manifest or an index; `raw` are the bytes of the `digest`, `body` the decoded JSON."""
 
     reference: ImageReference
     media_type: str
     digest: str
-    raw: bytes = field(repr=False)
-    body: Mapping[str, Any] = field(repr=False, hash=False)
+    raw: bytes
+    body: Mapping[str, Any]
+
+    __hash__ = hash_by("reference", "media_type", "digest", "raw")
+    __repr__ = repr_without("raw", "body")
 
     @property
     def config(self) -> ContentDescriptor | None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.errors import RegistryError
-from kymatui.first_use import dataclass, replace
 
 _NAME = re.compile(r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*")
 _TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
@@ -13,8 +15,7 @@ _DIGEST = re.compile(r"sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128}")
 _REGISTRY = re.compile(r"(?:\[[0-9A-Fa-f:]+\]|[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?)(?::[0-9]{1,5})?")
 
 
-@dataclass(frozen=True, slots=True)
-class ImageReference:
+class ImageReference(Struct, frozen=True):
     """The location of an artifact; `repository` is the path in the registry; tag and digest may be empty."""
 
     registry: str

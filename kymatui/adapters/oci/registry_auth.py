@@ -8,10 +8,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from msgspec import Struct
+
 from kymatui.adapters.http.safe_urls import WEB, is_same_origin, origin_of, parts_of
 from kymatui.adapters.oci.docker_credentials import RegistryCredentials
 from kymatui.errors import RegistryError
-from kymatui.first_use import dataclass
 
 _Origin = tuple[str, str, int] | None
 FindCredentials = Callable[[str], RegistryCredentials | None]
@@ -22,8 +23,7 @@ _PARAMETER = re.compile(r'\s*([A-Za-z0-9_-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s
 _REPOSITORY = re.compile(r"/v2/(?P<name>.+)/(?:blobs|manifests|tags|referrers)/")
 
 
-@dataclass(frozen=True, slots=True)
-class Challenge:
+class Challenge(Struct, frozen=True):
     """One scheme of a `WWW-Authenticate` header with its parameters (RFC 9110 11.6.1)."""
 
     scheme: str
@@ -62,8 +62,7 @@ def scope_of(method: str, url: str) -> str:
     return " ".join([f"repository:{match['name']}:{actions}", *mounted])
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
+class _Token(Struct, frozen=True):
     header: str
     expires: float
 

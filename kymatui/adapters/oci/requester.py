@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from msgspec import Struct
+
 from kymatui.adapters.http.deadlines import answered_within
 from kymatui.adapters.http.response_body import BodyError, iter_chunks, read_body
 from kymatui.adapters.http.safe_urls import MOST_REDIRECTS, is_same_origin, next_address, parts_of, redact_url
@@ -17,7 +19,6 @@ from kymatui.adapters.http.size_limits import DOCUMENT_SECONDS, LARGEST_DOCUMENT
 from kymatui.adapters.oci.registry_auth import Authenticator, FindCredentials, anonymous_token, scope_of
 from kymatui.domain.kubernetes.jitter import JITTER_RANDOM
 from kymatui.errors import CancelledError, RegistryError, RegistryUnreachableError
-from kymatui.first_use import dataclass
 
 CONNECT_TIMEOUT = 10.0  # seconds until a registry counts as unreachable
 READ_TIMEOUT = 60.0  # seconds between two pieces of an answer
@@ -30,8 +31,7 @@ class DroppedConnectionError(RegistryUnreachableError):
     """The registry closed the connection before its answer was complete."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Exchange:
+class _Exchange(Struct, frozen=True):
     """The last answer of a request and the address that gave it.
 
     is_foreign  the address has another origin than the registry, or a redirect of another origin led to it

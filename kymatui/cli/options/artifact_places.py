@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from msgspec import Struct
+
 from kymatui.cli.options.registry_options import component_location, image_location
 from kymatui.errors import UsageError
-from kymatui.first_use import dataclass
 from kymatui.ocm.component_location import ComponentLocation, NameMapping, check_name
 from kymatui.ocm.errors import DescriptorError
 
@@ -23,8 +24,7 @@ class PlaceKind(StrEnum):
     ARCHIVE = "tar"
 
 
-@dataclass(frozen=True, slots=True)
-class ArtifactPlace:
+class ArtifactPlace(Struct, frozen=True):
     """A parsed place: `path` is the folder or file; `component` or `image` (repository, tag or digest), or neither."""
 
     kind: PlaceKind

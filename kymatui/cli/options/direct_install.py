@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from kymatui.actions.unknown_names import unknown_module
 from kymatui.cli.cluster_options import add_cluster_options, add_remote_options
 from kymatui.cli.durations import add_duration
@@ -23,7 +25,6 @@ from kymatui.cli.output.printing import print_line, print_message
 from kymatui.cli.session_arguments import is_remote, open_configured_pair, open_configured_session, session_options_of
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.errors import CancelledError
-from kymatui.first_use import replace
 from kymatui.settings.config_file import load_settings
 
 if TYPE_CHECKING:

@@ -6,9 +6,10 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from kymatui.cli.options.unknown_names import require_in_fleet, require_plan_and_region, require_states
 from kymatui.errors import InvalidError, KymatuiError, UnknownNameError, UsageError
-from kymatui.first_use import replace
 
 if TYPE_CHECKING:
     from kymatui.adapters.sessions.cluster.session_options import SessionOptions

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from kymatui.actions.unknown_names import unknown_module
 from kymatui.domain.kyma.states import State
 from kymatui.errors import UnknownNameError, UsageError
-from kymatui.first_use import deferred
+from kymatui.patterns import deferred
 
 _VERSION: Final = deferred(r"v?\d+\.\d+(\.\d+)?([-+].*)?")
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping
 from typing import Final, TextIO
 
-from kymatui.first_use import deferred
+from kymatui.patterns import deferred
 
 RED, GREEN, YELLOW, BLUE, MAGENTA, CYAN, DIM = "31", "32", "33", "34", "35", "36", "2"
 STATE_COLOURS: Final[Mapping[str, str]] = {

@@ -7,12 +7,13 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from msgspec import Struct
+
 from kymatui.cli.output.plan_changes import changes_text, plan_json, plan_summary
 from kymatui.cli.output.plan_header import plan_document, plan_text
 from kymatui.cli.output.printing import markdown, print_line, print_text, table
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.errors import KymatuiError, PartlyDoneError, RefusedError
-from kymatui.first_use import dataclass
 
 if TYPE_CHECKING:
     from kymatui.actions.modules.install import InstallLeg
@@ -61,8 +62,7 @@ def show_plan(target: ClusterTarget, plan: Plan, form: str, outcome: str) -> int
     return 0
 
 
-@dataclass(frozen=True, slots=True)
-class OneInstall:
+class OneInstall(Struct, frozen=True):
     """The one leg of a batch."""
 
     target: ClusterTarget
@@ -141,8 +141,7 @@ def _way_out(plan: Plan) -> str:
     return f"no changes made; use --force to become the owner of the fields of {', '.join(owners)}"
 
 
-@dataclass(frozen=True, slots=True)
-class SeveralInstalls:
+class SeveralInstalls(Struct, frozen=True):
     """All legs of a batch; see `carry_out_installs`."""
 
     target: ClusterTarget

@@ -7,11 +7,12 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
+from msgspec import Struct
+
 from kymatui.cli.output.printing import document, markdown, print_message, print_text, table
 from kymatui.domain.kubernetes.durations import parse_age
 from kymatui.domain.kubernetes.jsonpath import JsonPathError, find_values, render_template
 from kymatui.errors import UnknownNameError, UsageError
-from kymatui.first_use import dataclass
 
 if TYPE_CHECKING:
     from kymatui.domain.catalog.rows import Catalog
@@ -21,8 +22,7 @@ NO_MODULES: Final = "No modules: the cluster has no ModuleTemplates or ModuleRel
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listing(Generic[T]):
+class Listing(Struct, Generic[T], frozen=True, kw_only=True):
     """What a command lists.
 
     lines     the lines of an entry in the table; most have one

@@ -7,12 +7,13 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from kymatui.cli.output.plan_header import plan_document, plan_text
 from kymatui.cli.output.printing import markdown, print_line, print_text, table, wrapped
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize, with_subject
 from kymatui.domain.plans.plan_summary import summarize_actions
 from kymatui.errors import CancelledError, PartlyDoneError, RefusedError
-from kymatui.first_use import dataclass
 
 if TYPE_CHECKING:
     from kymatui.actions.modules.manifest import ManifestLeg, ManifestProposal
@@ -26,8 +27,7 @@ def manifest_results(
     return OneManifest(target, args) if len(legs) == 1 else SeveralManifests(target, args, cluster)
 
 
-@dataclass(frozen=True, slots=True)
-class OneManifest:
+class OneManifest(Struct, frozen=True):
     """The one leg of a batch; what has an exit status returns it."""
 
     target: ClusterTarget
@@ -69,8 +69,7 @@ class OneManifest:
         raise leg.failure
 
 
-@dataclass(frozen=True, slots=True)
-class SeveralManifests:
+class SeveralManifests(Struct, frozen=True):
     """All legs of a batch; the same as `OneManifest`."""
 
     target: ClusterTarget

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kymatui.first_use import deferred
+from kymatui.patterns import deferred
 
 PLUGIN: Final = "kubectl kymatui"
 _IN_TEXT = deferred(r"`kymatui (?=[a-z-])")

@@ -9,6 +9,9 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.actions.audit import inspect_modules, is_access_error
 from kymatui.adapters.sessions.cluster.cluster_access import cluster_of, open_cluster
 from kymatui.adapters.sessions.cluster.namespace_check import require_namespace
@@ -26,7 +29,6 @@ from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.remote.runtime_pair import RuntimePair, join_snapshots
 from kymatui.domain.remote.watcher_chains import build_chains
 from kymatui.errors import CancelledError, KymatuiError
-from kymatui.first_use import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,8 +45,7 @@ _WAITING: Final = 2 * MAX_PARALLEL  # audits that are submitted ahead of their t
 _LOOK: Final = 0.2  # seconds until a cancellation is noticed
 
 
-@dataclass(frozen=True, slots=True)
-class AuditProgress:
+class AuditProgress(Struct, frozen=True):
     """How far an audit is: runtimes that were looked at, all of them, and those that could not be."""
 
     done: int

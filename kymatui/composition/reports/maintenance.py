@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.controller_rules import read_controller_rules
 from kymatui.adapters.sessions.cluster.namespace_check import require_namespace
@@ -18,7 +20,6 @@ from kymatui.domain.kyma.maintenance_windows import ControllerSettings
 from kymatui.domain.kyma.template_index import TemplateIndex, index_templates
 from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact
 from kymatui.errors import ForbiddenError, NotFoundError
-from kymatui.first_use import replace
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from kymatui.adapters.content.change_files import ChangedFiles, change_stamp, read_change_files, read_git_change
 from kymatui.adapters.content.fleet_files import read_fleet_file, require_fleet_name, write_fleet_file
@@ -17,7 +18,6 @@ from kymatui.domain.kyma.kymas import KYMA_NAME, KYMA_NAMESPACE
 from kymatui.domain.whatif.catalog_change import CatalogChange
 from kymatui.domain.whatif.fleet_objects import CATALOG_KINDS, CatalogKey, FleetObjects, catalog_key
 from kymatui.errors import UnknownNameError, UsageError
-from kymatui.first_use import dataclass
 
 if TYPE_CHECKING:
     from kymatui.adapters.sessions.cluster.session_options import SessionOptions
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["ChangeRequest", "change_stamp", "export_fleet", "read_change", "read_fleet_of", "single_cluster"]
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeRequest:
+class ChangeRequest(Struct, frozen=True):
     """A change as a command line has it: files and folders, `KIND/NAME`, labels, a policy file, restricted modules.
 
     `git` is `BASE..HEAD` and a folder, or None.

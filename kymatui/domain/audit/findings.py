@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
-from dataclasses import field
+
+from msgspec import Struct, field
 
 from kymatui.domain.audit.inspection import Inspection
 from kymatui.domain.catalog.rows import Catalog
 from kymatui.domain.kyma.problems import Actor, Severity
 from kymatui.domain.snapshot.snapshots import Snapshot
-from kymatui.first_use import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class AuditRule:
+class AuditRule(Struct, frozen=True):
     """A rule of the audit: `why` it matters and its `remedy`, one or two sentences each."""
 
     id: str
@@ -24,8 +23,7 @@ class AuditRule:
     remedy: str
 
 
-@dataclass(frozen=True, slots=True)
-class AuditFinding:
+class AuditFinding(Struct, frozen=True):
     """One violation of a rule.
 
     `path` is the field and `value` its content (never that of a Secret); both are "" if there is none. `since` is
@@ -54,8 +52,7 @@ class AuditFinding:
         return hashlib.sha256(place.encode()).hexdigest()[:16]
 
 
-@dataclass(frozen=True, slots=True)
-class AuditInput:
+class AuditInput(Struct, frozen=True):
     """The data of one audit; `now` is in seconds of the Unix clock."""
 
     snapshot: Snapshot

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from fnmatch import fnmatchcase
 
+from msgspec import Struct
+
 from kymatui.domain.audit.findings import AuditFinding, AuditRule
 from kymatui.domain.kyma.problems import Actor, Severity
 from kymatui.errors import ConfigurationError
-from kymatui.first_use import dataclass
 
 EXPIRED = AuditRule(
     "audit.expired",
@@ -21,8 +22,7 @@ EXPIRED = AuditRule(
 _KEYS = ("rule", "module", "object", "reason", "until")
 
 
-@dataclass(frozen=True, slots=True)
-class IgnoreEntry:
+class IgnoreEntry(Struct, frozen=True):
     """An entry that ignores findings.
 
     `rule`, `module` and `object` are patterns with `*` and `?`; `until` is the last day, in UTC.

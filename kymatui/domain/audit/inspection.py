@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.snapshot.snapshots import Object
-from kymatui.first_use import dataclass
 
 
 class InventoryOwner(StrEnum):
@@ -20,8 +20,7 @@ class InventoryOwner(StrEnum):
     HELM = "Helm"
 
 
-@dataclass(frozen=True, slots=True)
-class InstallationRecord:
+class InstallationRecord(Struct, frozen=True):
     """One inventory of a module's objects.
 
     `by` is the owner of the inventory, `record` the object that stores it, `keeper` what works on the Kyma.
@@ -42,8 +41,7 @@ class InstallationRecord:
         return self.keeper.value if self.by is InventoryOwner.KEEPER else self.by.value
 
 
-@dataclass(frozen=True, slots=True)
-class MissingPermission:
+class MissingPermission(Struct, frozen=True):
     """A permission that the user lacks, and the operation that needs it."""
 
     verb: str
@@ -53,8 +51,7 @@ class MissingPermission:
     module: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Inspection:
+class Inspection(Struct, frozen=True):
     """The objects and permissions that an audit read.
 
     `objects` maps each requested object to its content (metadata only for Secrets), None if it does not exist.

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.domain.audit import (
     field_rules,
     fleet_rules,
@@ -29,7 +32,6 @@ from kymatui.domain.remote.watcher_chains import WatcherChain
 from kymatui.domain.snapshot.missing_lists import UnknownFact
 from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.domain.snapshot.snapshots import FeedState, Snapshot
-from kymatui.first_use import dataclass, replace
 
 CHECKS: tuple[Check, ...] = (
     state_rules.check,
@@ -67,8 +69,7 @@ def find_rule(identifier: str) -> AuditRule | None:
     return next((rule for rule in RULES if rule.id == identifier), None)
 
 
-@dataclass(frozen=True, slots=True)
-class AuditReport:
+class AuditReport(Struct, frozen=True):
     """The findings of an audit, the worst first; `ignored` pairs each ignored finding with its entry.
 
     `is_empty` means that the audited cluster has no module, and that all lists which name modules came.

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from kymatui.domain.catalog.module_inputs import ModuleInputs
 from kymatui.domain.catalog.rows import CheckedResource
 from kymatui.domain.kubernetes.json_reader import JsonReader
@@ -19,14 +21,12 @@ from kymatui.domain.modules.state_checks import CheckInput, CheckMode, Evaluatio
 from kymatui.domain.snapshot.snapshots import Object
 from kymatui.domain.versions.drift import Drift
 from kymatui.domain.versions.refusals import Refusal
-from kymatui.first_use import dataclass
 
 START_GRACE = 60.0
 """Seconds after the creation of the manager's workload; until then lifecycle-manager's Error may be premature."""
 
 
-@dataclass(frozen=True, slots=True)
-class Assessment:
+class Assessment(Struct, frozen=True):
     """A module's state, the source that decided it, and the evaluation of the worst module CR, if any."""
 
     state: State
@@ -34,8 +34,7 @@ class Assessment:
     evaluation: Evaluation | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ReasonInputs:
+class ReasonInputs(Struct, frozen=True):
     """The inputs for choosing the reason of one module."""
 
     subject: ModuleInputs

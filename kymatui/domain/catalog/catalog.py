@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
+
 from kymatui.domain.catalog.assessment import (
     START_GRACE,
     Assessment,
@@ -45,7 +47,6 @@ from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.domain.snapshot.snapshots import Snapshot
 from kymatui.domain.versions.drift import Drift, DriftKind, compute_drift
 from kymatui.domain.versions.resolution import upcoming_window
-from kymatui.first_use import replace
 
 _REMEMBERED = "row "
 _FRESH = 10.0  # seconds until an unchanged row is rebuilt, because grace periods and windows end

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Final
 
+from msgspec import Struct
+
 from kymatui.domain.catalog.rows import Catalog, ModuleRow
 from kymatui.domain.kubernetes.conditions import read_conditions
 from kymatui.domain.kubernetes.json_reader import JsonReader
@@ -14,7 +16,6 @@ from kymatui.domain.kyma.states import State, state_rank
 from kymatui.domain.snapshot.object_index import ObjectIndex
 from kymatui.domain.snapshot.snapshots import CATALOG_FEED, FeedState, Object, Snapshot, is_namespaced_feed
 from kymatui.domain.versions.messages import drift_words
-from kymatui.first_use import dataclass
 
 MAX_CHANGES = 2000
 """Maximum number of changes in memory; older ones are dropped."""
@@ -24,8 +25,7 @@ STATE: Final = "state"
 """What a change of a module's state is about."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModuleChange:
+class ModuleChange(Struct, frozen=True):
     """One change of one module.
 
     `at` is when kymatui saw it, `since` when it happened according to the cluster (conditions have this), both in
@@ -44,8 +44,7 @@ class ModuleChange:
     """The reference of `about`."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Fact:
+class _Fact(Struct, frozen=True):
     value: str
     since: float | None = None
     ref: ObjectRef | None = None

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from msgspec import Struct
+
 from kymatui.domain.catalog.rows import Catalog, CatalogOrigin, ModuleRow
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import DEFAULT_CHANNEL
 from kymatui.domain.kyma.versions import Distance, parse_version, same_version, version_distance
 from kymatui.domain.snapshot.missing_lists import RowFact, UnknownFact
-from kymatui.first_use import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelCell:
+class ChannelCell(Struct, frozen=True):
     """One module in one channel.
 
     `template` is None if the version has none and so cannot be installed, or if `unknown` says why that is not
@@ -30,8 +30,7 @@ class ChannelCell:
     unknown: UnknownFact | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class MatrixRow:
+class MatrixRow(Struct, frozen=True):
     """One module of the matrix; a channel without the module has no cell."""
 
     module: str
@@ -46,8 +45,7 @@ class MatrixRow:
         return any(not same_version(version, versions[0]) for version in versions)
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelMatrix:
+class ChannelMatrix(Struct, frozen=True):
     """All modules that are in channels, and the channels in order; distances are relative to `reference`."""
 
     channels: tuple[str, ...]

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import StrEnum
 
+from msgspec import Struct
+
 from kymatui.domain.catalog.rows import Catalog, ModuleRow
 from kymatui.domain.kyma.versions import same_version, version_order
 from kymatui.domain.modules.presence import Presence
 from kymatui.domain.versions.messages import held_back_words
 from kymatui.domain.versions.refusals import HeldBack, Refusal
-from kymatui.first_use import dataclass
 
 
 class EffectKind(StrEnum):
@@ -28,8 +29,7 @@ class EffectKind(StrEnum):
     WITHDRAW = "withdraw"  # the catalog no longer offers it
 
 
-@dataclass(frozen=True, slots=True)
-class Effect:
+class Effect(Struct, frozen=True):
     """The effect on one module: its rows before and after, and a sentence."""
 
     module: str

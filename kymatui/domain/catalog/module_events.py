@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import Any
 
+from msgspec import Struct
+
 from kymatui.domain.catalog.rows import ModuleRow
 from kymatui.domain.kubernetes.json_reader import mapping_at, text_at
 from kymatui.domain.kubernetes.object_meta import parse_time, read_ref
@@ -13,7 +15,6 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.snapshot.missing_lists import ListGap, RowFact, UnknownFact, explain_gaps
 from kymatui.domain.snapshot.object_index import ObjectIndex
 from kymatui.domain.snapshot.snapshots import EVENTS, FeedState, Snapshot, followed_kind
-from kymatui.first_use import dataclass
 
 _DEEPEST = 5  # CronJob, Job, Pod need 3 levels; this limit stops a hostile chain of owners
 
@@ -37,8 +38,7 @@ _HIDDEN = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     """One event of core/v1 as it was last seen.
 
     kind, namespace, name  the object it is about

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kymatui.domain.catalog.rows import CatalogOrigin, Offer
 from kymatui.domain.kubernetes.image_references import Image, parse_image
@@ -38,7 +40,6 @@ from kymatui.domain.versions.evidence import (
     manager_images,
 )
 from kymatui.domain.versions.resolution import ChannelSource, Resolution, resolve
-from kymatui.first_use import dataclass, replace
 
 _MISSING = (
     refusals.NoReleaseMeta,
@@ -49,8 +50,7 @@ _MISSING = (
 _NOT_A_MODULE = "Kyma"  # a template with the Kyma as default CR has no CR of its own
 
 
-@dataclass(frozen=True, slots=True)
-class CatalogOptions:
+class CatalogOptions(Struct, frozen=True):
     """The options for building a catalog, and facts from outside the cluster.
 
     `raw_manifests` are parsed objects by module and version; they explain image tags that are no versions. `rules` is
@@ -61,8 +61,7 @@ class CatalogOptions:
     raw_manifests: Mapping[tuple[str, str], Sequence[Mapping[str, Any]]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class ModuleInputs:
+class ModuleInputs(Struct, frozen=True):
     """The inputs of one module.
 
     `active` is the template of the running version, whose manager, kind and rules apply. `resources` is None if

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.domain.catalog.rows import ModuleRow
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import MalformedObject, read_meta, read_ref
@@ -16,7 +19,6 @@ from kymatui.domain.snapshot.cluster_index import WORKLOAD_FEEDS
 from kymatui.domain.snapshot.missing_lists import RowFact, explain_gaps, explain_missing
 from kymatui.domain.snapshot.object_index import ObjectIndex
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Object, Snapshot, followed_kind
-from kymatui.first_use import dataclass, replace
 
 _OWNED = ("replicasets", "pods", "jobs")
 
@@ -49,8 +51,7 @@ class ObjectVisibility(StrEnum):
     MALFORMED = "malformed"
 
 
-@dataclass(frozen=True, slots=True)
-class TreeNode:
+class TreeNode(Struct, frozen=True):
     """One object and its children; `words` explain the state, `created` is None if unknown."""
 
     ref: ObjectRef
@@ -68,8 +69,7 @@ class TreeNode:
             yield from child.walk()
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectTree:
+class ObjectTree(Struct, frozen=True):
     """The roots of the tree, and notes about what the tree cannot show."""
 
     roots: tuple[TreeNode, ...]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
 from enum import StrEnum
 from functools import cached_property, cmp_to_key
 from typing import Final
+
+from msgspec import Struct, field
 
 from kymatui.domain.kubernetes.json_reader import Flaw
 from kymatui.domain.kubernetes.refs import ObjectRef
@@ -23,7 +24,6 @@ from kymatui.domain.versions.drift import Drift
 from kymatui.domain.versions.evidence import Evidence, VersionSource, version_source
 from kymatui.domain.versions.refusals import Refusal
 from kymatui.domain.versions.resolution import Resolution
-from kymatui.first_use import dataclass
 
 NAMING_LISTS = tuple(
     f"{plural}.operator.kyma-project.io" for plural in ("kymas", "moduletemplates", "modulereleasemetas", "manifests")
@@ -54,8 +54,7 @@ class OfferMark(StrEnum):
     DESIRED = "desired"
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(Struct, frozen=True):
     """A template of a module: its version, reference and catalog.
 
     `source` is the address that a community template was fetched from, "" if not recorded.
@@ -80,8 +79,7 @@ def _by_version(one: Offer, other: Offer) -> int:
     return (left < right) - (right < left)
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedResource:
+class CheckedResource(Struct, frozen=True):
     """A module CR, evaluated in both modes; `klm` and `strict` may differ.
 
     `message` is the CR's own message, `status_state` its status.state if no rules apply, `flaws` its unreadable
@@ -103,8 +101,7 @@ class CheckedResource:
         return self.klm.state is not self.strict.state
 
 
-@dataclass(frozen=True, slots=True)
-class StateReports:
+class StateReports(Struct, frozen=True):
     """The state of a module according to each source, "" if the source reports none."""
 
     kyma: str = ""
@@ -121,8 +118,7 @@ class StateReports:
         return len({word for word in (self.kyma, self.manifest, self.resource) if word}) > 1
 
 
-@dataclass(frozen=True, slots=True)
-class ModuleRow:
+class ModuleRow(Struct, frozen=True):
     """One module.
 
     `channels` maps each channel of the module to its version. A missing version is ""; `channel` is "" for
@@ -239,8 +235,7 @@ class ModuleRow:
         return None if self.created is None else max(0.0, now - self.created)
 
 
-@dataclass(frozen=True, slots=True)
-class KymaSummary:
+class KymaSummary(Struct, frozen=True):
     """The Kyma of the catalog, and what works on it.
 
     `state` is reported, `expected` is computed from modules and conditions.
@@ -255,8 +250,7 @@ class KymaSummary:
     keeper: Actor = Actor.KLM
 
 
-@dataclass(frozen=True)
-class Catalog:
+class Catalog(Struct, frozen=True, dict=True):
     """The catalog of one cluster; `taken_at` is the snapshot's time, `feeds` the status of each list.
 
     `is_control_plane` means that the rows are about one of the cluster's Kymas, whose modules run in another cluster.

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.terminal_text import format_count
-from kymatui.first_use import dataclass
 
 MAX_PARALLEL = 8
 """Runtimes that are planned or edited at the same time."""
@@ -45,8 +46,7 @@ _GOOD = (*_AHEAD, CampaignOutcome.UNCHANGED, CampaignOutcome.DONE, CampaignOutco
 _STOPS = (CampaignOutcome.REFUSED, CampaignOutcome.UNREACHED, CampaignOutcome.FAILED)
 
 
-@dataclass(frozen=True, slots=True)
-class CampaignStep:
+class CampaignStep(Struct, frozen=True):
     """The campaign in one runtime.
 
     server      API server, "" if not connected
@@ -112,8 +112,7 @@ def summarize_campaign(legs: Sequence[CampaignStep]) -> str:
     return f"{format_count(len(legs), 'runtime')}: {counted}{gone}"
 
 
-@dataclass(frozen=True, slots=True)
-class CampaignPace:
+class CampaignPace(Struct, frozen=True):
     """How many runtimes come first, one by one; how many go at once after them; whether each is waited for."""
 
     canaries: int = 1

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
+
+from msgspec import Struct, field
 
 from kymatui.domain.catalog.rows import NAMING_LISTS
 from kymatui.domain.fleet.manifest_summary import ManifestSummary
@@ -11,7 +12,6 @@ from kymatui.domain.fleet.runtimes import Metas, Runtime, RuntimeModule, with_re
 from kymatui.domain.kubernetes.object_meta import MalformedObject
 from kymatui.domain.snapshot.missing_lists import UnknownFact, explain_missing
 from kymatui.domain.snapshot.snapshots import Feed
-from kymatui.first_use import dataclass
 
 RuntimeKey = tuple[str, str]
 """Namespace and name of a runtime."""
@@ -22,8 +22,7 @@ MAX_CHANGES = 2000
 """Maximum number of changes in memory; older ones are dropped."""
 
 
-@dataclass(frozen=True, slots=True)
-class FleetChange:
+class FleetChange(Struct, frozen=True):
     """One change of one runtime; `module` is "" for the runtime itself.
 
     `at` is in seconds of the Unix clock. `before` is "" for a new fact, `after` for a removed one.
@@ -37,8 +36,7 @@ class FleetChange:
     after: str
 
 
-@dataclass(frozen=True, slots=True)
-class FleetSnapshot:
+class FleetSnapshot(Struct, frozen=True):
     """A snapshot of the fleet; `manifests` are by Kyma, `changes` newest first.
 
     `mandatory` are the Kymas with a mandatory module that is not ready, which their status does not report.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import StrEnum
 
+from msgspec import Struct
+
 from kymatui.domain.fleet.runtimes import Runtime
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import Kyma, ModuleReport
@@ -19,7 +21,6 @@ from kymatui.domain.snapshot.missing_lists import UnknownFact
 from kymatui.domain.versions.drift import Drift, DriftKind
 from kymatui.domain.versions.refusals import WaitsForWindow, WindowsUnreadable
 from kymatui.domain.versions.resolution import resolve, upcoming_window
-from kymatui.first_use import dataclass
 
 
 class UpgradeStatus(StrEnum):
@@ -46,8 +47,7 @@ _LABELS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class DowntimeUpgrade:
+class DowntimeUpgrade(Struct, frozen=True):
     """One upgrade of a module with downtime; `offered` is "" if unknown."""
 
     module: str
@@ -56,8 +56,7 @@ class DowntimeUpgrade:
     waiting: UpgradeStatus
 
 
-@dataclass(frozen=True, slots=True)
-class Maintenance:
+class Maintenance(Struct, frozen=True):
     """The maintenance of one runtime.
 
     `window` is None if the policy is unknown or has no window for the runtime; `open` means that the window is

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from sys import intern
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import (
     LABEL_KYMA_NAME,
@@ -15,11 +17,9 @@ from kymatui.domain.kubernetes.object_meta import (
 )
 from kymatui.domain.kyma.states import State
 from kymatui.domain.snapshot.snapshots import Object
-from kymatui.first_use import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class ManifestSummary:
+class ManifestSummary(Struct, frozen=True):
     """The summary of one Manifest.
 
     `changed` is the newest condition change, None if there is none. `operation` is lifecycle-manager's own message.

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, RuntimeKey
 from kymatui.domain.fleet.manifest_summary import ManifestSummary
 from kymatui.domain.fleet.runtimes import Runtime, RuntimeModule
@@ -15,7 +18,6 @@ from kymatui.domain.kyma.states import State, parse_state, state_rank
 from kymatui.domain.modules.next_actor import actor_for_manifest_state, actor_for_state
 from kymatui.domain.modules.risks import kyma_error_words
 from kymatui.domain.snapshot.missing_lists import UnknownFact
-from kymatui.first_use import dataclass, replace
 
 YOU = Actor.YOU.value
 KLM = Actor.KLM.value
@@ -24,8 +26,7 @@ NO_MESSAGE = ", and the Kyma has no message of it"
 """End of the reason of a module whose Manifest was not read."""
 
 
-@dataclass(frozen=True, slots=True)
-class PendingAction:
+class PendingAction(Struct, frozen=True):
     """A pending action and who has to act.
 
     `module` is "" if the action is about the runtime itself; `since` may be unknown.
@@ -115,8 +116,7 @@ def _pending_actions(runtime: Runtime, sights: Sequence[ManifestSummary]) -> Ite
             yield _of_module(key, module, by_module.get(module.name))
 
 
-@dataclass(frozen=True, slots=True)
-class RuntimeReason:
+class RuntimeReason(Struct, frozen=True):
     """What is wrong with a runtime, or that nothing is, and who acts; `state` is None where nothing is wrong."""
 
     text: str

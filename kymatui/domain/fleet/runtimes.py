@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
 from sys import intern
+
+from msgspec import Struct
+from msgspec.structs import force_setattr, replace
 
 from kymatui.domain.kubernetes.object_meta import MalformedObject
 from kymatui.domain.kubernetes.refs import ObjectRef
@@ -25,14 +27,12 @@ from kymatui.domain.snapshot.missing_lists import UnknownFact
 from kymatui.domain.snapshot.snapshots import Object
 from kymatui.domain.versions.drift import Drift, DriftKind, compute_drift
 from kymatui.domain.versions.resolution import desired_channel, guard, offered_version
-from kymatui.first_use import dataclass, replace
 
 _LABELS = "kyma-project.io"
 UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class RuntimeModule:
+class RuntimeModule(Struct, frozen=True):
     """A module of one runtime as its Kyma reports it; the Kyma does not know what is running.
 
     `desired` is "" if the release metas do not tell; the drift is then unknown and `drifts` False. `guarded` means
@@ -51,11 +51,11 @@ class RuntimeModule:
     mandatory: bool = False
     guarded: bool = False
     repeats_kyma: bool = False
-    drift: Drift = field(init=False)
+    drift: Drift = Drift(DriftKind.UNKNOWN)
 
     def __post_init__(self) -> None:
         """Compute the drift as the catalog does."""
-        object.__setattr__(self, "drift", _drift(self))
+        force_setattr(self, "drift", _drift(self))
 
     @property
     def drifts(self) -> bool:
@@ -73,8 +73,7 @@ class RuntimeModule:
         return actor_on_report(self.state, self.drift.kind, maintenance=self.maintenance)
 
 
-@dataclass(frozen=True, slots=True)
-class Runtime:
+class Runtime(Struct, frozen=True):
     """One runtime, of which `keeper` works on the Kyma.
 
     `created` is in seconds of the Unix clock, None if unknown; `message` is of the Kyma itself. `has_problem` says
@@ -96,11 +95,11 @@ class Runtime:
     labels: Mapping[str, str]
     message: str = ""
     keeper: Actor = Actor.KLM
-    has_problem: bool = field(init=False)
+    has_problem: bool = False
 
     def __post_init__(self) -> None:
         is_well = self.state == State.READY and not (self.drifting or self.deleting or self.skipped)
-        object.__setattr__(self, "has_problem", not is_well)
+        force_setattr(self, "has_problem", not is_well)
 
     @property
     def name(self) -> str:
@@ -148,8 +147,7 @@ def drift_count(drifting: int, *, undecided: bool) -> str:
     return str(drifting) if drifting else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Fleet:
+class Fleet(Struct, frozen=True):
     """All runtimes by name, and the malformed Kymas; `unknown_drift` says why drift is unknown."""
 
     runtimes: tuple[Runtime, ...]
@@ -280,8 +278,7 @@ def with_release_metas(runtime: Runtime, metas: Metas) -> Runtime:
     return replace(runtime, modules=modules)
 
 
-@dataclass(frozen=True, slots=True)
-class VersionCounts:
+class VersionCounts(Struct, frozen=True):
     """The number of runtimes with each version of one module, newest first; "" is an unreported version."""
 
     module: str

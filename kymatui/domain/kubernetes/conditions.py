@@ -2,16 +2,16 @@ from __future__ import annotations
 
 from typing import Final
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import parse_time
-from kymatui.first_use import dataclass
 
 LONGEST_MESSAGE: Final = 32_000
 """Characters of a written message: the API accepts 32,768 in a condition, and refuses the whole status beyond."""
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(Struct, frozen=True):
     """One status condition; `since` is in seconds of the Unix clock, None if absent."""
 
     type: str

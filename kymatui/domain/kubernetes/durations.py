@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from kymatui.first_use import deferred
+from kymatui.patterns import deferred
 
 _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 _PART = deferred(r"(\d+(?:\.\d+)?)(h|ms|us|µs|ns|m|s)", re.ASCII)

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from kymatui.first_use import dataclass, deferred
+from msgspec import Struct
+
+from kymatui.patterns import deferred
 
 _COMPONENT = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
 _REPOSITORY = deferred(rf"{_COMPONENT}(?:/{_COMPONENT})*")
@@ -21,8 +23,7 @@ _LONGEST = 4096  # characters of a reference with tag and digest, before pattern
 _LONGEST_NAME = 255  # the limit of the distribution project, without tag and digest
 
 
-@dataclass(frozen=True, slots=True)
-class Image:
+class Image(Struct, frozen=True):
     """An image reference; `registry` defaults to "docker.io", `tag` and `digest` to ""."""
 
     registry: str

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kymatui.first_use import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Flaw:
+class Flaw(Struct, frozen=True):
     """A field that breaks its schema: path, expected type, actual type (never the value)."""
 
     path: str

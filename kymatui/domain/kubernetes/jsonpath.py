@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from kymatui.first_use import deferred
+from kymatui.patterns import deferred
 
 JsonPathStep = Callable[[list[Any]], list[Any]]
 _TOKEN = deferred(

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.json_reader import JsonReader
-from kymatui.first_use import dataclass, deferred
+from kymatui.patterns import deferred
 
 _NAME = deferred(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?")
 _PREFIX = deferred(r"(?=.{1,253}/)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*/")
@@ -21,8 +23,7 @@ _OPERATORS: dict[str, tuple[bool, _Matcher]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class LabelRequirement:
+class LabelRequirement(Struct, frozen=True):
     """One requirement on one label."""
 
     key: str
@@ -44,8 +45,7 @@ class LabelRequirement:
         return f"{self.key} {word} ({','.join(self.values)})"
 
 
-@dataclass(frozen=True, slots=True)
-class LabelSelector:
+class LabelSelector(Struct, frozen=True):
     """A label selector: all requirements must match. An empty one matches everything, as in Kubernetes."""
 
     requirements: tuple[LabelRequirement, ...]
@@ -59,8 +59,7 @@ class LabelSelector:
         return all(requirement.matches(labels) for requirement in self.requirements)
 
 
-@dataclass(frozen=True, slots=True)
-class InvalidSelector:
+class InvalidSelector(Struct, frozen=True):
     """A selector that Kubernetes rejects, with the reason."""
 
     reason: str

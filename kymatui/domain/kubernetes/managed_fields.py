@@ -10,8 +10,9 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.object_meta import parse_time
-from kymatui.first_use import dataclass
 
 CATALOG_SYNC = "catalog-sync"
 """The field manager of the copies that lifecycle-manager writes to a runtime."""
@@ -31,8 +32,7 @@ Path = tuple[str, ...]
 """Steps in the syntax of managedFields: "f:spec", `k:{"name":"a"}`, `v:"x"`, "i:0"."""
 
 
-@dataclass(frozen=True, slots=True)
-class FieldWriter:
+class FieldWriter(Struct, frozen=True):
     """One entry of managedFields.
 
     `operation` is "Apply" or "Update", `at` is in seconds of the Unix clock, `fields` are the leaves.

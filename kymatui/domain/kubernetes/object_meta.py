@@ -7,9 +7,10 @@ from collections.abc import Set as AbstractSet
 from datetime import UTC
 from typing import Any
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.json_reader import Flaw, JsonReader
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.first_use import dataclass
 from kymatui.moments import parse_moment
 
 GARBAGE_COLLECTION = frozenset({"foregroundDeletion", "orphan"})
@@ -30,8 +31,7 @@ ANNOTATION_UNMANAGED = f"{OPERATOR}/is-unmanaged"
 ANNOTATION_STATE_CHECK = f"{OPERATOR}/custom-state-check"
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectMeta:
+class ObjectMeta(Struct, frozen=True):
     """The metadata of one object; times are in seconds of the Unix clock, None if absent."""
 
     name: str
@@ -66,8 +66,7 @@ class WithRaw:
         return read_ref(self.raw)
 
 
-@dataclass(frozen=True, slots=True)
-class MalformedObject:
+class MalformedObject(Struct, frozen=True):
     """An object that cannot be used, with the reason; the others are not affected."""
 
     ref: ObjectRef

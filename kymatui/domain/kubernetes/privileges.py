@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import Any, Final
 
-from kymatui.first_use import dataclass
+from msgspec import Struct
 
 _GAINING: Final = frozenset({"escalate", "bind", "impersonate"})
 _READING: Final = frozenset({"get", "list", "watch", "*"})
@@ -29,8 +29,7 @@ class PrivilegeKind(StrEnum):
     HOOKS = "webhooks"
 
 
-@dataclass(frozen=True, slots=True)
-class Privilege:
+class Privilege(Struct, frozen=True):
     """One dangerous permission from the rule at `index` of a role; -1 means the role itself."""
 
     kind: PrivilegeKind

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from kymatui.first_use import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class GroupVersionKind:
+class GroupVersionKind(Struct, frozen=True, order=True):
     """A kind as a manifest names it; the core group is ""."""
 
     group: str
@@ -39,8 +38,7 @@ ObjectKey = tuple[str, str, str, str]
 """Group, kind, namespace and name."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class ObjectRef:
+class ObjectRef(Struct, frozen=True, order=True):
     """A reference to one object; `namespace` is "" for cluster-scoped kinds."""
 
     kind: GroupVersionKind

@@ -14,7 +14,7 @@ from enum import StrEnum
 from itertools import islice
 from typing import Any, Final
 
-from kymatui.first_use import dataclass
+from msgspec import Struct
 
 Json = dict[str, Any]
 Path = tuple[str, ...]
@@ -33,8 +33,7 @@ class FieldKind(StrEnum):
     DATA = "JSON"
 
 
-@dataclass(frozen=True, slots=True)
-class FormField:
+class FormField(Struct, frozen=True):
     """One field of a form; `about` is the schema's description."""
 
     path: Path

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kymatui.first_use import deferred
+from kymatui.patterns import deferred
 
 if TYPE_CHECKING:
     from re import Match

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.durations import parse_duration
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.maintenance_windows import MIN_DURATION
-from kymatui.first_use import dataclass
 
 POLICY_FOLDER = "/etc/maintenance-policy"
 POLICY_KEY = "policy.json"
@@ -19,8 +20,7 @@ _RESTRICTED = "restricted-default-modules"
 _LEAST = "min-maintenance-window-size"
 
 
-@dataclass(frozen=True, slots=True)
-class ControllerFlags:
+class ControllerFlags(Struct, frozen=True):
     """The configuration; `policy` is a ConfigMap's name, "" if not mounted; `least` is in seconds."""
 
     deployment: ObjectRef

@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.json_reader import JsonReader
-from kymatui.first_use import dataclass, deferred
+from kymatui.patterns import deferred
 
 _EXACT: Final = frozenset({"spec.data", "spec.descriptor", "spec.kymaSelector.matchLabels"})
 """Free-form values and maps with the user's keys: {} and "" in them differ from absence."""
@@ -24,8 +26,7 @@ _STEP: Final = deferred(r"\[[^\]]*\]|[^.\[\]]+")
 _FREE: Final[Mapping[str, Any]] = {"x-kubernetes-preserve-unknown-fields": True}
 
 
-@dataclass(frozen=True, slots=True)
-class FieldSchema:
+class FieldSchema(Struct, frozen=True):
     """The OpenAPI schema of one version of a CRD."""
 
     root: Mapping[str, Any]

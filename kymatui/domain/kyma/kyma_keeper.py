@@ -6,10 +6,13 @@ Sentences are written for lifecycle-manager; where the operator has its role, `w
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar, Final, Protocol, TypeVar
+from typing import ClassVar, Final, Protocol, TypeVar, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kymatui.domain.kyma.problems import Actor, Reason
-from kymatui.first_use import deferred, replace
+from kymatui.patterns import deferred
 
 OWN_OPERATOR: Final = "kymatui-operator"
 """The field manager of kymatui's operator."""
@@ -22,7 +25,7 @@ _NAME: Final = deferred(r"(?<![\w./-])lifecycle-manager(?![\w./-]*\w)")
 class _Statement(Protocol):
     """A data class with a sentence and who acts."""
 
-    __dataclass_fields__: ClassVar[dict[str, Any]]
+    __struct_fields__: ClassVar[tuple[str, ...]]
 
     @property
     def message(self) -> str: ...
@@ -60,7 +63,8 @@ def statement_with_keeper(one: S, keeper: Actor) -> S:
     """Return a problem, risk or progress that names what works on the Kyma."""
     if keeper is Actor.KLM:
         return one
-    return replace(one, message=with_keeper(one.message, keeper), actor=actor_with_keeper(one.actor, keeper))
+    changes = {"message": with_keeper(one.message, keeper), "actor": actor_with_keeper(one.actor, keeper)}
+    return cast(S, replace(cast(Struct, one), **changes))
 
 
 def reason_with_keeper(reason: Reason, keeper: Actor) -> Reason:

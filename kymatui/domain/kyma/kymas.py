@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import field
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from functools import cached_property
 from typing import Any, TypeVar
+
+from msgspec import Struct
 
 from kymatui.domain.kubernetes.conditions import Condition, read_conditions
 from kymatui.domain.kubernetes.json_reader import Flaw, JsonReader
@@ -20,7 +22,6 @@ from kymatui.domain.kubernetes.object_meta import (
     read_ref,
 )
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.first_use import dataclass
 
 DEFAULT_CHANNEL = "regular"
 NO_CHANNEL = "none"
@@ -36,16 +37,14 @@ class Policy(StrEnum):
     IGNORE = "Ignore"
 
 
-@dataclass(frozen=True, slots=True)
-class TrackedObject:
+class TrackedObject(Struct, frozen=True):
     """An object that a module's status refers to."""
 
     ref: ObjectRef
     generation: int
 
 
-@dataclass(frozen=True, slots=True)
-class ModuleRequest:
+class ModuleRequest(Struct, frozen=True):
     """An entry of `spec.modules`; an empty `channel` means the Kyma's channel."""
 
     name: str
@@ -56,8 +55,7 @@ class ModuleRequest:
     controller: str
 
 
-@dataclass(frozen=True, slots=True)
-class ModuleReport:
+class ModuleReport(Struct, frozen=True):
     """An entry of `status.modules`."""
 
     name: str
@@ -73,12 +71,17 @@ class ModuleReport:
 
 
 Entry = TypeVar("Entry", ModuleRequest, ModuleReport)
-_Index = tuple[Sequence[Any], Mapping[str, Any]]
-"""Entries, and the first of each name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kyma(WithRaw):
+def first_by_name(entries: Iterable[Entry]) -> Mapping[str, Entry]:
+    """Return the first entry of each name: users may list many modules."""
+    entries_by_name: dict[str, Entry] = {}
+    for entry in entries:
+        entries_by_name.setdefault(entry.name, entry)
+    return entries_by_name
+
+
+class Kyma(WithRaw, Struct, frozen=True, dict=True):
     """A Kyma of any served version; `raw` is the whole object, including fields that are not read here."""
 
     meta: ObjectMeta
@@ -92,7 +95,6 @@ class Kyma(WithRaw):
     operation: str
     flaws: tuple[Flaw, ...]
     raw: Mapping[str, Any]
-    _indexes: dict[str, _Index] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def beta(self) -> bool:
@@ -106,21 +108,19 @@ class Kyma(WithRaw):
 
     def request(self, module: str) -> ModuleRequest | None:
         """Return the first spec entry of a module; lifecycle-manager ignores the others."""
-        return self._first("modules", self.modules).get(module)
+        return self._requests.get(module)
 
     def report(self, module: str) -> ModuleReport | None:
         """Return the first status entry of a module."""
-        return self._first("reports", self.reports).get(module)
+        return self._reports.get(module)
 
-    def _first(self, key: str, entries: Sequence[Entry]) -> Mapping[str, Entry]:
-        """Return the first entry of each name, indexed once: users may list many modules."""
-        known = self._indexes.get(key)
-        if known is None or known[0] is not entries:  # a copy may have other entries
-            found: dict[str, Entry] = {}
-            for entry in entries:
-                found.setdefault(entry.name, entry)
-            known = self._indexes[key] = (entries, found)
-        return known[1]
+    @cached_property
+    def _requests(self) -> Mapping[str, ModuleRequest]:
+        return first_by_name(self.modules)
+
+    @cached_property
+    def _reports(self) -> Mapping[str, ModuleReport]:
+        return first_by_name(self.reports)
 
 
 def _tracking(reader: JsonReader, key: str) -> TrackedObject | None:

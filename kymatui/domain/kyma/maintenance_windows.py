@@ -11,13 +11,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import field
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
+from msgspec import Struct, field
+
 from kymatui.domain.kyma.field_defaults import FieldSchema
-from kymatui.first_use import dataclass, deferred
 from kymatui.moments import parse_moment
+from kymatui.patterns import deferred
+from kymatui.structs import compare_by
 
 MIN_DURATION = 20 * 60.0
 _LOOK_AHEAD_DAYS = 8  # as in lifecycle-manager: today and the week after
@@ -37,8 +39,7 @@ _NOT_SHARED = deferred(r"(?:\\.|[^\\])*?(\[\[:|\\[1-9pPuUzZNCQ]|\(\?(?:[=!>(#]|P
 """Syntax of regular expressions that only Go or only Python has, or that both read differently."""
 
 
-@dataclass(frozen=True, slots=True)
-class MaintenanceWindow:
+class MaintenanceWindow(Struct, frozen=True):
     """A time range in seconds of the Unix clock."""
 
     begin: float
@@ -48,8 +49,7 @@ class MaintenanceWindow:
         return self.begin < now < self.end
 
 
-@dataclass(frozen=True, slots=True)
-class WindowRule:
+class WindowRule(Struct, frozen=True):
     """A window rule: absolute without days, else weekly on those days, at the times of `begin` and `end`."""
 
     days: tuple[str, ...]
@@ -57,8 +57,7 @@ class WindowRule:
     end: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyRule:
+class PolicyRule(Struct, frozen=True):
     """Patterns by runtime property, and the windows of runtimes that match any pattern."""
 
     match: Mapping[str, re.Pattern[str]]
@@ -69,16 +68,14 @@ class PolicyRule:
         return any(runtime.get(name) and pattern.search(runtime[name]) for name, pattern in self.match.items())
 
 
-@dataclass(frozen=True, slots=True)
-class WindowPolicy:
+class WindowPolicy(Struct, frozen=True):
     """The policy of lifecycle-manager's configuration."""
 
     rules: tuple[PolicyRule, ...]
     default: WindowRule
 
 
-@dataclass(frozen=True, slots=True)
-class UnreadablePolicy:
+class UnreadablePolicy(Struct, frozen=True):
     """A policy that lifecycle-manager cannot read either, with the reason."""
 
     reason: str
@@ -232,8 +229,7 @@ def _weekly(rule: WindowRule, now: float) -> tuple[tuple[datetime, datetime], ..
     return tuple((start, stop) for start, stop in days if _WEEKDAYS[start.weekday()] in rule.days)
 
 
-@dataclass(frozen=True, slots=True)
-class ControllerSettings:
+class ControllerSettings(Struct, frozen=True):
     """Settings of lifecycle-manager that the cluster may not tell.
 
     `windows` is None if the policy is unknown; `restricted` names the modules that need a selector; `least` is the
@@ -244,4 +240,6 @@ class ControllerSettings:
     windows: WindowPolicy | None = None
     restricted: frozenset[str] = frozenset()
     least: float = MIN_DURATION
-    schemas: Mapping[str, FieldSchema] = field(default_factory=dict, compare=False)
+    schemas: Mapping[str, FieldSchema] = field(default_factory=dict)
+
+    __eq__, __hash__ = compare_by("windows", "restricted", "least")

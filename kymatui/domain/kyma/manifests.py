@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.conditions import Condition, read_conditions
 from kymatui.domain.kubernetes.json_reader import Flaw, JsonReader
 from kymatui.domain.kubernetes.object_meta import (
@@ -23,14 +25,12 @@ from kymatui.domain.kubernetes.object_meta import (
 )
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
-from kymatui.first_use import dataclass
 
 _FNV_OFFSET, _FNV_PRIME, _FNV_MASK = 0x811C9DC5, 0x01000193, 0xFFFFFFFF
 _NAME_LIMIT = 63  # as in lifecycle-manager, which cuts longer names to 62 characters
 
 
-@dataclass(frozen=True, slots=True)
-class ImageSpec:
+class ImageSpec(Struct, frozen=True):
     """A layer in a registry; `secret_selector` selects the pull secret (v1alpha1)."""
 
     repo: str
@@ -40,24 +40,21 @@ class ImageSpec:
     secret_selector: Mapping[str, Any] | None
 
 
-@dataclass(frozen=True, slots=True)
-class HelmSource:
+class HelmSource(Struct, frozen=True):
     """A chart in a Helm repository."""
 
     url: str
     chart: str
 
 
-@dataclass(frozen=True, slots=True)
-class KustomizeSource:
+class KustomizeSource(Struct, frozen=True):
     """A kustomization at a URL or a path; the URL wins."""
 
     url: str
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class UnknownSource:
+class UnknownSource(Struct, frozen=True):
     """A source of a type that no version of lifecycle-manager supports."""
 
     type: str
@@ -66,16 +63,14 @@ class UnknownSource:
 InstallSource = ImageSpec | HelmSource | KustomizeSource | UnknownSource
 
 
-@dataclass(frozen=True, slots=True)
-class ManifestInstall:
+class ManifestInstall(Struct, frozen=True):
     """One install with its own name and source."""
 
     name: str
     source: InstallSource
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest(WithRaw):
+class Manifest(WithRaw, Struct, frozen=True):
     """A Manifest of either version; `raw` is the whole object, including fields that are not read here."""
 
     meta: ObjectMeta

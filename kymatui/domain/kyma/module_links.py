@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from typing import Final
 from urllib.parse import quote, urlsplit, urlunsplit
 
+from msgspec import Struct
+
 from kymatui.domain.kyma.module_templates import ModuleTemplate
-from kymatui.first_use import dataclass
 
 LONGEST_LINK: Final = 2048  # characters; a longer text is not displayed as a link
 _OLD_DOCUMENTATION: Final = "operator.kyma-project.io/doc-url"
@@ -19,8 +20,7 @@ _PATH: Final = "/%:@!$&'()*+,;=~-._"
 _SCHEMES: Final = ("http", "https")
 
 
-@dataclass(frozen=True, slots=True)
-class ModuleLink:
+class ModuleLink(Struct, frozen=True):
     """A link that may be opened; `name` says where it leads."""
 
     name: str

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.json_reader import Flaw, JsonReader
 from kymatui.domain.kubernetes.object_meta import (
     ANNOTATION_MODULE_VERSION,
@@ -24,7 +26,7 @@ from kymatui.domain.kubernetes.object_meta import (
     read_ref,
 )
 from kymatui.domain.kubernetes.refs import GroupVersionKind
-from kymatui.first_use import dataclass, deferred
+from kymatui.patterns import deferred
 
 
 class TemplateGeneration(StrEnum):
@@ -34,8 +36,7 @@ class TemplateGeneration(StrEnum):
     NEW = "version"
 
 
-@dataclass(frozen=True, slots=True)
-class StateCheckRule:
+class StateCheckRule(Struct, frozen=True):
     """One entry of `customStateCheck`."""
 
     path: str
@@ -43,8 +44,7 @@ class StateCheckRule:
     mapped_state: str
 
 
-@dataclass(frozen=True, slots=True)
-class ManagerRef:
+class ManagerRef(Struct, frozen=True):
     """The workload (or CRD) whose readiness shows that a module is installed; `namespace` may be ""."""
 
     kind: GroupVersionKind
@@ -52,16 +52,14 @@ class ManagerRef:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class ResourceLink:
+class ResourceLink(Struct, frozen=True):
     """A named URL of a raw manifest or default CR."""
 
     name: str
     address: str
 
 
-@dataclass(frozen=True, slots=True)
-class DescriptorResource:
+class DescriptorResource(Struct, frozen=True):
     """A resource of an embedded component descriptor; `image` is "" if it is no image."""
 
     name: str
@@ -70,8 +68,7 @@ class DescriptorResource:
     image: str
 
 
-@dataclass(frozen=True, slots=True)
-class ModuleTemplate(WithRaw):
+class ModuleTemplate(WithRaw, Struct, frozen=True):
     """A ModuleTemplate; `raw` is the whole object, including fields that are not read here.
 
     `outside` means that it is not in the cluster, so lifecycle-manager cannot find it.

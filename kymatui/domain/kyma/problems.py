@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import to_sentence
-from kymatui.first_use import dataclass
 
 _ACTION_NEEDED = "Action needed: "
 
@@ -29,8 +30,7 @@ class Actor(StrEnum):
     CLUSTER = "the cluster's administrator"
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """A problem; `module` is "" if none is affected, `about` is an object or a list's name."""
 
     severity: Severity
@@ -55,8 +55,7 @@ class Problem:
         return self.severity is not Severity.INFO
 
 
-@dataclass(frozen=True, slots=True)
-class Reason:
+class Reason(Struct, frozen=True):
     """The reason of a row: one sentence with what is wrong (or that nothing is) and who has to act.
 
     `says_waiting` means that the text itself names who acts; `about` is the object in the text.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.json_reader import Flaw, JsonReader
 from kymatui.domain.kubernetes.object_meta import (
     MalformedObject,
@@ -14,11 +16,9 @@ from kymatui.domain.kubernetes.object_meta import (
     read_meta,
     read_ref,
 )
-from kymatui.first_use import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class ReleaseMeta(WithRaw):
+class ReleaseMeta(WithRaw, Struct, frozen=True):
     """A ModuleReleaseMeta.
 
     `channels` keeps the order, and the first entry of a duplicate channel. `mandatory_version` is None without

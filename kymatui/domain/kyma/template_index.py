@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.object_meta import MalformedObject
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
 from kymatui.domain.kyma.module_templates import ModuleTemplate, TemplateGeneration, read_template
 from kymatui.domain.kyma.release_metas import ReleaseMeta, read_release_meta
 from kymatui.domain.kyma.versions import parse_version
-from kymatui.first_use import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class TemplateIndex:
+class TemplateIndex(Struct, frozen=True):
     """The templates and release metas of a cluster.
 
     `namespace` is where lifecycle-manager searches: the Kyma's namespace, or `kyma-system` without a Kyma.

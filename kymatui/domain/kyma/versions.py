@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import field
-from functools import lru_cache, total_ordering
+from functools import lru_cache
+
+from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from kymatui.domain.kubernetes.terminal_text import format_count
-from kymatui.first_use import dataclass, deferred
+from kymatui.patterns import deferred
 
 _PRE = r"(?:0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)"  # a number has no leading zero
 _SUFFIX = rf"(?:-({_PRE}(?:\.{_PRE})*))?(?:\+([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?"
@@ -28,9 +30,7 @@ Identifier = tuple[int, int, str]
 Rank = tuple[tuple[int, int, int], bool, tuple[Identifier, ...]]
 
 
-@total_ordering
-@dataclass(frozen=True, slots=True, eq=False)
-class Version:
+class Version(Struct, frozen=True, eq=False):
     """A version, compared by precedence: `v1.0.2`, `1.0.2` and `1.0.2+build` are equal."""
 
     text: str
@@ -38,11 +38,11 @@ class Version:
     minor: int
     patch: int
     prerelease: str = ""
-    rank: Rank = field(init=False, repr=False)
+    rank: Rank = ((0, 0, 0), False, ())
 
     def __post_init__(self) -> None:
         identifiers = tuple(map(_identifier, self.prerelease.split(".")))
-        object.__setattr__(self, "rank", (self.core, not self.prerelease, identifiers))
+        force_setattr(self, "rank", (self.core, not self.prerelease, identifiers))
 
     @property
     def core(self) -> tuple[int, int, int]:
@@ -54,6 +54,15 @@ class Version:
 
     def __lt__(self, other: Version) -> bool:
         return self.rank < other.rank
+
+    def __le__(self, other: Version) -> bool:
+        return self.rank <= other.rank
+
+    def __gt__(self, other: Version) -> bool:
+        return self.rank > other.rank
+
+    def __ge__(self, other: Version) -> bool:
+        return self.rank >= other.rank
 
     def __hash__(self) -> int:
         return hash(self.rank)
@@ -121,8 +130,7 @@ def newest_above(installed: str, offered: Iterable[str], *, devel: bool = False)
     return max(allowed, key=lambda one: one[0])[1] if allowed else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Distance:
+class Distance(Struct, frozen=True):
     """The distance of two versions in the greatest part that differs: `Distance(1, "minor")`."""
 
     count: int

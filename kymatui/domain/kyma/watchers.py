@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.conditions import Condition, read_conditions
 from kymatui.domain.kubernetes.json_reader import Flaw, JsonReader
 from kymatui.domain.kubernetes.object_meta import (
@@ -16,11 +18,9 @@ from kymatui.domain.kubernetes.object_meta import (
     read_meta,
     read_ref,
 )
-from kymatui.first_use import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class Watcher(WithRaw):
+class Watcher(WithRaw, Struct, frozen=True):
     """A Watcher; `raw` is the whole object, including fields that are not read here."""
 
     meta: ObjectMeta

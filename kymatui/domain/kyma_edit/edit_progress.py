@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.domain.catalog.rows import Catalog, ModuleRow
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import read_ref
@@ -20,7 +23,6 @@ from kymatui.domain.snapshot.snapshots import Snapshot
 from kymatui.domain.versions.drift import DriftKind
 from kymatui.domain.versions.messages import held_back_words
 from kymatui.domain.versions.refusals import HeldBack
-from kymatui.first_use import dataclass, replace
 
 _SETTLED = (DriftKind.IN_SYNC, DriftKind.NONE, DriftKind.AHEAD, DriftKind.CHANNEL_SKEW, DriftKind.PENDING_MAINTENANCE)
 
@@ -51,8 +53,7 @@ def edit_phases(verb: EditVerb) -> tuple[EditPhase, ...]:
             return EditPhase.ACCEPTED, EditPhase.TAKEN_UP, EditPhase.APPLYING, EditPhase.READY
 
 
-@dataclass(frozen=True, slots=True)
-class EditProgress:
+class EditProgress(Struct, frozen=True):
     """The progress of an edit.
 
     `lost` means that another client changed the entry, so kymatui stops tracking it. `held` means that

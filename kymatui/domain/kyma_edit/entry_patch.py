@@ -11,10 +11,11 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import Kyma, Policy
-from kymatui.first_use import dataclass
 
 Json = dict[str, Any]
 ModuleEntry = Mapping[str, Any]
@@ -22,8 +23,7 @@ EntryChange = Callable[[Json | None], Json | None]
 """A function from the old entry to the new one; None means no entry."""
 
 
-@dataclass(frozen=True, slots=True)
-class KymaEdit:
+class KymaEdit(Struct, frozen=True):
     """A change of one module entry.
 
     `before` and `after` are the entry, None if absent; `patch` is empty if nothing changes; `whole` is the edited

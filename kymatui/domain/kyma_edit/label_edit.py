@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.effects import Effect, compare_catalogs
 from kymatui.domain.kubernetes.object_meta import LABEL_BETA, LABEL_INTERNAL, read_ref
@@ -19,7 +22,6 @@ from kymatui.domain.snapshot.cluster_index import CATALOG_FEEDS
 from kymatui.domain.snapshot.missing_lists import explain_missing
 from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.domain.snapshot.snapshots import Snapshot
-from kymatui.first_use import dataclass, replace
 
 LABELS: Final[Mapping[str, str]] = {"beta": LABEL_BETA, "internal": LABEL_INTERNAL}
 
@@ -28,8 +30,7 @@ Labels = Mapping[str, str | None]
 """Labels to set; None removes one."""
 
 
-@dataclass(frozen=True, slots=True)
-class LabelChange:
+class LabelChange(Struct, frozen=True):
     """One label before and after; None if absent."""
 
     label: str
@@ -41,8 +42,7 @@ class LabelChange:
         return self.before == self.after
 
 
-@dataclass(frozen=True, slots=True)
-class LabelEdit:
+class LabelEdit(Struct, frozen=True):
     """An edit of a Kyma's labels; `changes` lists all requested labels, even unchanged ones.
 
     `patch` applies only to the Kyma with the values that were read, and is empty if nothing changes.
@@ -63,8 +63,7 @@ class LabelEdit:
         return {change.label: change.after for change in self.changes}
 
 
-@dataclass(frozen=True, slots=True)
-class LabelProposal:
+class LabelProposal(Struct, frozen=True):
     """A label edit with its effects; `edit` is None without a Kyma.
 
     `comes` and `goes` are the catalog objects that a runtime gains and loses, `changes` those that get other

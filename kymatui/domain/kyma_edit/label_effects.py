@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.effects import Effect, compare_catalogs
 from kymatui.domain.catalog.module_inputs import CatalogOptions
@@ -17,14 +20,12 @@ from kymatui.domain.snapshot.cluster_index import CATALOG_FEEDS
 from kymatui.domain.snapshot.missing_lists import explain_missing
 from kymatui.domain.snapshot.snapshots import Object
 from kymatui.errors import RefusedError
-from kymatui.first_use import dataclass, replace
 
 Labels = Mapping[str, str | None]
 """Labels to set; None removes one."""
 
 
-@dataclass(frozen=True, slots=True)
-class LabelEffects:
+class LabelEffects(Struct, frozen=True):
     """The effects of a label change.
 
     `offered` and `withdrawn` are the templates and release metas that the runtime gains and loses; `changed` are

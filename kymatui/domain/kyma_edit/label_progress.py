@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from kymatui.domain.catalog.effects import Effect
 from kymatui.domain.catalog.rows import Catalog, ModuleRow
 from kymatui.domain.kubernetes.object_meta import read_ref
@@ -21,7 +23,6 @@ from kymatui.domain.kyma_edit.label_edit import LabelEdit, LabelProposal
 from kymatui.domain.modules.presence import Presence
 from kymatui.domain.remote.catalog_sync import SyncPlan, SyncStatus
 from kymatui.domain.snapshot.snapshots import Snapshot
-from kymatui.first_use import replace
 
 
 def track_label_edit(proposal: LabelProposal, snapshot: Snapshot, seen: Catalog, plan: SyncPlan | None) -> EditProgress:

@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import StrEnum
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.effects import Effect, compare_catalogs
 from kymatui.domain.catalog.rows import Catalog, CatalogOrigin, ModuleRow
@@ -28,7 +31,6 @@ from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.domain.snapshot.snapshots import Snapshot
 from kymatui.domain.versions.messages import refusal_words
 from kymatui.domain.versions.refusals import HeldBack
-from kymatui.first_use import dataclass, replace
 
 _WARNED = (RiskKind.CR_STAYS, RiskKind.FINALIZER_STAYS, RiskKind.POLICY_PENDING, RiskKind.MAY_NOT_WAIT)
 
@@ -44,8 +46,7 @@ class EditVerb(StrEnum):
     POLICY = "policy"
 
 
-@dataclass(frozen=True, slots=True)
-class ModuleEdit:
+class ModuleEdit(Struct, frozen=True):
     """A requested edit; a channel of "" is the Kyma's own, None keeps it."""
 
     verb: EditVerb
@@ -59,8 +60,7 @@ class ModuleEdit:
         return self.verb in (EditVerb.ENABLE, EditVerb.MANAGE)
 
 
-@dataclass(frozen=True, slots=True)
-class EditProposal:
+class EditProposal(Struct, frozen=True):
     """An edit with its consequences; `edit` is None without an editable Kyma.
 
     `gone` means that there is nothing to disable, because the Kyma does not request the module; `known` that a
@@ -169,8 +169,7 @@ def entry_change(toggle: ModuleEdit) -> entry_patch.EntryChange:
             return entry_patch.set_entry_policy(toggle.policy or Policy.CREATE_AND_DELETE)
 
 
-@dataclass(frozen=True, slots=True)
-class _Case:
+class _Case(Struct, frozen=True):
     toggle: ModuleEdit
     kyma: Kyma
     edit: KymaEdit

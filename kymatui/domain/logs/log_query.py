@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from kymatui.first_use import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 _SECOND = 1_000_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class LogOptions:
+class LogOptions(Struct, frozen=True):
     """What to read of each container.
 
     follow    whether to wait for new lines
@@ -25,8 +25,7 @@ class LogOptions:
     since: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LogQuery:
+class LogQuery(Struct, frozen=True):
     """One request for a log; `after` is a time in nanoseconds of the Unix clock, in the place of `since`."""
 
     namespace: str

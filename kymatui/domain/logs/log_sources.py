@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import read_meta, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.snapshot.object_index import ObjectIndex
 from kymatui.domain.snapshot.snapshots import Object
-from kymatui.first_use import dataclass
 
 _DEFAULT_CONTAINER = "kubectl.kubernetes.io/default-container"
 _DEEPEST = 5  # CronJob, Job, Pod need 3 levels; this limit stops a hostile chain of owners
@@ -25,8 +26,7 @@ class ContainerRole(StrEnum):
     EPHEMERAL = "ephemeral container"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class LogSource:
+class LogSource(Struct, frozen=True, order=True):
     """One container of one Pod."""
 
     namespace: str
@@ -37,8 +37,7 @@ class LogSource:
         return f"{self.pod}/{self.container}"
 
 
-@dataclass(frozen=True, slots=True)
-class PodContainer:
+class PodContainer(Struct, frozen=True):
     """A container with what its Pod reports; `is_default` is the one that kubectl reads without a name."""
 
     source: LogSource

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from kymatui.domain.catalog.module_events import module_objects
 from kymatui.domain.catalog.object_tree import build_tree
 from kymatui.domain.catalog.rows import ModuleRow
@@ -11,11 +13,9 @@ from kymatui.domain.logs.log_sources import PodContainer, containers_of, pods_be
 from kymatui.domain.snapshot.missing_lists import UnknownFact, explain_gaps
 from kymatui.domain.snapshot.object_index import ObjectIndex
 from kymatui.domain.snapshot.snapshots import EVENTS, Snapshot, followed_kind
-from kymatui.first_use import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class ModuleLogs:
+class ModuleLogs(Struct, frozen=True):
     """The containers, the Pods that have none yet, and why more Pods may exist (None if all are listed)."""
 
     containers: tuple[PodContainer, ...] = ()

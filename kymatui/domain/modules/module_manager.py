@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import OPERATOR, field_managers, read_meta, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
@@ -13,15 +15,13 @@ from kymatui.domain.modules.presence import ManagerVisibility
 from kymatui.domain.snapshot.cluster_index import WORKLOAD_FEEDS, WORKLOADS, ClusterIndex
 from kymatui.domain.snapshot.snapshots import Object
 from kymatui.domain.versions.evidence import RawManifests
-from kymatui.first_use import dataclass
 
 FIELD_MANAGER = "kymatui"
 KLM_FIELD_MANAGER = "declarative.kyma-project.io/applier"
 ANNOTATIONS_OWNED_BY = (f"deprecated-{OPERATOR}/owned-by", f"{OPERATOR}/owned-by")
 
 
-@dataclass(frozen=True, slots=True)
-class ModuleManager:
+class ModuleManager(Struct, frozen=True):
     """A module's manager; `others` are installed managers of community templates of the same module."""
 
     sight: ManagerVisibility

@@ -8,11 +8,12 @@ from collections.abc import Iterable, Mapping
 from enum import Enum, auto
 from typing import Any, Final
 
+from msgspec import Struct
+
 from kymatui.domain.kyma.kymas import Kyma
 from kymatui.domain.kyma.states import State
 from kymatui.domain.versions import refusals
 from kymatui.domain.versions.refusals import Refusal
-from kymatui.first_use import dataclass
 
 Json = dict[str, Any]
 _NO_CHANNEL_KNOWN: Final = (
@@ -24,8 +25,7 @@ _NO_CHANNEL_KNOWN: Final = (
 _LISTED_NOWHERE: Final = (refusals.IsMandatory, refusals.NoTemplateInChannel)
 
 
-@dataclass(frozen=True, slots=True)
-class WorkItem:
+class WorkItem(Struct, frozen=True):
     """A module that a Kyma requests, or one that only its status lists and that is being removed.
 
     `policy` is "" for a module that is being removed: its Manifest then gets the CRD's default.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any
 
-from kymatui.first_use import dataclass
+from msgspec import Struct
 
 
 class SignatureStatus(StrEnum):
@@ -19,8 +19,7 @@ class SignatureStatus(StrEnum):
     UNKNOWN = "unknown"  # the descriptor could not be read; `why` says why
 
 
-@dataclass(frozen=True, slots=True)
-class ModuleSignature:
+class ModuleSignature(Struct, frozen=True):
     """The signatures of one component version by name; `why` explains statuses that need an explanation."""
 
     status: SignatureStatus

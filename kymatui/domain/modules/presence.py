@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from kymatui.first_use import dataclass
+from msgspec import Struct
 
 
 class ManagerVisibility(StrEnum):
@@ -39,8 +39,7 @@ class Presence(StrEnum):
         return self not in (Presence.UNMANAGED, Presence.DELETING)
 
 
-@dataclass(frozen=True, slots=True)
-class PresenceEvidence:
+class PresenceEvidence(Struct, frozen=True):
     """The observed facts that decide a module's presence.
 
     `resources` is the number of module CRs, None if unreadable. `configurable` means that the module has a CR kind;

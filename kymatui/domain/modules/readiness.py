@@ -9,19 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.domain.kubernetes.conditions import Condition, find_condition, read_conditions
 from kymatui.domain.kubernetes.json_reader import Flaw, JsonReader
 from kymatui.domain.kubernetes.object_meta import ObjectMeta, read_meta, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma.states import State
-from kymatui.first_use import dataclass, replace
 
 ROLLOUT_GRACE = 300.0  # seconds in which a rollout counts as starting, and not as broken
 
 
-@dataclass(frozen=True, slots=True)
-class Readiness:
+class Readiness(Struct, frozen=True):
     """The readiness of an object.
 
     `rolling` means that old and new pods coexist; `flaws` are the unreadable fields.
@@ -39,8 +40,7 @@ class Readiness:
         return self.state is State.READY
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
+class _Seen(Struct, frozen=True):
     """The parsed parts of one object; `patient` is true while it may still be starting."""
 
     meta: ObjectMeta

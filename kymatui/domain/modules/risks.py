@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import Final
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import ModuleReport, ModuleRequest, Policy
 from kymatui.domain.kyma.manifests import Manifest
@@ -18,7 +20,6 @@ from kymatui.domain.kyma.states import State
 from kymatui.domain.kyma.versions import same_version
 from kymatui.domain.modules.readiness import Readiness
 from kymatui.domain.versions.drift import Drift, DriftKind
-from kymatui.first_use import dataclass
 
 FINALIZER_MODULE_CR = "resource.kyma-project.io/finalizer"
 _PASSED_ON = "with the next version, channel or template change"
@@ -35,8 +36,7 @@ class RiskKind(StrEnum):
     STILL_RELEASING = "still-releasing"  # Unmanaged is reported, and the Manifest is still there
 
 
-@dataclass(frozen=True, slots=True)
-class ModuleRisk:
+class ModuleRisk(Struct, frozen=True):
     """One risk of a module and the way to handle it."""
 
     risk: RiskKind

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 
+from msgspec import Struct
+
 from kymatui.domain.kyma.module_templates import StateCheckRule
 from kymatui.domain.kyma.states import PRECEDENCE_WORDS
 from kymatui.domain.modules.status_paths import extended_steps
-from kymatui.first_use import dataclass
 
 
 class LintKind(StrEnum):
@@ -24,8 +25,7 @@ class LintKind(StrEnum):
     DUPLICATE = "the rule appears twice"
 
 
-@dataclass(frozen=True, slots=True)
-class LintFinding:
+class LintFinding(Struct, frozen=True):
     """One lint finding; `index` is the rule's, None if it concerns all rules."""
 
     kind: LintKind

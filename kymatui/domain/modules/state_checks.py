@@ -12,10 +12,11 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Final
 
+from msgspec import Struct
+
 from kymatui.domain.kyma.module_templates import StateCheckRule
 from kymatui.domain.kyma.states import PRECEDENCE, State, StateSource
 from kymatui.domain.modules.status_paths import PathResult, PathResultKind, evaluate_path
-from kymatui.first_use import dataclass
 
 STATE_PATH = "status.state"
 WARNING_AFTER = 300.0  # seconds that a CR may have no state, as in lifecycle-manager
@@ -69,8 +70,7 @@ DECISIONS: Final[Mapping[StateDecision, str]] = {
 """The decisions in words; that of a GROUP names its state."""
 
 
-@dataclass(frozen=True, slots=True)
-class RuleOutcome:
+class RuleOutcome(Struct, frozen=True):
     """One rule with its result; `klm_reads` is False if lifecycle-manager reads the path differently."""
 
     rule: StateCheckRule
@@ -79,16 +79,14 @@ class RuleOutcome:
     klm_reads: bool
 
 
-@dataclass(frozen=True, slots=True)
-class RuleGroup:
+class RuleGroup(Struct, frozen=True):
     """The rules for one state, joined by AND; `value` is None if none was evaluated."""
 
     state: str
     value: bool | None
 
 
-@dataclass(frozen=True, slots=True)
-class Evaluation:
+class Evaluation(Struct, frozen=True):
     """A state and its explanation; `rules` is empty if no rule was evaluated."""
 
     mode: CheckMode
@@ -110,8 +108,7 @@ class Evaluation:
         return sum(outcome.result is RuleResult.MATCH for outcome in self.rules)
 
 
-@dataclass(frozen=True, slots=True)
-class CheckInput:
+class CheckInput(Struct, frozen=True):
     """The input of an evaluation; `resource` is None if it does not exist.
 
     `expected` is False if the module has no default CR; `age` in seconds is the Manifest's, else the CR's; `gate`

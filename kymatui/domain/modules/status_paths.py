@@ -12,8 +12,10 @@ from collections.abc import Mapping
 from enum import StrEnum
 from functools import lru_cache
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.json_reader import json_type
-from kymatui.first_use import dataclass, deferred
+from kymatui.patterns import deferred
 
 
 class PathResultKind(StrEnum):
@@ -26,8 +28,7 @@ class PathResultKind(StrEnum):
     INVALID = "not a path"
 
 
-@dataclass(frozen=True, slots=True)
-class PathResult:
+class PathResult(Struct, frozen=True):
     """The result of a path; `text` is the string, `type` the JSON type, `at` the part that exists."""
 
     kind: PathResultKind
@@ -41,8 +42,7 @@ class PathResult:
         return self.kind in (PathResultKind.VALUE, PathResultKind.EMPTY)
 
 
-@dataclass(frozen=True, slots=True)
-class PathEvaluation:
+class PathEvaluation(Struct, frozen=True):
     """A path evaluated in both syntaxes; `klm_reads` tells whether both mean the same."""
 
     path: str

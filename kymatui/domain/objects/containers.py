@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import parse_time
 from kymatui.domain.snapshot.snapshots import Object
-from kymatui.first_use import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class ContainerReport:
+class ContainerReport(Struct, frozen=True):
     """One container; `state` and `last` are words of the kubelet, `since` is in seconds of the Unix clock."""
 
     name: str

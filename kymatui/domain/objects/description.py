@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+
+from msgspec import Struct, field
 
 from kymatui.domain.catalog.module_events import Event
 from kymatui.domain.kubernetes.conditions import Condition, read_conditions
@@ -12,13 +13,11 @@ from kymatui.domain.kubernetes.managed_fields import FieldWriter, field_writers
 from kymatui.domain.kubernetes.object_meta import ObjectMeta, WithRaw, read_meta
 from kymatui.domain.objects.references import ResolvedReference
 from kymatui.domain.snapshot.snapshots import Object
-from kymatui.first_use import dataclass
 
 _NEGATIVE = ("Pressure", "Failure", "Failed", "Suspended", "NetworkUnavailable", "Degraded", "Stalled")
 
 
-@dataclass(frozen=True, slots=True)
-class Description(WithRaw):
+class Description(WithRaw, Struct, frozen=True):
     """An object with what was read about it; `events_unknown` says why events are missing, "" if they are listed."""
 
     raw: Object

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.modules.module_manager import owning_manifest
 from kymatui.domain.snapshot.snapshots import Object
-from kymatui.first_use import dataclass
 
 _MANIFEST = GroupVersionKind("operator.kyma-project.io", "v1beta2", "Manifest")
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectOwner:
+class ObjectOwner(Struct, frozen=True):
     """An owner by reference, or the Manifest that lifecycle-manager applied the object from (`is_manifest`)."""
 
     ref: ObjectRef

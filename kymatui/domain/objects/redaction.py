@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.object_meta import LAST_APPLIED
-from kymatui.first_use import dataclass
 
 _DEEPEST = 200  # levels of an object, since each level recurses
 _WORDS = (
@@ -21,8 +22,7 @@ _WORDS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class RedactionRule:
+class RedactionRule(Struct, frozen=True):
     """A rule; `pattern` finds it in texts, with the part to keep as its first group. "" for rules about fields."""
 
     name: str

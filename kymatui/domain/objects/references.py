@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import StrEnum
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.snapshot.snapshots import Object
-from kymatui.first_use import dataclass
 
 CONFIG_MAP = GroupVersionKind("", "v1", "ConfigMap")
 SECRET = GroupVersionKind("", "v1", "Secret")
@@ -29,8 +30,7 @@ _TEMPLATES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(Struct, frozen=True):
     """One needed object: `where` it is named, the `key` of it that is used, and whether it may be missing."""
 
     ref: ObjectRef
@@ -49,8 +49,7 @@ class ReferenceState(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class ResolvedReference:
+class ResolvedReference(Struct, frozen=True):
     """A reference with what the server answered about its object."""
 
     reference: Reference

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
+
+from msgspec import Struct, field
 
 from kymatui.domain.kubernetes.refs import ObjectKey, ObjectRef
-from kymatui.first_use import dataclass
 
 _NAMED = 3  # objects that a message names; the others are counted
 
 
-@dataclass(frozen=True, slots=True)
-class AcceptedObjects:
+class AcceptedObjects(Struct, frozen=True):
     """The accepted objects of a plan. A recreated object has another uid and is not accepted."""
 
     uids: frozenset[tuple[ObjectKey, str]] = field(default_factory=frozenset)

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from typing import Any, Final
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import field_managers, parse_time
@@ -17,7 +19,6 @@ from kymatui.domain.kyma.kyma_keeper import OWN_OPERATOR, is_lifecycle_manager
 from kymatui.domain.snapshot.cluster_index import KYMA_FEED, MANIFEST_FEED
 from kymatui.domain.snapshot.missing_lists import UnknownFact, explain_missing
 from kymatui.domain.snapshot.snapshots import Snapshot
-from kymatui.first_use import dataclass
 
 _CLOCKS_DIFFER: Final = 60.0  # seconds that the clocks of two machines may differ
 
@@ -31,8 +32,7 @@ class ClusterManager(StrEnum):
     UNKNOWN = "unknown"  # Kymas or Manifests are not listed; `ClusterManagement.unknown` says why
 
 
-@dataclass(frozen=True, slots=True)
-class Operator:
+class Operator(Struct, frozen=True):
     """kymatui's operator as its Lease reports it.
 
     holder  holder of the Lease, "" for none
@@ -68,8 +68,7 @@ def read_operator(lease: Mapping[str, Any] | None, now: float, is_dead: Callable
     return Operator(holder, age, age is not None and age <= patience and not is_dead(holder))
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterManagement:
+class ClusterManagement(Struct, frozen=True):
     """The manager of a cluster; `why` is the evidence, `way` tells how to enable modules.
 
     `operator` is set if kymatui's operator manages the cluster and its Lease is readable; `unknown` names the

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.domain.kubernetes.terminal_text import sanitize
-from kymatui.first_use import dataclass, replace
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterTarget:
+class ClusterTarget(Struct, frozen=True):
     """The cluster that a session writes to.
 
     context     context of the kubeconfig; for a runtime, the control plane's

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from msgspec import Struct
+
 from kymatui.domain.catalog.rows import NAMING_LISTS, Catalog, CatalogOrigin, ModuleRow
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
 from kymatui.domain.kyma.module_templates import ModuleTemplate
@@ -17,13 +19,11 @@ from kymatui.domain.snapshot.missing_lists import gap_of
 from kymatui.domain.snapshot.snapshots import Feed, FeedState
 from kymatui.domain.versions.offers import AmbiguousOffer, NoSuchModule, NoSuchVersion, find_offer
 from kymatui.errors import RefusedError, did_you_mean
-from kymatui.first_use import dataclass
 
 RAW_MANIFEST = "rawManifest"
 
 
-@dataclass(frozen=True, slots=True)
-class InstallChoice:
+class InstallChoice(Struct, frozen=True):
     """A template for direct installation, with the manifest's address and the module's namespace."""
 
     template: ModuleTemplate

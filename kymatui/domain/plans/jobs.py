@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import field
 from enum import StrEnum
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kymatui.domain.kyma.problems import Actor
 from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, ReadOnlyError, RefusedError
-from kymatui.first_use import dataclass, replace
 
 MAX_LOG_LINES = 2_000  # lines of one job in memory; the oldest are dropped and counted
 
@@ -44,8 +45,7 @@ class StepState(StrEnum):
     LEFT = "left"
 
 
-@dataclass(frozen=True, slots=True)
-class JobStep:
+class JobStep(Struct, frozen=True):
     """One step; times are in seconds of the Unix clock, 0 if not reached."""
 
     title: str
@@ -54,8 +54,7 @@ class JobStep:
     ended: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class LogLine:
+class LogLine(Struct, frozen=True):
     """A log line; `time` is in seconds of the Unix clock, `about` the object, "" for none."""
 
     time: float
@@ -63,8 +62,7 @@ class LogLine:
     about: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class JobPurpose:
+class JobPurpose(Struct, frozen=True):
     """The purpose of a job, enough to start it again: kind ("install", "enable"), modules, chosen options."""
 
     kind: str
@@ -72,8 +70,7 @@ class JobPurpose:
     given: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(Struct, frozen=True):
     """A job at one moment.
 
     module      the module, "" for none

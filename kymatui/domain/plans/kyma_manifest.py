@@ -7,6 +7,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.object_meta import (
     ANNOTATION_STATE_CHECK,
     ANNOTATION_UNMANAGED,
@@ -22,7 +24,6 @@ from kymatui.domain.kyma.manifests import Manifest, manifest_name
 from kymatui.domain.kyma.module_templates import ModuleTemplate
 from kymatui.domain.modules.module_outcomes import WorkItem
 from kymatui.domain.plans.manifest_body import API_VERSION, ManifestLayer, layer_source
-from kymatui.first_use import dataclass
 
 Json = dict[str, Any]
 MANAGED_BY: Final = "lifecycle-manager"
@@ -32,8 +33,7 @@ ANNOTATION_COMPONENT: Final = f"{OPERATOR}/ocm-component-name"
 _ANNOTATION_FQDN: Final = f"{OPERATOR}/fqdn"
 
 
-@dataclass(frozen=True, slots=True)
-class ModuleContent:
+class ModuleContent(Struct, frozen=True):
     """The content of a module's version: layers of its component, and the images of the component's descriptor."""
 
     component: str

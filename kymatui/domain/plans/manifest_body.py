@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import ANNOTATION_STATE_CHECK, LABEL_KYMA_NAME, LABEL_MODULE_NAME, OPERATOR
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
@@ -13,14 +15,12 @@ from kymatui.domain.kyma.manifests import Manifest, default_resource, default_re
 from kymatui.domain.kyma.module_templates import ModuleTemplate
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.states import State
-from kymatui.first_use import dataclass
 
 Json = dict[str, Any]
 API_VERSION: Final = f"{OPERATOR}/v1beta2"
 
 
-@dataclass(frozen=True, slots=True)
-class ManifestLayer:
+class ManifestLayer(Struct, frozen=True):
     """The layer with a module's objects; `repo` begins with `http://` for a registry without TLS."""
 
     repo: str
@@ -29,8 +29,7 @@ class ManifestLayer:
     is_archive: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ManifestProgress:
+class ManifestProgress(Struct, frozen=True):
     """The operator's progress with a Manifest; `lost` means that another client changed or deleted it."""
 
     message: str

@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.domain.plans.plan_summary import NO_CHANGES, summary_parts
-from kymatui.first_use import dataclass, replace
 
 
 class PlannedChange(StrEnum):
@@ -26,8 +28,7 @@ class PlannedChange(StrEnum):
         return self.name.lower()
 
 
-@dataclass(frozen=True, slots=True)
-class PreviewLine:
+class PreviewLine(Struct, frozen=True):
     """One object; `diff` has lines that begin with `+ `, `- ` or two spaces.
 
     counts_as  how the summary counts a line that is no object: `install`, `uninstall`, "" for not at all
@@ -45,8 +46,7 @@ class PreviewLine:
         return self.mark.word if self.counts_as is None else self.counts_as
 
 
-@dataclass(frozen=True, slots=True)
-class Consent:
+class Consent(Struct, frozen=True):
     """A required consent: a tick, or typing the word in `typed`."""
 
     id: str
@@ -54,8 +54,7 @@ class Consent:
     typed: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Preview:
+class Preview(Struct, frozen=True):
     """The preview of a plan.
 
     management manager of the cluster or module, and the consequence
@@ -147,8 +146,7 @@ class PreviewVerdict(StrEnum):
     CANCELLED = "cancelled"
 
 
-@dataclass(frozen=True, slots=True)
-class PreviewAnswer:
+class PreviewAnswer(Struct, frozen=True):
     """The answer to a preview, with the ids of the given consents."""
 
     verdict: PreviewVerdict

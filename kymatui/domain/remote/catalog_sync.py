@@ -11,6 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.domain.kubernetes.object_meta import LABEL_BETA, LABEL_INTERNAL, LABEL_SYNC, MalformedObject, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE, Kyma
@@ -22,7 +25,6 @@ from kymatui.domain.snapshot.missing_lists import UnknownFact, explain_missing
 from kymatui.domain.snapshot.snapshots import Object, Snapshot
 from kymatui.domain.versions.messages import refusal_words
 from kymatui.domain.versions.resolution import check_restriction
-from kymatui.first_use import dataclass, replace
 
 _TEMPLATES, _METAS = (f"{plural}.operator.kyma-project.io" for plural in ("moduletemplates", "modulereleasemetas"))
 
@@ -39,8 +41,7 @@ class SyncStatus(StrEnum):
     UNKNOWN = "unknown"  # the runtime cannot be read
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelSync:
+class ChannelSync(Struct, frozen=True):
     """One channel of a release meta; `why` is "" if it goes to the runtime."""
 
     channel: str
@@ -52,8 +53,7 @@ class ChannelSync:
         return not self.why
 
 
-@dataclass(frozen=True, slots=True)
-class SyncEntry:
+class SyncEntry(Struct, frozen=True):
     """One template or release meta of the control plane, or found in the runtime only.
 
     `wanted` tells whether the runtime should have it, and `why` gives the reason. `original` and `copy` are the
@@ -73,8 +73,7 @@ class SyncEntry:
     """Whether it is an old-style template, which only older lifecycle-managers sync."""
 
 
-@dataclass(frozen=True, slots=True)
-class SyncPlan:
+class SyncPlan(Struct, frozen=True):
     """The sync plan of one runtime."""
 
     metas: tuple[SyncEntry, ...]
@@ -91,8 +90,7 @@ class SyncPlan:
         return sum(entry.standing is standing for entry in self.entries)
 
 
-@dataclass(frozen=True, slots=True)
-class RuntimeCopies:
+class RuntimeCopies(Struct, frozen=True):
     """The templates and release metas in a runtime; None if unreadable."""
 
     metas: Sequence[Object] | None

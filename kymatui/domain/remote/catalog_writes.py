@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
@@ -12,15 +14,13 @@ from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
 from kymatui.domain.remote.catalog_sync import SyncEntry, SyncPlan
 from kymatui.domain.remote.runtime_pair import is_synced_copy
 from kymatui.domain.snapshot.snapshots import Object
-from kymatui.first_use import dataclass
 
 _TEMPLATE_DEFAULTS = {"channel": "", "mandatory": False, "moduleName": "", "requiresDowntime": False, "version": ""}
 """The fields of a template's spec that lifecycle-manager sends even if they are empty."""
 _META_DEFAULTS = {"beta": False, "internal": False}
 
 
-@dataclass(frozen=True, slots=True)
-class CatalogWrites:
+class CatalogWrites(Struct, frozen=True):
     """The bodies to apply to a runtime, and the copies to delete there, in the order of the plan."""
 
     applied: tuple[Mapping[str, Any], ...]

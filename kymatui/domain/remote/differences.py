@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from enum import StrEnum
 
+from msgspec import Struct
+
 from kymatui.domain.kyma.problems import Actor
-from kymatui.first_use import dataclass
 
 NOTHING = ""
 
@@ -35,8 +36,7 @@ class LineVerdict(StrEnum):
     SAME = "same"
 
 
-@dataclass(frozen=True, slots=True)
-class ComparisonLine:
+class ComparisonLine(Struct, frozen=True):
     """One compared thing; `control` and `runtime` are the values of both sides, "" for none.
 
     `why` explains the verdict; `actor` has to act if the difference is not intended.

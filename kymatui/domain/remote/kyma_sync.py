@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.conditions import find_condition
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import (
@@ -18,7 +20,6 @@ from kymatui.domain.kyma.kymas import KYMA_NAMESPACE, Kyma, ModuleReport, Tracke
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.modules.risks import kyma_deletion_words
 from kymatui.domain.remote.differences import NOTHING, ComparisonLine, LineArea, LineVerdict, format_json
-from kymatui.first_use import dataclass
 
 LABEL_WATCHED_BY = f"{OPERATOR}/watched-by"
 ANNOTATION_OWNED_BY = f"deprecated-{OPERATOR}/owned-by"
@@ -29,8 +30,7 @@ _MIRROR_SECONDS = 60.0
 """Seconds after a change in the control plane in which the runtime's copy may be outdated."""
 
 
-@dataclass(frozen=True, slots=True)
-class KymaPair:
+class KymaPair(Struct, frozen=True):
     """Both Kymas, and the current time in seconds of the Unix clock."""
 
     control: Kyma

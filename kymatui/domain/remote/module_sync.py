@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from kymatui.domain.catalog.rows import Catalog, CatalogOrigin, ModuleRow
 from kymatui.domain.kubernetes.conditions import find_condition
 from kymatui.domain.kubernetes.object_meta import LABEL_SKIP, read_ref
@@ -22,15 +24,13 @@ from kymatui.domain.snapshot.snapshots import Object
 from kymatui.domain.versions.drift import DriftKind
 from kymatui.domain.versions.evidence import VersionSource
 from kymatui.domain.versions.messages import drift_words, refusal_words
-from kymatui.first_use import dataclass
 
 _ABSENT = "absent"
 _WORKLOADS = [feed for kind, feed in WORKLOAD_FEEDS.items() if kind != "CustomResourceDefinition"]
 _MODULE_CR = "ModuleCR"
 
 
-@dataclass(frozen=True, slots=True)
-class _Module:
+class _Module(Struct, frozen=True):
     """One module: its row of the joined catalog, and its Manifest, if any."""
 
     row: ModuleRow

@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.managed_fields import CATALOG_SYNC, created_by
 from kymatui.domain.kubernetes.object_meta import field_managers, read_ref
@@ -19,15 +22,13 @@ from kymatui.domain.remote.kyma_sync import requested_only_there
 from kymatui.domain.snapshot.cluster_index import KYMA_FEED, choose_kyma
 from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact, are_settled, explain_missing, gap_of
 from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, Feed, FeedState, Object, Snapshot
-from kymatui.first_use import dataclass, replace
 
 _OF_CONTROL = tuple(
     f"{plural}.operator.kyma-project.io" for plural in ("moduletemplates", "modulereleasemetas", "manifests")
 )
 
 
-@dataclass(frozen=True)
-class RuntimePair:
+class RuntimePair(Struct, frozen=True, dict=True):
     """One runtime.
 
     `control` has this runtime's Kyma and Manifests, and the whole catalog. `runtime` is the runtime's own snapshot,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.module_inputs import CatalogOptions
 from kymatui.domain.kyma.problems import Actor
@@ -16,15 +18,13 @@ from kymatui.domain.remote.runtime_pair import RuntimePair, join_snapshots
 from kymatui.domain.snapshot.cluster_index import KYMA_FEED
 from kymatui.domain.snapshot.missing_lists import explain_missing
 from kymatui.domain.snapshot.snapshots import Snapshot
-from kymatui.first_use import dataclass
 
 _TEMPLATES, _METAS, _MANIFESTS = (
     f"{plural}.operator.kyma-project.io" for plural in ("moduletemplates", "modulereleasemetas", "manifests")
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SideBySide:
+class SideBySide(Struct, frozen=True):
     """All lines of a comparison, differences first."""
 
     name: str

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, OPERATOR
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE, Kyma
 from kymatui.domain.kyma.watchers import Watcher
 from kymatui.domain.remote.watcher_routes import OPERATIONS, TLS_SECRET, WEBHOOK, watched_resource, webhook_path
-from kymatui.first_use import dataclass
 
 CERTIFICATE_NAMESPACE: Final = "istio-system"
 CERT_MANAGER: Final = "cert-manager.io"
@@ -26,8 +27,7 @@ _USER, _GROUP = 10001, 30001  # as in lifecycle-manager's Deployment of the agen
 Object = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class AgentOptions:
+class AgentOptions(Struct, frozen=True):
     """The options.
 
     image      reference of the agent's image
@@ -44,8 +44,7 @@ class AgentOptions:
     gateway: str = "klm-istio-gateway"
 
 
-@dataclass(frozen=True, slots=True)
-class AgentCertificate:
+class AgentCertificate(Struct, frozen=True):
     """Certificate, key and authority in base64, and the version of their Secret."""
 
     certificate: str

@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.conditions import find_condition
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import MalformedObject
@@ -31,7 +33,6 @@ from kymatui.domain.remote.watcher_routes import (
     webhook_path,
 )
 from kymatui.domain.snapshot.snapshots import Object
-from kymatui.first_use import dataclass
 
 
 class LinkHealth(StrEnum):
@@ -47,8 +48,7 @@ class LinkHealth(StrEnum):
         return "healthy" if self is LinkHealth.WHOLE else self.value
 
 
-@dataclass(frozen=True, slots=True)
-class ChainLink:
+class ChainLink(Struct, frozen=True):
     """One link: its kind, the object, and the fault if it is not whole."""
 
     what: str
@@ -57,8 +57,7 @@ class ChainLink:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class WatcherChain:
+class WatcherChain(Struct, frozen=True):
     """All links of one Watcher; `watcher` is "" for a webhook without a Watcher."""
 
     watcher: str
@@ -72,8 +71,7 @@ class WatcherChain:
         return next((health for health in (LinkHealth.BROKEN, LinkHealth.UNKNOWN) if health in found), LinkHealth.WHOLE)
 
 
-@dataclass(frozen=True, slots=True)
-class ControlPlaneObjects:
+class ControlPlaneObjects(Struct, frozen=True):
     """The control plane's objects; None if unreadable or not served, with the reason by kind in `why`."""
 
     watchers: Sequence[Object]
@@ -83,8 +81,7 @@ class ControlPlaneObjects:
     why: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class RuntimeObjects:
+class RuntimeObjects(Struct, frozen=True):
     """The runtime's objects: webhook configuration, Deployment, and whether the Secret exists.
 
     `why` has the reason for each unreadable object; None without a reason means that the object does not exist.

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.label_selectors import InvalidSelector, read_selector
 from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, read_ref
 from kymatui.domain.kyma.watchers import Watcher
 from kymatui.domain.snapshot.snapshots import Object
-from kymatui.first_use import dataclass
 
 ISTIO = "networking.istio.io"
 WEBHOOK = "skr-webhook"
@@ -19,8 +20,7 @@ OPERATIONS = ("CREATE", "UPDATE", "DELETE")
 _LAST_PORT = 65535  # of TCP
 
 
-@dataclass(frozen=True, slots=True)
-class InvalidRoute:
+class InvalidRoute(Struct, frozen=True):
     """A Watcher or Gateway from which no route can be built, with the reason."""
 
     reason: str

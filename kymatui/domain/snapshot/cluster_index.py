@@ -6,6 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, MalformedObject, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind
@@ -17,7 +19,6 @@ from kymatui.domain.kyma.template_index import TemplateIndex, index_templates
 from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact, explain_gaps, explain_missing, gap_of
 from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.domain.snapshot.snapshots import Object, Snapshot
-from kymatui.first_use import dataclass
 
 KYMA_FEED = "kymas.operator.kyma-project.io"
 CATALOG_FEEDS = ("moduletemplates.operator.kyma-project.io", "modulereleasemetas.operator.kyma-project.io")
@@ -31,8 +32,7 @@ WORKLOAD_FEEDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterIndex:
+class ClusterIndex(Struct, frozen=True):
     """A snapshot's objects by key; `is_runtime` is False in a control plane without workloads."""
 
     snapshot: Snapshot

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Final
 
+from msgspec import Struct
+
 from kymatui.domain.snapshot.snapshots import Feed, FeedState
-from kymatui.first_use import dataclass
 
 
 class ListGap(StrEnum):
@@ -76,8 +77,7 @@ def are_settled(feeds: Mapping[str, Feed], now: float) -> bool:
     return states <= {FeedState.FAILED, FeedState.ABSENT} or not any(is_awaited(feed, now) for feed in feeds.values())
 
 
-@dataclass(frozen=True, slots=True)
-class UnknownFact:
+class UnknownFact(Struct, frozen=True):
     """An unknown fact: the reason, and the lists that it needs."""
 
     gap: ListGap

@@ -6,17 +6,17 @@ import base64
 import binascii
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.snapshot.snapshots import Object
-from kymatui.first_use import dataclass
 
 KUBECONFIG_KEY = "config"
 
 
-@dataclass(frozen=True, slots=True)
-class RuntimeAccess:
+class RuntimeAccess(Struct, frozen=True):
     """The Secret and its kubeconfig, which the representation omits because it is confidential."""
 
     secret: ObjectRef
@@ -26,23 +26,20 @@ class RuntimeAccess:
         return f"Access({self.secret})"
 
 
-@dataclass(frozen=True, slots=True)
-class AccessSecretMissing:
+class AccessSecretMissing(Struct, frozen=True):
     """No Secret has the Kyma's name as label."""
 
     kyma: str
 
 
-@dataclass(frozen=True, slots=True)
-class AccessSecretAmbiguous:
+class AccessSecretAmbiguous(Struct, frozen=True):
     """More than one Secret has the Kyma's name as label."""
 
     kyma: str
     secrets: tuple[ObjectRef, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class KubeconfigUnreadable:
+class KubeconfigUnreadable(Struct, frozen=True):
     """The Secret has no `config`, or one that is empty or not base64."""
 
     secret: ObjectRef

@@ -6,12 +6,12 @@ Adapters fill a `Snapshot`; the domain computes rows and explanations from it, w
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct, field
+
 from kymatui.domain.kubernetes.refs import GroupVersionKind
-from kymatui.first_use import dataclass
 
 if TYPE_CHECKING:
     from kymatui.domain.kyma.maintenance_windows import ControllerSettings
@@ -61,8 +61,7 @@ class FeedState(StrEnum):
     FAILED = "failed"  # the server never answered; `message` says why
 
 
-@dataclass(frozen=True, slots=True)
-class Feed:
+class Feed(Struct, frozen=True):
     """The status of one list and its watch; `since` is in seconds of the Unix clock, 0 before the list.
 
     A list that failed for a reason that may pass is requested again before `retried_until`, on the same clock.
@@ -74,8 +73,7 @@ class Feed:
     retried_until: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True):
     """All observed objects of one cluster at one moment.
 
     `module_resources` has the module CRs by requested kind; `workloads` the Deployments, StatefulSets and

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from msgspec import Struct
+
 from kymatui.domain.versions.version_diff import ChangeKind, ValueChange, field_changes
-from kymatui.first_use import dataclass
 
 DEEPEST: Final = 40
 """Levels of a schema that are compared; the fields below are compared as one value."""
@@ -18,8 +19,7 @@ Path = tuple[str, ...]
 Json = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class CrdLosses:
+class CrdLosses(Struct, frozen=True):
     """What a CRD no longer has: itself, versions, versions that are served, and fields by version.
 
     `versions` are gone, `unserved` are still there. A field's path starts at the object.
@@ -90,8 +90,7 @@ def _field_lines(path: str, before: Json, after: Json) -> Iterator[ValueChange]:
         yield ValueChange(ChangeKind.CHANGED, f"{path} descriptions of fields", None, described)
 
 
-@dataclass(frozen=True, slots=True)
-class _SchemaChange:
+class _SchemaChange(Struct, frozen=True):
     """The change of a field, or of a keyword of its schema; `keyword` is "" if the field itself came or went."""
 
     kind: ChangeKind

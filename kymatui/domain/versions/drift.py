@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from msgspec import Struct
+
 from kymatui.domain.kyma.maintenance_windows import MaintenanceWindow
 from kymatui.domain.kyma.versions import Distance, parse_version, same_version, version_distance
 from kymatui.domain.versions.refusals import HeldBack, Refusal, WaitsForWindow, WindowsUnreadable
-from kymatui.first_use import dataclass
 
 
 class DriftKind(StrEnum):
@@ -23,8 +24,7 @@ class DriftKind(StrEnum):
     NONE = "none"
 
 
-@dataclass(frozen=True, slots=True)
-class Drift:
+class Drift(Struct, frozen=True):
     """The drift, the distance of the versions, and the awaited maintenance window, if known."""
 
     kind: DriftKind

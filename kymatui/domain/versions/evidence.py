@@ -11,12 +11,13 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.image_references import Image, parse_image
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.versions import parse_version, same_version, version_of_tag
-from kymatui.first_use import dataclass
 
 LABEL_APP_VERSION = "app.kubernetes.io/version"
 
@@ -40,8 +41,7 @@ class VersionSource(StrEnum):
     REPORTED = "reported"  # only lifecycle-manager names it, in the Manifest or the Kyma
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     """The evidence of one source; `version` is "" if `text` names none (`latest`, a digest, no tag).
 
     `disproved` means that this version's raw manifest has another image than the running one.
@@ -54,8 +54,7 @@ class Evidence:
     disproved: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class DeployedVersion:
+class DeployedVersion(Struct, frozen=True):
     """The deployed version, "" if unknown, and all evidence.
 
     `text` stands in for the version if only a tag such as `latest` is known.
@@ -117,8 +116,7 @@ def match_image(image: Image, images: Mapping[str, Sequence[Image]]) -> tuple[st
     return tuple(version for version, known in images.items() if any(image.is_copy(other) for other in known))
 
 
-@dataclass(frozen=True, slots=True)
-class ReportedVersions:
+class ReportedVersions(Struct, frozen=True):
     """The versions that Manifest and Kyma status report, "" if none.
 
     `settled` means that the module is also reported Ready, so the version is more than an intention.

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.versions.crd_diff import crd_changes
 from kymatui.domain.versions.rights_diff import role_changes
 from kymatui.domain.versions.version_diff import ChangeKind, ValueChange, field_changes
-from kymatui.first_use import replace
 
 Manifest = Mapping[str, Mapping[str, Any]]
 """Objects by kind, namespace and name: `Deployment/kyma-system/keda-manager`."""

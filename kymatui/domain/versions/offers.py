@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from kymatui.domain.kyma.module_templates import ModuleTemplate
 from kymatui.domain.kyma.template_index import TemplateIndex
 from kymatui.domain.kyma.versions import newest_version, same_version, version_order
-from kymatui.first_use import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class NoSuchModule:
+class NoSuchModule(Struct, frozen=True):
     """The module is not offered; `alike` are names that contain the text."""
 
     module: str
     alike: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class NoSuchVersion:
+class NoSuchVersion(Struct, frozen=True):
     """The module is offered in other versions only, the newest first."""
 
     module: str
@@ -25,8 +24,7 @@ class NoSuchVersion:
     offered: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AmbiguousOffer:
+class AmbiguousOffer(Struct, frozen=True):
     """The version is offered in several namespaces, and none was selected."""
 
     module: str

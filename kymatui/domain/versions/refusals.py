@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from kymatui.domain.kyma.maintenance_windows import MaintenanceWindow
 from kymatui.domain.kyma.states import State
 from kymatui.domain.snapshot.missing_lists import UnknownFact
-from kymatui.first_use import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """A refusal of a module."""
 
     module: str
@@ -30,28 +30,24 @@ class Refusal:
         return False
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelIsNone(Refusal):
+class ChannelIsNone(Refusal, frozen=True):
     """The channel is the word none; `where` is the field."""
 
     where: str
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelAndVersion(Refusal):
+class ChannelAndVersion(Refusal, frozen=True):
     """Channel and version are both set, which is invalid."""
 
     channel: str
     version: str
 
 
-@dataclass(frozen=True, slots=True)
-class StatusWithoutTemplate(Refusal):
+class StatusWithoutTemplate(Refusal, frozen=True):
     """The module is only in the status, which does not name its template."""
 
 
-@dataclass(frozen=True, slots=True)
-class NoReleaseMeta(Refusal):
+class NoReleaseMeta(Refusal, frozen=True):
     """No ModuleReleaseMeta and no old-style template has the module."""
 
     namespace: str
@@ -66,8 +62,7 @@ class NoReleaseMeta(Refusal):
         return self.installed_before
 
 
-@dataclass(frozen=True, slots=True)
-class CatalogUnreadable(Refusal):
+class CatalogUnreadable(Refusal, frozen=True):
     """The module was not found, and lists that could have it are missing."""
 
     why: UnknownFact
@@ -77,8 +72,7 @@ class CatalogUnreadable(Refusal):
         return State.UNKNOWN
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelUnknown(Refusal):
+class ChannelUnknown(Refusal, frozen=True):
     """The list of Kymas, which has the channel, is missing."""
 
     why: UnknownFact
@@ -88,21 +82,18 @@ class ChannelUnknown(Refusal):
         return State.UNKNOWN
 
 
-@dataclass(frozen=True, slots=True)
-class NoChannels(Refusal):
+class NoChannels(Refusal, frozen=True):
     """The ModuleReleaseMeta has no channels."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelMissing(Refusal):
+class ChannelMissing(Refusal, frozen=True):
     """The ModuleReleaseMeta has only other channels."""
 
     channel: str
     offered: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TemplateMissing(Refusal):
+class TemplateMissing(Refusal, frozen=True):
     """The channel has a version without a template."""
 
     version: str
@@ -110,16 +101,14 @@ class TemplateMissing(Refusal):
     namespace: str
 
 
-@dataclass(frozen=True, slots=True)
-class AmbiguousTemplates(Refusal):
+class AmbiguousTemplates(Refusal, frozen=True):
     """Several old-style templates match."""
 
     channel: str
     candidates: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class NoTemplateInChannel(Refusal):
+class NoTemplateInChannel(Refusal, frozen=True):
     """No old-style template is in the channel."""
 
     channel: str
@@ -130,15 +119,13 @@ class NoTemplateInChannel(Refusal):
         return State.WARNING
 
 
-@dataclass(frozen=True, slots=True)
-class TemplateWithoutChannel(Refusal):
+class TemplateWithoutChannel(Refusal, frozen=True):
     """An old-style template of the module has no channel."""
 
     template: str
 
 
-@dataclass(frozen=True, slots=True)
-class IsMandatory(Refusal):
+class IsMandatory(Refusal, frozen=True):
     """The template is mandatory: it is installed everywhere and cannot be requested."""
 
     template: str
@@ -148,8 +135,7 @@ class IsMandatory(Refusal):
         return State.WARNING
 
 
-@dataclass(frozen=True, slots=True)
-class NotAllowed(Refusal):
+class NotAllowed(Refusal, frozen=True):
     """The Kyma may not have the module; lifecycle-manager uninstalls it."""
 
     @property
@@ -157,40 +143,33 @@ class NotAllowed(Refusal):
         return True
 
 
-@dataclass(frozen=True, slots=True)
-class InternalOnly(NotAllowed):
+class InternalOnly(NotAllowed, frozen=True):
     """The module is internal, and the Kyma lacks the internal label."""
 
 
-@dataclass(frozen=True, slots=True)
-class BetaOnly(NotAllowed):
+class BetaOnly(NotAllowed, frozen=True):
     """The module is beta, and the Kyma lacks the beta label."""
 
 
-@dataclass(frozen=True, slots=True)
-class SelectorWithoutRestriction(NotAllowed):
+class SelectorWithoutRestriction(NotAllowed, frozen=True):
     """The module has a selector but is not configured as restricted."""
 
 
-@dataclass(frozen=True, slots=True)
-class RestrictedWithoutSelector(NotAllowed):
+class RestrictedWithoutSelector(NotAllowed, frozen=True):
     """The module is restricted, and its ModuleReleaseMeta has no selector or an empty one."""
 
 
-@dataclass(frozen=True, slots=True)
-class RestrictedToOthers(NotAllowed):
+class RestrictedToOthers(NotAllowed, frozen=True):
     """The module is restricted, and its selector does not match the Kyma."""
 
 
-@dataclass(frozen=True, slots=True)
-class SelectorInvalid(NotAllowed):
+class SelectorInvalid(NotAllowed, frozen=True):
     """The module is restricted, and its selector is invalid."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class KeepsInstalled(Refusal):
+class KeepsInstalled(Refusal, frozen=True):
     """lifecycle-manager keeps the installed version and reports a warning."""
 
     @property
@@ -202,8 +181,7 @@ class KeepsInstalled(Refusal):
         return True
 
 
-@dataclass(frozen=True, slots=True)
-class HeldBack(KeepsInstalled):
+class HeldBack(KeepsInstalled, frozen=True):
     """The channel's version is lower than the installed one (downgrade guard)."""
 
     to_channel: str
@@ -211,16 +189,14 @@ class HeldBack(KeepsInstalled):
     offered: str
 
 
-@dataclass(frozen=True, slots=True)
-class InvalidVersion(KeepsInstalled):
+class InvalidVersion(KeepsInstalled, frozen=True):
     """A version is invalid, so the guard cannot compare it; `where` is "status" or "template"."""
 
     where: str
     version: str
 
 
-@dataclass(frozen=True, slots=True)
-class WaitsForWindow(KeepsInstalled):
+class WaitsForWindow(KeepsInstalled, frozen=True):
     """The new version needs downtime; `window` is None if the policy is unknown."""
 
     installed: str
@@ -228,8 +204,7 @@ class WaitsForWindow(KeepsInstalled):
     window: MaintenanceWindow | None
 
 
-@dataclass(frozen=True, slots=True)
-class WindowsUnreadable(KeepsInstalled):
+class WindowsUnreadable(KeepsInstalled, frozen=True):
     """The new version needs downtime, and the policy is unreadable or has no window."""
 
     reason: str

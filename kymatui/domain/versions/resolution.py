@@ -8,8 +8,10 @@ broken convention. Old style, without a ModuleReleaseMeta: one template of the m
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from enum import StrEnum
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kymatui.domain.kubernetes.label_selectors import InvalidSelector, read_selector
 from kymatui.domain.kubernetes.object_meta import LABEL_MODULE_NAME
@@ -26,7 +28,6 @@ from kymatui.domain.kyma.template_index import TemplateIndex
 from kymatui.domain.kyma.versions import is_downgrade, parse_version, same_version
 from kymatui.domain.versions import refusals
 from kymatui.domain.versions.refusals import Refusal
-from kymatui.first_use import dataclass, replace
 
 
 class ChannelSource(StrEnum):
@@ -49,8 +50,7 @@ class Convention(StrEnum):
     TEMPLATE_NAMESPACE = "namespace of the template"
 
 
-@dataclass(frozen=True, slots=True)
-class ConventionNote:
+class ConventionNote(Struct, frozen=True):
     """A broken convention: lifecycle-manager searches for `wanted` and will not find `found`."""
 
     kind: Convention
@@ -58,8 +58,7 @@ class ConventionNote:
     wanted: str
 
 
-@dataclass(frozen=True, slots=True)
-class Resolution:
+class Resolution(Struct, frozen=True):
     """The resolution of a module; with a refusal, `template` and `version` are its subject, if known."""
 
     module: str
@@ -72,8 +71,7 @@ class Resolution:
     notes: tuple[ConventionNote, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Search:
+class _Search(Struct, frozen=True):
     """The state of one resolution."""
 
     module: str

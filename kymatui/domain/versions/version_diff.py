@@ -7,11 +7,13 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any, Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.domain.kubernetes.json_reader import mapping_at
 from kymatui.domain.kyma.field_defaults import FieldSchema, is_default
 from kymatui.domain.kyma.module_templates import ModuleTemplate
 from kymatui.domain.kyma.versions import Distance, parse_version, version_distance
-from kymatui.first_use import dataclass, replace
 
 LONGEST_VALUE: Final = 120
 """Characters of a value in a line for people."""
@@ -26,8 +28,7 @@ class ChangeKind(StrEnum):
     CHANGED = "changed"
 
 
-@dataclass(frozen=True, slots=True)
-class ValueChange:
+class ValueChange(Struct, frozen=True):
     """The change of a field; `before` and `after` are JSON values, None if absent."""
 
     kind: ChangeKind
@@ -55,8 +56,7 @@ def _value_text(value: object) -> str:
     return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}…"
 
 
-@dataclass(frozen=True, slots=True)
-class VersionComparison:
+class VersionComparison(Struct, frozen=True):
     """The comparison of two templates."""
 
     before: str

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any, Final
 
+from msgspec import Struct
+
 from kymatui.domain.versions.crd_diff import EVERY, crd_losses
 from kymatui.domain.versions.immutable_fields import immutable_changes
 from kymatui.domain.versions.manifest_diff import Manifest
 from kymatui.domain.versions.rights_diff import gained_rights
-from kymatui.first_use import dataclass
 
 Json = Mapping[str, Any]
 
@@ -38,8 +39,7 @@ _ROLES: Final = ("Role", "ClusterRole")
 _BINDINGS: Final = ("RoleBinding", "ClusterRoleBinding")
 
 
-@dataclass(frozen=True, slots=True)
-class VersionRisk:
+class VersionRisk(Struct, frozen=True):
     """A risk: `object` is kind and name, `what` the version, field or right; "" for the whole object."""
 
     kind: VersionRiskKind

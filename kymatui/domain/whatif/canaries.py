@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from kymatui.domain.fleet.runtimes import Runtime
 from kymatui.domain.whatif.forecast import Forecast, ModuleForecast
-from kymatui.first_use import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class Canary:
+class Canary(Struct, frozen=True):
     """A runtime that stands for `alike` runtimes (itself counted), and what the change does in it."""
 
     runtime: Runtime

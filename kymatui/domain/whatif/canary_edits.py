@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from msgspec import Struct
+
 from kymatui.domain.kyma.release_metas import ReleaseMeta, read_release_meta
 from kymatui.domain.kyma.versions import same_version
 from kymatui.domain.whatif.canaries import Canary
 from kymatui.domain.whatif.fleet_objects import RELEASE_META, FleetObjects
 from kymatui.domain.whatif.forecast import ModuleForecast
 from kymatui.domain.whatif.module_results import ResultKind
-from kymatui.first_use import dataclass
 
 _MOVES: Final = (ResultKind.UPGRADE, ResultKind.WAIT, ResultKind.INSTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class CanaryEdit:
+class CanaryEdit(Struct, frozen=True):
     """One edit: `module` of these runtimes follows `channel`, which gives them the version of the change today."""
 
     module: str

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kymatui.domain.fleet.fleet_tracker import RuntimeKey
 from kymatui.domain.kubernetes.object_meta import read_ref
@@ -11,11 +13,9 @@ from kymatui.domain.kyma.maintenance_windows import ControllerSettings, WindowPo
 from kymatui.domain.kyma_edit.label_effects import Labels, with_labels
 from kymatui.domain.snapshot.snapshots import Object
 from kymatui.domain.whatif.fleet_objects import KYMA, CatalogKey, FleetObjects, catalog_key
-from kymatui.first_use import dataclass, replace
 
 
-@dataclass(frozen=True, slots=True)
-class CatalogChange:
+class CatalogChange(Struct, frozen=True):
     """A change.
 
     objects     new or changed ModuleReleaseMetas, ModuleTemplates and Kymas, each with its namespace

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
 from operator import is_not
 from typing import Final
+
+from msgspec import Struct, field
 
 from kymatui.domain.fleet.fleet_tracker import RuntimeKey
 from kymatui.domain.kubernetes.object_meta import MalformedObject, read_ref
@@ -13,7 +14,6 @@ from kymatui.domain.kyma.kymas import KYMA_NAME, KYMA_NAMESPACE, Kyma, read_kyma
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings
 from kymatui.domain.remote.restored_kyma import reported_requests
 from kymatui.domain.snapshot.snapshots import Object
-from kymatui.first_use import dataclass
 
 KYMA: Final = "Kyma"
 TEMPLATE: Final = "ModuleTemplate"
@@ -25,8 +25,7 @@ _ReadKyma = tuple[Object, RuntimeKey, Object | MalformedObject]
 """A Kyma, its key, and what is read from it. Holding the object keeps its id from being used again."""
 
 
-@dataclass(frozen=True, slots=True)
-class FleetObjects:
+class FleetObjects(Struct, frozen=True):
     """The objects of a control plane, or of a single cluster with its one Kyma.
 
     `kymas` have the spec that lifecycle-manager works with, which for a runtime is its own Kyma's. `settings` are

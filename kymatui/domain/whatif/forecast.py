@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Final
+
+from msgspec import Struct, field
 
 from kymatui.domain.fleet.fleet_tracker import RuntimeKey
 from kymatui.domain.fleet.runtimes import Runtime, read_runtime
@@ -21,7 +22,6 @@ from kymatui.domain.whatif.module_results import (
     module_results,
     namespace_catalogs,
 )
-from kymatui.first_use import dataclass
 
 BY_RISK: Final = (
     ResultKind.UNINSTALL,
@@ -39,8 +39,7 @@ BY_RISK: Final = (
 _ENDED: Final = (ResultKind.ERROR, ResultKind.HELD_BACK)
 
 
-@dataclass(frozen=True, slots=True)
-class ModuleForecast:
+class ModuleForecast(Struct, frozen=True):
     """The forecast of one module in one runtime; `installed` is "" if it is not installed or not reported."""
 
     runtime: RuntimeKey
@@ -63,8 +62,7 @@ class ModuleForecast:
         return self.kind is not ResultKind.KEEP
 
 
-@dataclass(frozen=True, slots=True)
-class Forecast:
+class Forecast(Struct, frozen=True):
     """The forecast of a fleet; `added` are runtimes that only the change has, `malformed` Kymas that have none."""
 
     cluster: str
@@ -79,8 +77,7 @@ class Forecast:
         return tuple(entry for entry in self.entries if entry.changes)
 
 
-@dataclass(slots=True)
-class _Known:
+class _Known(Struct):
     """The forecast of one runtime, and the objects that it was computed from."""
 
     before: Object | None

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from msgspec import Struct
+
 from kymatui.domain.fleet.fleet_tracker import RuntimeKey
 from kymatui.domain.fleet.runtimes import Runtime, group_name
 from kymatui.domain.kyma.maintenance_windows import MaintenanceWindow
 from kymatui.domain.whatif.forecast import BY_RISK, Forecast, ModuleForecast
 from kymatui.domain.whatif.messages import reason_words
 from kymatui.domain.whatif.module_results import ResultKind, ResultReason
-from kymatui.first_use import dataclass
 
 GROUPS: Final = ("plan", "region", "platform-region", "channel", "account")
 _GroupKey = tuple[str, str, ResultKind, ResultReason, str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class ForecastGroup:
+class ForecastGroup(Struct, frozen=True):
     """Runtimes in which a change does the same to one module.
 
     `group` is the plan, region, … or "" for the whole fleet; `installed` and `version` are those before and after;

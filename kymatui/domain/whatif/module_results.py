@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
 
 from kymatui.domain.kubernetes.object_meta import LABEL_SKIP
 from kymatui.domain.kyma.kymas import Kyma, ModuleReport
@@ -18,7 +19,7 @@ from kymatui.domain.versions import refusals as r
 from kymatui.domain.versions.refusals import Refusal
 from kymatui.domain.versions.resolution import Resolution, resolve, strict_resolution
 from kymatui.domain.whatif.fleet_objects import RELEASE_META, TEMPLATE, FleetObjects
-from kymatui.first_use import dataclass
+from kymatui.structs import compare_by
 
 
 class ResultKind(StrEnum):
@@ -95,8 +96,7 @@ _REASONS: Final[Mapping[type[Refusal], ResultReason]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ModuleResult:
+class ModuleResult(Struct, frozen=True):
     """The result of one module in one runtime.
 
     version   the version that its channel, or the mandatory module, gives it; "" if none
@@ -111,14 +111,15 @@ class ModuleResult:
     reason: ResultReason = ResultReason.NONE
     window: MaintenanceWindow | None = None
     downtime: bool = False
-    refusal: Refusal | None = field(default=None, compare=False)
+    refusal: Refusal | None = None
+
+    __eq__, __hash__ = compare_by("kind", "version", "channel", "reason", "window", "downtime")
 
 
 ABSENT: Final = ModuleResult(ResultKind.NOT_INSTALLED, reason=ResultReason.NOT_REQUESTED)
 
 
-@dataclass(frozen=True, slots=True)
-class NamespaceCatalog:
+class NamespaceCatalog(Struct, frozen=True):
     """The catalog of the Kymas in one namespace, and the mandatory modules in it.
 
     `mandatory` has the versions of the mandatory modules, `missing` those of them without a template, `metas` the names

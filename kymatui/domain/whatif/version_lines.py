@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from kymatui.domain.kyma.versions import version_order
 from kymatui.domain.whatif.forecast import BY_RISK, Forecast, ModuleForecast
 from kymatui.domain.whatif.module_results import ModuleResult, ResultKind
-from kymatui.first_use import dataclass
 
 _STAYS = (ResultKind.HELD_BACK, ResultKind.WAIT, ResultKind.ERROR)
 _ABSENT = (ResultKind.UNINSTALL, ResultKind.NOT_INSTALLED)
@@ -23,8 +23,7 @@ class CellKind(StrEnum):
     MOVES = "moves"
 
 
-@dataclass(slots=True)
-class VersionLine:
+class VersionLine(Struct):
     """One version of a module; `version` is "" for runtimes without it.
 
     today  the runtimes that have it if nothing is changed, also those that lifecycle-manager is upgrading to it

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Final
 
+from msgspec import Struct
+
 from kymatui.domain.kyma.module_templates import ModuleTemplate
 from kymatui.domain.versions.resolution import find_version
 from kymatui.domain.whatif.catalog_change import CatalogChange, apply_change
 from kymatui.domain.whatif.fleet_objects import FleetObjects
 from kymatui.domain.whatif.forecast import Forecast
 from kymatui.domain.whatif.module_results import ResultKind, namespace_catalogs
-from kymatui.first_use import dataclass
 
 _MOVES: Final = (ResultKind.UPGRADE, ResultKind.DOWNGRADE, ResultKind.WAIT)
 
 
-@dataclass(frozen=True, slots=True)
-class VersionMove:
+class VersionMove(Struct, frozen=True):
     """A module that moves from one version to another in some runtimes; a template is None if no catalog has it."""
 
     module: str

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
@@ -36,14 +39,12 @@ from kymatui.errors import (
     PartlyDoneError,
     ServerError,
 )
-from kymatui.first_use import dataclass, replace
 
 _WRITTEN = (Action.CREATE, Action.CHANGE, Action.CONFLICT)
 _WEBHOOKS = "admissionregistration.k8s.io"
 
 
-@dataclass(frozen=True, slots=True)
-class ApplyOutcome:
+class ApplyOutcome(Struct, frozen=True):
     """The result of an application; `inventory` is the installed state."""
 
     written: tuple[ObjectRef, ...]

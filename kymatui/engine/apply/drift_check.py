@@ -8,6 +8,9 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any, Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.domain.kubernetes.managed_fields import KUBERNETES_COMPONENTS
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
@@ -21,7 +24,6 @@ from kymatui.engine.inventory.release_store import ReleaseStore
 from kymatui.engine.jobs.wait import has_readiness
 from kymatui.engine.plans.diff import FieldDiff
 from kymatui.engine.plans.plan import Action, FieldConflict, Intent, Plan, Step
-from kymatui.first_use import dataclass, replace
 
 _KEYED: Final = re.compile(r'\[(?:[A-Za-z]+="([^"]*)"(?:,[^\]]*)?)\]')
 
@@ -35,8 +37,7 @@ class ObjectDriftKind(StrEnum):
     BLOCKED = "blocked"  # unknown: the server rejects the dry run
 
 
-@dataclass(frozen=True, slots=True)
-class DriftedField:
+class DriftedField(Struct, frozen=True):
     """A drifted field: expected value, actual value, and the field manager that wrote it ("" if unknown).
 
     `since` is the manager's last write to the object, as the server prints it ("2026-11-21T12:00:00Z").
@@ -49,8 +50,7 @@ class DriftedField:
     since: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectDrift:
+class ObjectDrift(Struct, frozen=True):
     """The drift of one object."""
 
     finding: ObjectDriftKind
@@ -59,8 +59,7 @@ class ObjectDrift:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class DriftReport:
+class DriftReport(Struct, frozen=True):
     """The result of a check; applying `plan` repairs the drift (with force if others own the fields).
 
     `well` is the result of the caller's check function.

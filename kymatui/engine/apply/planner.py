@@ -8,6 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.domain.kubernetes.managed_fields import content_writers
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
@@ -35,14 +38,12 @@ from kymatui.engine.plans.grants import list_grants
 from kymatui.engine.plans.plan import Action, BundlePart, Intent, ObservedVersion, Plan, RequiredPermission, Step
 from kymatui.engine.plans.plan_json import bundle_digest
 from kymatui.errors import ForbiddenError
-from kymatui.first_use import dataclass, replace
 
 LEASE = GroupVersionKind("coordination.k8s.io", "v1", "Lease")
 ANNOTATION_MADE_FOR: Final = "kymatui.io/made-for"
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(Struct, frozen=True):
     """One object of the bundle with its place in the plan."""
 
     body: Object

@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from msgspec.structs import replace
+
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.engine.bundles.bundle import Bundle, BundleHook, ChartRelease
@@ -14,7 +16,6 @@ from kymatui.engine.cluster.kind_order import clean, defined_kinds, is_definitio
 from kymatui.engine.cluster.ports import Cluster, Object
 from kymatui.engine.inventory.ownership_marks import with_ownership_marks
 from kymatui.errors import ConfigurationError
-from kymatui.first_use import replace
 
 _LONGEST_NAME: Final = 200  # leaves room for prefixes and suffixes within Kubernetes' 253 characters
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")

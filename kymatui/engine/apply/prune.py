@@ -6,6 +6,9 @@ import threading
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.domain.kubernetes.object_meta import field_managers, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.bundles.bundle import Bundle
@@ -25,7 +28,6 @@ from kymatui.engine.inventory.ownership_marks import ADOPTED_MANAGERS, Owner, bu
 from kymatui.engine.inventory.ownership_transfer import is_lifecycle_manager_mark
 from kymatui.engine.jobs.object_deletion import uid_of
 from kymatui.engine.plans.plan import Action, BundlePart, Intent, ObservedVersion, Step
-from kymatui.first_use import dataclass, replace
 
 FIRST_PHASE: Final = 1_000  # above every wave of applied objects
 SECOND_PHASE: Final = 1_001  # dependencies are deleted after the objects that use them
@@ -49,8 +51,7 @@ _LATE: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class PruneResult:
+class PruneResult(Struct, frozen=True):
     """The prune steps, and the observed versions of their objects."""
 
     steps: tuple[Step, ...]
@@ -97,8 +98,7 @@ def planned_uids(steps: Iterable[Step]) -> frozenset[str]:
     return frozenset((instances | {step.uid for step in deletions}) - {""})
 
 
-@dataclass(frozen=True, slots=True)
-class CascadeLoss:
+class CascadeLoss(Struct, frozen=True):
     """The objects that are deleted with a CRD or namespace: names, uids, and the known references."""
 
     names: tuple[str, ...] = ()
@@ -107,8 +107,7 @@ class CascadeLoss:
     refs: tuple[ObjectRef, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class CascadeLosses:
+class CascadeLosses(Struct, frozen=True):
     """The search for objects that are deleted with a CRD or namespace.
 
     planned     uids of objects that the plan deletes anyway; a namespace's content without them is its loss

@@ -11,8 +11,9 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from msgspec import Struct
+
 from kymatui.engine.authoring.normal_tar import DESCRIPTOR_TIME, pack_file
-from kymatui.first_use import dataclass
 from kymatui.helm.yaml.writing import dump_yaml
 
 MANIFEST_TYPE: Final = "application/vnd.oci.image.manifest.v1+json"
@@ -27,8 +28,7 @@ CREATOR: Final = "kymatui"
 Json = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class ComponentArtifact:
+class ComponentArtifact(Struct, frozen=True):
     """What is pushed for a descriptor besides its local blobs; the manifest goes last."""
 
     descriptor: bytes

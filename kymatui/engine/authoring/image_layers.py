@@ -11,13 +11,14 @@ import hashlib
 import json
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 from kymatui.engine.authoring.component_artifact import CONFIG_TYPE, blob_digest
 from kymatui.engine.bundles.tar_archives import is_gzip, unpack_chunks
 from kymatui.errors import ConfigurationError, RefusedError
-from kymatui.first_use import dataclass
+from kymatui.structs import repr_without
 from kymatui.tar_entries import has_tar_header
 
 OCI_MANIFEST: Final = "application/vnd.oci.image.manifest.v1+json"
@@ -47,19 +48,19 @@ Chunks = Callable[[], Iterator[bytes]]
 """Content that is read from its beginning with each call, in pieces: layers are larger than memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class NewLayer:
+class NewLayer(Struct, frozen=True):
     """A layer as it is stored; `diff_id` is the digest of its content without compression."""
 
-    chunks: Chunks = field(repr=False)
+    chunks: Chunks
     digest: str
     size: int
     diff_id: str
     media_type: str = ""
 
+    __repr__ = repr_without("chunks")
 
-@dataclass(frozen=True, slots=True)
-class ImageMetadata:
+
+class ImageMetadata(Struct, frozen=True):
     """What is set in the config and the manifest; empty values leave the base's."""
 
     labels: Mapping[str, str] = field(default_factory=dict)

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.image_references import parse_image
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.problems import Severity
@@ -27,7 +29,6 @@ from kymatui.engine.authoring.source_problems import SourceProblem
 from kymatui.engine.bundles.yaml_objects import document_key
 from kymatui.engine.cluster.ports import Object
 from kymatui.errors import did_you_mean, nearest_names
-from kymatui.first_use import dataclass
 
 LONGEST_VERSION: Final = 32  # characters, by the schema of the ModuleTemplate
 LONGEST_KEY: Final = 253 + 1 + 63  # a label's key: a DNS name as prefix, a slash, a name
@@ -40,8 +41,7 @@ _KEY: Final = re.compile(
 _OTHER_WORKLOADS: Final = ("DaemonSet", "ReplicaSet", "Job")
 
 
-@dataclass(frozen=True, slots=True)
-class FieldFault:
+class FieldFault(Struct, frozen=True):
     """What is wrong with a field; `path` is "" where the whole object is, `message` names the field."""
 
     path: str

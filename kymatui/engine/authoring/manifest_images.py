@@ -10,10 +10,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.image_references import Image, parse_image
 from kymatui.engine.cluster.ports import Object
 from kymatui.errors import ConfigurationError
-from kymatui.first_use import dataclass
 from kymatui.ocm.component_location import check_resource_version
 from kymatui.ocm.errors import DescriptorError
 
@@ -38,8 +39,7 @@ class ImageProblemError(ConfigurationError):
         self.image = image
 
 
-@dataclass(frozen=True, slots=True)
-class ManifestImage:
+class ManifestImage(Struct, frozen=True):
     """An image as the manifest writes it, and where: "Deployment sample-manager, container manager"."""
 
     text: str
@@ -47,8 +47,7 @@ class ManifestImage:
     image: Image
 
 
-@dataclass(frozen=True, slots=True)
-class ImageResource:
+class ImageResource(Struct, frozen=True):
     """Name and version of an image as a resource of a component."""
 
     name: str

@@ -9,16 +9,17 @@ import json
 import posixpath
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 from kymatui.engine.authoring.component_artifact import blob_digest, resource_layer
 from kymatui.engine.authoring.manifest_images import ImageProblemError, ImageResource
 from kymatui.engine.authoring.module_config import ModuleConfig
 from kymatui.engine.authoring.module_template import BETA, CLUSTER_SCOPED, INTERNAL, REQUIRES_DOWNTIME
 from kymatui.engine.authoring.normal_tar import pack_file
-from kymatui.first_use import dataclass
 from kymatui.ocm.component_location import ComponentLocation
+from kymatui.structs import hash_by, repr_without
 
 TAR: Final = "application/x-tar"
 PLAIN: Final = "application/octet-stream"
@@ -31,8 +32,7 @@ MODULE_TEMPLATE: Final = "moduletemplate"
 Json = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class SourceFile:
+class SourceFile(Struct, frozen=True):
     """A file of a module: its name in the archive, its content, and its path for the constructor."""
 
     name: str
@@ -40,27 +40,27 @@ class SourceFile:
     path: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class GitCommit:
+class GitCommit(Struct, frozen=True):
     """The commit that a module is built from; `time` in seconds since 1970."""
 
     hash: str
     time: int
 
 
-@dataclass(frozen=True, slots=True)
-class LocalBlob:
+class LocalBlob(Struct, frozen=True):
     """A resource whose content lies beside the descriptor."""
 
     name: str
     type: str
     media_type: str
-    content: bytes = field(repr=False)
-    input: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    content: bytes
+    input: Mapping[str, Any] = field(default_factory=dict)
+
+    __hash__ = hash_by("name", "type", "media_type", "content")
+    __repr__ = repr_without("content")
 
 
-@dataclass(frozen=True, slots=True)
-class ModuleComponentParts:
+class ModuleComponentParts(Struct, frozen=True):
     """What a component is made of."""
 
     config: ModuleConfig

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Final
 from urllib.parse import urlsplit
+
+from msgspec import Struct, field
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.kyma.module_templates import StateCheckRule
 from kymatui.engine.authoring.config_reader import ConfigFields, ConfigReader
 from kymatui.engine.authoring.go_addresses import is_valid_address
 from kymatui.engine.authoring.source_problems import SourceProblem
-from kymatui.first_use import dataclass
 from kymatui.ocm.component_location import LONGEST_TAG, check_name, tag_of
 from kymatui.ocm.errors import DescriptorError
 
@@ -56,8 +56,7 @@ OLD_FIELDS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigManager:
+class ConfigManager(Struct, frozen=True):
     """The object that reports whether the module is ready."""
 
     type: GroupVersionKind
@@ -65,8 +64,7 @@ class ConfigManager:
     namespace: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ModuleConfig:
+class ModuleConfig(Struct, frozen=True):
     """A module config; `lines` has the line of each top-level field, `state_checks` is of an older generation."""
 
     name: str

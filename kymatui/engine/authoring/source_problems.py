@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from msgspec import Struct
+
 from kymatui.domain.kyma.problems import Severity
 from kymatui.errors import ConfigurationError
-from kymatui.first_use import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class SourceProblem:
+class SourceProblem(Struct, frozen=True):
     """A problem at a line (from 1; 0 if it concerns the whole file); `rule` is a stable name, `field` the wrong one."""
 
     file: str

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
 from typing import Any, Final
 
+from msgspec import Struct, field
+
 from kymatui.engine.cluster.ports import Object
-from kymatui.first_use import dataclass
 from kymatui.helm.rendering.manifests import Hook, sort_hooks
 
 COMPONENT: Final = "component"
@@ -16,8 +16,7 @@ OPERATOR: Final = "operator"
 """The kind of an origin that is kymatui itself, which installs its operator."""
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """The source of a bundle.
 
     `kind` is helm, oci, component, kustomize, raw or operator; `address` is what the user named, without passwords;
@@ -32,8 +31,7 @@ class Origin:
     repository: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class BundleHook:
+class BundleHook(Struct, frozen=True):
     """A hook of a chart with its object; hooks run in sequence by weight and name."""
 
     hook: Hook
@@ -46,8 +44,7 @@ def hooks_of(hooks: Iterable[BundleHook], event: str) -> list[BundleHook]:
     return [by_hook[id(hook)] for hook in sort_hooks([one.hook for one in by_hook.values()], event)]
 
 
-@dataclass(frozen=True, slots=True)
-class ChartRelease:
+class ChartRelease(Struct, frozen=True):
     """The data of a Helm release Secret besides the objects: chart, user's values, manifest, notes."""
 
     chart: Mapping[str, Any]
@@ -56,8 +53,7 @@ class ChartRelease:
     notes: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Bundle:
+class Bundle(Struct, frozen=True):
     """One installation and everything that belongs to it.
 
     namespace  default namespace of namespaced objects

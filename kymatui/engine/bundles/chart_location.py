@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from kymatui.engine.bundles.bundle import Origin
-from kymatui.first_use import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class ChartLocation:
+class ChartLocation(Struct, frozen=True):
     """A chart as `Blobs.chart` takes it: `oci://…` without tag, or its name in a repository."""
 
     reference: str

@@ -6,11 +6,12 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.ports import Cluster, Object, ServedKind
 from kymatui.errors import ForbiddenError
-from kymatui.first_use import dataclass
 
 _TRANSIENT: Final = frozenset(
     {
@@ -27,8 +28,7 @@ _NOTHING_TO_LOSE: Final = frozenset({"metrics.k8s.io", "custom.metrics.k8s.io", 
 _GIVEN: Final = frozenset({("ServiceAccount", "default"), ("ConfigMap", "kube-root-ca.crt")})
 
 
-@dataclass(frozen=True, slots=True)
-class NamespaceContent:
+class NamespaceContent(Struct, frozen=True):
     """One content of a namespace; without a reference for a kind that cannot be listed."""
 
     message: str

@@ -12,9 +12,10 @@ from enum import StrEnum
 from types import TracebackType
 from typing import Any, Final, Protocol, Self
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.logs.log_query import LogQuery
-from kymatui.first_use import dataclass
 
 Object = dict[str, Any]
 
@@ -25,8 +26,7 @@ OPERATOR_CREATOR: Final = "kymatui-operator-creator"
 """The operator's field manager of Manifests that it creates."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServedKind:
+class ServedKind(Struct, frozen=True):
     """A kind that the cluster serves; `resource` is its plural name without the group."""
 
     gvk: GroupVersionKind

@@ -6,11 +6,10 @@ import threading
 import time
 from collections.abc import Callable
 
-from kymatui.first_use import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class RequestRate:
+class RequestRate(Struct, frozen=True):
     """Requests in a second, and how many may be sent in a burst; the defaults are lifecycle-manager's."""
 
     qps: float = 300.0

@@ -11,11 +11,11 @@ import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
-from dataclasses import field
 from typing import Final, Protocol
 
+from msgspec import Struct, field
+
 from kymatui.domain.kubernetes.refs import ObjectRef
-from kymatui.first_use import dataclass
 
 
 class WriteTerm(Protocol):
@@ -26,8 +26,7 @@ class WriteTerm(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class RequestScope:
+class RequestScope(Struct, frozen=True):
     """The bounds of a reconciliation.
 
     until     when no further request to a runtime begins, in seconds of the monotonic clock

@@ -10,6 +10,8 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.jitter import JITTER_RANDOM
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.logs.log_query import LogQuery
@@ -34,15 +36,13 @@ from kymatui.errors import (
     ThrottledError,
     UnreachableError,
 )
-from kymatui.first_use import dataclass
 
 T = TypeVar("T")
 
 FIELD_CONFLICT: Final = "FieldManagerConflict"
 
 
-@dataclass(frozen=True, slots=True)
-class RetryPolicy:
+class RetryPolicy(Struct, frozen=True):
     """The limits of retries: at most `attempts`, with pauses from `first` seconds, doubled up to `most`.
 
     No retry of a missing answer begins after `longest` seconds: each waits for the timeout of its request.

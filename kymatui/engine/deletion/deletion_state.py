@@ -8,9 +8,10 @@ Nothing is stored: a later call, even on another machine, finds the current step
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct, field
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.refs import ObjectRef
@@ -21,7 +22,6 @@ from kymatui.domain.plans.accepted_objects import AcceptedObjects
 from kymatui.engine.deletion.uninstall_plan import UninstallPlan
 from kymatui.engine.inventory.managed_resources import ManagedObject, ManagedObjects
 from kymatui.engine.plans.plan import RequiredPermission
-from kymatui.first_use import dataclass
 
 
 class ManagedBy(StrEnum):
@@ -82,8 +82,7 @@ class StageStatus(StrEnum):
     NOT_NEEDED = "not needed"
 
 
-@dataclass(frozen=True, slots=True)
-class DeletionStage:
+class DeletionStage(Struct, frozen=True):
     """One stage of the flowchart for display."""
 
     title: str
@@ -91,8 +90,7 @@ class DeletionStage:
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class DeletionState:
+class DeletionState(Struct, frozen=True):
     """The remains of a module that is to be deleted.
 
     remaining    objects that its manager handles; `ours` are deleted together with the module

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.plans.accepted_objects import AcceptedObjects, summarize_names
@@ -20,14 +22,12 @@ from kymatui.engine.jobs.object_deletion import ObjectDeletion, delete_object
 from kymatui.engine.jobs.run import Progress, Run
 from kymatui.engine.jobs.wait import CLUSTER_FINALIZERS, wait_until_deleted
 from kymatui.errors import KymatuiError, PartlyDoneError, RefusedError
-from kymatui.first_use import dataclass
 
 _ROUNDS: Final = 3  # managers may create more objects while theirs are deleted
 _SHOWN: Final = 10  # objects that a message names; the others are counted
 
 
-@dataclass(frozen=True, slots=True)
-class DeletionConsent:
+class DeletionConsent(Struct, frozen=True):
     """The user's consent.
 
     accepted        the displayed objects; no others are deleted

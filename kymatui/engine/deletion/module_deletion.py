@@ -6,6 +6,9 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.engine.apply.plan_refusals import refuse_another_cluster
@@ -40,15 +43,13 @@ from kymatui.engine.jobs.object_deletion import (
 from kymatui.engine.jobs.run import Progress, Run
 from kymatui.engine.plans.plan import Action, BundlePart, Step
 from kymatui.errors import CancelledError, ConflictError, KymatuiError, OutdatedError, PartlyDoneError
-from kymatui.first_use import dataclass, replace
 
 _UNSEEN: Final = "it was created after the plan was displayed"
 _AGAIN: Final = "run the command again to continue"
 _NOTHING: Final[Mapping[ObjectRef, Object]] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class DeletionOutcome:
+class DeletionOutcome(Struct, frozen=True):
     """Deleted and kept objects; `lost` were deleted by another client."""
 
     gone: tuple[ObjectRef, ...]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.plans.accepted_objects import AcceptedObjects
@@ -28,11 +30,9 @@ from kymatui.engine.inventory.release_store import ReleaseStore
 from kymatui.engine.jobs.hooks import hook_key
 from kymatui.engine.jobs.object_deletion import uid_of, version_of
 from kymatui.engine.plans.plan import Action, BundlePart, RequiredPermission, Step
-from kymatui.first_use import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class UninstallPlan:
+class UninstallPlan(Struct, frozen=True):
     """The plan of an uninstallation.
 
     remaining  objects that the module's manager handles; while they exist, the module stays

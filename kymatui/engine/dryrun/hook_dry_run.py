@@ -9,6 +9,8 @@ import threading
 from collections.abc import Collection, Sequence
 from typing import Final
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.engine.bundles.bundle import Bundle, BundleHook, hooks_of
@@ -19,13 +21,11 @@ from kymatui.engine.dryrun.preview import COMPARED_LOCALLY, NO_DRY_RUN, WEBHOOK
 from kymatui.engine.jobs.hooks import BEFORE_CREATION, hook_key, was_created_by_hook
 from kymatui.engine.plans.plan import Action, BundlePart, Step
 from kymatui.errors import ClusterError, ConflictError, ForbiddenError, InvalidError, NotFoundError, ServerError
-from kymatui.first_use import dataclass
 
 _EXISTS: Final = "AlreadyExists"
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedContext:
+class PlannedContext(Struct, frozen=True):
     """The planned context of the hooks: kinds and namespaces of the plan, and completed hooks."""
 
     kinds: Collection[GroupVersionKind]
@@ -45,8 +45,7 @@ def dry_run_hooks(
     return tuple(made)
 
 
-@dataclass(frozen=True, slots=True)
-class _Trial:
+class _Trial(Struct, frozen=True):
     cluster: Cluster
     stage: PlannedContext
     brought: Collection[GroupVersionKind]

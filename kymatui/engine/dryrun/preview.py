@@ -6,6 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.domain.kubernetes.managed_fields import Path, applied_entry
 from kymatui.domain.kubernetes.object_meta import field_managers, read_ref
 from kymatui.engine.cluster.kind_order import is_definition
@@ -26,7 +29,6 @@ from kymatui.engine.inventory.ownership_transfer import is_lifecycle_manager_mar
 from kymatui.engine.plans.diff import FieldDiff, diff_objects, state_digest
 from kymatui.engine.plans.plan import Action, FieldConflict, ObservedVersion
 from kymatui.errors import ClusterError, ConflictError, ForbiddenError, InvalidError, NotFoundError, ServerError
-from kymatui.first_use import dataclass, replace
 
 _MANAGER: Final = re.compile(r'conflict with "((?:[^"\\]|\\.)*)"')
 
@@ -36,8 +38,7 @@ WEBHOOK: Final = "failed calling webhook"
 COMPARED_LOCALLY: Final = "compared locally: read-only mode sends no dry run to the server"
 
 
-@dataclass(frozen=True, slots=True)
-class ApplyPreview:
+class ApplyPreview(Struct, frozen=True):
     """The result of a preview; `live` is the current object, `after` the future one, None if unknown.
 
     With `inherits`, helm's fields are transferred to kymatui first (see `field_takeover`).

@@ -7,12 +7,13 @@ from enum import StrEnum
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import Policy
 from kymatui.engine.bundles.bundle import COMPONENT, Origin
 from kymatui.errors import ConfigurationError
-from kymatui.first_use import dataclass, replace
 
 SCHEMA: Final = "kymatui.io/inventory/v1"
 KEY: Final = "inventory"
@@ -26,8 +27,7 @@ class InventoryState(StrEnum):
     DELETING = "deleting"
 
 
-@dataclass(frozen=True, slots=True)
-class InventoryItem:
+class InventoryItem(Struct, frozen=True):
     """One object; `adopted` ones existed before and stay after a deletion.
 
     `definition` ones are of a chart's `crds/`: created once and never changed.
@@ -38,8 +38,7 @@ class InventoryItem:
     definition: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Inventory:
+class Inventory(Struct, frozen=True):
     """The installed objects of a name in a namespace.
 
     items             in order of installation; old and new ones during a run

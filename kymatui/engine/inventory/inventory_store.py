@@ -5,13 +5,14 @@ from __future__ import annotations
 import base64
 from typing import Any, Final, Protocol
 
+from msgspec.structs import replace
+
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.cluster.ports import Cluster, Object
 from kymatui.engine.inventory.inventory import KEY, Inventory, InventoryState, read_document, write_document
 from kymatui.engine.inventory.ownership_marks import LABEL_APPLYSET, LABEL_HELM, applyset_id, inventory_name
 from kymatui.errors import NotFoundError, RefusedError
-from kymatui.first_use import replace
 
 CONFIG_MAP: Final = GroupVersionKind("", "v1", "ConfigMap")
 _ANNOTATIONS: Final = "applyset.kubernetes.io"

@@ -6,6 +6,9 @@ import threading
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.domain.kubernetes.managed_fields import created_by, manager_name
 from kymatui.domain.kubernetes.object_meta import OPERATOR, parse_time
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
@@ -16,7 +19,6 @@ from kymatui.engine.cluster.kind_order import defined_kinds, is_definition
 from kymatui.engine.cluster.ports import Cluster, Object
 from kymatui.engine.inventory.inventory import Inventory
 from kymatui.errors import ForbiddenError
-from kymatui.first_use import dataclass, replace
 
 GroupKind = tuple[str, str]
 
@@ -34,8 +36,7 @@ def is_shared_kind(group: str) -> bool:
     return not group or group in _KUBERNETES or (group.endswith(".k8s.io") and not group.endswith(_OTHERS_SUFFIX))
 
 
-@dataclass(frozen=True, slots=True)
-class ManagedObject:
+class ManagedObject(Struct, frozen=True):
     """One managed object; `ours` means that the module installed it, else a user created it.
 
     `applied` means that lifecycle-manager applied it from the module's manifest and deletes it with the module.
@@ -60,8 +61,7 @@ class ManagedObject:
         return not self.ours and is_shared_kind(self.ref.kind.group)
 
 
-@dataclass(frozen=True, slots=True)
-class ManagedObjects:
+class ManagedObjects(Struct, frozen=True):
     """All managed objects, and the kinds that could not be listed, with the reason."""
 
     instances: tuple[ManagedObject, ...] = ()

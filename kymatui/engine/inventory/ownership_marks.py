@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Final
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, field_managers
 from kymatui.domain.modules.module_manager import owning_manifest
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.cluster.ports import FIELD_MANAGER, OPERATOR_FIELD_MANAGER, Object
-from kymatui.first_use import dataclass
 
 LABEL_PART_OF: Final = "applyset.kubernetes.io/part-of"
 LABEL_APPLYSET: Final = "applyset.kubernetes.io/id"
@@ -38,8 +39,7 @@ class OwnerKind(StrEnum):
     LIFECYCLE_MANAGER = "lifecycle-manager"
 
 
-@dataclass(frozen=True, slots=True)
-class Owner:
+class Owner(Struct, frozen=True):
     """An owner; `name` is "namespace/release", the id of an ApplySet, or a Manifest."""
 
     kind: OwnerKind

@@ -12,6 +12,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.bundles.bundle import Bundle, BundleHook, ChartRelease, Origin
@@ -29,7 +32,6 @@ from kymatui.engine.inventory.inventory import (
 )
 from kymatui.engine.inventory.inventory_store import secret_text
 from kymatui.errors import ConfigurationError, NotFoundError, RefusedError
-from kymatui.first_use import dataclass, replace
 from kymatui.helm.rendering.manifests import split_manifests
 from kymatui.helm.rendering.releases import (
     HookRun,
@@ -58,8 +60,7 @@ _DESCRIPTIONS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Revision:
+class _Revision(Struct, frozen=True):
     """One Secret; `own` is kymatui's part, None if helm wrote it."""
 
     release: Release

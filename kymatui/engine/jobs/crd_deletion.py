@@ -11,6 +11,8 @@ import contextlib
 from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.plans.accepted_objects import summarize_names
@@ -19,15 +21,13 @@ from kymatui.engine.cluster.ports import Object, Recording
 from kymatui.engine.jobs.object_deletion import uid_of
 from kymatui.engine.jobs.run import Progress, Run
 from kymatui.errors import PartlyDoneError
-from kymatui.first_use import dataclass
 
 _OPEN: Final = 5.0  # seconds for the watches to open; the deletion continues without them
 _END: Final = 1.0
 """Seconds for the events of the last instances to arrive after the CRD is gone."""
 
 
-@dataclass(frozen=True, slots=True)
-class UnplannedDeletions:
+class UnplannedDeletions(Struct, frozen=True):
     """The objects that were deleted with a CRD and that the plan did not display."""
 
     refs: tuple[ObjectRef, ...] = ()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from msgspec.structs import replace
+
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.states import State
@@ -16,7 +18,6 @@ from kymatui.engine.inventory.inventory_store import InventoryStore
 from kymatui.engine.jobs.run import Progress, Run
 from kymatui.engine.jobs.wait import NotReadyError, is_deleted_when_done, wait_ready, wait_until_deleted
 from kymatui.errors import ConflictError, KymatuiError, NotFoundError, PartlyDoneError
-from kymatui.first_use import replace
 
 ANNOTATION_RUN: Final = "kymatui.io/run"
 _HOOK: Final = "helm.sh/hook"

@@ -13,13 +13,14 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.object_meta import parse_time
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import FIELD_MANAGER, Clock, Cluster, Object
 from kymatui.engine.inventory.ownership_marks import LABEL_HELM, inventory_name
 from kymatui.engine.jobs.identity import is_dead
 from kymatui.errors import CancelledError, ClusterError, ConflictError, ForbiddenError, NotFoundError, RefusedError
-from kymatui.first_use import dataclass
 
 LEASE: Final = GroupVersionKind("coordination.k8s.io", "v1", "Lease")
 DURATION: Final = 15.0  # seconds, client-go's default
@@ -28,8 +29,7 @@ _UNKNOWN: Final = "an unknown holder"
 _LOOK: Final = 0.5  # seconds between two reads of a Lease that another process holds
 
 
-@dataclass(frozen=True, slots=True)
-class LeaseTerms:
+class LeaseTerms(Struct, frozen=True):
     """The `duration` of a lease and the time to wait for another holder, in seconds.
 
     `standby` means that the holder keeps the lease for as long as it runs, and does not change one thing and end.

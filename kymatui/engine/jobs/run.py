@@ -6,9 +6,11 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import field
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.problems import Actor
@@ -18,11 +20,9 @@ from kymatui.engine.cluster.retries import DEFAULT_RETRY, RetryingCluster, Retry
 from kymatui.engine.jobs.identity import own_identity
 from kymatui.engine.jobs.journal import RUN_STEP, Journal, JournalMark
 from kymatui.engine.jobs.lease import Lease, LeaseTerms
-from kymatui.first_use import dataclass, replace
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """The current activity: `words` for people, an object or None, and `done` of `total` steps, counted in `unit`s.
 
     `waits` is who has to act (NOBODY: the cluster), None while working; `waits_for` is the awaited thing if `words`
@@ -49,8 +49,7 @@ USER_ACTION_SECONDS: Final = 30.0
 """Seconds for which an unattended run waits for a person: what starts often looks broken for a moment."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunLimits:
+class RunLimits(Struct, frozen=True):
     """The time limits in seconds, and the number of parallel requests.
 
     broken  how long an object may be in an error that only a person can repair, before a wait for it ends
@@ -83,8 +82,7 @@ class SystemClock:
             cancel.wait(seconds)
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """The context of one run, from `begin`; steps take it as first argument. `backup` is None without one."""
 
     cluster: Cluster

@@ -7,9 +7,10 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.object_meta import LAST_APPLIED, read_kind
 from kymatui.domain.versions.version_diff import ChangeKind, ValueChange, field_changes
-from kymatui.first_use import dataclass
 
 HIDDEN: Final = "(hidden)"
 HIDDEN_CHANGED: Final = "(hidden, another value)"
@@ -19,8 +20,7 @@ _KEPT_BY_TOOLS: Final = frozenset({LAST_APPLIED, "deployment.kubernetes.io/revis
 _VOLATILE: Final = ("creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid")
 
 
-@dataclass(frozen=True, slots=True)
-class FieldDiff:
+class FieldDiff(Struct, frozen=True):
     """One field; `before` and `after` are JSON values, None if absent."""
 
     path: str

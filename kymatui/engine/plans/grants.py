@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.privileges import find_privileges
 from kymatui.engine.cluster.ports import Object
-from kymatui.first_use import dataclass
 
 _RBAC: Final = "rbac.authorization.k8s.io"
 
 
-@dataclass(frozen=True, slots=True)
-class Grant:
+class Grant(Struct, frozen=True):
     """One binding: role ("ClusterRole manager"), subjects, and namespace ("" for the whole cluster).
 
     `rules` are those of the role, empty if the bundle does not have it. `warnings` describe dangerous permissions.

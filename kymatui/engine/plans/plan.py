@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import Policy
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.plans.diff import FieldDiff
 from kymatui.engine.plans.grants import Grant
-from kymatui.first_use import dataclass
 
 
 class Action(StrEnum):
@@ -35,16 +36,14 @@ class BundlePart(StrEnum):
     HOOK = "hook"  # a chart's hook
 
 
-@dataclass(frozen=True, slots=True)
-class FieldConflict:
+class FieldConflict(Struct, frozen=True):
     """A field that another field manager owns."""
 
     path: str
     manager: str
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """One object and its action.
 
     wave       steps of one wave run in parallel; deletions have later waves of their own
@@ -74,8 +73,7 @@ class Step:
     takes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ObservedVersion:
+class ObservedVersion(Struct, frozen=True):
     """The version of an object when the plan was made, empty if absent; `stamp` is `diff.state_digest`."""
 
     uid: str = ""
@@ -83,8 +81,7 @@ class ObservedVersion:
     stamp: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RequiredPermission:
+class RequiredPermission(Struct, frozen=True):
     """A permission that the plan needs."""
 
     verb: str
@@ -96,8 +93,7 @@ class RequiredPermission:
         return f"{self.verb} {self.kind} {where}"
 
 
-@dataclass(frozen=True, slots=True)
-class Intent:
+class Intent(Struct, frozen=True):
     """The request to the planner.
 
     force               take over fields of other managers
@@ -130,8 +126,7 @@ class Intent:
     backup: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """What `apply` will do on the named cluster.
 
     intent     with the bundle as it will be sent: namespaces, marks, order

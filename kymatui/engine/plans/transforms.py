@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec.structs import replace
+
 from kymatui.domain.kubernetes.image_references import Image, parse_image
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.cluster.ports import Object
 from kymatui.errors import ConfigurationError
-from kymatui.first_use import replace
 
 if TYPE_CHECKING:
     from kymatui.engine.bundles.bundle import Bundle

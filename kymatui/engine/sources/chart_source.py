@@ -7,13 +7,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.engine.bundles.addresses import content_digest, redact_address
 from kymatui.engine.bundles.bundle import Bundle, BundleHook, ChartRelease, Origin
 from kymatui.engine.bundles.yaml_objects import document_key, read_objects, unique_documents
 from kymatui.engine.cluster.ports import Blobs, Object
 from kymatui.engine.sources.render_target import RenderTarget
 from kymatui.errors import HelmError
-from kymatui.first_use import dataclass, replace
 from kymatui.helm.charts.chart import Chart, load_archive, load_chart
 from kymatui.helm.charts.coalesce import reuse_values
 from kymatui.helm.charts.dependencies import check_dependencies
@@ -27,8 +29,7 @@ LONGEST_NAME: Final = 53  # Helm's limit for release names
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedChart:
+class LoadedChart(Struct, frozen=True):
     """A chart and its origin."""
 
     chart: Chart

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.bundles.yaml_objects import read_objects
@@ -18,7 +21,6 @@ from kymatui.engine.sources.install_config import InstallConfig, read_configs
 from kymatui.engine.sources.oci_layers import LayerRef, Shape
 from kymatui.engine.sources.render_target import RenderTarget
 from kymatui.errors import SourceError
-from kymatui.first_use import dataclass, replace
 from kymatui.helm.charts.chart import Chart
 from kymatui.helm.charts.values import merge_values
 from kymatui.ocm import (
@@ -32,8 +34,7 @@ from kymatui.ocm import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Trust:
+class Trust(Struct, frozen=True):
     """The trusted keys, and the signature's name if there may be several."""
 
     keys: Keys

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 from kymatui.engine.bundles.tar_archives import unpack
 from kymatui.errors import HelmError, SourceError
-from kymatui.first_use import dataclass
 from kymatui.helm.charts.strvals import set_values
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.reading import load_yaml
@@ -29,8 +29,7 @@ _USED: Final = frozenset(["Namespace", "CreateNamespace", "ReleaseName", "Disabl
 _USED_OF_CHARTS: Final = frozenset(["Version", "RepoURL"])
 
 
-@dataclass(frozen=True, slots=True)
-class InstallConfig:
+class InstallConfig(Struct, frozen=True):
     """One entry of `configs`; `flags` are fields of Helm's Install action, `overrides` a --set text."""
 
     flags: Mapping[str, bool | int | str] = field(default_factory=dict)

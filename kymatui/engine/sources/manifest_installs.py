@@ -10,6 +10,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.domain.kyma.manifests import (
     HelmSource,
     ImageSpec,
@@ -29,7 +32,6 @@ from kymatui.engine.sources.kustomize.transformers import build
 from kymatui.engine.sources.oci_layers import LayerRef, Shape
 from kymatui.engine.sources.render_target import RenderTarget
 from kymatui.errors import KymatuiError, SourceError
-from kymatui.first_use import dataclass, replace
 from kymatui.helm.charts.chart import Chart
 from kymatui.helm.charts.values import merge_values
 from kymatui.ocm.component_location import COMPONENTS
@@ -38,8 +40,7 @@ V1BETA2: Final = "operator.kyma-project.io/v1beta2"
 RAW_MANIFEST: Final = "raw-manifest.yaml"
 
 
-@dataclass(frozen=True, slots=True)
-class InstallFailure:
+class InstallFailure(Struct, frozen=True):
     """An install that could not be read."""
 
     name: str

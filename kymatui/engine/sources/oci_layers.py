@@ -12,12 +12,13 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from msgspec import Struct
+
 from kymatui.engine.bundles.bundle import Origin
 from kymatui.engine.bundles.tar_archives import is_gzip, is_tar, read_tar, unpack, without_root
 from kymatui.engine.bundles.yaml_objects import read_objects, unique_documents
 from kymatui.engine.cluster.ports import Blobs, Object
 from kymatui.errors import RegistryError, SourceError
-from kymatui.first_use import dataclass
 
 KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 CHART: Final = "Chart.yaml"
@@ -27,8 +28,7 @@ YAML: Final = (".yaml", ".yml", ".json")
 _DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128}")
 
 
-@dataclass(frozen=True, slots=True)
-class LayerRef:
+class LayerRef(Struct, frozen=True):
     """The location of a layer; `repository` has no scheme, `insecure` means without TLS."""
 
     repository: str
@@ -65,8 +65,7 @@ class Shape(enum.StrEnum):
     KUSTOMIZATION = "kustomization"
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
+class Layer(Struct, frozen=True):
     """The content of a layer: the text of a manifest, or files by path."""
 
     shape: Shape

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import Cluster
-from kymatui.first_use import dataclass, replace
 from kymatui.helm.rendering.capabilities import KUBE_VERSION
+from kymatui.structs import compare_by
 
 Lookup = Callable[[str, str, str, str], dict[str, Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class RenderTarget:
+class RenderTarget(Struct, frozen=True):
     """A cluster as charts see it.
 
     kube_version  "v1.34.2"
@@ -27,9 +28,11 @@ class RenderTarget:
 
     kube_version: str = KUBE_VERSION
     served: tuple[str, ...] | None = None
-    lookup: Lookup | None = field(default=None, compare=False)
+    lookup: Lookup | None = None
     installed: bool = False
     revision: int = 1
+
+    __eq__, __hash__ = compare_by("kube_version", "served", "installed", "revision")
 
 
 def chart_targets(cluster: Cluster) -> Callable[[str], RenderTarget]:

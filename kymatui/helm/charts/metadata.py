@@ -8,13 +8,13 @@ from copy import copy
 from typing import Any, Final, NamedTuple
 
 from kymatui.errors import HelmError
-from kymatui.first_use import deferred
 from kymatui.helm.charts.structs import DECODING, anything, boolean, decode_yaml, sequence, string_map, struct, text
 from kymatui.helm.govalues.quoting import is_print, quote
 from kymatui.helm.semver.versions import SemverError, parse_version
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.limits import YamlBudget
 from kymatui.moments import parse_moment
+from kymatui.patterns import deferred
 
 V1: Final = "v1"
 _ALIAS: Final = deferred(r"[a-zA-Z0-9_-]+\Z")

@@ -9,15 +9,15 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
+from msgspec import Struct
+
 from kymatui.errors import HelmError
-from kymatui.first_use import dataclass
 from kymatui.helm.yaml.reading import load_yaml
 
 _LARGEST = 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Provenance:
+class Provenance(Struct, frozen=True):
     """A verified provenance; `signers` are certificate fingerprints, `users` their user ids."""
 
     signers: tuple[str, ...]

@@ -7,22 +7,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import field
 from functools import cmp_to_key
 from urllib.parse import urljoin, urlsplit
 
+from msgspec import Struct
+
 from kymatui.errors import HelmError, nearest_names
-from kymatui.first_use import dataclass
 from kymatui.helm.semver.constraints import Constraint, parse_constraint
 from kymatui.helm.semver.versions import SemanticVersion, SemverError, parse_version
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.reading import load_yaml
+from kymatui.structs import repr_without
 
 _DIGEST = re.compile(r"(?:sha256:)?([0-9a-f]{64})")
 
 
-@dataclass(frozen=True, slots=True)
-class ChartVersion:
+class ChartVersion(Struct, frozen=True):
     """One packed chart of a repository; `digest` is the hexadecimal SHA-256 of the archive, or ""."""
 
     name: str
@@ -35,11 +35,12 @@ class ChartVersion:
     created: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RepositoryIndex:
+class RepositoryIndex(Struct, frozen=True):
     """The charts of a repository by name, each with its versions, newest first."""
 
-    charts: Mapping[str, tuple[ChartVersion, ...]] = field(repr=False)
+    charts: Mapping[str, tuple[ChartVersion, ...]]
+
+    __repr__ = repr_without("charts")
 
     def find(self, name: str, version: str = "") -> ChartVersion:
         """Return the exact version, else the newest in a range; "" means the newest stable one.

@@ -7,7 +7,6 @@ import math
 import re
 from typing import Any, Final
 
-from kymatui.first_use import deferred
 from kymatui.helm.govalues.bounding import TEXT_LIMIT
 from kymatui.helm.govalues.comparing import is_nil
 from kymatui.helm.govalues.floats import format_float
@@ -16,6 +15,7 @@ from kymatui.helm.govalues.ordering import sorted_keys
 from kymatui.helm.govalues.types import BYTES, FunctionError, NilPointer, Object, go_type
 from kymatui.helm.yaml.ordering import Fields
 from kymatui.helm.yaml.scalars import Timestamp
+from kymatui.patterns import deferred
 
 _DEEPEST: Final = 400
 _SHORT: Final = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}

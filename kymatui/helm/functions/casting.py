@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from kymatui.first_use import deferred
 from kymatui.helm.govalues.bounding import hold_value
 from kymatui.helm.govalues.floats import parse_float, parse_int
 from kymatui.helm.govalues.printing import format_value
 from kymatui.helm.govalues.text import from_bytes
 from kymatui.helm.govalues.types import BYTES, Int64, go_type, wrap_integer
+from kymatui.patterns import deferred
 
 _DECIMAL: Final = deferred(r"([-+]?[0-9]*)(\.[0-9]*)?")
 _SMALLEST: Final = -(1 << 63)

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from kymatui.first_use import dataclass
+from msgspec import Struct
 
 DAY: Final = 86_400
 MONTHS: Final = (
@@ -57,8 +57,7 @@ def days_in_month(year: int, month: int) -> int:
     return 29 if month == 2 and is_leap(year) else (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)[month - 1]
 
 
-@dataclass(frozen=True, slots=True)
-class Location:
+class Location(Struct, frozen=True):
     """A time zone: name, and rule (tz database zone, the system's zone, or fixed offset in seconds)."""
 
     name: str

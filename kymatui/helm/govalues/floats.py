@@ -7,8 +7,8 @@ import re
 import struct
 from typing import Final
 
-from kymatui.first_use import deferred
 from kymatui.helm.govalues.quoting import quote
+from kymatui.patterns import deferred
 
 INVALID_SYNTAX: Final = "invalid syntax"
 OUT_OF_RANGE: Final = "value out of range"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from kymatui.first_use import dataclass
+from msgspec import Struct
 
 # group/version, deprecated in, removed in (0.0: not yet), replacement (or -), the kinds (=successor)
 _TABLE = """
@@ -76,8 +76,7 @@ v1 1.33 0.0 discovery.k8s.io/v1 Endpoints=EndpointSlice
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Deprecation:
+class Deprecation(Struct, frozen=True):
     """The (major, minor) of deprecation and removal; `replacement` is "group/version Kind" or ""."""
 
     api_version: str

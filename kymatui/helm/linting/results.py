@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
 from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
-from kymatui.first_use import dataclass
+from msgspec import Struct, field
+
 from kymatui.helm.charts.archives import ChartFile
 from kymatui.helm.charts.chart import Chart, load_files
 
@@ -21,8 +21,7 @@ class LintSeverity(IntEnum):
     ERROR = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Struct, frozen=True):
     """One message; `where` is a file of the chart, or "" for the whole chart."""
 
     severity: LintSeverity
@@ -33,8 +32,7 @@ class Message:
         return f"[{self.severity.name}] {self.where}: {self.text}"
 
 
-@dataclass(frozen=True, slots=True)
-class LintResult:
+class LintResult(Struct, frozen=True):
     """All messages; `problem` is the reason why the path is no chart."""
 
     messages: tuple[Message, ...] = ()
@@ -59,8 +57,7 @@ class LintResult:
                 yield str(message)
 
 
-@dataclass(frozen=True, slots=True)
-class Linting:
+class Linting(Struct, frozen=True):
     """Namespace and Kubernetes version ("" for helm's default) for the lint."""
 
     namespace: str = "default"
@@ -68,8 +65,7 @@ class Linting:
     check_schema: bool = True
 
 
-@dataclass(slots=True)
-class Examination:
+class Examination(Struct):
     """The lint of one chart in progress."""
 
     path: Path

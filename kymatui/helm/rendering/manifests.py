@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, TypeVar
 
 from kymatui.errors import HelmError
-from kymatui.first_use import deferred
 from kymatui.helm.charts.structs import decode_yaml, string_map, struct, text
 from kymatui.helm.govalues.text import to_bytes
 from kymatui.helm.yaml.errors import YamlError
+from kymatui.patterns import deferred
 
 INSTALL_ORDER: Final = (
     "PriorityClass",

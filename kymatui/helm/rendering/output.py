@@ -6,9 +6,9 @@ import fnmatch
 from collections.abc import Iterable, Sequence
 
 from kymatui.errors import HelmError
-from kymatui.first_use import deferred
 from kymatui.helm.rendering.manifests import split_manifests
 from kymatui.helm.rendering.render import Rendered
+from kymatui.patterns import deferred
 
 _SOURCE = deferred(r"# Source: [^/]+/(.+)")
 Part = tuple[str, str]

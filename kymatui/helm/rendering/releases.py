@@ -15,12 +15,12 @@ import io
 import json
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
 from datetime import datetime
 from typing import Any, Final
 
+from msgspec import Struct, field
+
 from kymatui.errors import HelmError
-from kymatui.first_use import dataclass
 from kymatui.helm.charts.archives import ChartFile
 from kymatui.helm.charts.metadata import Lock, dependency_fields, metadata_fields, omit_empty
 from kymatui.helm.charts.trees import ChartNode
@@ -55,8 +55,7 @@ class Status(enum.StrEnum):
         return self in (Status.PENDING_INSTALL, Status.PENDING_UPGRADE, Status.PENDING_ROLLBACK)
 
 
-@dataclass(frozen=True, slots=True)
-class HookRun:
+class HookRun(Struct, frozen=True):
     """The last run of a hook: "Unknown", "Running", "Succeeded", "Failed", or "" for never."""
 
     phase: str = ""
@@ -64,16 +63,14 @@ class HookRun:
     completed_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ReleaseHook:
+class ReleaseHook(Struct, frozen=True):
     """A hook of a release and its last run."""
 
     hook: Hook
     last_run: HookRun = HookRun()
 
 
-@dataclass(frozen=True, slots=True)
-class Release:
+class Release(Struct, frozen=True):
     """One revision of a release.
 
     chart     the chart as Helm stores it: {"metadata": {…}, "templates": [{"name", "data"}], "values": {…}, …}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import field
 from itertools import groupby
 from typing import Any, Final
 
-from kymatui.first_use import dataclass
+from msgspec import Struct, field
+
 from kymatui.helm.schemas.wording import error_message, quoted
 
 _RANKS: Final = {
@@ -29,8 +29,7 @@ _NAMED: Final = frozenset(
 _INNER: Final = frozenset({"properties", "patternProperties", "items", "prefixItems", "additionalItems", "contains"})
 
 
-@dataclass(slots=True)
-class _Failure:
+class _Failure(Struct):
     """An error of the library with its remaining paths, relative to a schema on the way."""
 
     rest: list[Any]
@@ -38,8 +37,7 @@ class _Failure:
     error: Any
 
 
-@dataclass(slots=True)
-class _Entry:
+class _Entry(Struct):
     """A node in the error tree of Helm's library."""
 
     kind: str

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from kymatui.errors import HelmError
-from kymatui.first_use import deferred
 from kymatui.helm.govalues.types import Object, Uint64
+from kymatui.patterns import deferred
 
 SEGMENT_LIMIT: Final = 1 << 64
 

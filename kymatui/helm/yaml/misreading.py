@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol
 
 import yaml as pyyaml
 
-from kymatui.first_use import deferred
+from kymatui.patterns import deferred
 
 _KEY_WANTED: Final = "did not find expected key"
 _ENTRY_WANTED: Final = "did not find expected '-' indicator"

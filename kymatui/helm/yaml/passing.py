@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from kymatui.first_use import deferred
 from kymatui.helm.yaml.errors import YamlError
+from kymatui.patterns import deferred
 
 _TOUCHED: Final = deferred("[\x7f-\x9f\ufffe\uffff\ud800-\udfff]")
 _REFUSED: Final = deferred("[\x7f-\x84\x86-\x9f\ufffe\uffff]")

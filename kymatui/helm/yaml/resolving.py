@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from kymatui.first_use import deferred
+from kymatui.patterns import deferred
 
 Scalar = str | int | float | bool | None
 

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from kymatui.first_use import deferred
 from kymatui.helm.yaml.resolving import HINTS, OLD_BOOLEANS, STR, is_sexagesimal, resolve_plain
+from kymatui.patterns import deferred
 
 # Positive character classes: the equivalent negated ones take ten times as long to compile.
 _SPECIAL: Final = deferred("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufeff\ufffe-\U0010ffff]")

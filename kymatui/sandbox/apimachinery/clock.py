@@ -7,11 +7,10 @@ import heapq
 import itertools
 import time
 from collections.abc import Callable
-from dataclasses import field
 from datetime import UTC, datetime
 from typing import Protocol
 
-from kymatui.first_use import dataclass
+from msgspec import Struct
 
 
 class Timer(Protocol):
@@ -41,12 +40,14 @@ class LoopClock:
         return self._loop.call_later(seconds, callback) if seconds > 0 else self._loop.call_soon(callback)
 
 
-@dataclass(order=True, slots=True)
-class _Due:
+class _Due(Struct, eq=False):
     at: float
     order: int
-    callback: Callable[[], None] = field(compare=False)
-    cancelled: bool = field(default=False, compare=False)
+    callback: Callable[[], None]
+    cancelled: bool = False
+
+    def __lt__(self, other: _Due) -> bool:
+        return (self.at, self.order) < (other.at, other.order)
 
     def cancel(self) -> None:
         self.cancelled = True

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
 from typing import Any, Protocol
 from urllib.parse import parse_qsl
 
 import msgspec
-
-from kymatui.first_use import dataclass
+from msgspec import Struct, field
 
 
 class ResponseStream(Protocol):
@@ -20,8 +18,7 @@ class ResponseStream(Protocol):
     def stop(self) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class RequestUser:
+class RequestUser(Struct, frozen=True):
     """The authenticated user (authentication.k8s.io UserInfo)."""
 
     name: str
@@ -41,8 +38,7 @@ ANONYMOUS = RequestUser("system:anonymous", ("system:unauthenticated",))
 SYSTEM = RequestUser("system:kube-controller-manager", ("system:masters", "system:authenticated"))
 
 
-@dataclass(slots=True)
-class ServerRequest:
+class ServerRequest(Struct):
     """One HTTP request; header names are lower case. Only in-process callers set `user`."""
 
     method: str
@@ -61,8 +57,7 @@ class ServerRequest:
         return self.headers.get(name, "")
 
 
-@dataclass(slots=True)
-class ServerResponse:
+class ServerResponse(Struct):
     """One answer: a body, or a stream (a watch, a followed log) that the HTTP server writes as it arrives."""
 
     status: int

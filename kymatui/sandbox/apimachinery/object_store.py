@@ -11,12 +11,10 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import field
 from typing import Any, Literal
 
 import msgspec
-
-from kymatui.first_use import dataclass
+from msgspec import Struct, field
 
 ChangeKind = Literal["ADDED", "MODIFIED", "DELETED"]
 Key = tuple[str, str]
@@ -67,8 +65,7 @@ class Stored:
         return prefix + self.data[1:]
 
 
-@dataclass(frozen=True, slots=True)
-class StoreChange:
+class StoreChange(Struct, frozen=True):
     """One entry of the log. `previous` is None for ADDED; for DELETED, `current` is the last state."""
 
     kind: ChangeKind
@@ -83,8 +80,7 @@ def type_prefix(api_version: str, kind: str) -> bytes:
     return b'{"kind":' + msgspec.json.encode(kind) + b',"apiVersion":' + msgspec.json.encode(api_version) + b","
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Struct, frozen=True):
     """Objects in the order of their keys."""
 
     keys: list[str]
@@ -102,8 +98,7 @@ class Selection:
         return [self._objects[key] for key in self.keys[:count]]
 
 
-@dataclass(slots=True)
-class _Table:
+class _Table(Struct):
     """The objects of one resource by path, their sorted paths, and their log."""
 
     objects: dict[str, Stored] = field(default_factory=dict)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
+
+from msgspec import Struct, field
 
 from kymatui.errors import ServerError
-from kymatui.first_use import dataclass
 from kymatui.sandbox.apply.managed_fields_codec import ManagedFields, write_managed
 from kymatui.sandbox.schemas.types.schema_node import Object, Schema
 from kymatui.sandbox.schemas.values.field_sets import EMPTY, FieldSet, only, without
@@ -30,8 +30,7 @@ NEVER_TRACKED = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class EndpointTracking:
+class EndpointTracking(Struct, frozen=True):
     """Tracking options of an endpoint.
 
     `schema(version)` returns the schema at an apiVersion, None if it is not served. `reset` are the fields that this

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from kymatui.first_use import dataclass
+from msgspec import Struct, field
+
 from kymatui.sandbox.schemas.types.schema_node import Object
 from kymatui.sandbox.schemas.values.field_sets import FieldsError, FieldSet, from_fields, to_fields
 
@@ -20,8 +20,7 @@ class Manager(NamedTuple):
     subresource: str
 
 
-@dataclass(frozen=True, slots=True)
-class OwnedFields:
+class OwnedFields(Struct, frozen=True):
     """The fields of a manager at a version; `time` as the server writes it, or ""."""
 
     fields: FieldSet
@@ -29,8 +28,7 @@ class OwnedFields:
     time: str = ""
 
 
-@dataclass(slots=True)
-class ManagedFields:
+class ManagedFields(Struct):
     """The managers of an object's fields."""
 
     owners: dict[Manager, OwnedFields] = field(default_factory=dict)

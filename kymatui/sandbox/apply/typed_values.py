@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import field
 from typing import Any, Literal
 
 import msgspec
+from msgspec import Struct, field
 
-from kymatui.first_use import dataclass
 from kymatui.sandbox.schemas.types.schema_node import ANY, Object, Schema
 from kymatui.sandbox.schemas.values.field_sets import FieldPath, FieldSet, compact
 
@@ -118,8 +117,7 @@ def _walk_list(schema: Schema, items: Any, path: FieldPath, found: set[FieldPath
 # -- comparing
 
 
-@dataclass(slots=True)
-class TypedComparison:
+class TypedComparison(Struct):
     """The paths that differ between two values."""
 
     removed: set[FieldPath] = field(default_factory=set)

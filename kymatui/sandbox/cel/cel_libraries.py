@@ -9,7 +9,8 @@ from fractions import Fraction
 from typing import Any
 from urllib.parse import SplitResult, parse_qs, quote, urlsplit
 
-from kymatui.first_use import dataclass
+from msgspec import Struct
+
 from kymatui.sandbox.cel.cel_optionals import NOTHING, Optional, some
 from kymatui.sandbox.cel.cel_values import CelError, equal
 from kymatui.sandbox.schemas.values import name_rules
@@ -21,18 +22,15 @@ Network = ipaddress.IPv4Interface | ipaddress.IPv6Interface
 _SEMVER = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?\Z")
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Quantity:
+class Quantity(Struct, frozen=True, order=True):
     amount: Fraction
 
 
-@dataclass(frozen=True, slots=True)
-class CelUrl:
+class CelUrl(Struct, frozen=True):
     parts: SplitResult
 
 
-@dataclass(frozen=True, slots=True)
-class CelVersion:
+class CelVersion(Struct, frozen=True):
     numbers: tuple[int, int, int]
     before: tuple[tuple[int, int, str], ...]
     """The parts of a pre-release: (0, number, "") or (1, 0, text)."""
@@ -152,8 +150,7 @@ def _find(text: Any, expression: Any) -> str:
     return next(iter(_find_all(text, expression)), "")
 
 
-@dataclass(frozen=True, slots=True)
-class NamedFormat:
+class NamedFormat(Struct, frozen=True):
     check: Callable[[str], list[str]]
 
 

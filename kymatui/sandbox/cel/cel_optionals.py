@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kymatui.first_use import dataclass
+from msgspec import Struct
+
 from kymatui.sandbox.cel.cel_values import CelError
 
 
-@dataclass(frozen=True, slots=True)
-class Optional:
+class Optional(Struct, frozen=True):
     """A value or nothing; `filled` distinguishes nothing from a null."""
 
     filled: bool

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 import uuid
-from dataclasses import field
 
-from kymatui.first_use import dataclass
+from msgspec import Struct, field
+
 from kymatui.sandbox.registry.registry_errors import RegistryRefusal
 
 _RANGE = re.compile(r"(?:bytes[ =])?(\d+)-(\d+)(?:/(?:\d+|\*))?")
 
 
-@dataclass
-class BlobUpload:
+class BlobUpload(Struct, dict=True):
     """One session; `received` grows with each chunk."""
 
     repository: str

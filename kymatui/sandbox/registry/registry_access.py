@@ -13,10 +13,10 @@ import hmac
 import secrets
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field
 from enum import StrEnum
 
-from kymatui.first_use import dataclass
+from msgspec import Struct, field
+
 from kymatui.sandbox.registry.registry_errors import RegistryRefusal
 
 ALL_ACTIONS = frozenset({"pull", "push", "delete"})
@@ -29,8 +29,7 @@ class Scheme(StrEnum):
     BEARER = "bearer"
 
 
-@dataclass(frozen=True)
-class TokenScope:
+class TokenScope(Struct, frozen=True, dict=True):
     """One scope: `type:name:action,action`, such as `repository:modules/keda:pull,push`."""
 
     type: str
@@ -58,8 +57,7 @@ def repository_scope(name: str, *actions: str) -> TokenScope:
 CATALOG_SCOPE = TokenScope("registry", "catalog", frozenset({"*"}))
 
 
-@dataclass(frozen=True)
-class RegistryUser:
+class RegistryUser(Struct, frozen=True, dict=True):
     """A user of the registry; `repositories` are fnmatch patterns, `actions` those allowed in them."""
 
     password: str
@@ -76,8 +74,7 @@ class RegistryUser:
         return wanted & self.actions
 
 
-@dataclass
-class _Token:
+class _Token(Struct, dict=True):
     granted: dict[tuple[str, str], frozenset[str]]
     expires: float
 
@@ -86,8 +83,7 @@ ANONYMOUS = RegistryUser("", actions=PULL_ONLY)
 LOCKED_OUT = RegistryUser("", actions=frozenset(), repositories=())
 
 
-@dataclass
-class RegistryAccess:
+class RegistryAccess(Struct, dict=True):
     """The access rules of one registry; `OPEN` allows everything to everyone."""
 
     scheme: Scheme = Scheme.OPEN

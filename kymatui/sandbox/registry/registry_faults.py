@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
-from kymatui.first_use import dataclass
+from msgspec import Struct
 
 
 class RegistryFaultKind(StrEnum):
@@ -16,8 +16,7 @@ class RegistryFaultKind(StrEnum):
     DELAY = "delay"  # waits `seconds`, then answers as usual
 
 
-@dataclass
-class RegistryFault:
+class RegistryFault(Struct, dict=True):
     """A fault for requests with a matching method and path, `times` times (0: always)."""
 
     kind: RegistryFaultKind

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from kymatui.first_use import dataclass
+from msgspec import Struct
+
 from kymatui.sandbox.registry.digest_rules import check_name
 from kymatui.sandbox.registry.registry_errors import RegistryRefusal
 
@@ -40,8 +41,7 @@ ACTIONS: dict[tuple[str, str], tuple[str, ...]] = {
 }
 
 
-@dataclass(frozen=True)
-class Route:
+class Route(Struct, frozen=True, dict=True):
     """The target of a request; `actions` are those it needs in the repository `name`."""
 
     shape: str

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import field
 from typing import Any
 
-from kymatui.first_use import dataclass
+from msgspec import Struct, field
+
 from kymatui.sandbox.registry.digest_rules import check_digest, check_name, check_tag, digest_of, is_digest, verify
 from kymatui.sandbox.registry.registry_errors import RegistryRefusal
 
@@ -22,8 +22,7 @@ MAX_MANIFEST_BYTES = 4 * 1024 * 1024
 _INDEXES = {OCI_INDEX, "application/vnd.docker.distribution.manifest.list.v2+json"}
 
 
-@dataclass(frozen=True)
-class StoredManifest:
+class StoredManifest(Struct, frozen=True, dict=True):
     """A manifest with its exact bytes and media type."""
 
     content: bytes
@@ -57,8 +56,7 @@ class StoredManifest:
         return found
 
 
-@dataclass
-class Repository:
+class Repository(Struct, dict=True):
     blobs: set[str] = field(default_factory=set)
     manifests: dict[str, StoredManifest] = field(default_factory=dict)
     tags: dict[str, str] = field(default_factory=dict)

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
+from msgspec import Struct
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.markup import escape
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
-from kymatui.first_use import dataclass
 from kymatui.ui.base.framed_screen import FramedScreen
 from kymatui.ui.base.screen_keys import action_of
 from kymatui.ui.navigation.command_table import help_lines
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 _MOVING = ("table.", "document.")  # keys that users try without a search
 
 
-@dataclass(frozen=True, slots=True)
-class PaletteEntry:
+class PaletteEntry(Struct, frozen=True):
     """An entry of the palette with its help and callback; `first` entries are listed before you type."""
 
     text: str

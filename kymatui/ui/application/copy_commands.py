@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
-from kymatui.first_use import dataclass
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.navigation.command_table import ScreenCommand, unknown_name
 from kymatui.ui.presenters.catalog.problem_rows import problem_of
@@ -49,8 +50,7 @@ def commands(app: FlowApp) -> Iterator[ScreenCommand]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
+class _Line(Struct, frozen=True):
     """The line under the cursor; `texts` are the forms that need no server."""
 
     texts: Mapping[str, str]

@@ -9,11 +9,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from msgspec.structs import replace
+
 from kymatui.domain.kubernetes.refs import split_name
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.snapshot.cluster_index import KYMA_FEED
 from kymatui.domain.snapshot.snapshots import FeedState
-from kymatui.first_use import replace
 from kymatui.ui.application.kymatui_app import KymatuiApp
 from kymatui.ui.connection.cluster_view import ClusterView
 from kymatui.ui.connection.connection_status import OUT_OF_DATE, connection_banner

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from kymatui.actions.modules.install_plan import InstallRequest
 from kymatui.actions.modules.module_sources import ModuleSource
 from kymatui.domain.kyma.kymas import Policy
 from kymatui.domain.kyma_edit.label_edit import LABELS
 from kymatui.domain.kyma_edit.module_edit import EditVerb
 from kymatui.errors import nearest_names
-from kymatui.first_use import replace
 from kymatui.ui.flows import manifest
 from kymatui.ui.flows.deletion import start_deletion
 from kymatui.ui.flows.direct_install import adopt, install, install_several, upgrade, upgrade_all

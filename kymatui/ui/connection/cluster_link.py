@@ -10,10 +10,11 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
+from msgspec import Struct
+
 from kymatui.actions.session import Session
 from kymatui.domain.snapshot.snapshots import FeedState
 from kymatui.errors import DefectError, KymatuiError
-from kymatui.first_use import dataclass
 from kymatui.ui.connection.mailbox import Mailbox, MailSlot
 
 if TYPE_CHECKING:
@@ -79,8 +80,7 @@ class ClusterSession(ConnectionSource, Session, Protocol):
 S = TypeVar("S", bound=ConnectionSource)
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterConnection:
+class ClusterConnection(Struct, frozen=True):
     """The displayed cluster and whether kymatui may write to it."""
 
     context: str
@@ -94,16 +94,14 @@ class ClusterConnection:
         return self.title or self.context
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterReading:
+class ClusterReading(Struct, frozen=True):
     """One reading of the cluster: the snapshot and the catalog made from it."""
 
     snapshot: Snapshot
     catalog: Catalog
 
 
-@dataclass(frozen=True, slots=True)
-class FollowedObjects:
+class FollowedObjects(Struct, frozen=True):
     """Objects with displayed events, and objects with displayed Pods and other owned objects."""
 
     events: tuple[ObjectRef, ...] = ()

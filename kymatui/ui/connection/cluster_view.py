@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.domain.snapshot.snapshots import Feed, FeedState
 from kymatui.errors import KymatuiError
-from kymatui.first_use import replace
 from kymatui.ui.connection.cluster_link import (
     CATALOG,
     CLUSTER,

@@ -7,6 +7,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
+from msgspec import Struct
+
 from kymatui.actions.artifacts.resource_content import descriptor_text, resource_text
 from kymatui.actions.artifacts.show import ShownComponent, registry_location, show_component, show_embedded
 from kymatui.actions.bundle.content_cache import ContentCache
@@ -22,13 +24,11 @@ from kymatui.domain.modules.module_signature import ModuleSignature, SignatureSt
 from kymatui.domain.snapshot.cluster_index import index_cluster
 from kymatui.domain.snapshot.snapshots import Snapshot
 from kymatui.errors import KymatuiError
-from kymatui.first_use import dataclass
 
 MOST_COMPONENTS: Final = 16  # read components in memory; the oldest is dropped
 
 
-@dataclass(frozen=True, slots=True)
-class ReadComponent:
+class ReadComponent(Struct, frozen=True):
     """A component with the verdict on its signatures, and the store that its content comes from."""
 
     shown: ShownComponent

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.snapshot.snapshots import CATALOG_FEED, Feed, FeedState, is_namespaced_feed
 from kymatui.errors import KymatuiError
-from kymatui.first_use import dataclass
 
 OUT_OF_DATE = "the data is out of date"
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectionStatus:
+class ConnectionStatus(Struct, frozen=True):
     """Connection status; `stale_since` locks writes and dims the rows, `age` is the time since then."""
 
     word: str

@@ -6,9 +6,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Protocol
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, Feed, FeedState, Object
 from kymatui.errors import DefectError, KymatuiError
-from kymatui.first_use import dataclass, replace
 from kymatui.ui.connection.cluster_link import (
     ClusterConnection,
     ClusterSession,
@@ -71,8 +73,7 @@ class FleetSource(ConnectionSource, Protocol):
     def options(self) -> RemoteOptions: ...
 
 
-@dataclass(frozen=True, slots=True)
-class FleetReading:
+class FleetReading(Struct, frozen=True):
     """One reading of the fleet with its rows and the runtime requested by name."""
 
     picture: FleetSnapshot

@@ -5,9 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import fields, replace
 
 from kymatui.composition.reports.what_if import ChangeRequest, change_stamp, read_change
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings
@@ -17,7 +19,6 @@ from kymatui.domain.whatif.fleet_objects import FleetObjects, FleetObjectsBuilde
 from kymatui.domain.whatif.forecast import Forecast, ForecastMemory, foresee
 from kymatui.domain.whatif.summary import change_notes, forecast_notes
 from kymatui.errors import ConfigurationError, DefectError, KymatuiError
-from kymatui.first_use import dataclass, replace
 from kymatui.ui.connection.fleet_view import FleetObjectSource, FleetSource
 from kymatui.ui.connection.mailbox import Mailbox
 from kymatui.ui.presenters.fleet.forecast_rows import ForecastLines, OpenedNumber
@@ -31,8 +32,7 @@ _SHARE: Final = 3.0
 _READING: Final = "forecast"
 
 
-@dataclass(frozen=True, slots=True)
-class ForecastReading:
+class ForecastReading(Struct, frozen=True):
     """A forecast as a screen displays it.
 
     problem  why there is no newer forecast; None if this is the newest

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Iterable, Sequence
 from typing import ClassVar
 
+from msgspec import Struct
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -13,7 +14,6 @@ from textual.content import Content
 from textual.widgets import Static
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
-from kymatui.first_use import dataclass
 from kymatui.ui.base.first_paint import FirstPaintModal
 from kymatui.ui.viewmodels.columns import Column
 from kymatui.ui.viewmodels.display_text import as_screen_commands
@@ -25,8 +25,7 @@ from kymatui.ui.widgets.tone_styles import with_tone
 _AROUND, _WORDS, _LEAST = 9, 4, 4  # lines: frame and reason; manager of the cluster; shortest list
 
 
-@dataclass(frozen=True, slots=True)
-class MenuItem:
+class MenuItem(Struct, frozen=True):
     """One action; `off` gives the reason if disabled, `key` starts it without the menu.
 
     The cursor never starts on an action that `destroys`, so that pressing Enter twice cannot delete.

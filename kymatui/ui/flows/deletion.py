@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from kymatui.actions.delete import RunControls, plan_deletions, run_deletion
 from kymatui.actions.finalizers import BlockedObject, blocked_objects, remove_finalizer
 from kymatui.actions.jobs import JobReport, JobSpec
@@ -18,7 +20,6 @@ from kymatui.domain.plans.jobs import JobPurpose, module_key
 from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine, join_previews
 from kymatui.engine.deletion.deletion_state import NextStep
 from kymatui.errors import KymatuiError, RefusedError
-from kymatui.first_use import replace
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
 from kymatui.ui.flows.deletion_reader import DeletionChoices, delete_action

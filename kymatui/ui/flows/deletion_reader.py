@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct
+
 from kymatui.engine.deletion.deletion_state import ModuleCRHandling
 from kymatui.errors import ConfigurationError, KymatuiError
-from kymatui.first_use import dataclass
 
 if TYPE_CHECKING:
     from kymatui.composition.session_ports import SessionDeletions
@@ -33,8 +34,7 @@ def delete_action(app: FlowApp) -> SessionDeletions:
     return deletions_of(session)
 
 
-@dataclass(frozen=True, slots=True)
-class DeletionChoices:
+class DeletionChoices(Struct, frozen=True):
     """Choices of the user for the deletion of one module."""
 
     module: str

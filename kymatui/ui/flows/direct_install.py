@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from kymatui.actions.jobs import JobReport, JobSpec
 from kymatui.actions.modules.install_choices import InstallAction, InstallSelection, InstallStatus, newest_version
 from kymatui.actions.modules.install_plan import Adoption, InstallRequest
@@ -15,7 +17,6 @@ from kymatui.domain.plans.jobs import JobPurpose, module_key
 from kymatui.domain.plans.plan_preview import PreviewVerdict
 from kymatui.engine.plans.plan_json import plan_to_json
 from kymatui.errors import ConfigurationError, RefusedError
-from kymatui.first_use import replace
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.form_dialog import FormScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen

@@ -19,9 +19,10 @@ import threading
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from msgspec.structs import replace
+
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.errors import KymatuiError, ReadOnlyError
-from kymatui.first_use import replace
 from kymatui.ui.connection.remote_reading import read_remote
 from kymatui.ui.viewmodels.display_text import as_screen_commands
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from kymatui.actions.edits.edit_watch import StartedEdit
 from kymatui.actions.edits.uninstall import UninstallConsent
 from kymatui.actions.jobs import FOLLOW_SECONDS, JobReport, JobSpec
@@ -21,7 +23,6 @@ from kymatui.domain.kyma_edit.module_edit import EditProposal, EditVerb, ModuleE
 from kymatui.domain.plans.jobs import KYMA_KEY, JobPurpose, module_key
 from kymatui.domain.plans.plan_preview import PreviewVerdict
 from kymatui.errors import CancelledError, ConfigurationError, KymatuiError, PartlyDoneError
-from kymatui.first_use import replace
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
 from kymatui.ui.presenters.plans.kyma_edit_preview import edit_title, preview_edit, preview_label, split_proposals

@@ -14,10 +14,11 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from kymatui.domain.kyma_edit.label_edit import LABELS
 from kymatui.domain.kyma_edit.module_edit import EditVerb
 from kymatui.errors import KymatuiError
-from kymatui.first_use import dataclass
 from kymatui.ui.dialogs.action_menu import MenuItem, MenuScreen
 from kymatui.ui.flows import manifest, object_edit, restore
 from kymatui.ui.flows.deletion import start_deletion, why_not_installed
@@ -40,8 +41,7 @@ Flow = Coroutine[Any, Any, None]
 _PATIENCE = 1.0  # seconds until the menu opens without the reasons that depend on a cluster's answer
 
 
-@dataclass(frozen=True, slots=True)
-class ModuleAction:
+class ModuleAction(Struct, frozen=True):
     """One action of the menu; `many` takes several modules at once, `destroys` deletes a module."""
 
     id: str

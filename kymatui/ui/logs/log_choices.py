@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.logs.log_query import LogOptions
 from kymatui.domain.logs.log_sources import LogSource, PodContainer, choose_sources
-from kymatui.first_use import dataclass, replace
 from kymatui.ui.viewmodels.questions import ChoiceOption, Question
 
 EVERY: Final = "*"
@@ -27,8 +29,7 @@ _SINCE: Final[Mapping[str, tuple[str, int | None, int | None]]] = {
 SINCE: Final = tuple(_SINCE)
 
 
-@dataclass(frozen=True, slots=True)
-class LogChoice:
+class LogChoice(Struct, frozen=True):
     """`pods` is MANAGER or MODULE; `container` a name, EVERY, or "" for the default container of each Pod."""
 
     pods: str = MANAGER

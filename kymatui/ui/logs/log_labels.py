@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
 
+from msgspec import Struct
+
 from kymatui.actions.logs import LogState, LogStatus
 from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.refs import ObjectRef
@@ -12,7 +14,6 @@ from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.logs.log_query import LogOptions
 from kymatui.domain.logs.log_sources import LogSource
 from kymatui.domain.logs.module_logs import ModuleLogs
-from kymatui.first_use import dataclass
 
 _LONGEST = 30  # cells before each line; the end of a Pod's name is what differs
 
@@ -69,8 +70,7 @@ def trouble_words(states: Mapping[LogSource, LogStatus], sources: Sequence[LogSo
     return ""
 
 
-@dataclass(frozen=True, slots=True)
-class LogCounts:
+class LogCounts(Struct, frozen=True):
     """How many lines are displayed and stored, were dropped, and how many containers are too many."""
 
     shown: int
@@ -79,8 +79,7 @@ class LogCounts:
     left_out: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class LogMarks:
+class LogMarks(Struct, frozen=True):
     """What the text displays: whether it follows, its filter, its search, and whether the search found a line."""
 
     is_following: bool = True

@@ -5,17 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from msgspec import Struct
 from rich.cells import cell_len, chop_cells
 
 from kymatui.domain.logs.log_lines import PodLogLine
 from kymatui.domain.logs.log_ring import LogRing
-from kymatui.first_use import dataclass
 
 _SEARCHED = 4096  # characters of a line: the rest of a longer one is rarely read, and never searched
 
 
-@dataclass(frozen=True, slots=True)
-class LogRow:
+class LogRow(Struct, frozen=True):
     """One row of the screen; a wrapped line has several, of which the first one has the label."""
 
     line: PodLogLine

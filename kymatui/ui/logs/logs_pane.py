@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, cast
 
+from msgspec.structs import replace
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -17,7 +18,6 @@ from kymatui.domain.logs.log_order import format_line
 from kymatui.domain.logs.log_sources import LogSource
 from kymatui.domain.logs.module_logs import ModuleLogs, find_logs, log_roots
 from kymatui.errors import KymatuiError
-from kymatui.first_use import replace
 from kymatui.ui.connection.cluster_link import FollowedObjects
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.logs.log_choices import MODULE, LogChoice, since_question, source_questions

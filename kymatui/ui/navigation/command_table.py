@@ -5,14 +5,14 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from msgspec import Struct
+
 from kymatui.errors import did_you_mean, nearest_names
-from kymatui.first_use import dataclass
 
 _MOST_NAMES = 14  # that a message lists
 
 
-@dataclass(frozen=True, slots=True)
-class ScreenCommand:
+class ScreenCommand(Struct, frozen=True):
     """One command: `arguments()` lists the completions, `run(words)` runs it, `writes` if it writes."""
 
     name: str
@@ -24,8 +24,7 @@ class ScreenCommand:
     writes: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class UnknownCommand:
+class UnknownCommand(Struct, frozen=True):
     """Unknown command; `near` has the commands with the same beginning, else those spelled alike."""
 
     word: str

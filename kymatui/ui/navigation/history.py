@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.first_use import dataclass, replace
 
 _KEPT = 100  # visited screens; the oldest is dropped
 _OBJECT = "object"
@@ -16,8 +18,7 @@ YAML, DESCRIBE = "yaml", "describe"
 """The tabs of an object's screen."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScreenStep:
+class ScreenStep(Struct, frozen=True):
     """One screen: its kind, its subject and its open tab."""
 
     kind: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kymatui.first_use import dataclass
+from msgspec import Struct
 
 NAMES = {
     "question_mark": "?",
@@ -93,8 +93,7 @@ _BEGINNINGS = {  # the longest beginning of an id decides
 _ORDER = (MOVE, FIND, LOOK, CHANGE, FLEET, OPEN, VIEW, KEEP, LEAVE)
 
 
-@dataclass(frozen=True, slots=True)
-class KeyHelp:
+class KeyHelp(Struct, frozen=True):
     """One line of the help; `off` is the reason if disabled, `id` is the key's name in the keymap."""
 
     group: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
 from textual import work
 
 from kymatui.actions.describe import describe_object
@@ -14,7 +15,6 @@ from kymatui.domain.objects.description import Description
 from kymatui.domain.objects.description_text import describe_lines
 from kymatui.domain.snapshot.missing_lists import explain_missing
 from kymatui.domain.snapshot.snapshots import EVENTS, Snapshot, namespaced_feed
-from kymatui.first_use import replace
 from kymatui.ui.connection.cluster_link import FollowedObjects
 from kymatui.ui.panes.object_view import ReadingView
 from kymatui.ui.presenters.module.yaml_documents import DocumentReading

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, ClassVar, cast
 
+from msgspec.structs import replace
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.message import Message
@@ -14,7 +15,6 @@ from kymatui.domain.catalog.module_events import module_objects
 from kymatui.domain.catalog.rows import ModuleRow
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.snapshot.snapshots import Snapshot
-from kymatui.first_use import replace
 from kymatui.ui.connection.cluster_link import FollowedObjects
 from kymatui.ui.navigation.history import LOGS, ScreenStep, logs_step, object_step
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual.binding import Binding, BindingType
@@ -10,7 +11,6 @@ from textual.content import Content
 
 from kymatui.domain.kubernetes.refs import split_name
 from kymatui.domain.kubernetes.terminal_text import sanitize
-from kymatui.first_use import replace
 from kymatui.ui.navigation.command_table import ScreenCommand, unknown_name
 from kymatui.ui.panes.table_pane import TablePane
 from kymatui.ui.presenters.fleet.fleet_notices import fleet_notice

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
+from msgspec.structs import replace
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -19,7 +20,6 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.module_templates import ModuleTemplate, read_template
 from kymatui.domain.snapshot.snapshots import Snapshot
 from kymatui.errors import DefectError
-from kymatui.first_use import replace
 from kymatui.ui.connection.remote_reading import read_remote
 from kymatui.ui.navigation.history import template_component_step
 from kymatui.ui.panes.pane import Pane

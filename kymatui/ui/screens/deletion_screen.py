@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from msgspec.structs import replace
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -17,7 +18,6 @@ from textual.widgets import Static
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.engine.deletion.deletion_state import NextStep
-from kymatui.first_use import replace
 from kymatui.ui.base.framed_screen import FramedScreen
 from kymatui.ui.flows.deletion_reader import PAUSE, DeletionChoices, DeletionReader
 from kymatui.ui.flows.flow_app import flow_app, why_no_plan

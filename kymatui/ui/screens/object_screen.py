@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import ClassVar
 
+from msgspec.structs import replace
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -12,7 +13,6 @@ from textual.containers import Container
 
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
-from kymatui.first_use import replace
 from kymatui.ui.base.framed_screen import FramedScreen
 from kymatui.ui.navigation.history import DESCRIBE, YAML, ScreenStep, object_step
 from kymatui.ui.panes.description_view import DescriptionView

@@ -6,16 +6,15 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
 from rich.cells import cell_len
-
-from kymatui.first_use import dataclass, replace
 
 if TYPE_CHECKING:
     from kymatui.ui.viewmodels.row_list import Row
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """One column: `width` in cells, `flex` is its share of the remaining width.
 
     `priority` 0 is always displayed; of the others, the highest is hidden first on a narrow terminal.

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from kymatui.first_use import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(Struct, frozen=True):
     """Label, text and tone; `link` makes the text a hyperlink in terminals that have them (OSC 8)."""
 
     label: str

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from kymatui.first_use import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class ChoiceOption:
+class ChoiceOption(Struct, frozen=True):
     """One answer; the dialog returns its `value`."""
 
     value: str
@@ -14,8 +13,7 @@ class ChoiceOption:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """One question; `chosen` is the value of the proposed answer."""
 
     id: str

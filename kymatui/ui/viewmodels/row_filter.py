@@ -8,13 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from kymatui.first_use import dataclass
+from msgspec import Struct
 
 Predicate = Callable[[str, Mapping[str, str]], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class RowFilter:
+class RowFilter(Struct, frozen=True):
     """Parsed filter; with a `problem` the text is no valid filter and all rows stay."""
 
     text: str

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
 
-from kymatui.first_use import dataclass
+from msgspec import Struct, field
+
+from kymatui.structs import hash_by
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(Struct, frozen=True):
     """Text and its tone; the tone repeats in colour what the text says.
 
     `order` is the sort value where the text sorts wrongly: versions, durations, severities. A text with the age of
@@ -23,8 +23,7 @@ class Cell:
     short: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """One row: `cells` by column id; `dim` marks outdated data; `labels` are for filters.
 
     `parent` is the key of the parent row in a tree, which stays if a filter accepts this row. A `pinned` row precedes
@@ -32,12 +31,14 @@ class Row:
     """
 
     key: str
-    cells: Mapping[str, Cell] = field(hash=False)
+    cells: Mapping[str, Cell]
     dim: bool = False
-    labels: Mapping[str, str] = field(default_factory=dict, hash=False)
+    labels: Mapping[str, str] = field(default_factory=dict)
     parent: str = ""
     pinned: bool = False
     unseen: str = ""
+
+    __hash__ = hash_by("key", "dim", "parent", "pinned", "unseen")
 
 
 EMPTY = Cell("")

@@ -6,8 +6,10 @@ import re
 from collections.abc import Collection, Iterable
 from functools import lru_cache
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.domain.kubernetes.durations import format_duration
-from kymatui.first_use import dataclass, replace
 from kymatui.ui.viewmodels.row_filter import RowFilter
 from kymatui.ui.viewmodels.row_list import EMPTY, Cell, Row
 
@@ -15,8 +17,7 @@ _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 _DIGITS = re.compile(r"(\d{1,18})")
 
 
-@dataclass(frozen=True, slots=True)
-class SortOrder:
+class SortOrder(Struct, frozen=True):
     """Sort column and direction; "" keeps the given order."""
 
     column: str = "name"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -13,7 +14,6 @@ from textual.widgets import Static
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine
-from kymatui.first_use import replace
 from kymatui.ui.viewmodels.columns import Column
 from kymatui.ui.viewmodels.display_text import as_screen_commands
 from kymatui.ui.viewmodels.row_list import Cell, Row

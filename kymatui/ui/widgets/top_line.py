@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import Struct
+from msgspec.structs import replace
 from rich.cells import cell_len
 from textual import events
 from textual.content import Content
@@ -12,11 +14,9 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
-from kymatui.first_use import dataclass, replace
 
 
-@dataclass(frozen=True, slots=True)
-class FrameFacts:
+class FrameFacts(Struct, frozen=True):
     """Content of the top line; `connection` is a word such as "live" or "stale 42s", `tone` its colour.
 
     Lists are narrowed to the namespace `only`. `manager` manages the modules; `traffic` has the numbers of read and

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import Struct
 from rich.cells import cell_len
 from textual import events
 from textual.content import Content
@@ -11,7 +12,6 @@ from textual.message import Message
 from textual.widget import Widget
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
-from kymatui.first_use import dataclass
 from kymatui.ui.viewmodels.display_text import clip
 from kymatui.ui.widgets.top_line import spread_parts
 
@@ -19,8 +19,7 @@ _LAYOUTS = ((3, 99), (2, 99), (1, 99), (1, 8), (1, 6), (1, 4))
 """From roomy to tight: cells between two views, letters of a word."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tab:
+class Tab(Struct, frozen=True):
     """Key and label of a view."""
 
     key: str

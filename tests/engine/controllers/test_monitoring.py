@@ -7,6 +7,7 @@ import threading
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kubernetes.terminal_text import sanitize
@@ -30,7 +31,6 @@ from kymatui.errors import (
     UnauthorizedError,
     UnreachableError,
 )
-from kymatui.first_use import replace
 from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
 from tests.engine.places import Json, Place, eventually
 

@@ -7,8 +7,10 @@ import contextlib
 import re
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, cast
+
+from msgspec.structs import replace
 
 from kymatui.adapters.sessions.control_plane.runtime_clients import SecretRuntimes
 from kymatui.domain.kubernetes.refs import ObjectRef

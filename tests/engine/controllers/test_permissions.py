@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kymatui.actions.operator.deployment import DeploymentOptions, operator_objects
 from kymatui.adapters.kube.objects.decoder import read_object

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.engine.bundles.bundle import Bundle

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import dataclasses
 import gzip
 import json
 from datetime import UTC, datetime
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from kymatui.errors import HelmError
 from kymatui.helm import Chart, render
@@ -219,7 +219,7 @@ VALUES = st.recursive(
 
 @given(st.dictionaries(st.text(max_size=4), VALUES, max_size=3), st.text(max_size=40))
 def test_any_values_and_texts_come_back(config: dict[str, Any], manifest: str) -> None:
-    release = dataclasses.replace(sample_without_chart(), config=config, manifest=manifest)
+    release = replace(sample_without_chart(), config=config, manifest=manifest)
     assert decode_release(encode_release(release)) == release
 
 

@@ -62,7 +62,7 @@ def test_delays_add_up_and_a_dropped_connection_follows() -> None:
 
 def test_chance_decides_where_it_is_asked() -> None:
     chances = iter([0.4, 0.6])
-    faults = ServerFaults(_random=lambda: next(chances))
+    faults = ServerFaults(lambda: next(chances))
     faults.add(ServerFault("error", probability=0.5))
     listing = ServerRequest("GET", "/api/v1/pods")
     assert [faults.meet(listing) is not None for _ in range(2)] == [True, False]

@@ -8,17 +8,18 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+import msgspec
+from msgspec import Struct
+
 from kymatui.adapters.kube.objects.decoder import read_typed
 from kymatui.adapters.kube.transport.transport import Request, Transport
 from kymatui.errors import ClusterError
-from kymatui.first_use import dataclass
 
 _ROOT = "/apis/authorization.k8s.io/v1"
 _LIFETIME = 300.0  # seconds for which an answer about permissions is used again
 
 
-@dataclass(frozen=True, slots=True)
-class Rights:
+class Rights(Struct, frozen=True):
     """The permission rules of one namespace.
 
     `incomplete` means that the server could not list every rule, so a missing rule proves nothing.
@@ -103,7 +104,6 @@ class Reviews:
         return found
 
     def _review_rules(self, namespace: str) -> Rights:
-        import msgspec
 
         status = self._ask("selfsubjectrulesreviews", "SelfSubjectRulesReview", {"namespace": namespace or "default"})
         rules = tuple(msgspec.structs.asdict(rule) for rule in status.resourceRules or ())
@@ -155,7 +155,6 @@ class Reviews:
             self._answers.clear()
 
     def _ask(self, plural: str, kind: str, spec: Mapping[str, Any]) -> Any:
-        import msgspec
 
         body = {"apiVersion": "authorization.k8s.io/v1", "kind": kind, "spec": spec}
         request = Request("POST", f"{_ROOT}/{plural}", body=msgspec.json.encode(body))
@@ -164,7 +163,6 @@ class Reviews:
 
 @lru_cache(maxsize=1)
 def _review_type() -> Any:
-    import msgspec
 
     texts = list[str] | None
     rule: Any = msgspec.defstruct(

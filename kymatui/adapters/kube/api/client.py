@@ -7,6 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
+import msgspec
+from msgspec import Struct
+
 from kymatui.adapters.kube.api.discovery import Discovery
 from kymatui.adapters.kube.objects.api_resource import ApiResource
 from kymatui.adapters.kube.objects.chunked_list import PAGE, Page, PagedList
@@ -18,7 +21,6 @@ from kymatui.adapters.kube.transport.transport import Answer, Request, Transport
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.logs.log_query import LogQuery
 from kymatui.errors import ExpiredError, NotFoundError
-from kymatui.first_use import dataclass
 
 FIELD_MANAGER = "kymatui"
 _OF_THE_OBJECT = ("", "status")  # subresources whose answer is the object itself
@@ -36,8 +38,7 @@ class PatchType(StrEnum):
     APPLY = "application/apply-patch+yaml"
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(Struct, frozen=True):
     """Options of a write: `dry_run` persists nothing; `force` (apply only) overrides other field managers."""
 
     dry_run: bool = False
@@ -291,7 +292,6 @@ class Client:
         cancel: threading.Event | None = None,
     ) -> Object:
         """Send a write and return the answer; with `made`, it must be an object of that resource."""
-        import msgspec
 
         def read(answer: Answer) -> Object:
             found = read_object(answer)

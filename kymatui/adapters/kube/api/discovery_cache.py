@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
+
 from kymatui.adapters.content.blob_cache import write_atomically
 from kymatui.adapters.kube.api.discovery_documents import ServedResources
 from kymatui.adapters.kube.objects.api_resource import ApiResource
@@ -33,7 +35,6 @@ class DiscoveryCache:
 
     def load(self, core: bool) -> ServedResources | None:
         """Return the cached resources, None if there are none or they are too old."""
-        import msgspec
 
         file = self._files[core]
         try:
@@ -49,7 +50,6 @@ class DiscoveryCache:
 
     def store(self, core: bool, served: ServedResources) -> None:
         """Write the resources of one kind of discovery; no reader sees half a file."""
-        import msgspec
 
         kept = (_FORMAT, served.versions, [(*key, found) for key, found in served.resources.items()])
         file = self._files[core]

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
 from functools import lru_cache
 from typing import Annotated, Any
+
+import msgspec
+from msgspec import Struct, field
 
 from kymatui.adapters.http.size_limits import MOST_RESOURCES
 from kymatui.adapters.kube.objects.api_resource import ApiResource
 from kymatui.adapters.kube.objects.decoder import read_typed
 from kymatui.adapters.kube.transport.transport import Answer
 from kymatui.errors import OversizedAnswerError
-from kymatui.first_use import dataclass
 
 AGGREGATED = ",".join(
     (
@@ -23,8 +24,7 @@ AGGREGATED = ",".join(
 )
 
 
-@dataclass(slots=True)
-class ServedResources:
+class ServedResources(Struct):
     """The resources of a server: versions by group, preferred first; resources by group and version.
 
     A listed version without an entry in `resources` has not been read yet. A version in `stale` could not be read
@@ -114,7 +114,6 @@ def _versions_type() -> Any:
 
     One type fits the three documents because no field of one has another type in the next.
     """
-    import msgspec
 
     word: Any = _word()
     texts = list[str] | None
@@ -156,7 +155,6 @@ def _versions_type() -> Any:
 
 @lru_cache(maxsize=1)
 def _resources_type() -> Any:
-    import msgspec
 
     texts = list[str] | None
     resource: Any = msgspec.defstruct(
@@ -175,7 +173,6 @@ def _resources_type() -> Any:
 
 def _word(more: str = "") -> Any:
     """Return the type of a name that becomes part of a path."""
-    import msgspec
 
     return Annotated[str, msgspec.Meta(pattern=rf"^[A-Za-z0-9]([A-Za-z0-9.{more}_-]*[A-Za-z0-9])?$", max_length=253)]
 

@@ -7,6 +7,9 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.adapters.http.requests_import import load_requests
 from kymatui.adapters.kube.auth.credentials import (
     Credential,
@@ -24,15 +27,13 @@ from kymatui.adapters.kube.auth.kubeconfig import (
     read_kubeconfig,
 )
 from kymatui.errors import ConfigurationError
-from kymatui.first_use import dataclass, replace
 
 ClusterKey = tuple[tuple[Path, ...], str]
 _IN_CLUSTER = "in-cluster"
 _NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 
 
-@dataclass(frozen=True, slots=True)
-class Connection:
+class Connection(Struct, frozen=True):
     """Connection data of one cluster; `key` identifies it by kubeconfig files and context name.
 
     `title` is a display name, empty where the context name serves. A connection that is `given` comes from a Secret,

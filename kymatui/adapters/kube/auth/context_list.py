@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec import Struct
+
 from kymatui.adapters.http.safe_urls import redact_url
 from kymatui.adapters.kube.auth.credentials import authentication_kind, read_user
 from kymatui.adapters.kube.auth.endpoint import read_endpoint
@@ -22,14 +24,12 @@ from kymatui.adapters.kube.auth.kubeconfig import (
 )
 from kymatui.domain.kubernetes.json_reader import text_at
 from kymatui.errors import ConfigurationError
-from kymatui.first_use import dataclass
 
 _LARGEST: Final = 1024 * 1024
 """Bytes of a file with a token or certificate that a comparison reads."""
 
 
-@dataclass(frozen=True, slots=True)
-class KubeconfigContext:
+class KubeconfigContext(Struct, frozen=True):
     """One context as the files have it; `problem` is why it cannot be used."""
 
     name: str
@@ -60,8 +60,7 @@ def _listed(config: Kubeconfig, name: str) -> KubeconfigContext:
     return KubeconfigContext(name, cluster, user, server, namespace, name == config.current, problem)
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectionFact:
+class ConnectionFact(Struct, frozen=True):
     """One part of a connection: `value` may be displayed, `digest` stands for what may not."""
 
     name: str
@@ -75,8 +74,7 @@ class ConnectionFact:
         return f"{self.name} {before.value or 'none'} → {self.value or 'none'}"
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectionFacts:
+class ConnectionFacts(Struct, frozen=True):
     """All that a connection to a context is made from."""
 
     facts: tuple[ConnectionFact, ...]

@@ -13,11 +13,12 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from msgspec import Struct
+
 from kymatui.adapters.kube.auth.endpoint import ClientCertificate, Endpoint, entry_error, read_file, read_pem
 from kymatui.adapters.kube.auth.jwt import jwt_expiry
 from kymatui.adapters.kube.auth.kubeconfig import KubeconfigEntry
 from kymatui.errors import ConfigurationError
-from kymatui.first_use import dataclass
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.auth.exec_plugin import ExecCredential
@@ -27,8 +28,7 @@ _TOKEN_FILE_PERIOD = 60.0  # the kubelet rotates projected tokens on disk; clien
 _EARLY = 10.0  # seconds before its end that a credential is renewed, since requests take time
 
 
-@dataclass(frozen=True, slots=True)
-class Credential:
+class Credential(Struct, frozen=True):
     """Headers and client certificate of a request; `expires` in Unix seconds. `repr` shows no secret."""
 
     headers: Headers = ()

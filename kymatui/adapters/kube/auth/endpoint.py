@@ -5,30 +5,33 @@ from __future__ import annotations
 import base64
 import binascii
 import ipaddress
-from dataclasses import field
 from pathlib import Path
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from kymatui.adapters.http.safe_urls import parts_of
 from kymatui.adapters.kube.auth.kubeconfig import KubeconfigEntry
 from kymatui.domain.kubernetes.json_reader import text_at
 from kymatui.errors import ConfigurationError
-from kymatui.first_use import dataclass
+from kymatui.structs import compare_by, repr_without
 
 _PROXIES = ("http", "https", "socks5", "socks5h")
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
+class Endpoint(Struct, frozen=True):
     """Address and TLS settings; `server` has no trailing slash, `authority` is trusted PEM text or ""."""
 
     server: str
-    authority: str = field(default="", repr=False)
+    authority: str = ""
     insecure: bool = False
     server_name: str = ""
-    proxy: str = field(default="", repr=False)
+    proxy: str = ""
     compress: bool = True
-    origin: str = field(default="", compare=False)
+    origin: str = ""
+
+    __eq__, __hash__ = compare_by("server", "authority", "insecure", "server_name", "proxy", "compress")
+    __repr__ = repr_without("authority", "proxy")
 
     @property
     def host(self) -> str:
@@ -45,12 +48,13 @@ class Endpoint:
             return name == "localhost" or name.endswith(".localhost")
 
 
-@dataclass(frozen=True, slots=True)
-class ClientCertificate:
+class ClientCertificate(Struct, frozen=True):
     """A client certificate and its key as PEM text; `repr` shows neither."""
 
-    chain: str = field(repr=False)
-    key: str = field(repr=False)
+    chain: str
+    key: str
+
+    __repr__ = repr_without("chain", "key")
 
 
 def read_endpoint(cluster: KubeconfigEntry) -> Endpoint:

@@ -14,18 +14,18 @@ import subprocess
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec import Struct
+
 from kymatui.adapters.kube.auth.endpoint import Endpoint, entry_error
 from kymatui.adapters.kube.auth.kubeconfig import KubeconfigEntry
 from kymatui.domain.kubernetes.object_meta import parse_time
 from kymatui.errors import ConfigurationError
-from kymatui.first_use import dataclass
 
 _VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
 _PATIENCE = 60.0  # seconds: a plugin may ask a login server, but cannot prompt
 
 
-@dataclass(frozen=True, slots=True)
-class ExecCredential:
+class ExecCredential(Struct, frozen=True):
     """The answer of a plugin; `expires` in Unix seconds, None if it does not expire."""
 
     token: str

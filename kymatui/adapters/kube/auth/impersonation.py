@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 
+from msgspec.structs import replace
+
 from kymatui.adapters.kube.auth.connection import Connection
 from kymatui.adapters.kube.auth.credentials import Credential, CredentialSource
 from kymatui.errors import ConfigurationError
-from kymatui.first_use import replace
 
 _HEADER = "Impersonate-User"
 

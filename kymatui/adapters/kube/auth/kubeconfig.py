@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.domain.kubernetes.json_reader import text_at
 from kymatui.errors import ConfigurationError, UnknownNameError
-from kymatui.first_use import dataclass, replace
+from kymatui.structs import repr_without
 
 _SECTIONS = (("clusters", "cluster"), ("users", "user"), ("contexts", "context"))
 _PATHS = {
@@ -25,17 +27,17 @@ _PATHS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class KubeconfigEntry:
+class KubeconfigEntry(Struct, frozen=True):
     """A named entry of a kubeconfig and its file; `repr` hides the body, which may hold secrets."""
 
     name: str
-    body: Mapping[str, Any] = field(repr=False)
+    body: Mapping[str, Any]
     file: Path
 
+    __repr__ = repr_without("body")
 
-@dataclass(frozen=True, slots=True)
-class AccessOverrides:
+
+class AccessOverrides(Struct, frozen=True):
     """What a command line has instead of the kubeconfig's; "" and () where it says nothing.
 
     `user` is the name of another user of the kubeconfig, the others are whom to impersonate. `request_timeout` is in
@@ -58,8 +60,7 @@ class AccessOverrides:
 NO_OVERRIDES = AccessOverrides()
 
 
-@dataclass(frozen=True, slots=True)
-class KubeContext:
+class KubeContext(Struct, frozen=True):
     """A context with its cluster and user; `files` are all kubeconfig files that were read."""
 
     name: str
@@ -74,8 +75,7 @@ class KubeContext:
         return self.files, self.name
 
 
-@dataclass(frozen=True, slots=True)
-class Kubeconfig:
+class Kubeconfig(Struct, frozen=True):
     """All kubeconfig files merged; `files` are those that exist."""
 
     files: tuple[Path, ...]

@@ -15,6 +15,8 @@ from contextlib import closing
 from typing import Any, Final
 from urllib.parse import quote_plus, urlencode, urlunsplit
 
+from msgspec.structs import replace
+
 from kymatui.adapters.content.blob_cache import write_atomically
 from kymatui.adapters.http.deadlines import answered_within
 from kymatui.adapters.http.response_body import BodyError, read_body
@@ -27,7 +29,6 @@ from kymatui.adapters.kube.auth.kubeconfig import KubeconfigEntry, read_kubeconf
 from kymatui.adapters.oci.requester import innermost_reason
 from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.errors import ConfigurationError
-from kymatui.first_use import replace
 
 _EARLY: Final = 10.0  # seconds before its end that a token is refreshed, as in client-go
 _TIMEOUTS: Final = (5.0, 15.0)  # to connect, and between two pieces of an answer

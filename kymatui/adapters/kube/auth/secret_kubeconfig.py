@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from msgspec.structs import replace
+
 from kymatui.adapters.kube.auth.connection import Connection
 from kymatui.adapters.kube.auth.credentials import (
     Credential,
@@ -19,7 +21,6 @@ from kymatui.adapters.kube.auth.credentials import (
 from kymatui.adapters.kube.auth.endpoint import read_endpoint
 from kymatui.adapters.kube.auth.kubeconfig import Kubeconfig, KubeconfigEntry, KubeContext, merge
 from kymatui.errors import ConfigurationError
-from kymatui.first_use import replace
 
 LARGEST: Final = 1 << 20  # bytes; the API server refuses Secrets above 1 MiB
 MOST_NODES: Final = 10_000

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.refs import GroupVersionKind
-from kymatui.first_use import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class ApiResource:
+class ApiResource(Struct, frozen=True):
     """One resource in one version; `subresources` are names such as "status" and "scale"."""
 
     group: str

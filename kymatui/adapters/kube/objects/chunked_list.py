@@ -6,20 +6,20 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 
+from msgspec import Struct
+
 from kymatui.adapters.http.size_limits import LIST_SECONDS, MOST_EMPTY_PAGES, MOST_OBJECTS, MOST_PAGES
 from kymatui.adapters.kube.objects.api_resource import ApiResource
 from kymatui.adapters.kube.objects.decoder import Decoder, Object, checked_items
 from kymatui.adapters.kube.objects.envelope import FieldError, field_error
 from kymatui.adapters.kube.transport.transport import Answer, Request, Transport
 from kymatui.errors import OversizedAnswerError, ServerError
-from kymatui.first_use import dataclass
 
 PAGE = 500  # objects of one answer, as kubectl's `--chunk-size`
 _SMALLER = 10  # divisor of the page size after a page that is too large
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Struct, frozen=True):
     """A page of a list; `resource_version` is that of the whole list, `remaining` the count left if known."""
 
     items: list[Object]

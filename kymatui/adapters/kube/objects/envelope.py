@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from kymatui.adapters.http.response_body import is_too_deep
 from kymatui.adapters.http.size_limits import DEEPEST
 from kymatui.errors import OversizedAnswerError, ServerError
-from kymatui.first_use import deferred
+from kymatui.patterns import deferred
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.objects.api_resource import ApiResource

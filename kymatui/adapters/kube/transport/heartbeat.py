@@ -13,9 +13,10 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from kymatui.adapters.kube.transport.transport import Request
 from kymatui.errors import ClusterError, KymatuiError, as_kymatui_error
-from kymatui.first_use import dataclass
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.transport.transport import Transport
@@ -24,8 +25,7 @@ _PATH = "/readyz"
 _FAILING = 500  # below this status the server works, whatever it says about the path
 
 
-@dataclass(frozen=True, slots=True)
-class HeartbeatTiming:
+class HeartbeatTiming(Struct, frozen=True):
     """Times in seconds. Silence is reported after `quiet` plus two times `patience`, within 20 seconds.
 
     quiet      without a byte from the server before a request is sent
@@ -40,8 +40,7 @@ class HeartbeatTiming:
     slow: float = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class Silence:
+class Silence(Struct, frozen=True):
     """A server that does not answer; `since` is the time of its last byte, in Unix seconds."""
 
     since: float

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from urllib.parse import unquote
 
-from kymatui.first_use import deferred
+from kymatui.patterns import deferred
 
 _READS = ("GET", "HEAD")
 _DATA = frozenset({"status", "scale", "log", "ephemeralcontainers", "resize", "approval"})

@@ -13,6 +13,9 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import msgspec
+from msgspec import Struct
+
 from kymatui.adapters.http.response_body import BodyError, OversizedError
 from kymatui.domain.kubernetes.terminal_text import cut_text, error_reason
 from kymatui.errors import (
@@ -29,7 +32,7 @@ from kymatui.errors import (
     UnauthorizedError,
     UnreachableError,
 )
-from kymatui.first_use import dataclass, deferred
+from kymatui.patterns import deferred
 
 _BY_STATUS: Mapping[int, type[ClusterError]] = {
     400: InvalidError,
@@ -53,8 +56,7 @@ _LONGEST = 4096
 _UNREADABLE = "check that the server is the cluster's API server; kymatui does not read such an answer"
 
 
-@dataclass(frozen=True, slots=True)
-class SentRequest:
+class SentRequest(Struct, frozen=True):
     """The request of an error message: method, path, server and user, which the server does not repeat.
 
     With `given`, the credentials come from a Secret that `context` names, not from the user's kubeconfig.
@@ -104,7 +106,6 @@ def error_of_status(
 
 def status_object(body: bytes) -> Mapping[str, Any] | None:
     """Return the Status object of a body, None for other content."""
-    import msgspec
 
     try:
         document = msgspec.json.decode(body)

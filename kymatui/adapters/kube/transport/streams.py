@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from kymatui.adapters.http.deadlines import Deadline
 from kymatui.adapters.http.response_body import (
     BodyError,
@@ -20,14 +22,12 @@ from kymatui.adapters.http.response_body import (
 )
 from kymatui.adapters.http.size_limits import EVENT_SECONDS, LARGEST_LINE, MIB, TURN_SECONDS
 from kymatui.adapters.kube.transport import status_errors
-from kymatui.first_use import dataclass
 
 if TYPE_CHECKING:
     from urllib3 import BaseHTTPResponse
 
 
-@dataclass(slots=True)
-class ApiReply:
+class ApiReply(Struct):
     """A response and its body; the body is b"" for a stream."""
 
     response: BaseHTTPResponse

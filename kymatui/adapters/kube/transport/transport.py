@@ -13,10 +13,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import field
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlencode
+
+from msgspec import Struct, field
 
 from kymatui import __version__
 from kymatui.adapters.http.abandonable import run_abandonable
@@ -52,7 +53,6 @@ from kymatui.adapters.kube.transport.streams import AnswerStream, ApiReply
 from kymatui.domain.kubernetes.jitter import JITTER_RANDOM
 from kymatui.engine.cluster.request_scope import current_scope
 from kymatui.errors import CancelledError, ClusterError, ReadOnlyError, UnauthorizedError, UnreachableError
-from kymatui.first_use import dataclass
 
 if TYPE_CHECKING:
     from urllib3 import BaseHTTPResponse
@@ -68,8 +68,7 @@ _AGENT = f"kymatui/{__version__}"
 _OWN_HEADERS = frozenset({"accept", "user-agent", "accept-encoding", "content-type"})
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """One request; `timeout` is (connect, silence) in seconds, `lasts` the limit of the whole answer.
 
     `path` is percent-encoded already.
@@ -94,8 +93,7 @@ def _encoded(query: tuple[tuple[str, str], ...]) -> str:
     return urlencode(query)
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """A complete answer with a status below 300; `request` and `server` name its origin for messages."""
 
     status: int

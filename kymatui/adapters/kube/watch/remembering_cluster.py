@@ -9,13 +9,15 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, Final, TypeVar
 
+import msgspec
+from msgspec import Struct
+
 from kymatui.adapters.kube.objects.api_resource import ApiResource
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.adapters.kube.watch.object_changes import WatchedChanges
 from kymatui.domain.kubernetes.object_meta import OPERATOR
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import Object
-from kymatui.first_use import dataclass
 
 _REMEMBERED: Final = frozenset({"Kyma", "Manifest", "ModuleReleaseMeta"})
 RUNTIME_KINDS: Final = frozenset({"Kyma"})
@@ -25,8 +27,7 @@ _MOST: Final = 2048
 """Answers that are kept, of some kilobytes each; the oldest go first."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
+class _Answer(Struct, frozen=True):
     """The last answer about an object, as JSON; `older` are versions that it is known to have replaced."""
 
     body: bytes
@@ -82,7 +83,6 @@ class RememberingCluster(KubeCluster):
         return found
 
     def get(self, ref: ObjectRef, *, cancel: threading.Event | None = None) -> Object | None:
-        import msgspec
 
         if not self._is_remembered(ref):
             return super().get(ref, cancel=cancel)
@@ -118,7 +118,6 @@ class RememberingCluster(KubeCluster):
 
     def _remember(self, ref: ObjectRef, send: Callable[[], Answered]) -> Answered:
         """Ask the server and keep its answer; after an error, nothing is known any more."""
-        import msgspec
 
         before, watched = self._memory.find(ref), self._watched(ref)
         found = None

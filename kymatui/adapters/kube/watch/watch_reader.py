@@ -10,6 +10,8 @@ import threading
 from collections.abc import Callable
 from typing import Any, Final
 
+import msgspec
+
 from kymatui.adapters.http.size_limits import MOST_OBJECTS
 from kymatui.adapters.kube.api.client import Client
 from kymatui.adapters.kube.objects.chunked_list import PAGE
@@ -241,7 +243,6 @@ class WatchReader:
 
 
 def _decoded(events: Any, line: bytes) -> Any:
-    import msgspec
 
     try:
         return events.decode(line)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import field
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 from kymatui.adapters.kube.objects.api_resource import ApiResource
 from kymatui.adapters.kube.transport.heartbeat import HeartbeatTiming
 from kymatui.domain.kubernetes.jitter import JITTER_RANDOM
-from kymatui.first_use import dataclass
+from kymatui.structs import compare_by
 
 
-@dataclass(frozen=True, slots=True)
-class WatchTiming:
+class WatchTiming(Struct, frozen=True):
     """The clocks of watches, replaceable in tests.
 
     `wait(event, seconds)` returns whether the event was set.
@@ -40,8 +40,7 @@ UNATTENDED: Final = WatchTiming(lasts=48.0)
 """For operators: a connection that died silently is noticed within 75 s."""
 
 
-@dataclass(frozen=True, slots=True)
-class WatchSubject:
+class WatchSubject(Struct, frozen=True):
     """The objects to watch: in all namespaces, or if forbidden, in the first allowed of `namespaces`.
 
     With `only`, just that namespace; `labels` and `fields` are selectors.
@@ -49,11 +48,13 @@ class WatchSubject:
 
     resource: ApiResource
     namespaces: tuple[str, ...] = ()
-    decode: Any = field(default=None, compare=False)
+    decode: Any = None
     metadata_only: bool = False
     only: str = ""
     labels: str = ""
     fields: str = ""
+
+    __eq__, __hash__ = compare_by("resource", "namespaces", "metadata_only", "only", "labels", "fields")
 
     @property
     def scopes(self) -> Sequence[str]:

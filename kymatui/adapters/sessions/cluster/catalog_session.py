@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from kymatui.adapters.kube.api.client import Client
 from kymatui.adapters.kube.api.discovery import Discovery
 from kymatui.adapters.kube.api.discovery_cache import DiscoveryCache
@@ -33,7 +35,6 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.snapshot.missing_lists import are_settled
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Object, Snapshot
 from kymatui.errors import ForbiddenError, KymatuiError, NotFoundError, ServerError
-from kymatui.first_use import replace
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster

@@ -10,12 +10,14 @@ import contextlib
 import hashlib
 import time
 from collections.abc import Iterable
-from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+from msgspec import Struct, field
+
 from kymatui.errors import KymatuiError
-from kymatui.first_use import dataclass, deferred
+from kymatui.patterns import deferred
 
 if TYPE_CHECKING:
     from kymatui.domain.snapshot.snapshots import Snapshot
@@ -26,8 +28,7 @@ _NAME: Final = deferred(r"[A-Za-z0-9][A-Za-z0-9._+/-]{0,127}")
 _MOST: Final = 10_000  # modules, and versions of one module, that are saved
 
 
-@dataclass(frozen=True, slots=True)
-class CompletionNames:
+class CompletionNames(Struct, frozen=True):
     """The modules of a cluster with the versions that are offered of each, and all channels."""
 
     modules: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -76,7 +77,6 @@ def save_session_names(key: object, snapshot: Snapshot) -> None:
 
 def save_names(key: object, names: CompletionNames) -> None:
     """Keep the names of a cluster; a folder that cannot be written is as good as none."""
-    import msgspec
 
     from kymatui.adapters.content.blob_cache import write_atomically
 

@@ -6,6 +6,8 @@ import contextlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from kymatui.adapters.sessions.cluster.configured_rules import read_configured_rules
 from kymatui.domain.kubernetes.object_meta import OPERATOR
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
@@ -13,7 +15,6 @@ from kymatui.domain.kyma.controller_flags import POLICY_KEY, ControllerFlags, re
 from kymatui.domain.kyma.field_defaults import FieldSchema, read_field_schema
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings, UnreadablePolicy, WindowPolicy, read_policy
 from kymatui.errors import ClusterError
-from kymatui.first_use import replace
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from kymatui.adapters.kube.auth.kubeconfig import NO_OVERRIDES, AccessOverrides
-from kymatui.first_use import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class SessionOptions:
+class SessionOptions(Struct, frozen=True):
     """The words of the command line; "" where a person said nothing.
 
     `catalogs` are sources of community modules outside of the cluster: URLs, files, folders. `maintenance_policy` is a
@@ -27,8 +27,7 @@ class SessionOptions:
     access: AccessOverrides = NO_OVERRIDES
 
 
-@dataclass(frozen=True, slots=True)
-class RemoteOptions:
+class RemoteOptions(Struct, frozen=True):
     """The control plane, and if one was named, a runtime: its name, and its cluster where that is named by hand."""
 
     control: SessionOptions

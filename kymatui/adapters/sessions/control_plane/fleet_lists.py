@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.namespace_check import require_namespace
 from kymatui.adapters.sessions.control_plane.runtime_completion import save_runtime_names
@@ -16,7 +19,6 @@ from kymatui.domain.kyma.module_templates import ModuleTemplate, read_template
 from kymatui.domain.kyma.release_metas import ReleaseMeta, read_release_meta
 from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact
 from kymatui.errors import ClusterError, ForbiddenError, NotFoundError
-from kymatui.first_use import dataclass, replace
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.api.client import Client
@@ -49,8 +51,7 @@ def read_fleet(options: SessionOptions, *, labels: str = "") -> tuple[str, Fleet
     return cluster.name, build_fleet(kymas, metas, unknown), tuple(notes)
 
 
-@dataclass(frozen=True, slots=True)
-class FleetNames:
+class FleetNames(Struct, frozen=True):
     """The modules and channels that a runtime or the catalog of a control plane has."""
 
     modules: frozenset[str]

@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec.structs import replace
+
 from kymatui.adapters.kube.watch.projections import FleetKyma, FleetManifest
 from kymatui.adapters.kube.watch.watch_cache import ChangeBell
 from kymatui.adapters.sessions.cluster.cluster_target import read_cluster_target
@@ -22,7 +24,6 @@ from kymatui.domain.kyma.kymas import Kyma, read_kyma
 from kymatui.domain.snapshot.missing_lists import are_settled
 from kymatui.domain.snapshot.snapshots import Feed, FeedState
 from kymatui.errors import ForbiddenError, KymatuiError, NotFoundError, ServerError
-from kymatui.first_use import replace
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster

@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from kymatui.adapters.kube.watch.projections import MetadataOnly
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.controller_rules import read_controller_rules
@@ -22,7 +24,6 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.snapshot.missing_lists import are_settled
 from kymatui.domain.snapshot.snapshots import FeedState
 from kymatui.errors import NotFoundError, UnknownNameError, UnreachableError, UsageError
-from kymatui.first_use import replace
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.api.client import Client

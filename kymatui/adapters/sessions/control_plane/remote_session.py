@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.controller_rules import FoundRules, read_controller_rules
 from kymatui.adapters.sessions.cluster.session_options import RemoteOptions
@@ -19,7 +21,6 @@ from kymatui.adapters.sessions.control_plane.watcher_objects import read_control
 from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, RuntimeKey
 from kymatui.domain.remote.watcher_chains import WatcherChain, build_chains
 from kymatui.errors import KymatuiError
-from kymatui.first_use import replace
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster

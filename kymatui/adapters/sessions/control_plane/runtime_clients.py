@@ -8,6 +8,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from kymatui.adapters.kube.api.client import Client
 from kymatui.adapters.kube.auth.secret_kubeconfig import connect_from_secret, require_unexpired
 from kymatui.adapters.kube.transport.transport import Transport
@@ -25,7 +27,6 @@ from kymatui.domain.snapshot.runtime_access import (
     find_runtime_access,
 )
 from kymatui.errors import ConfigurationError, ForbiddenError
-from kymatui.first_use import replace
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.transport.request_guard import RequestGuard

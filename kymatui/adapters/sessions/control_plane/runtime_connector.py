@@ -7,6 +7,8 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from kymatui.adapters.kube.api.client import Client
 from kymatui.adapters.kube.auth.connection import Connection, connect
 from kymatui.adapters.kube.auth.secret_kubeconfig import connect_from_secret, require_unexpired
@@ -17,7 +19,6 @@ from kymatui.adapters.sessions.feeds.watched_kinds import KYMA_KINDS
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.errors import CancelledError, ConfigurationError, ForbiddenError, UnreachableError
-from kymatui.first_use import replace
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster

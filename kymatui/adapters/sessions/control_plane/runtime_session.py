@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from kymatui.adapters.kube.watch.watch_cache import ChangeBell
 from kymatui.adapters.sessions.cluster.cluster_access import cluster_of
 from kymatui.adapters.sessions.cluster.cluster_target import read_runtime_target
@@ -25,7 +27,6 @@ from kymatui.domain.remote.runtime_pair import RuntimePair, join_snapshots
 from kymatui.domain.remote.watcher_chains import WatcherChain, build_chains
 from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, Feed, FeedState, Object, Snapshot
 from kymatui.errors import KymatuiError, UnreachableError, as_kymatui_error
-from kymatui.first_use import replace
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.api.client import Client

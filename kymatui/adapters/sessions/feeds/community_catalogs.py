@@ -5,14 +5,14 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from kymatui.adapters.http.safe_urls import redact_url
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.snapshot.snapshots import CATALOG_FEED, Feed, FeedState, Object
 from kymatui.errors import KymatuiError
-from kymatui.first_use import dataclass
 
 if TYPE_CHECKING:
     from kymatui.adapters.content.community_catalog import CommunityCatalog
@@ -23,8 +23,7 @@ _FIRST_WAIT, _LONGEST_WAIT = 15.0, 600.0  # seconds until a catalog that could n
 Read = Callable[[str], "CommunityCatalog"]
 
 
-@dataclass(slots=True)
-class _Source:
+class _Source(Struct):
     address: str
     name: str
     feed: Feed = field(default_factory=lambda: Feed(FeedState.SYNCING))

@@ -7,12 +7,13 @@ import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from kymatui.adapters.kube.watch.watch import Watch
 from kymatui.adapters.kube.watch.watch_cache import NewestStore, RowStore, Store
 from kymatui.adapters.kube.watch.watch_subject import WatchSubject, WatchTiming
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Object
-from kymatui.first_use import dataclass
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.api.client import Client
@@ -23,8 +24,7 @@ _AT_ONCE = 6
 """Lists at a time, where each kind is listed once: a connection for each would cost more than the lists do."""
 
 
-@dataclass(slots=True)
-class _Line:
+class _Line(Struct):
     """One kind: its store, and its watch where the cluster serves it."""
 
     store: Store

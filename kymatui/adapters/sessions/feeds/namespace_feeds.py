@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.snapshot.snapshots import FeedState, NamespacedKind, Object, namespaced_feed
-from kymatui.first_use import dataclass
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.objects.api_resource import ApiResource
@@ -18,8 +19,7 @@ NAMESPACES = 6
 CLUSTER_SCOPED = "default"  # where the events of objects without a namespace are
 
 
-@dataclass(frozen=True, slots=True)
-class FollowedKind:
+class FollowedKind(Struct, frozen=True):
     """A kind in one namespace ("" for one that has none), how its objects are decoded, and how many are kept.
 
     Of `newest` objects only the last so many (0: all); `metadata_only` asks the server for no more than that.

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.refs import GroupVersionKind
-from kymatui.first_use import dataclass
 
 OPERATOR = "operator.kyma-project.io"
 KYMA_NAMESPACE = "kyma-system"
 DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
 
 
-@dataclass(frozen=True, slots=True)
-class WatchedKind:
+class WatchedKind(Struct, frozen=True):
     """A kind that is always wanted, with the name that its feed has even while nothing is known of the server."""
 
     feed: str

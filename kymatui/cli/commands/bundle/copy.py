@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from contextlib import ExitStack
 
+from msgspec.structs import replace
+
 from kymatui.actions.artifacts.blob_transfer import Place
 from kymatui.actions.artifacts.copy import copy_component
 from kymatui.actions.artifacts.copy_images import CopyOptions, CopyResult, copy_image
@@ -17,7 +19,6 @@ from kymatui.cli.output.transfers import transfer_bars, transfer_line
 from kymatui.composition.bundles import open_archive_layout, open_layout, open_registries
 from kymatui.composition.manifest_controller import FetchOptions
 from kymatui.errors import UsageError
-from kymatui.first_use import replace
 from kymatui.ocm.component_location import NameMapping
 
 

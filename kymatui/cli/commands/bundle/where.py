@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 
+from msgspec.structs import replace
+
 from kymatui.cli.options.registry_options import add_component, add_mapping, component_location
 from kymatui.cli.output.printing import print_line
 from kymatui.errors import UsageError
-from kymatui.first_use import replace
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

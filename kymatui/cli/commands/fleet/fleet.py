@@ -9,6 +9,9 @@ import argparse
 import time
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.cli.cluster_options import add_cluster_options, add_remote_options
 from kymatui.cli.options.fleet_filters import add_fleet_filters, choose, read_selected_fleet, require_drift
 from kymatui.cli.options.listing import add_list_output, add_list_timeout, read_again
@@ -34,7 +37,6 @@ from kymatui.domain.versions.drift import DriftKind
 from kymatui.domain.versions.evidence import VersionSource
 from kymatui.domain.versions.messages import drift_words
 from kymatui.errors import UsageError
-from kymatui.first_use import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -47,8 +49,7 @@ _HEADER = ("RUNTIME", "SHOOT", "REGION", "PLAN", "CHANNEL", "STATE", "MODULES", 
 _WIDE = ("REASON", "WHO ACTS")
 
 
-@dataclass(frozen=True, slots=True)
-class FleetCommand:
+class FleetCommand(Struct, frozen=True):
     """`fleet` lists runtimes, `matrix` counts versions of modules over them."""
 
     matrix: bool = False

@@ -6,6 +6,8 @@ import argparse
 import time
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from kymatui.actions.modules.version_content import VersionReader
 from kymatui.actions.modules.version_report import compare_contents
 from kymatui.cli.cluster_options import add_cluster_options, add_remote_options
@@ -26,7 +28,6 @@ from kymatui.domain.whatif.groups import GROUPS
 from kymatui.domain.whatif.summary import change_notes, forecast_notes
 from kymatui.domain.whatif.version_moves import version_moves
 from kymatui.errors import PartlyDoneError, RefusedError, UnknownNameError, UsageError
-from kymatui.first_use import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

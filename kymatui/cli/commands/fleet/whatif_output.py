@@ -7,6 +7,9 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.cli.commands.fleet.whatif_page import Table, forecast_page
 from kymatui.cli.output.audit_formats import sarif_log, stamp
 from kymatui.cli.output.differences import affected_json, change_json
@@ -20,7 +23,6 @@ from kymatui.domain.whatif.groups import ForecastGroup, count_kinds, group_forec
 from kymatui.domain.whatif.messages import kind_label, reason_words
 from kymatui.domain.whatif.module_results import ModuleResult, ResultKind, state_after
 from kymatui.domain.whatif.summary import forecast_summary
-from kymatui.first_use import dataclass, replace
 
 if TYPE_CHECKING:
     from kymatui.actions.modules.version_report import VersionReport
@@ -44,8 +46,7 @@ _TITLES: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class MoveReport:
+class MoveReport(Struct, frozen=True):
     """What differs between the versions of a move, None if a template of them is in no catalog."""
 
     move: VersionMove

@@ -10,6 +10,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from kymatui.adapters.files.user_files import write_file
 from kymatui.cli.cluster_options import add_cluster_options, add_remote_options
 from kymatui.cli.options.listing import add_list_output, add_list_timeout, read_again
@@ -20,7 +22,6 @@ from kymatui.domain.audit.findings import AuditFinding, AuditRule, severity_rank
 from kymatui.domain.kubernetes.terminal_text import error_reason, format_count
 from kymatui.domain.kyma.problems import Severity
 from kymatui.errors import ConfigurationError, KymatuiError, RefusedError, UnknownNameError, UsageError
-from kymatui.first_use import replace
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.reading import load_exactly
 

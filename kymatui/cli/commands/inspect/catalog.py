@@ -8,6 +8,8 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from kymatui.cli.commands.inspect.runtime_catalog import show
 from kymatui.cli.options.fetching import add_component_registry, add_fetching
 from kymatui.cli.options.reading import configure_reading, watch_catalogs
@@ -20,7 +22,6 @@ from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.snapshot.missing_lists import RowFact
 from kymatui.domain.versions.messages import drift_words
 from kymatui.errors import UsageError
-from kymatui.first_use import replace
 
 if TYPE_CHECKING:
     from kymatui.domain.catalog.rows import Catalog, ModuleRow

@@ -7,11 +7,12 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from msgspec import Struct
+
 from kymatui.cli.output.audit_formats import stamp
 from kymatui.cli.output.html_page import html_page, html_table
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.objects.redaction import RULES
-from kymatui.first_use import dataclass
 
 if TYPE_CHECKING:
     from kymatui.actions.diagnose import Diagnosis
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
 _EVENTS = 200  # on the page; the other files have all of them
 
 
-@dataclass(frozen=True, slots=True)
-class PageFacts:
+class PageFacts(Struct, frozen=True):
     """What the page displays besides what was gathered; `files` are the names of the other files with their sizes."""
 
     title: str

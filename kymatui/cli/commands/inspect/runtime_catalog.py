@@ -8,6 +8,8 @@ import time
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from kymatui.cli.options.reading import watch_sessions
 from kymatui.cli.output.listing import Listing, is_table, no_modules, render
 from kymatui.cli.output.printing import print_line, print_text
@@ -16,7 +18,6 @@ from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.domain.snapshot.missing_lists import RowFact
 from kymatui.domain.versions.messages import drift_words
-from kymatui.first_use import replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -13,6 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.cli.options.confirmation import confirm
 from kymatui.cli.options.direct_install import CommandContext, ProgressPrinter, add_running, cancellable, open_context
 from kymatui.cli.output.deletion import deletion_consequence, deletion_json, deletion_text
@@ -23,7 +26,6 @@ from kymatui.domain.kubernetes.terminal_text import format_count, sanitize, with
 from kymatui.domain.kyma.kyma_keeper import with_keeper
 from kymatui.domain.plans.jobs import JobPurpose
 from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, RefusedError, UsageError
-from kymatui.first_use import dataclass, replace
 
 if TYPE_CHECKING:
     from kymatui.actions.delete import DeletionResult
@@ -78,8 +80,7 @@ def delete_modules(place: CommandContext, names: Sequence[str], *, delete_kymas:
     return _Deletions(place, delete_kymas=delete_kymas).run(names)
 
 
-@dataclass(frozen=True, slots=True)
-class _Leg:
+class _Leg(Struct, frozen=True):
     """One deletion with its plan, and what became of it."""
 
     plan: DeletionPlan

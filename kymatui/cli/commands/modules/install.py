@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from msgspec import Struct
+
 from kymatui.actions.modules.install_plan import Adoption
 from kymatui.cli.commands.modules.install_run import install_modules, refuse_words_for_one
 from kymatui.cli.commands.modules.upgrade import recorded_source, upgrade_all
@@ -11,11 +13,9 @@ from kymatui.cli.options.artifact_places import component_source
 from kymatui.cli.options.direct_install import add_intent, add_running, add_source, open_context
 from kymatui.cli.options.unknown_names import refuse_versions
 from kymatui.errors import UsageError
-from kymatui.first_use import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class InstallCommand:
+class InstallCommand(Struct, frozen=True):
     """`install` and `upgrade`: the same plan, but an upgrade needs something to be there."""
 
     upgrade: bool = False

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import argparse
 
+from msgspec import Struct
+
 from kymatui.cli.commands.fleet import campaign
 from kymatui.cli.options.editing import add_editing, open_for_edit
 from kymatui.cli.options.uninstalls import add_uninstalling
@@ -14,14 +16,12 @@ from kymatui.cli.options.unknown_names import refuse_versions
 from kymatui.domain.kyma.kymas import Policy
 from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit
 from kymatui.errors import UsageError
-from kymatui.first_use import dataclass
 
 _OWN_CHANNEL = "default"
 _POLICIES = ("CreateAndDelete", "Ignore")
 
 
-@dataclass(frozen=True, slots=True)
-class KymaEditCommand:
+class KymaEditCommand(Struct, frozen=True):
     """One of the verbs of `kymatui.domain.kyma_edit.module_edit`, as a command."""
 
     verb: str

@@ -8,6 +8,9 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.actions.modules.handover import awaits_handover, complete_handover, planned_handover
 from kymatui.cli.options import uninstalls as uninstalling
 from kymatui.cli.options.confirmation import confirm
@@ -25,7 +28,6 @@ from kymatui.cli.output.printing import markdown, print_line, print_text, table,
 from kymatui.domain.kubernetes.terminal_text import sanitize, with_subject
 from kymatui.domain.kyma_edit.module_edit import EditVerb
 from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, RefusedError
-from kymatui.first_use import dataclass, replace
 
 if TYPE_CHECKING:
     from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
@@ -38,8 +40,7 @@ if TYPE_CHECKING:
 _SAME = "no change: the Kyma already has this setting"
 
 
-@dataclass(frozen=True, slots=True)
-class _Leg:
+class _Leg(Struct, frozen=True):
     """One edit: what is proposed, what it uninstalls with what was agreed to, and how it ended.
 
     `on_its_way` is one that the Kyma says already, and whose end is still to come; `refusals` say why it is not made.

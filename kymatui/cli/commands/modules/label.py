@@ -8,6 +8,9 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.cli.commands.fleet.sync import read_labels
 from kymatui.cli.options import uninstalls
 from kymatui.cli.options.confirmation import confirm
@@ -25,7 +28,6 @@ from kymatui.cli.output.plan_summaries import label_summary
 from kymatui.cli.output.printing import markdown, print_line, print_text, table, wrapped
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.errors import KymatuiError, RefusedError, UnknownNameError, UsageError
-from kymatui.first_use import dataclass, replace
 
 if TYPE_CHECKING:
     from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
@@ -66,8 +68,7 @@ def _labels(words: Sequence[str]) -> Mapping[str, str | None]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
+class _Run(Struct, frozen=True):
     """One run of the command."""
 
     args: argparse.Namespace

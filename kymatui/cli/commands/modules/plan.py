@@ -6,6 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from kymatui.actions.modules.install import InstallLeg, refuse_unfit_plan
 from kymatui.actions.modules.install_plan import Adoption, plan_install, require_unmanaged
 from kymatui.adapters.files.plan_files import read_plan, save_plan
@@ -16,7 +18,6 @@ from kymatui.cli.output.install_results import show_plan
 from kymatui.cli.output.printing import print_line, print_message
 from kymatui.engine.cluster.cluster_identity import cluster_identity
 from kymatui.errors import RefusedError
-from kymatui.first_use import replace
 
 _UNIDENTIFIED = "the plan does not identify its cluster, so only the name of the context is compared"
 

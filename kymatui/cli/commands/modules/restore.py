@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from kymatui.cli.options.confirmation import confirm
 from kymatui.cli.options.direct_install import CommandContext, add_running, cancellable, open_context
 from kymatui.cli.output.plan_header import plan_document, plan_text
@@ -17,7 +19,6 @@ from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.plans.plan_summary import summarize_actions
 from kymatui.engine.cluster.cluster_identity import cluster_identity
 from kymatui.errors import PartlyDoneError, RefusedError, UnknownNameError
-from kymatui.first_use import replace
 
 if TYPE_CHECKING:
     from kymatui.actions.restore import RestoreResult, RestoreStep

@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from kymatui.cli.options.direct_install import CommandContext, install_request
 from kymatui.cli.output.printing import print_line
 from kymatui.errors import ForbiddenError, RefusedError
-from kymatui.first_use import replace
 
 if TYPE_CHECKING:
     from kymatui.actions.modules.module_sources import ModuleSource

@@ -7,11 +7,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from kymatui.cli.session_arguments import open_configured_session, session_options_of
 from kymatui.composition.contexts import KubeContexts
 from kymatui.composition.sandbox import MAX_KYMAS, start_sandbox
 from kymatui.errors import ConfigurationError, UsageError
-from kymatui.first_use import replace
 from kymatui.ui.terminal.stylesheets import styles_dir
 
 if TYPE_CHECKING:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
+from msgspec.structs import replace
+
 from kymatui.actions.modules.module_sources import find_installed
 from kymatui.actions.operator.deployed_options import deployed_options
 from kymatui.actions.operator.deployment import NAME, DeploymentOptions
@@ -19,7 +21,6 @@ from kymatui.cli.output.printing import print_line, print_text
 from kymatui.composition.operator_crds import operator_legs
 from kymatui.engine.inventory.inventory import Inventory
 from kymatui.errors import RefusedError
-from kymatui.first_use import replace
 
 _INSTALL_HINT = "run `kymatui operator install --image REFERENCE`"
 

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from kymatui.cli.commands.program.splash import splash_screen
 from kymatui.cli.commands.program.terminal_abilities import require_screen, settings_for_locale, theme_for_colours
 from kymatui.cli.options.unknown_names import require_namespace
@@ -18,7 +20,6 @@ from kymatui.cli.session_arguments import (
     session_options_of,
 )
 from kymatui.errors import KymatuiError, UsageError
-from kymatui.first_use import replace
 from kymatui.settings.config_file import Settings
 
 if TYPE_CHECKING:

@@ -6,8 +6,9 @@ import os
 from collections.abc import Mapping
 from typing import Final
 
+from msgspec.structs import replace
+
 from kymatui.errors import UsageError
-from kymatui.first_use import replace
 from kymatui.settings.config_file import Settings
 
 _WITHOUT_SCREEN: Final = ("dumb", "unknown")

@@ -7,9 +7,10 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
 from typing import Any, Final, Protocol
 from weakref import WeakKeyDictionary
+
+from msgspec import Struct, field
 
 from kymatui.domain.kubernetes.managed_fields import CATALOG_SYNC
 from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, OPERATOR, read_ref
@@ -23,7 +24,6 @@ from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, Object
 from kymatui.engine.controllers.catalog.catalog_cache import RELEASE_META, TEMPLATE
 from kymatui.engine.controllers.runtime.applied_copies import AppliedCopies
 from kymatui.errors import CancelledError, KymatuiError, NotFoundError
-from kymatui.first_use import dataclass
 
 CRD: Final = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 SYNCED_CRDS: Final = tuple(f"{plural}.{OPERATOR}" for plural in ("kymas", "moduletemplates", "modulereleasemetas"))
@@ -38,8 +38,7 @@ class CatalogReader(Protocol):
     def read(self, cancel: threading.Event) -> TemplateIndex: ...
 
 
-@dataclass(slots=True)
-class SyncedCopies:
+class SyncedCopies(Struct):
     """When a runtime last had all copies, in seconds of a monotonic clock, and what they were made from.
 
     `kyma` is the uid of the Kyma: the deletion of an earlier one has deleted the copies.

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Self
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.errors import UsageError
-from kymatui.first_use import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class CrdPattern:
+class CrdPattern(Struct, frozen=True):
     """One pattern, in lower case; the name is "*" for all CRDs of the group."""
 
     name: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
 from typing import Final, Protocol
+
+from msgspec import Struct, field
 
 from kymatui.domain.kubernetes.object_meta import OPERATOR
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
@@ -17,7 +18,6 @@ from kymatui.engine.controllers.runtime.dependency_watches import DependencyWatc
 from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
 from kymatui.engine.controllers.runtime.runtime_cache import RuntimeCache
 from kymatui.engine.controllers.runtime.runtime_sync import RuntimeCatalogSync, RuntimeWebhookSync
-from kymatui.first_use import dataclass
 from kymatui.ocm.descriptors import ComponentDescriptor
 
 KYMA: Final = GroupVersionKind(OPERATOR, "v1beta2", "Kyma")
@@ -38,8 +38,7 @@ def never_certain(ref: ObjectRef) -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True)
-class KymaContext:
+class KymaContext(Struct, frozen=True):
     """The dependencies.
 
     namespace  the namespace of Kymas, Manifests and the catalog

@@ -7,6 +7,8 @@ import threading
 from collections.abc import Mapping
 from typing import Any, Final
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, LABEL_SKIP, MalformedObject, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kyma_conditions import KymaCondition
@@ -27,14 +29,12 @@ from kymatui.engine.controllers.monitoring.event_correlation import EventType, O
 from kymatui.engine.controllers.runtime.controller import GONE
 from kymatui.engine.controllers.runtime.runtime_cache import KymaKey, is_connection_failure
 from kymatui.errors import CancelledError, ConfigurationError, ConflictError, KymatuiError, UnauthorizedError
-from kymatui.first_use import dataclass
 
 MOST_MODULES: Final = 500
 _WAITING = "waiting for all modules to become ready"
 
 
-@dataclass(frozen=True, slots=True)
-class RuntimeAccessResult:
+class RuntimeAccessResult(Struct, frozen=True):
     """The runtime of a Kyma, None without an access Secret; `error` is why there is no access despite a Secret."""
 
     cluster: Cluster | None = None

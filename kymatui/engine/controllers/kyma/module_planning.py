@@ -6,6 +6,8 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec import Struct
+
 from kymatui.domain.kyma.kymas import Kyma
 from kymatui.domain.kyma.module_templates import ModuleTemplate, TemplateGeneration
 from kymatui.domain.modules.module_outcomes import Outcome, WorkItem, outcome_of, reported_channel, work_list
@@ -16,12 +18,10 @@ from kymatui.domain.versions.resolution import Resolution, resolve, strict_resol
 from kymatui.engine.controllers.kyma.kyma_context import KymaContext
 from kymatui.engine.sources.component_layers import manifest_layer
 from kymatui.errors import CancelledError, ConfigurationError, KymatuiError
-from kymatui.first_use import dataclass
 from kymatui.ocm import DescriptorError, module_layers, read_descriptor
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedModule:
+class PlannedModule(Struct, frozen=True):
     """One module of a Kyma.
 
     `body` is its Manifest, None if the module cannot be resolved; `message` is why; `channel` and `component` are those

@@ -6,6 +6,8 @@ import threading
 from collections.abc import Mapping
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import OPERATOR
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
@@ -17,7 +19,6 @@ from kymatui.engine.controllers.kyma.kyma_status import KymaStatusDraft
 from kymatui.engine.controllers.kyma.manifest_writes import ManifestWrites, ModuleNotRemovedError
 from kymatui.engine.controllers.kyma.module_planning import ModulePlanner, PlannedModule
 from kymatui.errors import CancelledError, ConflictError, KymatuiError
-from kymatui.first_use import replace
 
 _CLUSTER_SCOPED: Final = f"{OPERATOR}/is-cluster-scoped"
 

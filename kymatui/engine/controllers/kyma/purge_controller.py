@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import OPERATOR, MalformedObject, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
@@ -31,7 +33,6 @@ from kymatui.engine.controllers.monitoring.state_metrics import series_marks
 from kymatui.engine.controllers.runtime.controller import GONE, KindWatch, Wake
 from kymatui.engine.controllers.runtime.runtime_cache import is_connection_failure
 from kymatui.errors import ConflictError, KymatuiError, NotFoundError
-from kymatui.first_use import dataclass
 
 PURGE_FINALIZER: Final = f"{OPERATOR}/purge-finalizer"
 """The finalizer that lifecycle-manager before 1.21 gave each Kyma; a purge removes it."""
@@ -43,8 +44,7 @@ _AGAIN: Final = 30.0
 """Seconds until the next purge of a runtime whose Kyma still exists: its controllers may set finalizers again."""
 
 
-@dataclass(frozen=True, slots=True)
-class PurgeTerms:
+class PurgeTerms(Struct, frozen=True):
     """Seconds after a Kyma's deletion timestamp until the purge, and the CRDs whose objects keep their finalizers."""
 
     grace: float

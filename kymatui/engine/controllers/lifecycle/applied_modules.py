@@ -13,15 +13,15 @@ import threading
 from collections.abc import Sequence
 from weakref import ReferenceType, ref
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.cluster.ports import Cluster, Object
 from kymatui.engine.controllers.manifest.manifest_marks import WORKLOADS
-from kymatui.first_use import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class AppliedModule:
+class AppliedModule(Struct, frozen=True):
     """A module as it was applied; `at` is in seconds of the Unix clock.
 
     `workloads` are the server's answers for what starts Pods, as uid and generation.

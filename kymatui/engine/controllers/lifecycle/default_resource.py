@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import threading
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import Policy
@@ -12,11 +14,9 @@ from kymatui.domain.kyma.manifests import Manifest, default_resource_body
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster
 from kymatui.engine.controllers.manifest.custom_state_check import resource_ref
 from kymatui.errors import ConflictError, NotFoundError
-from kymatui.first_use import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class ModuleResources:
+class ModuleResources(Struct, frozen=True):
     """The objects of a module's CR kind: its default CR, and the user's."""
 
     default: ObjectRef | None = None

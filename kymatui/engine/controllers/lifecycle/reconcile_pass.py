@@ -7,8 +7,9 @@ import math
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextvars import copy_context
-from dataclasses import field
 from typing import Any, Final, NoReturn
+
+from msgspec import Struct, field
 
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
@@ -31,7 +32,6 @@ from kymatui.errors import (
     KymatuiError,
     NotFoundError,
 )
-from kymatui.first_use import dataclass
 
 RESOURCE_FINALIZER: Final = "resource.kyma-project.io/finalizer"
 _PROGRESS: Final = frozenset({"", State.PROCESSING.value, State.READY.value})
@@ -42,8 +42,7 @@ class ManifestChangedError(KymatuiError):
     """Another client changed the Manifest during its reconciliation, which then begins again."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModuleContext:
+class ModuleContext(Struct, frozen=True):
     """The dependencies of the reconciliation of modules' Manifests.
 
     home    the control plane

@@ -10,12 +10,13 @@ import threading
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
 from kymatui.engine.cluster.kind_order import defined_kinds, is_definition
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.errors import CancelledError, KymatuiError, NotFoundError
-from kymatui.first_use import dataclass
 
 _LAST: Final = frozenset(
     {
@@ -42,8 +43,7 @@ def obsolete(synced: Iterable[ObjectRef], target: Iterable[ObjectRef]) -> list[O
     return [ref for ref in synced if ref not in wanted and (ref.kind.kind, ref.name) != ("Namespace", KYMA_NAMESPACE)]
 
 
-@dataclass(frozen=True, slots=True)
-class UpgradePruning:
+class UpgradePruning(Struct, frozen=True):
     """What became of the objects that a new version no longer has: those to wait for, and the CRDs that stay."""
 
     left: tuple[ObjectRef, ...] = ()

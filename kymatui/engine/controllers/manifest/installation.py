@@ -5,6 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.domain.kubernetes.label_selectors import InvalidSelector, read_selector
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
@@ -44,13 +47,11 @@ from kymatui.engine.plans.plan import Action, FieldConflict, Intent, Plan
 from kymatui.engine.plans.transforms import apply_transforms, with_annotations, with_labels
 from kymatui.engine.sources.manifest_installs import InstallFailure, InstallReader
 from kymatui.errors import CancelledError, KymatuiError
-from kymatui.first_use import dataclass, replace
 
 _LONGEST_LABEL = 63  # Kubernetes' limit for a label's value
 
 
-@dataclass(frozen=True, slots=True)
-class InstallResult:
+class InstallResult(Struct, frozen=True):
     """The result of one install: its state and the reason."""
 
     install: str
@@ -60,8 +61,7 @@ class InstallResult:
     waits: tuple[ObjectRef, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class RenderedInstall:
+class RenderedInstall(Struct, frozen=True):
     """An install with the Manifest's name for it; the bundle has the name in the cluster."""
 
     install: str

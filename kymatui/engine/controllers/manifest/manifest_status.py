@@ -10,11 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.conditions import LONGEST_MESSAGE
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.manifests import Manifest
 from kymatui.domain.kyma.states import State
-from kymatui.first_use import dataclass
 
 Json = dict[str, Any]
 
@@ -25,8 +26,7 @@ OF_INSTALL: Final = "/Ready"
 _REASONS: Final = {RESOURCES: "ResourcesAvailable", INSTALLATION: "Ready", MODULE_CR: "ModuleCRCreated"}
 
 
-@dataclass(frozen=True, slots=True)
-class ConditionReport:
+class ConditionReport(Struct, frozen=True):
     """The content of one condition; `holds` is None for Unknown."""
 
     type: str
@@ -39,8 +39,7 @@ class ConditionReport:
         return {True: "True", False: "False", None: "Unknown"}[self.holds]
 
 
-@dataclass(frozen=True, slots=True)
-class ReconcileResult:
+class ReconcileResult(Struct, frozen=True):
     """The result of a reconciliation: state, sentence, conditions, applied objects (None: unchanged).
 
     `waits` are the objects whose changes may change the state.

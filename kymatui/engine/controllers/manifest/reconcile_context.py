@@ -5,9 +5,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import field
 from pathlib import Path
 from typing import Any, Protocol
+
+from msgspec import Struct, field
 
 from kymatui.domain.kubernetes.object_meta import field_managers
 from kymatui.domain.kyma.manifests import Manifest
@@ -17,7 +18,6 @@ from kymatui.engine.controllers.runtime.dependency_watches import DependencyWatc
 from kymatui.engine.jobs.run import Run, RunLimits, begin
 from kymatui.engine.plans.transforms import Transform
 from kymatui.engine.sources.render_target import RenderTarget
-from kymatui.first_use import dataclass
 
 _OTHERS = ("lifecycle-manager", "module-manager")
 _OTHERS_PREFIX = "declarative.kyma-project.io/"
@@ -34,8 +34,7 @@ class Runtimes(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class ReconcileContext:
+class ReconcileContext(Struct, frozen=True):
     """The dependencies of a reconciler.
 
     home        the cluster with the Manifests

@@ -7,6 +7,8 @@ import threading
 from collections.abc import Mapping
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, OPERATOR, MalformedObject, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
@@ -35,7 +37,6 @@ from kymatui.engine.controllers.monitoring.event_correlation import state_event
 from kymatui.engine.controllers.runtime.controller import GONE
 from kymatui.engine.sources.manifest_installs import InstallFailure
 from kymatui.errors import ConfigurationError, KymatuiError, NotFoundError, RefusedError
-from kymatui.first_use import replace
 
 SOON: Final = 5.0
 """Seconds until the next reconciliation of a pending Manifest without a watch."""

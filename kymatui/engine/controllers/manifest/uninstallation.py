@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Sequence
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, PatchKind
 from kymatui.engine.controllers.manifest.install_record import InstallRecord
@@ -17,11 +19,9 @@ from kymatui.engine.inventory.inventory_lookup import read_inventory
 from kymatui.engine.inventory.inventory_store import ApplySetStore
 from kymatui.engine.inventory.ownership_marks import ANNOTATION_MANIFEST, LABEL_PART_OF
 from kymatui.errors import CancelledError, KymatuiError, NotFoundError
-from kymatui.first_use import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class RemainingObjects:
+class RemainingObjects(Struct, frozen=True):
     """The remaining objects: a sentence ("" if none), and the objects to watch."""
 
     message: str = ""

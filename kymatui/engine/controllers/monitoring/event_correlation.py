@@ -7,14 +7,15 @@ those of every other controller.
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import field
 from enum import StrEnum
 from typing import Final, Generic, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import force_setattr, replace
 
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import cut_text
 from kymatui.domain.kyma.states import State
-from kymatui.first_use import dataclass, replace
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -39,8 +40,7 @@ class EventType(StrEnum):
     WARNING = "Warning"
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectEvent:
+class ObjectEvent(Struct, frozen=True):
     """What happened to an object; `reason` is a word in CamelCase, `message` is for people, and cut."""
 
     type: EventType
@@ -49,19 +49,17 @@ class ObjectEvent:
 
     def __post_init__(self) -> None:
         """Cut the message before anything keeps it."""
-        object.__setattr__(self, "message", cut_text(self.message, LONGEST_MESSAGE))
+        force_setattr(self, "message", cut_text(self.message, LONGEST_MESSAGE))
 
 
-@dataclass(frozen=True, slots=True)
-class EventSubject:
+class EventSubject(Struct, frozen=True):
     """The object that an event is about."""
 
     ref: ObjectRef
     uid: str
 
 
-@dataclass(frozen=True, slots=True)
-class CountedEvent:
+class CountedEvent(Struct, frozen=True):
     """An event to write: a new one with this name, or one more of the event that is `stored` under it."""
 
     subject: EventSubject
@@ -90,14 +88,12 @@ class _Recent(Generic[K, V]):
             self._values.popitem(last=False)
 
 
-@dataclass(slots=True)
-class _Bucket:
+class _Bucket(Struct):
     tokens: float
     at: float
 
 
-@dataclass(slots=True)
-class _Similar:
+class _Similar(Struct):
     at: float
     messages: set[str] = field(default_factory=set)
 

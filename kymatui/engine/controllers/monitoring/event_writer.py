@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kubernetes.terminal_text import sanitize
@@ -24,7 +26,6 @@ from kymatui.engine.controllers.monitoring.event_correlation import (
 )
 from kymatui.engine.controllers.runtime.reconcile_reports import Reconciliation
 from kymatui.errors import ClusterError, ConflictError, KymatuiError, NotFoundError
-from kymatui.first_use import replace
 
 EVENT: Final = GroupVersionKind("", "v1", "Event")
 RECONCILE_FAILED: Final = "ReconcileFailed"

@@ -9,7 +9,7 @@ from enum import StrEnum
 from itertools import chain
 from typing import Final
 
-from kymatui.first_use import dataclass
+from msgspec import Struct
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 Labels = tuple[str, ...]
@@ -23,8 +23,7 @@ class MetricType(StrEnum):
     HISTOGRAM = "histogram"
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
+class Metric(Struct, frozen=True):
     """The description of a metric; `buckets` are the upper bounds of a histogram, in its unit.
 
     `index` is the label by which `replace` finds series without reading those of a whole fleet.
@@ -51,8 +50,7 @@ class _Histogram:
         return made
 
 
-@dataclass(frozen=True, slots=True)
-class _Series:
+class _Series(Struct, frozen=True):
     """All series of a metric at one moment."""
 
     metric: Metric

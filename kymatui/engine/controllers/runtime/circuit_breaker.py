@@ -12,9 +12,10 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import Final
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.jitter import JITTER_RANDOM
 from kymatui.errors import ClusterError
-from kymatui.first_use import dataclass
 
 _JITTER: Final = 0.5
 
@@ -27,8 +28,7 @@ class CircuitState(StrEnum):
     HALF_OPEN = "half_open"
 
 
-@dataclass(frozen=True, slots=True)
-class CircuitTerms:
+class CircuitTerms(Struct, frozen=True):
     """The terms; seconds.
 
     failures  failures in a row that open the circuit

@@ -7,10 +7,11 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Protocol
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
 from kymatui.errors import KymatuiError
-from kymatui.first_use import dataclass
 
 Wake = Callable[[ObjectRef], None]
 """A function that queues an object for reconciliation now, from any thread."""
@@ -27,8 +28,7 @@ def itself(ref: ObjectRef) -> Iterable[ObjectRef]:
     return (ref,)
 
 
-@dataclass(frozen=True, slots=True)
-class KindWatch:
+class KindWatch(Struct, frozen=True):
     """A watched kind of the control plane, in one namespace or ("") in all.
 
     keys      the objects to reconcile after a change of one object of this kind; None: all of the `listed` kinds

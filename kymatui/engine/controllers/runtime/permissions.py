@@ -9,10 +9,12 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.domain.kubernetes.object_meta import OPERATOR
 from kymatui.domain.remote.watcher_agent import CERT_MANAGER
 from kymatui.domain.remote.watcher_routes import ISTIO
-from kymatui.first_use import dataclass, replace
 
 
 class PermissionScope(StrEnum):
@@ -25,8 +27,7 @@ class PermissionScope(StrEnum):
     LEASE = "lease"  # the namespace of the operator's Lease
 
 
-@dataclass(frozen=True, slots=True)
-class Permission:
+class Permission(Struct, frozen=True):
     """Verbs on resources of one API group; `names` restricts them to these objects."""
 
     group: str

@@ -7,10 +7,11 @@ import uuid
 from collections.abc import Callable
 from enum import StrEnum
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.controllers.runtime.controller import Told
 from kymatui.errors import KymatuiError
-from kymatui.first_use import dataclass
 
 _LOCAL = threading.local()
 
@@ -23,8 +24,7 @@ class ReconcileOutcome(StrEnum):
     REQUEUE = "requeue_after"
 
 
-@dataclass(frozen=True, slots=True)
-class Reconciliation:
+class Reconciliation(Struct, frozen=True):
     """One ended reconciliation; `id` is unique, `seconds` its duration."""
 
     controller: str
@@ -38,8 +38,7 @@ class Reconciliation:
 Finished = Callable[[Reconciliation], None]
 
 
-@dataclass(frozen=True, slots=True)
-class GroupReports:
+class GroupReports(Struct, frozen=True):
     """The receivers of a group's reports: failures, sentences about the group, and every reconciliation."""
 
     told: Told

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.domain.kyma.states import State
-from kymatui.first_use import dataclass, replace
 
 
-@dataclass(frozen=True, slots=True)
-class RequeueIntervals:
+class RequeueIntervals(Struct, frozen=True):
     """Seconds by state, with lifecycle-manager's defaults.
 
     soon   until the next step of a reconciliation that has several

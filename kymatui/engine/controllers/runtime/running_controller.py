@@ -8,6 +8,8 @@ from collections.abc import Collection, Iterable
 from functools import partial
 from typing import Final
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.jitter import JITTER_RANDOM
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.cluster.ports import Changes, Cluster
@@ -25,15 +27,13 @@ from kymatui.engine.controllers.runtime.workers import Workers
 from kymatui.engine.controllers.sharding.lease_term import LeaseTerm
 from kymatui.engine.controllers.sharding.shard_holder import ShardHolder
 from kymatui.errors import CancelledError, DefectError, KymatuiError, RefusedError
-from kymatui.first_use import dataclass
 
 _WIDEST: Final = 300.0  # seconds over which keys are spread at most
 _LONGEST: Final = 300.0
 """Seconds after which a reconciliation sends no further request to a runtime; the next one continues."""
 
 
-@dataclass(eq=False)
-class _Watched:
+class _Watched(Struct, eq=False, dict=True):
     """A watch; `listed` tells whether its first list has come."""
 
     watch: KindWatch

@@ -10,18 +10,18 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.cluster.ports import FIELD_MANAGER, Object
 from kymatui.engine.inventory.ownership_marks import LABEL_HELM, inventory_name
 from kymatui.engine.jobs.lease import LEASE
-from kymatui.first_use import dataclass
 
 SELECTOR: Final = f"{LABEL_HELM}={FIELD_MANAGER}"
 
 
-@dataclass(frozen=True, slots=True)
-class LeaseRecord:
+class LeaseRecord(Struct, frozen=True):
     """One Lease; `holder` is "" for a free one."""
 
     name: str

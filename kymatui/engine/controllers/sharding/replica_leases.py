@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
+from msgspec import Struct
+
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.engine.controllers.sharding.lease_records import (
     SELECTOR,
@@ -19,14 +21,12 @@ from kymatui.engine.controllers.sharding.lease_records import (
 )
 from kymatui.engine.jobs.lease import LEASE
 from kymatui.errors import CancelledError, ClusterError, ConflictError, NotFoundError
-from kymatui.first_use import dataclass
 
 _REPLICA: Final = "replica-"
 _NONE: Final = LeaseRecord("", "", "", 0.0, 0)
 
 
-@dataclass(frozen=True, slots=True)
-class ObservedLease:
+class ObservedLease(Struct, frozen=True):
     """The holder of a Lease, "" if it is free; `is_new` means that it was written since the list before the last."""
 
     holder: str

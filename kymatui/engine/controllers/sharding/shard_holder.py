@@ -9,6 +9,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.jitter import JITTER_RANDOM
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.ports import Cluster
@@ -16,7 +18,6 @@ from kymatui.engine.controllers.sharding.lease_term import LeaseTerm
 from kymatui.engine.controllers.sharding.replica_leases import ReplicaLeases
 from kymatui.engine.controllers.sharding.shard_assignment import assign_shards, shard_of
 from kymatui.errors import CancelledError, ClusterError
-from kymatui.first_use import dataclass
 
 SHARD_SECONDS: Final = 10.0
 """Seconds until a shard whose replica died is free: with the pause between two rounds, less than 15."""
@@ -26,8 +27,7 @@ _LONGER: Final = 3.0
 _TICK: Final = 0.1  # seconds between checks for expired terms: far below the duration of a Lease
 
 
-@dataclass(frozen=True, slots=True)
-class ShardPlan:
+class ShardPlan(Struct, frozen=True):
     """How an operator is sharded.
 
     leader     name that its Leases begin with

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from cryptography import x509
+from msgspec import Struct
 
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.remote.watcher_routes import event_path
@@ -33,7 +34,6 @@ from kymatui.engine.controllers.watcher.runtime_events import (
     runtime_of,
 )
 from kymatui.errors import ClusterError
-from kymatui.first_use import dataclass
 
 MANAGER: Final = "lifecycle-manager"
 """The manager in Watchers whose events this listener gets, which agents have in their paths."""
@@ -43,8 +43,7 @@ _UNAUTHORIZED, _TOO_LARGE = 401, 413  # HTTP statuses that have metrics of their
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
-@dataclass(frozen=True, slots=True)
-class EventRequest:
+class EventRequest(Struct, frozen=True):
     """A request to the listener; `body` is None if it is over the limit.
 
     `forwarded` are the headers with a forwarded certificate, `presented` the certificate that the peer itself
@@ -59,8 +58,7 @@ class EventRequest:
     presented: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ListenerTrust:
+class ListenerTrust(Struct, frozen=True):
     """Whom the listener believes: forwarded certificates of `gateways`, and certificates of `authorities`."""
 
     gateways: Sequence[Network] = ()

@@ -15,9 +15,9 @@ from typing import Final
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.x509.oid import NameOID
+from msgspec import Struct
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
-from kymatui.first_use import dataclass
 
 FORWARDED: Final = "x-forwarded-client-cert"
 BODY_LIMIT: Final = 16 * 1024
@@ -26,8 +26,7 @@ _NAME_LIMIT: Final = 253  # characters of a Kubernetes object's name
 _LABEL: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?")  # the value of the label runtime-id
 
 
-@dataclass(frozen=True, slots=True)
-class RuntimeEvent:
+class RuntimeEvent(Struct, frozen=True):
     """The object that changed on a runtime."""
 
     group: str
@@ -37,8 +36,7 @@ class RuntimeEvent:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class EventRefusal:
+class EventRefusal(Struct, frozen=True):
     """Why an event is refused, with the HTTP status of the contract."""
 
     status: int

@@ -12,8 +12,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import dsa, ec, ed25519, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from msgspec import Struct
 
-from kymatui.first_use import dataclass
 from kymatui.helm.functions.crypto.keys import PemKeyError, PrivateKey, decode_pem, encode_pem, read_key, write_key
 from kymatui.helm.functions.text.encoding import CorruptInputError, decode_base64
 from kymatui.helm.govalues.printing import format_value
@@ -24,8 +24,7 @@ from kymatui.helm.language.environment import Environment
 _LONGEST_NAME: Final = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Certificate(Object):
+class Certificate(Object, Struct, frozen=True):
     """sprig.certificate: a certificate and its key, both in PEM."""
 
     cert: str
@@ -39,8 +38,7 @@ class Certificate(Object):
         return {"Cert": self.cert, "Key": self.key}[name]
 
 
-@dataclass(frozen=True, slots=True)
-class _CertificateRequest:
+class _CertificateRequest(Struct, frozen=True):
     name: str
     days: int
     addresses: Sequence[str] = ()

@@ -9,8 +9,8 @@ from typing import Final
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import dsa, ec, ed25519, rsa
+from msgspec import Struct
 
-from kymatui.first_use import dataclass
 from kymatui.helm.govalues.text import to_bytes
 
 PrivateKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey | dsa.DSAPrivateKey
@@ -30,8 +30,7 @@ class PemKeyError(ValueError):
     """A PEM text without a key; the message is Go's."""
 
 
-@dataclass(frozen=True, slots=True)
-class PemBlock:
+class PemBlock(Struct, frozen=True):
     """The first block of a PEM text."""
 
     label: str

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final, Protocol
 
-from kymatui.first_use import deferred
 from kymatui.helm.functions.declaring import declare, hold_list, hold_text, table
 from kymatui.helm.functions.strings import STRINGS, string_list
 from kymatui.helm.functions.text.patterns import RegexpError, check_pattern, compile_translated
 from kymatui.helm.govalues.quoting import can_backquote, quote
 from kymatui.helm.govalues.text import from_bytes, to_bytes
 from kymatui.helm.govalues.types import Function, FunctionError, Panic, TypedList
+from kymatui.patterns import deferred
 
 try:
     import re2

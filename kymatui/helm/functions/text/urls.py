@@ -6,7 +6,8 @@ import ipaddress
 import re
 from typing import Any, Final
 
-from kymatui.first_use import dataclass
+from msgspec import Struct
+
 from kymatui.helm.functions.declaring import declare, table
 from kymatui.helm.govalues.quoting import quote
 from kymatui.helm.govalues.text import from_bytes, to_bytes
@@ -27,8 +28,7 @@ class UrlError(ValueError):
     """An error of net/url."""
 
 
-@dataclass(slots=True)
-class Url:
+class Url(Struct):
     """The parts of a URL, decoded; `userinfo` stays encoded.
 
     raw_path: the path as written, "" if it is what Go writes for `path`.

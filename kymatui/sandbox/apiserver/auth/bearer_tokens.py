@@ -6,12 +6,11 @@ import base64
 import hashlib
 import hmac
 import secrets
-from dataclasses import field
 from typing import Any, Literal
 
 import msgspec
+from msgspec import Struct, field
 
-from kymatui.first_use import dataclass
 from kymatui.sandbox.apimachinery.clock import SandboxClock
 from kymatui.sandbox.apimachinery.exchange import RequestUser
 from kymatui.sandbox.apimachinery.object_store import ObjectStore
@@ -31,8 +30,7 @@ def service_account_user(
     return RequestUser(f"system:serviceaccount:{namespace}:{name}", groups, uid, extra or {})
 
 
-@dataclass(slots=True)
-class Tokens:
+class Tokens(Struct):
     """Finds the user of a token and signs tokens; the key lives as long as the process."""
 
     store: ObjectStore

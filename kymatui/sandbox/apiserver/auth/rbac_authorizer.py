@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kymatui.first_use import dataclass
+from msgspec import Struct
+
 from kymatui.sandbox.apimachinery.exchange import RequestUser
 from kymatui.sandbox.apimachinery.object_store import ObjectStore
 from kymatui.sandbox.apimachinery.statuses import StatusError, failure, forbidden
@@ -17,8 +18,7 @@ ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS = f"rolebindings.{GROUP}", f"clusterrolebin
 RbacRule = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Attributes:
+class Attributes(Struct, frozen=True):
     """The attributes of a request to a resource or, if `resource` is "", to a path."""
 
     verb: str
@@ -36,8 +36,7 @@ class Attributes:
         return f"{self.resource}/{self.subresource}" if self.subresource else self.resource
 
 
-@dataclass(frozen=True, slots=True)
-class AccessDecision:
+class AccessDecision(Struct, frozen=True):
     allowed: bool
     reason: str = ""
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Literal
 
-from kymatui.first_use import dataclass
+from msgspec import Struct
+
 from kymatui.sandbox.apimachinery.exchange import ServerRequest
 from kymatui.sandbox.apimachinery.statuses import failure
 
@@ -17,8 +18,7 @@ _STREAMS = f"{_LISTED}, {JSON};stream=watch, {PROTOBUF};stream=watch"
 _TRANSFORMS: tuple[AcceptParameters, ...] = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
 
 
-@dataclass(frozen=True, slots=True)
-class AcceptedForm:
+class AcceptedForm(Struct, frozen=True):
     """The chosen media type, and the kind that the answer is converted to."""
 
     media_type: str = JSON
@@ -27,8 +27,7 @@ class AcceptedForm:
     pretty: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class AcceptClause:
+class AcceptClause(Struct, frozen=True):
     """One media type of an Accept header."""
 
     type: str

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any, cast
 
 import msgspec
+from msgspec import Struct
 
 from kymatui.errors import HelmError
-from kymatui.first_use import dataclass
 from kymatui.sandbox.apimachinery.exchange import ServerRequest
 from kymatui.sandbox.apimachinery.statuses import StatusError, bad_request, failure, invalid
 from kymatui.sandbox.apiserver.encoding.body_decoding import (
@@ -50,8 +50,7 @@ def read_patch(request: ServerRequest, resource: ServedResource) -> Patch:
     raise failure(415, "UnsupportedMediaType", message)
 
 
-@dataclass(slots=True)
-class Patch:
+class Patch(Struct):
     """A patch of one format; call `parse` first."""
 
     kind: str

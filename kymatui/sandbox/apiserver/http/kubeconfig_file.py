@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from msgspec import Struct
 
 from kymatui.errors import ConfigurationError
-from kymatui.first_use import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class ServerEndpoint:
+class ServerEndpoint(Struct, frozen=True):
     """One cluster of the file; `name` is the name of its cluster, user and context."""
 
     name: str

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from dataclasses import asdict
 from typing import Any, Final
 from urllib.parse import urlencode
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import asdict
 
-from kymatui.first_use import dataclass
 from kymatui.sandbox.apimachinery.exchange import Handler, ServerRequest, ServerResponse
 from kymatui.sandbox.apiserver.http.server_faults import ADMIN_PATH
 
@@ -18,8 +18,7 @@ LENGTH: Final = 20_000
 _CREATED: Final = 201
 
 
-@dataclass(frozen=True, slots=True)
-class LoggedRequest:
+class LoggedRequest(Struct, frozen=True):
     """One request with the status of its answer.
 
     agent  the client's User-Agent

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, field, fields
 from typing import Any, Literal, get_args
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import asdict, fields
 
 from kymatui.domain.kubernetes.jitter import JITTER_RANDOM
 from kymatui.errors import UsageError
-from kymatui.first_use import dataclass
 from kymatui.sandbox.apimachinery.exchange import ServerRequest, ServerResponse
 from kymatui.sandbox.apimachinery.statuses import StatusError, failure, modified
 from kymatui.sandbox.apiserver.requests.request_info import request_info
@@ -26,8 +26,7 @@ ServerFaultKind = Literal["latency", "throttle", "error", "conflict", "drop", "l
 KINDS: tuple[str, ...] = get_args(ServerFaultKind)
 
 
-@dataclass(frozen=True, slots=True)
-class ServerFault:
+class ServerFault(Struct, frozen=True):
     """A fault; `verb` as in RBAC ("list"), `resource` in full ("deployments.apps"), "" selects all.
 
     `seconds` is the delay of latency and the Retry-After of throttle; `count` 0 means unlimited. The server does not
@@ -45,8 +44,7 @@ class ServerFault:
     probability: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class FaultOutcome:
+class FaultOutcome(Struct, frozen=True):
     """The effect of a fault: a delay, then a closed connection, silence, an answer, or nothing.
 
     With `carried_out`, the server performs the request first.
@@ -59,14 +57,14 @@ class FaultOutcome:
     response: ServerResponse | None = None
 
 
-@dataclass(slots=True)
 class ServerFaults:
     """The enabled faults by number."""
 
-    active: dict[int, ServerFault] = field(default_factory=dict)
-    _left: dict[int, int] = field(default_factory=dict)
-    _numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
-    _random: Callable[[], float] = JITTER_RANDOM.random
+    def __init__(self, random: Callable[[], float] = JITTER_RANDOM.random) -> None:
+        self.active: dict[int, ServerFault] = {}
+        self._left: dict[int, int] = {}
+        self._numbers = itertools.count(1)
+        self._random = random
 
     def add(self, fault: ServerFault) -> int:
         """Enable a fault and return its number. Raise UsageError for invalid values."""

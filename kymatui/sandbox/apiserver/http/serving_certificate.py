@@ -9,15 +9,13 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
-
-from kymatui.first_use import dataclass
+from msgspec import Struct
 
 VALID = timedelta(days=365)
 NAMES = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc")
 
 
-@dataclass(frozen=True, slots=True)
-class ServingCertificate:
+class ServingCertificate(Struct, frozen=True):
     """PEM texts: `authority` for kubeconfigs, the other two for the server."""
 
     authority: bytes

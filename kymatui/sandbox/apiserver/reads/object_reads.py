@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
-from kymatui.first_use import dataclass
 from kymatui.helm.yaml.writing import dump_yaml
 from kymatui.sandbox.apimachinery.clock import SandboxClock
 from kymatui.sandbox.apimachinery.exchange import ServerRequest, ServerResponse
@@ -36,8 +36,7 @@ from kymatui.sandbox.apiserver.resources.resource import Object, ServedResource
 _INCLUDES = ("", "None", "Metadata", "Object")
 
 
-@dataclass(slots=True)
-class ObjectReader:
+class ObjectReader(Struct):
     """Serves the stored objects."""
 
     store: ObjectStore
@@ -251,8 +250,7 @@ class ObjectReader:
         return table
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectPage:
+class ObjectPage(Struct, frozen=True):
     """A page of a list; `token` is "" on the last page, `remaining` 0 if unknown."""
 
     items: list[Stored]

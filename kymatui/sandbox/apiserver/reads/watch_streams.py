@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import field
 from typing import Any
 
 import msgspec
+from msgspec import Struct, field
 
 from kymatui.domain.kubernetes.jitter import JITTER_RANDOM
-from kymatui.first_use import dataclass
 from kymatui.sandbox.apimachinery.clock import SandboxClock, Timer
 from kymatui.sandbox.apimachinery.object_store import ObjectStore, StoreChange, Stored, VersionTooOldError
 from kymatui.sandbox.apimachinery.statuses import expired
@@ -23,8 +22,7 @@ Encode = Callable[[Stored, int], bytes]
 """(object, version to show) -> the event's object; the version differs for objects that left the selection."""
 
 
-@dataclass(slots=True)
-class WatchParts:
+class WatchParts(Struct):
     """The parts of a request that a watch needs: selection, encoding, options."""
 
     resource: str
@@ -35,8 +33,7 @@ class WatchParts:
     options: ListOptions
 
 
-@dataclass(slots=True)
-class WatchStreams:
+class WatchStreams(Struct):
     """All open watches of a server; faults end or expire them."""
 
     open: set[WatchStream] = field(default_factory=set)

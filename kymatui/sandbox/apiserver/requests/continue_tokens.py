@@ -6,8 +6,8 @@ import base64
 import binascii
 
 import msgspec
+from msgspec import Struct
 
-from kymatui.first_use import dataclass
 from kymatui.sandbox.apimachinery.object_store import Key
 from kymatui.sandbox.apimachinery.statuses import StatusError, bad_request, expired
 
@@ -21,8 +21,7 @@ _TOO_OLD = (
 INCONSISTENT = -1
 
 
-@dataclass(frozen=True, slots=True)
-class ContinuePosition:
+class ContinuePosition(Struct, frozen=True):
     """The object after which the next page starts; `version` INCONSISTENT means the current state."""
 
     after: Key

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from kymatui.first_use import dataclass
+from msgspec import Struct
+
 from kymatui.sandbox.apimachinery.object_store import Stored
 from kymatui.sandbox.apimachinery.statuses import bad_request
 from kymatui.sandbox.apiserver.requests.field_selector_parser import (
@@ -19,8 +20,7 @@ from kymatui.sandbox.apiserver.resources.resource import ServedResource
 SelectorTest = Callable[[Stored], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectSelector:
+class ObjectSelector(Struct, frozen=True):
     """A test for objects; `everything` means that `matches` is always true."""
 
     everything: bool

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
 from urllib.parse import unquote
 
-from kymatui.first_use import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.sandbox.apimachinery.exchange import ServerRequest
 
 _VERBS = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _NAMESPACE_SUBRESOURCES = ("status", "finalize")
 
 
-@dataclass(slots=True)
-class RequestInfo:
+class RequestInfo(Struct):
     """A request for a resource or, if `resource` is "", for another path."""
 
     path: str
@@ -65,7 +65,7 @@ def without_watch_prefix(request: ServerRequest) -> ServerRequest:
     if named:
         rest, name = rest[:-1], rest[-1]
         query["fieldSelector"] = [f"metadata.name={unquote(name)}"]
-    return dataclasses.replace(request, path="/" + "/".join([*parts[:at], *rest]), query=query)
+    return replace(request, path="/" + "/".join([*parts[:at], *rest]), query=query)
 
 
 def _place(info: RequestInfo, rest: list[str]) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kymatui.first_use import dataclass
+from msgspec import Struct
+
 from kymatui.sandbox.apimachinery.exchange import ServerRequest
 from kymatui.sandbox.apimachinery.statuses import bad_request, failure, invalid
 from kymatui.sandbox.apiserver.requests.request_info import is_true
@@ -18,8 +19,7 @@ _POLICIES = ("Foreground", "Background", "Orphan", "nil")
 MANAGER_LENGTH = 128
 
 
-@dataclass(frozen=True, slots=True)
-class WriteOptions:
+class WriteOptions(Struct, frozen=True):
     """CreateOptions, UpdateOptions and PatchOptions in one."""
 
     dry_run: bool = False
@@ -28,8 +28,7 @@ class WriteOptions:
     force: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ListOptions:
+class ListOptions(Struct, frozen=True):
     """Options of a list or watch; `version` is "" if none is given."""
 
     labels: str = ""
@@ -44,8 +43,7 @@ class ListOptions:
     timeout: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class DeleteOptions:
+class DeleteOptions(Struct, frozen=True):
     """Options of a deletion; `grace` None means the kind's default."""
 
     dry_run: bool = False

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from msgspec import Struct, field
 
-from kymatui.first_use import dataclass
 from kymatui.sandbox.apiserver.resources.resource import Object
 
 Held = tuple[str, str, str]
 """(resource in full, namespace, name)."""
 
 
-@dataclass(slots=True)
-class HeldObjects:
+class HeldObjects(Struct):
     """Finalizers by object; while an object is held, writes cannot remove its finalizer."""
 
     held: dict[Held, str] = field(default_factory=dict)

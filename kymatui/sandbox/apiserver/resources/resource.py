@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
 from typing import Any, Protocol
 
-from kymatui.first_use import dataclass
+from msgspec import Struct, field
+
 from kymatui.sandbox.apimachinery.object_store import Stored, type_prefix
 from kymatui.sandbox.schemas.types.schema_node import ANY, Schema
 
@@ -40,8 +40,7 @@ class KindSemantics(Protocol):
     def cells(self, obj: Object, now: float) -> list[Any]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Subresource:
+class Subresource(Struct, frozen=True):
     """A subresource in discovery: "status", "scale", "log"."""
 
     name: str
@@ -51,8 +50,7 @@ class Subresource:
     version: str = ""
 
 
-@dataclass(slots=True)
-class ServedResource:
+class ServedResource(Struct):
     """A resource served at one version."""
 
     group: str
@@ -75,7 +73,7 @@ class ServedResource:
     returns_deleted: bool = False
     selectable_fields: tuple[str, ...] = ()
     scale_paths: dict[str, str] | None = None
-    schema: Schema = ANY
+    schema: Schema = field(default_factory=lambda: ANY)
     view: Callable[[Stored], bytes] | None = None
 
     @property

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from kymatui.first_use import dataclass
+from msgspec import Struct
+
 from kymatui.sandbox.apimachinery.clock import SandboxClock
 from kymatui.sandbox.apimachinery.exchange import SYSTEM
 from kymatui.sandbox.apimachinery.local_client import LocalClient
@@ -35,8 +36,7 @@ from kymatui.sandbox.apiserver.writes.scale_subresource import ScaleSubresource
 from kymatui.sandbox.apiserver.writes.subresource_writes import Subresources
 
 
-@dataclass(frozen=True, slots=True)
-class ServerSemantics:
+class ServerSemantics(Struct, frozen=True):
     """The behaviour of a server's kinds, pluggable."""
 
     builtin: Iterable[ServedResource]

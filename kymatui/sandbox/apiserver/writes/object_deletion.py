@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 import msgspec
+from msgspec import Struct
 
-from kymatui.first_use import dataclass
 from kymatui.sandbox.apimachinery.clock import SandboxClock, timestamp
 from kymatui.sandbox.apimachinery.exchange import RequestUser, ServerRequest, ServerResponse
 from kymatui.sandbox.apimachinery.object_store import ObjectStore, Stored
@@ -37,8 +37,7 @@ class DeletionRules(Protocol):
         """
 
 
-@dataclass(slots=True)
-class ObjectDeleter:
+class ObjectDeleter(Struct):
     store: ObjectStore
     clock: SandboxClock
     reader: ObjectReader

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from kymatui.first_use import dataclass
+from msgspec import Struct
+
 from kymatui.sandbox.apimachinery.clock import SandboxClock
 from kymatui.sandbox.apimachinery.exchange import RequestUser, ServerRequest, ServerResponse
 from kymatui.sandbox.apimachinery.object_store import ObjectStore, Stored
@@ -48,16 +49,14 @@ class KindTable(Protocol):
     def registered(self, api_version: str, kind: str) -> bool: ...
 
 
-@dataclass(slots=True)
-class WriteResult:
+class WriteResult(Struct):
     """The object to answer with, and whether it was created."""
 
     obj: Object
     created: bool
 
 
-@dataclass(slots=True)
-class ObjectWriter:
+class ObjectWriter(Struct):
     """Creates and changes objects."""
 
     store: ObjectStore

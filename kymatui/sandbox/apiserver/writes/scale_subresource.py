@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
+
+from msgspec.structs import replace
 
 from kymatui.sandbox.apimachinery.exchange import RequestUser, ServerRequest, ServerResponse
 from kymatui.sandbox.apimachinery.object_store import Stored
@@ -85,7 +86,7 @@ class ScaleSubresource:
             force=options.force,
             validation=options.validation,
         )
-        placed = dataclasses.replace(info, subresource="")
+        placed = replace(info, subresource="")
         return self._writer.replace(resource, stored, live, obj, placed, user, options)
 
     def _requested_scale(self, request: ServerRequest, resource: ServedResource, current: Object) -> Object:

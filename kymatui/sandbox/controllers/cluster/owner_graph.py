@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import msgspec
+from msgspec import Struct
 
-from kymatui.first_use import dataclass
 from kymatui.sandbox.apimachinery.object_store import Key, ObjectStore, StoreChange, Stored
 
 FOREGROUND = "foregroundDeletion"
@@ -34,8 +34,7 @@ class _Partial(msgspec.Struct):
 _DECODER = msgspec.json.Decoder(_Partial)
 
 
-@dataclass(frozen=True, slots=True)
-class OwnerNode:
+class OwnerNode(Struct, frozen=True):
     """The fields of an object that the garbage collector needs."""
 
     uid: str

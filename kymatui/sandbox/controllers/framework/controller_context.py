@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kymatui.first_use import dataclass
+from msgspec import Struct
+
 from kymatui.sandbox.apimachinery.clock import timestamp
 from kymatui.sandbox.apimachinery.local_client import LocalClient
 from kymatui.sandbox.apimachinery.statuses import StatusError
@@ -13,8 +14,7 @@ from kymatui.sandbox.controllers.framework.event_recorder import EventRecorder
 from kymatui.sandbox.controllers.framework.store_reader import Obj, StoreReader
 
 
-@dataclass(frozen=True)
-class ControllerPace:
+class ControllerPace(Struct, frozen=True, dict=True):
     """Simulated durations in seconds, shorter than on a real cluster to keep demonstrations fast."""
 
     start: float = 0.4  # start of a container whose image exists
@@ -25,8 +25,7 @@ class ControllerPace:
     operator: float = 0.3  # between two states of a simulated operator's resource
 
 
-@dataclass(frozen=True)
-class ControllerContext:
+class ControllerContext(Struct, frozen=True, dict=True):
     """The client that writes, the store reader, the event recorder, and the pace."""
 
     client: LocalClient

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kymatui.first_use import dataclass
+from msgspec import Struct
+
 from kymatui.sandbox.controllers.framework.store_reader import Obj, StoreReader, matches
 
 
-@dataclass(frozen=True)
-class MissingPrerequisite:
+class MissingPrerequisite(Struct, frozen=True, dict=True):
     """A missing prerequisite with the kubelet's `reason` and `message`; `container` is "" for a volume."""
 
     reason: str

@@ -6,7 +6,6 @@ The client's models are imported on first use of a kind, which takes a second, a
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import datetime
 import functools
 import importlib
@@ -15,6 +14,8 @@ import types
 import typing
 from collections.abc import Iterator
 from typing import Any, Literal
+
+from msgspec.structs import replace
 
 from kymatui.sandbox.schemas.types import empty_fields, field_types, merge_strategies
 from kymatui.sandbox.schemas.types.schema_node import ANY, GVK, Schema
@@ -48,7 +49,7 @@ def builtin_schema(gvk: GVK) -> Schema:
     model = _model(name)
     if model is None or (group and not _PREFIX.match(name)):
         raise UnknownKindError(f"{group}/{version} {kind} is no built-in kind")
-    return dataclasses.replace(_struct(model), zero="show", compiled={})
+    return replace(_struct(model), zero="show", compiled={})
 
 
 def _model(name: str) -> Any:
@@ -115,7 +116,7 @@ def _field(owner: str, name: str, info: Any) -> Schema:
         schema.atomic or where in merge_strategies.ATOMIC_FIELDS
     ) and where not in merge_strategies.GRANULAR_FIELDS
     merge_key, strategy = _patching(where)
-    return dataclasses.replace(
+    return replace(
         schema,
         description=(info.description or schema.description).replace(*_PARAGRAPH),
         list_type=list_type if schema.type == "array" else "",

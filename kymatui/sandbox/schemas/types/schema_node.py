@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import Any, Literal, NamedTuple
 
-from kymatui.first_use import dataclass
+from msgspec import Struct, field
 
 Object = dict[str, Any]
 GVK = tuple[str, str, str]
@@ -26,8 +25,7 @@ class ValidationRule(NamedTuple):
     optional_old_self: bool = False
 
 
-@dataclass(slots=True, eq=False)
-class Schema:
+class Schema(Struct, eq=False):
     """The schema of one value: type, subschemas, merge strategy, constraints.
 
     `type` is "" if any value is allowed. `additional` is the schema of a map's values. `go_type` is the decoder's

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kymatui.first_use import replace
+from msgspec.structs import replace
+
 from kymatui.sandbox.apimachinery.object_store import Key, StoreChange
 from kymatui.sandbox.apimachinery.statuses import StatusError
 from kymatui.sandbox.controllers.framework.controller_context import ControllerContext

@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import yaml
+from msgspec import Struct
 
-from kymatui.first_use import dataclass
 from kymatui.sandbox.registry.registry_store import OCI_MANIFEST, RegistryStore
 from kymatui.sandbox.world.modules.module_manifest import (
     default_resource,
@@ -36,8 +36,7 @@ HELM_CHART = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
 OCTETS, TAR = "application/octet-stream", "application/x-tar"
 
 
-@dataclass(frozen=True)
-class PackedModule:
+class PackedModule(Struct, frozen=True, dict=True):
     """The location of a module version: repository, manifest layer (`raw`: as plain text), descriptor."""
 
     repository: str

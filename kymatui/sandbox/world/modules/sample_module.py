@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from enum import StrEnum
 from typing import Any
 
-from kymatui.first_use import dataclass
+from msgspec import Struct, field
 
 
 class ModuleStyle(StrEnum):
@@ -27,8 +26,7 @@ class Packing(StrEnum):
     KUSTOMIZATION = "kustomization"  # a folder with a kustomization, in a tar archive
 
 
-@dataclass(frozen=True)
-class ModuleKind:
+class ModuleKind(Struct, frozen=True, dict=True):
     """A kind of a module; `plural` is given, never derived."""
 
     group: str
@@ -48,8 +46,7 @@ class ModuleKind:
         return {"group": self.group, "version": self.version, "kind": self.kind}
 
 
-@dataclass(frozen=True)
-class StateRule:
+class StateRule(Struct, frozen=True, dict=True):
     """One rule of a customStateCheck."""
 
     path: str
@@ -57,8 +54,7 @@ class StateRule:
     state: str
 
 
-@dataclass(frozen=True)
-class SampleModule:
+class SampleModule(Struct, frozen=True, dict=True):
     """One module. `versions` are all packed versions; `channels` maps channels to versions."""
 
     name: str

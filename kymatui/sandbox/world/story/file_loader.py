@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 import yaml
+from msgspec import Struct, field
 
 from kymatui.errors import ConfigurationError
-from kymatui.first_use import dataclass
 from kymatui.sandbox.apimachinery.local_client import LocalClient
 from kymatui.sandbox.apimachinery.object_store import ObjectStore
 from kymatui.sandbox.apimachinery.statuses import StatusError
@@ -33,8 +32,7 @@ _Loader.yaml_implicit_resolvers = {
 }
 
 
-@dataclass
-class LoadReport:
+class LoadReport(Struct, dict=True):
     """The result: `loaded` as "kind namespace/name"; failures and skipped objects with file and reason."""
 
     loaded: list[str] = field(default_factory=list)
@@ -43,8 +41,7 @@ class LoadReport:
     done: bool = False
 
 
-@dataclass(frozen=True)
-class _Found:
+class _Found(Struct, frozen=True, dict=True):
     path: Path
     obj: Obj
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kymatui.first_use import dataclass
+from msgspec import Struct
+
 from kymatui.sandbox.controllers.controller_manager import ControllerManager
 from kymatui.sandbox.controllers.framework.store_reader import Obj
 from kymatui.sandbox.registry.registry_server import SandboxRegistry
@@ -19,8 +20,7 @@ CONTROL = sample_fleet.CONTROL
 SYSTEM = world_population.SYSTEM
 
 
-@dataclass(frozen=True)
-class RuntimeCluster:
+class RuntimeCluster(Struct, frozen=True, dict=True):
     """An existing runtime: its controllers, and the kubeconfig for the control plane's Secret."""
 
     controllers: ControllerManager

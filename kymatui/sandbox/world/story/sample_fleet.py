@@ -13,10 +13,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from msgspec import Struct
+
 from kymatui.domain.kyma.manifests import manifest_name
 from kymatui.domain.kyma.states import kyma_state
 from kymatui.domain.modules.risks import NO_ACCESS
-from kymatui.first_use import dataclass
 from kymatui.sandbox.apimachinery.clock import timestamp
 from kymatui.sandbox.apimachinery.object_store import ObjectStore
 from kymatui.sandbox.controllers.framework.store_reader import Obj
@@ -40,8 +41,7 @@ REGIONS = (
 CHANNELS = ("regular", "regular", "regular", "fast")
 
 
-@dataclass(frozen=True)
-class Draw:
+class Draw(Struct, frozen=True, dict=True):
     """Reproducible choices: the n-th is a hash of its name."""
 
     seed: str

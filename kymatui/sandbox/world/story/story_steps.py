@@ -8,7 +8,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from kymatui.first_use import dataclass
+from msgspec import Struct
+
 from kymatui.sandbox.apimachinery.clock import SandboxClock, Timer
 from kymatui.sandbox.apimachinery.statuses import StatusError
 
@@ -19,8 +20,7 @@ FIRST_LOOK_SECONDS = 0.025
 PATIENCE_SECONDS = 120.0
 
 
-@dataclass(frozen=True)
-class StoryStep:
+class StoryStep(Struct, frozen=True, dict=True):
     """One step; `do` runs once, when `when` becomes true."""
 
     name: str

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kymatui.first_use import dataclass
+from msgspec import Struct
+
 from kymatui.sandbox.apimachinery.local_client import LocalClient
 from kymatui.sandbox.apimachinery.statuses import StatusError
 from kymatui.sandbox.controllers.controller_manager import ControllerManager
@@ -41,8 +42,7 @@ SYSTEM = "kyma-system"
 PACKED = Mapping[str, Mapping[str, PackedModule]]
 
 
-@dataclass(frozen=True)
-class SampleWorld:
+class SampleWorld(Struct, frozen=True, dict=True):
     """The result of `populate`: the running story, and a way to stop it."""
 
     story: Story

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.domain.catalog.catalog_columns import START_COLUMNS
-from kymatui.first_use import dataclass, replace
 from kymatui.ui.viewmodels.columns import Column
 
 if TYPE_CHECKING:
@@ -45,8 +47,7 @@ def is_community(module: ModuleRow) -> bool:
     return module.origin == "community"
 
 
-@dataclass(frozen=True, slots=True)
-class CatalogView:
+class CatalogView(Struct, frozen=True):
     """View of the catalog behind a number key; `channel` is "" for views without a channel."""
 
     key: str

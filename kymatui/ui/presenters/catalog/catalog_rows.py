@@ -5,6 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Container, Mapping
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.domain.catalog.rows import Catalog, CatalogOrigin
 from kymatui.domain.catalog.rows import ModuleRow as Module
 from kymatui.domain.kubernetes.durations import format_duration
@@ -16,7 +19,6 @@ from kymatui.domain.modules.module_signature import ModuleSignature, SignatureSt
 from kymatui.domain.modules.presence import Presence
 from kymatui.domain.snapshot.missing_lists import ListGap, RowFact
 from kymatui.domain.versions.drift import DriftKind
-from kymatui.first_use import dataclass, replace
 from kymatui.ui.presenters.catalog.catalog_columns import CatalogView
 from kymatui.ui.terminal.glyphs import SIGNS
 from kymatui.ui.viewmodels.row_list import Cell, Row
@@ -226,8 +228,7 @@ def _drift_order(module: Module) -> tuple[bool, int]:
     return not module.drift.is_drift, _DRIFT_ORDER.index(module.drift.kind)
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Struct, frozen=True):
     """Line under the table: what is wrong with the module under the cursor, and who must act."""
 
     text: str

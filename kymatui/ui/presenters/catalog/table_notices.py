@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
 from kymatui.errors import KymatuiError
-from kymatui.first_use import dataclass
 
 if TYPE_CHECKING:
     from kymatui.domain.catalog.rows import Catalog
@@ -16,8 +17,7 @@ GROUP = "operator.kyma-project.io"
 CATALOG_KINDS = ("moduletemplates", "modulereleasemetas", "kymas")
 
 
-@dataclass(frozen=True, slots=True)
-class TableNotice:
+class TableNotice(Struct, frozen=True):
     """Notice with a title, its meaning, and the options of the user."""
 
     title: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
 from typing import Final
+
+from msgspec import Struct, field
 
 from kymatui.domain.fleet.maintenance import DowntimeUpgrade, Maintenance, UpgradeStatus
 from kymatui.domain.kubernetes.durations import format_duration, next_text
@@ -13,7 +14,6 @@ from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.kyma.maintenance_windows import MaintenanceWindow
 from kymatui.domain.remote.catalog_sync import SyncEntry, SyncPlan, SyncStatus
 from kymatui.domain.remote.watcher_chains import ChainLink, LinkHealth, WatcherChain
-from kymatui.first_use import dataclass
 from kymatui.ui.presenters.catalog.catalog_rows import ABSENT, version_cell
 from kymatui.ui.presenters.fleet.runtime_rows import key_text
 from kymatui.ui.viewmodels.columns import Column
@@ -23,8 +23,7 @@ from kymatui.ui.viewmodels.row_list import Cell, Row
 _SEPARATOR: Final = "\0"
 
 
-@dataclass(frozen=True, slots=True)
-class ReportTable:
+class ReportTable(Struct, frozen=True):
     """Lines, the counts above them, and the whole text of each line by its key.
 
     `valid_until`, in seconds of the Unix clock, is when the first text is out of date.

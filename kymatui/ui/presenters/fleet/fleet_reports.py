@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.domain.fleet.fleet_tracker import MANIFEST, FleetChange, FleetSnapshot, RuntimeKey
 from kymatui.domain.fleet.pending_actions import YOU, PendingAction, malformed_action, runtime_reason
 from kymatui.domain.fleet.runtimes import Runtime, VersionCounts, version_matrix
@@ -11,7 +14,6 @@ from kymatui.domain.fleet.short_names import short_names
 from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.states import State, state_rank
-from kymatui.first_use import dataclass, replace
 from kymatui.ui.presenters.catalog.catalog_rows import ABSENT, TONES
 from kymatui.ui.presenters.catalog.change_rows import value_cell
 from kymatui.ui.presenters.fleet.runtime_rows import RuntimeFilter, key_text, next_actor_of, state_cell
@@ -23,8 +25,7 @@ from kymatui.ui.viewmodels.row_list import Cell, Row
 _SEPARATOR = "\0"
 
 
-@dataclass(frozen=True, slots=True)
-class VersionTable:
+class VersionTable(Struct, frozen=True):
     """Version matrix with the fleet filter of each cell, by module from left to right."""
 
     rows: tuple[Row, ...]

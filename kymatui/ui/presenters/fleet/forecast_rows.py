@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.domain.fleet.runtimes import Runtime
 from kymatui.domain.fleet.short_names import short_names
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
@@ -14,7 +17,6 @@ from kymatui.domain.whatif.groups import count_kinds
 from kymatui.domain.whatif.messages import kind_label, reason_words, result_words
 from kymatui.domain.whatif.module_results import ResultKind
 from kymatui.domain.whatif.version_lines import CellKind, VersionLine, version_lines
-from kymatui.first_use import dataclass, replace
 from kymatui.ui.presenters.catalog.catalog_rows import ABSENT
 from kymatui.ui.presenters.fleet.runtime_rows import key_text
 from kymatui.ui.viewmodels.columns import Column
@@ -52,8 +54,7 @@ RUNTIME_COLUMNS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedNumber:
+class OpenedNumber(Struct, frozen=True):
     """The number whose runtimes are listed."""
 
     module: str

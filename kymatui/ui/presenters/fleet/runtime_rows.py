@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, RuntimeKey
 from kymatui.domain.fleet.pending_actions import runtime_reason
 from kymatui.domain.fleet.runtimes import Runtime, RuntimeModule, drift_count, group_name
@@ -15,7 +18,6 @@ from kymatui.domain.kyma.states import State, parse_state, state_rank
 from kymatui.domain.kyma.versions import same_version
 from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact
 from kymatui.domain.snapshot.snapshots import Feed, FeedState
-from kymatui.first_use import dataclass, replace
 from kymatui.ui.presenters.catalog.catalog_rows import ABSENT, GAP_TONES, TONES
 from kymatui.ui.terminal.glyphs import SIGNS
 from kymatui.ui.viewmodels.columns import Column
@@ -38,8 +40,7 @@ _SEPARATOR = "\0"
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
 
 
-@dataclass(frozen=True, slots=True)
-class RuntimeFilter:
+class RuntimeFilter(Struct, frozen=True):
     """Fleet filter: a group's member, or a module in a version ("" for a version not reported)."""
 
     what: str

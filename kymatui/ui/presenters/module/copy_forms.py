@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from shlex import quote
 
+from msgspec import Struct
+
 from kymatui.domain.kubernetes.refs import ObjectRef
-from kymatui.first_use import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class LineSubject:
+class LineSubject(Struct, frozen=True):
     """What a line is about; `ref` is the object whose YAML can be copied, None without one."""
 
     name: str

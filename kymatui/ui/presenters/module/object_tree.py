@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from itertools import groupby
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kymatui.domain.catalog.object_tree import NodeRole, ObjectTree, ObjectVisibility, TreeNode
 from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.states import State, worst_state
-from kymatui.first_use import dataclass, replace
 from kymatui.ui.presenters.catalog.catalog_rows import TONES
 from kymatui.ui.terminal.glyphs import SIGNS
 from kymatui.ui.viewmodels.columns import Column
@@ -33,8 +35,7 @@ _SIGHTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class TreeBranch:
+class TreeBranch(Struct, frozen=True):
     """Branch of the tree: an object, or the objects of one kind (`node` is None)."""
 
     key: str

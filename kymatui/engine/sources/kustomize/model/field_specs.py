@@ -7,20 +7,19 @@ after the part, which is then never created.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import field
 from functools import cache
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 from kymatui.engine.sources.kustomize.model.resmap import Gvk
 from kymatui.engine.sources.kustomize.model.strict_fields import StrictFields
 from kymatui.errors import SourceError
-from kymatui.first_use import dataclass
 
 ANY: Final = Gvk()
 
 
-@dataclass(frozen=True, slots=True)
-class FieldSpec:
+class FieldSpec(Struct, frozen=True):
     """A field of the selected kinds; `create` adds it if missing."""
 
     path: str
@@ -32,8 +31,7 @@ FieldSpecs = tuple[FieldSpec, ...]
 References = tuple[tuple[Gvk, FieldSpecs], ...]
 
 
-@dataclass(slots=True)
-class TransformerConfig:
+class TransformerConfig(Struct):
     """All field specs; a kustomization passes those of its `configurations` to its parents."""
 
     name_prefix: FieldSpecs = (FieldSpec("metadata/name"),)

@@ -12,9 +12,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, Protocol
 
+from msgspec import Struct
+
 from kymatui.engine.bundles.raw_yaml import read_file
 from kymatui.errors import SourceError
-from kymatui.first_use import dataclass
 
 NAMES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 DEEPEST: Final = 64  # kustomizations in kustomizations, since each level recurses
@@ -96,8 +97,7 @@ def _parents(path: str) -> list[str]:
     return found
 
 
-@dataclass(slots=True)
-class EnteredCount:
+class EnteredCount(Struct):
     """The number of entered kustomizations; mutual inclusion could grow it exponentially."""
 
     number: int = 0

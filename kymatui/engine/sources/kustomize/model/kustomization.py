@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from msgspec import Struct
+
 from kymatui.engine.sources.kustomize.model.sort_options import SortOptions
 from kymatui.engine.sources.kustomize.model.strict_fields import StrictFields
 from kymatui.errors import SourceError
-from kymatui.first_use import dataclass
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.reading import load_exactly
 
@@ -28,8 +29,7 @@ _UNSUPPORTED: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Kustomization:
+class Kustomization(Struct, frozen=True):
     """The fields of a kustomization; nested ones are read where they are used."""
 
     is_component: bool

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from msgspec import Struct
+
 from kymatui.engine.sources.kustomize.model.resmap import KustomizeResource, ResId
 from kymatui.engine.sources.kustomize.model.strict_fields import StrictFields
 from kymatui.errors import SourceError
-from kymatui.first_use import dataclass
 
 _FIRST: Final = """
 Namespace ResourceQuota StorageClass CustomResourceDefinition ServiceAccount PodSecurityPolicy Role ClusterRole
@@ -18,8 +19,7 @@ PersistentVolumeClaim Deployment StatefulSet CronJob PodDisruptionBudget
 _LAST: Final = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 
 
-@dataclass(frozen=True, slots=True)
-class SortOptions:
+class SortOptions(Struct, frozen=True):
     """The order; `first` and `last` are kinds, None keeps the order of reading."""
 
     first: tuple[str, ...] | None = tuple(_FIRST.split())

@@ -10,11 +10,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from msgspec import Struct
+
 from kymatui.engine.sources.kustomize.model.file_tree import KustomizationFolder
 from kymatui.engine.sources.kustomize.model.resmap import KustomizeResource, ResMap
 from kymatui.engine.sources.kustomize.model.strict_fields import StrictFields
 from kymatui.errors import SourceError
-from kymatui.first_use import dataclass
 
 _KEY: Final = re.compile(r"[-._a-zA-Z0-9]+")
 _VARIABLE: Final = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*")
@@ -23,8 +24,7 @@ _LETTERS: Final = str.maketrans("013ae", "ghkmt")
 _HTML: Final = re.compile("[<>&\u2028\u2029]")
 
 
-@dataclass(frozen=True, slots=True)
-class GeneratorOptions:
+class GeneratorOptions(Struct, frozen=True):
     """The generatorOptions of all generators or of one."""
 
     labels: Mapping[str, str]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from msgspec import Struct
+
 from kymatui.engine.sources.kustomize.model.field_specs import (
     Change,
     FieldSpec,
@@ -17,7 +19,6 @@ from kymatui.engine.sources.kustomize.model.field_specs import (
 from kymatui.engine.sources.kustomize.model.resmap import Gvk, KustomizeResource, ResId, ResMap
 from kymatui.engine.sources.kustomize.model.strict_fields import StrictFields
 from kymatui.errors import SourceError
-from kymatui.first_use import dataclass
 from kymatui.helm.functions.text.regexes import compiled
 from kymatui.helm.govalues.types import FunctionError
 
@@ -151,8 +152,7 @@ def set_texts(resources: ResMap, texts: Mapping[str, str], specs: FieldSpecs) ->
             _apply(one, spec, dict, add)
 
 
-@dataclass(frozen=True, slots=True)
-class NewImage:
+class NewImage(Struct, frozen=True):
     """One entry of `images`."""
 
     name: str
