@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from kymatui.helm.functions.text.regexes import Compiled
 
 
+LONGEST_PATTERN: Final = 10_000
+"""Characters of a pattern for files; longer ones are not remembered and match all, as bad ones do."""
+
+
 class PatternError(ValueError):
     """A malformed pattern."""
 
@@ -109,6 +113,8 @@ class FileGlob:
 
         self._compiled: Compiled | None
         try:
+            if len(pattern) > LONGEST_PATTERN:
+                raise PatternError("the pattern is too long")
             self._compiled = compiled(f"(?s)\\A(?:{_translate(pattern)})\\z")
         except (PatternError, FunctionError):
             self._compiled = None

@@ -7,6 +7,7 @@ import math
 import re
 from typing import Any, Final, NoReturn
 
+from kymatui.helm.govalues.budget import charge, tick
 from kymatui.helm.govalues.quoting import quote
 from kymatui.helm.govalues.text import is_valid, runes, to_bytes
 
@@ -21,6 +22,8 @@ _HEX: Final = frozenset(b"0123456789abcdefABCDEF")
 _DIGITS: Final = re.compile(rb"[0-9]*")
 _GO_NAMES: Final = {dict: "object", list: "array", str: "string", bool: "bool", float: "number"}
 _MAX_DEPTH: Final = 10_000
+VALUE: Final = 100
+"""Bytes that a value takes with its place in a list or object."""
 
 
 class JsonSyntaxError(ValueError):
@@ -34,6 +37,7 @@ class NumberRangeError(JsonSyntaxError):
 def decode_json(text: str) -> Any:
     """Return json.Unmarshal into interface{}."""
     text = runes(text)
+    charge(VALUE * sum(map(text.count, "[{,")))
     try:
         value = _DECODER.decode(text.strip(" \t\n\r"))
     except (ValueError, RecursionError):
@@ -108,6 +112,7 @@ class _Scanner:
         open_brackets: list[int] = []
         self.value(open_brackets)
         while open_brackets:
+            tick()
             self.after_value(open_brackets)
         self.skip_space()
         if self.position < len(self.data):

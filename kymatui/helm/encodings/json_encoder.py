@@ -8,10 +8,12 @@ import re
 from typing import Any, Final
 
 from kymatui.helm.govalues.bounding import TEXT_LIMIT
+from kymatui.helm.govalues.budget import charge, watched
 from kymatui.helm.govalues.comparing import is_nil
 from kymatui.helm.govalues.floats import format_float
 from kymatui.helm.govalues.naming import key_type, type_kind
 from kymatui.helm.govalues.ordering import sorted_keys
+from kymatui.helm.govalues.text import join_bounded, substituted
 from kymatui.helm.govalues.types import BYTES, FunctionError, NilPointer, Object, go_type
 from kymatui.helm.yaml.ordering import Fields
 from kymatui.helm.yaml.scalars import Timestamp
@@ -21,6 +23,10 @@ _DEEPEST: Final = 400
 _SHORT: Final = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
 _ESCAPED: Final = deferred('["\\\\\x00-\x1f\u2028\u2029\udc80-\udcff]')
 _ESCAPED_FOR_HTML: Final = deferred('["\\\\\x00-\x1f<>&\u2028\u2029\udc80-\udcff]')
+
+
+COPY: Final = 10
+"""Bytes in a copy for each character that an entry counts for, which are eight at least."""
 
 
 class JsonError(ValueError):
@@ -37,10 +43,13 @@ def plain_value(value: Any, *, nil_is_empty: bool = False) -> Any:
 
     With `nil_is_empty`, a nil map or list becomes an empty one, as in go-yaml, instead of null.
     """
+    unfolding = _Unfolding(nil_is_empty)
     try:
-        return _Unfolding(nil_is_empty).plain(value, 0)
+        plain = unfolding.plain(value, 0)
     except RecursionError as error:
         raise JsonError(f"json: unsupported value: encountered a cycle via {go_type(value)}") from error
+    charge((TEXT_LIMIT - unfolding.left) * COPY)
+    return plain
 
 
 class _Unfolding:
@@ -88,7 +97,7 @@ class _Unfolding:
     def plain_list(self, value: list[Any], depth: int) -> Any:
         if type(value) is list:
             depth += 1
-            return [self.plain(item, depth) for item in value]
+            return [self.plain(item, depth) for item in watched(value)]
         if not self.nil_is_empty and is_nil(value):
             return None
         if go_type(value) == BYTES:
@@ -135,7 +144,7 @@ class _Writer:
 
     def written(self, value: Any) -> str:
         self.write(plain_value(value), "\n")
-        return "".join(self.pieces)
+        return join_bounded(self.pieces)
 
     def write(self, value: Any, line: str) -> None:
         if isinstance(value, str):
@@ -148,7 +157,7 @@ class _Writer:
             self.pieces.append(scalar(value))
 
     def text(self, text: str) -> str:
-        return f'"{self.escaped.sub(_escape, text)}"' if self.escaped.search(text) else f'"{text}"'
+        return f'"{substituted(self.escaped, _escape, text)}"' if self.escaped.search(text) else f'"{text}"'
 
     def write_items(self, mapping: dict[str, Any], line: str) -> None:
         if not mapping:
@@ -168,7 +177,7 @@ class _Writer:
             return
         inner = line + self.indent
         before = "["
-        for item in items:
+        for item in watched(items):
             self.pieces += [before, inner if self.indent else ""]
             self.write(item, inner)
             before = ","

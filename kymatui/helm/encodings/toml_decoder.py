@@ -9,6 +9,7 @@ from typing import Any, Final, NoReturn
 from kymatui.helm.encodings.toml_scanner import TomlScanner, quoted_key
 from kymatui.helm.gotime.calendar import UTC_LOCATION, Location
 from kymatui.helm.gotime.time_parser import parse_time
+from kymatui.helm.govalues.budget import charge
 from kymatui.helm.govalues.floats import parse_float, parse_int
 from kymatui.helm.govalues.quoting import quote
 from kymatui.helm.govalues.types import Int64, TypedList
@@ -17,6 +18,8 @@ __all__ = ["decode_toml"]
 
 _TABLES: Final = "[]map[string]interface {}"
 _DEEPEST: Final = 100
+VALUE: Final = 200
+"""Bytes that a value takes, with its key and what is remembered of both."""
 _HEX: Final = frozenset("0123456789abcdefABCDEF")
 LOCAL_DATETIME: Final = Location("datetime-local")
 LOCAL_DATE: Final = Location("date-local")
@@ -102,6 +105,7 @@ class _Reader:
         self.add_context(key, array=False)
 
     def add_context(self, key: Key, *, array: bool) -> None:
+        charge(VALUE * len(key))
         table = self.mapping
         for number, part in enumerate(key[:-1], 1):
             if part not in table:
@@ -141,6 +145,7 @@ class _Reader:
                 table[name] = value
 
     def value(self, depth: int, *, in_list: bool = False) -> Any:
+        charge(VALUE)
         if depth > _DEEPEST:
             self.scan.complain(f"the value is nested more than {_DEEPEST} deep")
         kind, text = self.scan.value_start()

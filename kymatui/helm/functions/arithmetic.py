@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from kymatui.helm.functions.casting import cast_float, cast_int64, cast_integer
 from kymatui.helm.functions.declaring import declare, hold_list, table
+from kymatui.helm.govalues.budget import ELEMENT, charge
 from kymatui.helm.govalues.floats import format_float, parse_int
 from kymatui.helm.govalues.printing import sprint
 from kymatui.helm.govalues.types import Int64, Panic, TypedList, wrap_integer
@@ -210,7 +211,9 @@ def until_step(start: int, stop: int, step: int) -> TypedList:
     """Return [start, start+step, …) below stop; empty if the step leads away from it."""
     # The length of the range may be more than Python's len() can return.
     hold_list(-((start - stop) // step) if step else 0, "untilStep: the list")
-    return TypedList("[]int", range(start, stop, step) if step else ())
+    numbers = range(start, stop, step) if step else ()
+    charge(ELEMENT * len(numbers))
+    return TypedList("[]int", numbers)
 
 
 def seq(*params: int) -> str:

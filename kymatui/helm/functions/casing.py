@@ -6,10 +6,14 @@ from collections.abc import Callable
 from typing import Final
 
 from kymatui.helm.functions.declaring import declare, table
+from kymatui.helm.govalues.budget import LimitError
 from kymatui.helm.govalues.text import RUNE_ERROR, runes
 from kymatui.helm.govalues.unicode import is_letter, is_number, is_punct, is_space, is_upper, to_lower, to_upper
 
 _INVALID, _NUMBER, _UPPER, _ALPHABET, _CONNECTOR, _PUNCT, _OTHER = range(7)
+
+
+LONGEST_NAME: Final = 1_000_000
 
 
 def is_connector(rune: str) -> bool:
@@ -23,9 +27,16 @@ def _is_alphabet(rune: str) -> bool:
     return not (0x4E00 <= point <= 0x9FCC or 0x3400 <= point <= 0x4D85 or 0x20000 <= point <= 0x2B81D)
 
 
+def _held(text: str) -> str:
+    """Return a text that is short enough for rules that look at each character several times."""
+    if len(text) > LONGEST_NAME:
+        raise LimitError(f"the text has more than {LONGEST_NAME} characters")
+    return text
+
+
 def camelcase(text: str) -> str:
     """Return xstrings.ToPascalCase: "http_server" → "HttpServer"; leading connectors stay."""
-    text = runes(text)
+    text = _held(runes(text))
     start = 0
     while start < len(text) and is_connector(text[start]):
         start += 1
@@ -65,7 +76,7 @@ class _WordSplitter:
     """Splits a text into words and joins them with a connector."""
 
     def __init__(self, text: str, connector: str) -> None:
-        self.text = text
+        self.text = _held(text)
         self.position = 0
         self.connector = connector
         self.pieces: list[str] = []

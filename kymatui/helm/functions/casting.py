@@ -6,6 +6,7 @@ import math
 from typing import Any, Final
 
 from kymatui.helm.govalues.bounding import hold_value
+from kymatui.helm.govalues.budget import CHUNK, check_budget
 from kymatui.helm.govalues.floats import parse_float, parse_int
 from kymatui.helm.govalues.printing import format_value
 from kymatui.helm.govalues.text import from_bytes
@@ -39,6 +40,8 @@ def truncate(number: float) -> int:
 def _integer_of_text(text: str) -> int:
     if not text:
         return 0
+    if len(text) > CHUNK:
+        check_budget()
     try:
         return parse_int(_cut_decimals(text), 0, 64)
     except ValueError:
@@ -62,6 +65,8 @@ def cast_float(value: Any) -> float:
     if isinstance(value, (bool, int, float)):
         return float(value)
     if isinstance(value, str) and value:
+        if len(value) > CHUNK:
+            check_budget()
         try:
             return parse_float(value)
         except ValueError:

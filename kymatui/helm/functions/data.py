@@ -18,11 +18,14 @@ from kymatui.helm.encodings.json_encoder import JsonError, encode_json, plain_va
 from kymatui.helm.encodings.yaml_encoder import must_to_yaml, to_yaml
 from kymatui.helm.functions.declaring import declare, table
 from kymatui.helm.govalues.bounding import hold_value
+from kymatui.helm.govalues.budget import LimitError
 from kymatui.helm.govalues.types import LIST, MAP, FunctionError, Panic, TypedList, TypedMap
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.reading import load_yaml
 from kymatui.helm.yaml.writing import dump_yaml_pretty
 
+LONGEST_TOML: Final = 1_000_000
+"""Characters of a document, which the scanner looks at one by one."""
 _UNMARSHALING: Final = "error unmarshaling JSON: while decoding JSON: "
 
 
@@ -139,6 +142,8 @@ def from_toml(text: str) -> dict[str, Any]:
     from kymatui.helm.encodings.toml_decoder import decode_toml
     from kymatui.helm.encodings.toml_scanner import TomlSyntaxError
 
+    if len(text) > LONGEST_TOML:
+        raise LimitError(f"a TOML document has more than {LONGEST_TOML} characters")
     try:
         return decode_toml(text)
     except TomlSyntaxError as error:

@@ -45,7 +45,8 @@ def hold_text(length: int, what: str) -> None:
         raise FunctionError(f"{what} would be {length} characters long, the limit is {TEXT_LIMIT}")
 
 
-def hold_list(length: int, what: str) -> None:
-    """Raise FunctionError if a list would exceed LIST_LIMIT."""
-    if length > LIST_LIMIT:
-        raise FunctionError(f"{what} would have {length} elements, the limit is {LIST_LIMIT}")
+def hold_list(length: int, what: str, limit: int | None = None) -> None:
+    """Raise FunctionError if a list would exceed the limit, LIST_LIMIT by default."""
+    limit = LIST_LIMIT if limit is None else limit
+    if length > limit:
+        raise FunctionError(f"{what} would have {length} elements, the limit is {limit}")

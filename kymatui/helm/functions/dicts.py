@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any, Final
 
 from kymatui.helm.functions.casting import to_text
-from kymatui.helm.functions.declaring import declare, table
-from kymatui.helm.functions.merging import MergeError, merge_into
+from kymatui.helm.functions.declaring import declare, hold_list, table
+from kymatui.helm.functions.merging import ENTRY, MergeError, merge_into
 from kymatui.helm.functions.strings import string_list
 from kymatui.helm.govalues.bounding import hold_value
+from kymatui.helm.govalues.budget import charge
 from kymatui.helm.govalues.comparing import is_nil
 from kymatui.helm.govalues.types import MAP, FunctionError, Panic, TypedList, TypedMap, go_type
 from kymatui.helm.language.tables import Values
@@ -29,6 +30,7 @@ def get(mapping: dict[str, Any], key: str) -> Any:
 def set_key(mapping: dict[str, Any], key: str, value: Any) -> dict[str, Any]:
     if is_nil(mapping):
         raise Panic("assignment to entry in nil map")
+    charge(ENTRY)
     mapping[key] = value
     return mapping
 
@@ -48,6 +50,7 @@ def pluck(key: str, *mappings: dict[str, Any]) -> list[Any]:
 
 def keys(*mappings: dict[str, Any]) -> TypedList:
     """Return the keys in insertion order; Go's order is random, and this is the likeliest for small maps."""
+    hold_list(sum(map(len, mappings)), "keys: the list")
     return string_list(key for mapping in mappings for key in mapping)
 
 
@@ -61,7 +64,8 @@ def pick(mapping: dict[str, Any], *wanted: str) -> dict[str, Any]:
 
 
 def omit(mapping: dict[str, Any], *unwanted: str) -> dict[str, Any]:
-    return {key: value for key, value in mapping.items() if key not in unwanted}
+    omitted = frozenset(unwanted)
+    return {key: value for key, value in mapping.items() if key not in omitted}
 
 
 def merge(target: dict[str, Any], *sources: dict[str, Any]) -> Any:
@@ -130,6 +134,8 @@ def deep_copy(value: Any) -> Any:
 
 
 def _copied(value: Any, depth: int) -> Any:
+    if isinstance(value, (list, dict)):
+        charge(ENTRY * len(value))
     if depth > _DEEPEST:
         raise FunctionError(f"deepCopy: the value is nested more than {_DEEPEST} deep")
     if isinstance(value, Values):

@@ -9,6 +9,7 @@ from kymatui.helm.functions.casting import cast_integer, truncate
 from kymatui.helm.functions.declaring import declare, hold_list, table
 from kymatui.helm.functions.defaults import empty
 from kymatui.helm.govalues.bounding import hold_value
+from kymatui.helm.govalues.budget import ELEMENT, charge
 from kymatui.helm.govalues.comparing import deep_equal
 from kymatui.helm.govalues.types import LIST, FunctionError, Panic, TypedList, kind
 
@@ -152,6 +153,7 @@ def chunk(size: int, items: Any) -> TypedList:
     if count < 0 or count > 1 << 47:
         raise Panic("runtime error: makeslice: len out of range")
     hold_list(count, "chunk: the list")
+    charge(ELEMENT * count + 8 * len(found))
     chunks: list[list[Any]] = []
     for number in range(count):
         length = size

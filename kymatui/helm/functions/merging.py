@@ -6,10 +6,13 @@ from typing import Any, Final
 
 from kymatui.helm.functions.declaring import LIST_LIMIT
 from kymatui.helm.functions.defaults import empty
+from kymatui.helm.govalues.budget import charge, watched
 from kymatui.helm.govalues.comparing import is_nil
 from kymatui.helm.govalues.types import FunctionError, kind
 
 _DEEPEST: Final = 300
+ENTRY: Final = 100
+"""Bytes that an entry takes in a map."""
 
 
 class MergeError(FunctionError):
@@ -39,7 +42,8 @@ class _Merging:
         self.left -= len(source)
         if self.left < 0:
             raise FunctionError(f"merge: the maps have more than {LIST_LIMIT} keys, which is the limit")
-        for key in list(source):
+        charge(ENTRY * len(source))
+        for key in watched(list(source)):
             incoming = source[key]
             if incoming is None:
                 if self.overwrite:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from kymatui.helm.functions.casting import print_value, to_text
 from kymatui.helm.functions.declaring import declare, hold_list, hold_text, table
+from kymatui.helm.govalues.budget import ELEMENT, charge, tick, watched
 from kymatui.helm.govalues.quoting import quote as go_quote
 from kymatui.helm.govalues.text import byte_length, from_bytes, is_valid, to_bytes
 from kymatui.helm.govalues.types import Panic, TypedList, TypedMap, kind
@@ -16,7 +17,9 @@ STRINGS: Final = "[]string"
 
 
 def string_list(items: Iterable[str]) -> TypedList:
-    return TypedList(STRINGS, items)
+    made = TypedList(STRINGS, items)
+    charge(ELEMENT * len(made))
+    return made
 
 
 def cut(text: str, start: int, end: int | None = None) -> str:
@@ -84,7 +87,13 @@ def trim_prefix(prefix: str, text: str) -> str:
 
 
 def trim_all(characters: str, text: str) -> str:
-    return text.strip(characters) if characters else text
+    # Python looks for each character of the text in all of these.
+    if len(characters) <= 64:
+        return text.strip(characters) if characters else text
+    cut_off = frozenset(characters)
+    start = next((place for place, char in enumerate(watched(text)) if char not in cut_off), len(text))
+    end = next((place for place in watched(range(len(text), start, -1)) if text[place - 1] not in cut_off), start)
+    return text[start:end]
 
 
 def contains(part: str, text: str) -> bool:
@@ -116,7 +125,7 @@ def replace(old: str, new: str, text: str) -> str:
 def nospace(text: str) -> str:
     """Remove white space; if there was any, every byte becomes its own character, as in goutils."""
     data = to_bytes(text)
-    kept = [character for character in data.decode("latin-1") if not is_space(character)]
+    kept = [character for character in watched(data.decode("latin-1")) if not is_space(character)]
     return text if len(kept) == len(data) else "".join(kept)
 
 
@@ -124,7 +133,7 @@ def initials(text: str) -> str:
     """Return the first byte of every word as a character."""
     found = []
     at_start = True
-    for character in to_bytes(text).decode("latin-1"):
+    for character in watched(to_bytes(text).decode("latin-1")):
         if is_space(character):
             at_start = True
         elif at_start:
@@ -176,6 +185,7 @@ def _wrap(text: str, width: int, separator: str, *, cut_words: bool) -> str:
     lines: list[bytes] = []
     offset = 0
     while len(data) - offset > width:
+        tick()
         if data[offset] == 0x20:
             offset += 1
             continue
@@ -211,12 +221,16 @@ def cat(*values: Any) -> str:
 
 
 def _spaced(parts: Iterable[str]) -> str:
-    return join_texts(" ", list(parts))
+    return join_texts(" ", parts)
 
 
-def join_texts(separator: str, parts: list[str]) -> str:
-    hold_text(sum(map(len, parts)) + len(separator) * len(parts), "join: the text")
-    return separator.join(parts)
+def join_texts(separator: str, parts: Iterable[str]) -> str:
+    length, held = 0, []
+    for part in parts:
+        length += len(part) + len(separator)
+        hold_text(length, "join: the text")
+        held.append(part)
+    return separator.join(held)
 
 
 def to_strings(value: Any) -> TypedList:
@@ -243,10 +257,14 @@ def _split(separator: str, text: str, count: int) -> list[str]:
     if not separator:
         limit = len(text) if count < 0 else min(count, len(text))
         hold_list(limit, "split: the list")
+        charge(ELEMENT * limit)
         return [*text[: limit - 1], text[limit - 1 :]] if limit else []
     if _all_valid(separator, text):
         hold_list(text.count(separator), "split: the list")
+        charge(ELEMENT * text.count(separator) + len(text))
         return text.split(separator, count - 1 if count > 0 else -1)
+    hold_list(to_bytes(text).count(to_bytes(separator)), "split: the list")
+    charge(len(text) * 2)
     data = to_bytes(text).split(to_bytes(separator), count - 1 if count > 0 else -1)
     return [from_bytes(part) for part in data]
 
@@ -268,6 +286,7 @@ def sort_alpha(value: Any) -> TypedList:
     if kind(value) not in ("slice", "array"):
         return string_list([to_text(value)])
     texts = to_strings(value)
+    hold_text(sum(map(len, texts)), "sortAlpha: the list")
     texts.sort(key=to_bytes)
     return texts
 

@@ -11,6 +11,7 @@ from kymatui.helm.semver import methods  # noqa: F401 - gives versions their met
 from kymatui.helm.semver.constraints import parse_constraint
 from kymatui.helm.semver.versions import SemanticVersion, SemverError, parse_version
 
+_LONGEST_REMEMBERED: Final = 1_000
 # Charts repeat the same few comparisons.
 _constraint: Final = lru_cache(maxsize=512)(parse_constraint)
 _version: Final = lru_cache(maxsize=512)(parse_version)
@@ -25,6 +26,8 @@ def semver(text: str) -> SemanticVersion:
 
 def semver_compare(constraint: str, version: str) -> bool:
     try:
+        if len(constraint) + len(version) > _LONGEST_REMEMBERED:
+            return parse_constraint(constraint).check(parse_version(version))
         return _constraint(constraint).check(_version(version))
     except SemverError as error:
         raise FunctionError(str(error)) from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, ClassVar, Final
 
+from kymatui.helm.govalues.budget import tick, watched
 from kymatui.helm.govalues.text import to_bytes
 from kymatui.helm.govalues.types import Function, Int64, wrap_integer
 
@@ -70,6 +71,7 @@ def parse_duration(text: str) -> int:
     total = 0
     position = 0
     while position < len(rest) or not rest:
+        tick()
         match = _PART.match(rest, position)
         if match is None or not (match.group(1) or match.group(3)):
             raise _invalid(text)
@@ -108,7 +110,7 @@ def _part(text: str, match: re.Match[str]) -> int:
 def _leading_fraction(digits: str) -> tuple[int, float]:
     """Return the digits that fit 63 bits, and their power of ten."""
     value, scale = 0, 1.0
-    for digit in digits:
+    for digit in digits[:30]:
         if value > (_LARGEST - 1) // 10 or value * 10 + int(digit) > _LARGEST:
             break
         value = value * 10 + int(digit)
@@ -122,13 +124,13 @@ def _invalid(text: str) -> ValueError:
 
 def quote_time(text: str) -> str:
     """Return the text quoted as in messages of Go's time package."""
-    quoted = ""
-    for character in text:
-        if character >= "\x80" or character < " ":
-            quoted += "".join(f"\\x{byte:02x}" for byte in to_bytes(character))
-        else:
-            quoted += "\\" + character if character in '"\\' else character
-    return f'"{quoted}"'
+    return '"' + "".join(map(_escaped, watched(text))) + '"'
+
+
+def _escaped(character: str) -> str:
+    if character >= "\x80" or character < " ":
+        return "".join(f"\\x{byte:02x}" for byte in to_bytes(character))
+    return "\\" + character if character in '"\\' else character
 
 
 def round_to(nanoseconds: int, unit: int) -> int:

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Final, Protocol
 
 from kymatui.helm.gotime.calendar import MONTHS, WEEKDAYS
+from kymatui.helm.govalues.budget import LimitError
 
 _CHUNK: Final = re.compile(
     r"""
@@ -21,6 +22,9 @@ _CHUNK: Final = re.compile(
     """,
     re.VERBOSE,
 )
+
+
+LONGEST_LAYOUT: Final = 10_000
 
 
 class CivilTime(Protocol):
@@ -60,9 +64,15 @@ class CivilTime(Protocol):
     def zone_name(self) -> str: ...
 
 
-@lru_cache(maxsize=512)
 def chunks(layout: str) -> tuple[tuple[str, str], ...]:
     """Return pairs of literal text and the following standard part; the last part is empty."""
+    if len(layout) > LONGEST_LAYOUT:
+        raise LimitError(f"a layout of time has more than {LONGEST_LAYOUT} characters")
+    return _chunks(layout)
+
+
+@lru_cache(maxsize=512)
+def _chunks(layout: str) -> tuple[tuple[str, str], ...]:
     found: list[tuple[str, str]] = []
     start = position = 0
     while match := _CHUNK.search(layout, position):

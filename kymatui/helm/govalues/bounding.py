@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from kymatui.helm.govalues.budget import tick
+from kymatui.helm.govalues.text import MAX_TEXT
 from kymatui.helm.govalues.types import BYTES, FunctionError, TypedList
 
-TEXT_LIMIT: Final = 16_000_000
+TEXT_LIMIT: Final = MAX_TEXT
 """Characters that one call of a function may make."""
 
-PART_LIMIT: Final = 2_000_000
-"""Parts that one call may walk through."""
+PART_LIMIT: Final = 500_000
+"""Parts that one call may walk through: a manifest of 10 MB has some 200,000."""
 DEPTH_LIMIT: Final = 5_000
 """Levels of a value; far more than what any walk of it gets through, so that a circle ends here."""
 
 
 def hold_value(value: Any, what: str) -> None:
     """Raise FunctionError if a value has more than PART_LIMIT parts with shared ones written out."""
+    tick()
     level: list[Any] = [value] if isinstance(value, (list, dict)) else []
     left, depth = PART_LIMIT, 0
     while level:

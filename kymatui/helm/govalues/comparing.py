@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from kymatui.helm.govalues.bounding import hold_value
+from kymatui.helm.govalues.budget import tick
 from kymatui.helm.govalues.printf import sprintf
 from kymatui.helm.govalues.printing import format_value
 from kymatui.helm.govalues.text import is_valid, to_bytes
@@ -98,6 +99,9 @@ def deep_equal(first: Any, second: Any) -> bool:
 
 
 def _deep_equal(first: Any, second: Any) -> bool:
+    if first is second and type(first) is str:
+        return True
+    tick()
     if type(first) is not type(second):
         return not _valid(first) and not _valid(second)
     if isinstance(first, dict):

@@ -7,6 +7,7 @@ import re
 import struct
 from typing import Final
 
+from kymatui.helm.govalues.budget import watched
 from kymatui.helm.govalues.quoting import quote
 from kymatui.patterns import deferred
 
@@ -121,7 +122,7 @@ def underscores_ok(text: str) -> bool:
     hexadecimal = False
     if len(rest) >= 2 and rest[0] == "0" and rest[1].lower() in "box":
         previous, hexadecimal, rest = "0", rest[1].lower() == "x", rest[2:]
-    for char in rest:
+    for char in watched(rest):
         if char.isdigit() or (hexadecimal and char.lower() in "abcdef"):
             previous = "0"
         elif char == "_":

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from kymatui.helm.govalues import verbs
 from kymatui.helm.govalues.bounding import hold_value
+from kymatui.helm.govalues.budget import charge, tick
 from kymatui.helm.govalues.naming import elem_type
 from kymatui.helm.govalues.ordering import sorted_keys
 from kymatui.helm.govalues.printing import format_value, stringer
@@ -26,6 +27,10 @@ from kymatui.helm.govalues.types import (
 from kymatui.helm.govalues.verbs import Flags
 
 _LIMIT: Final = 1_000_000
+MANY: Final = 64
+"""Pieces of output from which on the work is counted."""
+LONG: Final = 1_000
+"""Characters of an argument's text that are counted before all are joined."""
 
 
 def sprintf(template: str, *args: Any) -> str:
@@ -55,6 +60,8 @@ class _Formatter:
             if start < 0:
                 break
             self.position = start + 1
+            if len(self.out) > MANY:
+                tick()
             if not self._directive():
                 break
         if not self.reordered and self.index < len(self.args):
@@ -183,7 +190,10 @@ class _Formatter:
         if verb in "vw":
             flags.sharp_v, flags.sharp = flags.sharp, False
             flags.plus_v, flags.plus = flags.plus, False
-        return format_argument(flags, value, verb)
+        text = format_argument(flags, value, verb)
+        if len(text) > LONG:
+            charge(len(text))
+        return text
 
     def _extra(self) -> None:
         extras = [
@@ -224,6 +234,8 @@ def bad_verb(flags: Flags, value: Any, verb: str) -> str:
 
 def format_part(flags: Flags, value: Any, verb: str, depth: int, *, plain: bool = False) -> str:
     """Return a value or a part of one; `plain` skips String() and Error(), as Go does within %!."""
+    if flags.width or flags.precision:
+        charge((flags.width or 0) + (flags.precision or 0))
     if value is None or value is INVALID:
         return _nil(flags, verb)
     if not plain and not flags.sharp_v and verb in "vsxXq" and (text := stringer(value)) is not None:

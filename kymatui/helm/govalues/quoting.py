@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from kymatui.helm.govalues.budget import watched
 from kymatui.helm.govalues.text import from_bytes, normalize
 
 _NAMED: Final = {7: "\\a", 8: "\\b", 12: "\\f", 10: "\\n", 13: "\\r", 9: "\\t", 11: "\\v", 92: "\\\\"}
@@ -20,7 +21,7 @@ def quote(text: str, *, ascii_only: bool = False) -> str:
     """Return strconv.Quote (%q), or QuoteToASCII (%+q)."""
     if _PLAIN.match(text):
         return f'"{text}"'
-    return '"' + "".join([_escaped(c, '"', ascii_only) for c in normalize(text)]) + '"'
+    return '"' + "".join([_escaped(c, '"', ascii_only) for c in watched(normalize(text))]) + '"'
 
 
 def quote_rune(rune: int, *, ascii_only: bool = False) -> str:

@@ -6,26 +6,57 @@ positions can break or complete characters, so do it with `to_bytes` and `from_b
 
 from __future__ import annotations
 
-from typing import Final
+import re
+from collections.abc import Callable
+from typing import Final, Protocol
 
-from kymatui.errors import HelmError
+from kymatui.helm.govalues.budget import LimitError, charge, check_budget
 
 RUNE_ERROR: Final = "\ufffd"
 
-MAX_TEXT: Final = 64_000_000
-"""The longest text, in characters, that a function of a template may make: a chart must not eat the machine."""
+MAX_TEXT: Final = 8_000_000
+"""The longest text, in characters, that a function may make: five times the largest object of a cluster."""
+
+
+LONG: Final = 200
+"""Characters of a text from which on it is counted when it is joined, not only when a function returns it."""
+STEP: Final = 1 << 16
+"""Characters that are looked at one by one between two looks at the clock."""
+
+
+class Pattern(Protocol):
+    """What `substituted` needs of a compiled pattern."""
+
+    def sub(self, replacement: Callable[[re.Match[str]], str], text: str, /) -> str: ...
 
 
 def join_bounded(pieces: list[str], separator: str = "") -> str:
-    """Return the joined pieces. Raise HelmError before the text exceeds MAX_TEXT."""
-    check_size(sum(map(len, pieces)) + len(separator) * len(pieces))
+    """Return the joined pieces. Raise LimitError before the text exceeds MAX_TEXT."""
+    size = sum(map(len, pieces)) + len(separator) * len(pieces)
+    if size > LONG:
+        check_size(size)
+        charge(size)
     return separator.join(pieces)
 
 
 def check_size(size: int) -> None:
-    """Raise HelmError if a text of that size would exceed MAX_TEXT."""
+    """Raise LimitError if a text of that size would exceed MAX_TEXT."""
     if size > MAX_TEXT:
-        raise HelmError(f"a template makes a text of more than {MAX_TEXT} characters")
+        raise LimitError(f"a template makes a text of more than {MAX_TEXT} characters")
+
+
+def substituted(pattern: Pattern, replacement: Callable[[re.Match[str]], str], text: str) -> str:
+    """Return the text with every match of a pattern for one character replaced. Raise LimitError."""
+    if len(text) <= STEP:
+        return pattern.sub(replacement, text)
+    pieces: list[str] = []
+    size = 0
+    for start in range(0, len(text), STEP):
+        check_budget()
+        pieces.append(pattern.sub(replacement, text[start : start + STEP]))
+        size += len(pieces[-1])
+        check_size(size)
+    return "".join(pieces)
 
 
 def to_bytes(text: str) -> bytes:

@@ -78,6 +78,10 @@ class Function(NamedTuple):
     call: Callable[..., Any]
     takes_environment: bool = False
 
+    def parameter(self, index: int) -> str:
+        """Return the type of an argument; a variadic function's last type repeats."""
+        return self.params[min(index, len(self.params) - 1)] if self.variadic else self.params[index]
+
 
 INVALID: Final = Invalid()
 """reflect's zero Value: what a pipeline holds whose value is nil. Functions receive None in its place."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 from unicodedata import category
 
+from kymatui.helm.govalues.budget import watched
 from kymatui.helm.govalues.text import runes
 
 SPACES: Final = (
@@ -66,19 +67,19 @@ def to_title(rune: str) -> str:
 
 def upper(text: str) -> str:
     """Return strings.ToUpper."""
-    return text.upper() if text.isascii() else "".join(map(to_upper, runes(text)))
+    return text.upper() if text.isascii() else "".join(map(to_upper, watched(runes(text))))
 
 
 def lower(text: str) -> str:
     """Return strings.ToLower."""
-    return text.lower() if text.isascii() else "".join(map(to_lower, runes(text)))
+    return text.lower() if text.isascii() else "".join(map(to_lower, watched(runes(text))))
 
 
 def title(text: str) -> str:
     """Return strings.Title: title case for letters at the start of a word."""
     previous = " "
     titled = []
-    for rune in runes(text):
+    for rune in watched(runes(text)):
         titled.append(to_title(rune) if _is_separator(previous) else rune)
         previous = rune
     return "".join(titled)
@@ -94,7 +95,7 @@ def untitle(text: str) -> str:
     """Return goutils.Uncapitalize: lower case for the first letter of every word."""
     words = []
     at_start = True
-    for rune in runes(text):
+    for rune in watched(runes(text)):
         if is_space(rune):
             at_start = True
         elif at_start:
@@ -108,7 +109,7 @@ def swapcase(text: str) -> str:
     """Return goutils.SwapCase: lower case at the start of a word becomes title case."""
     after_space = True
     swapped = []
-    for rune in runes(text):
+    for rune in watched(runes(text)):
         if is_upper(rune) or is_title(rune):
             swapped.append(to_lower(rune))
             after_space = False

@@ -7,6 +7,7 @@ from typing import Any, Final
 from urllib.parse import quote_plus
 
 from kymatui.helm.govalues import comparing
+from kymatui.helm.govalues.budget import tick, watched
 from kymatui.helm.govalues.naming import can_be_nil, elem_type, key_type, type_kind
 from kymatui.helm.govalues.printf import sprintf
 from kymatui.helm.govalues.printing import format_printable, sprint, sprintln
@@ -39,7 +40,12 @@ def equals_any(first: Any, *others: Any) -> bool:
     """Return eq: whether `first` equals one of the others."""
     if not others:
         raise FunctionError("missing argument for comparison")
-    return any(comparing.equal(first, other) for other in others)
+    return any(_equals(first, other) for other in others)
+
+
+def _equals(first: Any, other: Any) -> bool:
+    tick()
+    return comparing.equal(first, other)
 
 
 def not_equal(first: Any, second: Any) -> bool:
@@ -198,7 +204,7 @@ def _escape_js_character(char: str) -> str:
 
 
 def escape_js(*values: Any) -> str:
-    return join_bounded([_escape_js_character(char) for char in normalize(_joined(values))])
+    return join_bounded([_escape_js_character(char) for char in watched(normalize(_joined(values)))])
 
 
 def escape_query(*values: Any) -> str:
@@ -233,3 +239,12 @@ BUILTINS: Final[Mapping[str, Function]] = {
         _builtin("urlquery", (ANY,), True, escape_query),
     )
 }
+
+UNCOUNTED: Final = frozenset(
+    {
+        "all", "any", "coalesce", "default", "dig", "empty", "fail", "first", "get", "hasKey", "include", "index",
+        "kindIs", "kindOf", "last", "lookup", "merge", "mergeOverwrite", "mustFirst", "mustLast", "mustMerge",
+        "mustMergeOverwrite", "not", "required", "set", "ternary", "tpl", "typeIs", "typeIsLike", "typeOf", "unset",
+    }
+)  # fmt: skip
+"""Functions that make no value of their own and take no time, or count what they make themselves."""

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from types import CodeType
 from typing import Final
 
+from kymatui.helm.govalues.budget import charge
 from kymatui.helm.govalues.types import Function
 from kymatui.helm.language.emitting import Emitter
 from kymatui.helm.language.expressions import Expressions, Local, Value
@@ -19,11 +20,15 @@ from kymatui.helm.language.nodes import ActionNode, Branch, Call, Jump, ListNode
 # Python limits the nesting of blocks and indents; deeper blocks become separate functions.
 EXTRACTED_DEPTH: Final = 12
 
+CHARACTER: Final = 60
+"""Bytes that Python's compiler takes for each character."""
+
 
 def compile_template(name: str, tree: ListNode, functions: Mapping[str, Function]) -> tuple[CodeType, Emitter]:
     """Return code that defines a template's function `t`, and the emitter with the origins of its lines."""
     emitter = Emitter()
     _Compiler(emitter, functions).template(tree)
+    charge(emitter.size * CHARACTER)
     return compile(emitter.source(), f"<template {name}>", "exec", dont_inherit=True), emitter
 
 

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kymatui.helm.govalues.budget import LimitError
 from kymatui.helm.language.faults import TooDeepError
 from kymatui.helm.language.nodes import Node
 
 MAX_INDENT = 90
+MOST_CODE = 4_000_000
+"""Characters of code. 50,000 tokens make a quarter of that, unless blocks 12 deep pass on thousands of variables."""
 
 
 class LineOrigin(NamedTuple):
@@ -26,7 +29,7 @@ class LineOrigin(NamedTuple):
 class Emitter:
     """Collects lines; extracted functions precede their callers."""
 
-    __slots__ = ("counter", "finished", "indent", "lines", "nodes", "origins")
+    __slots__ = ("counter", "finished", "indent", "lines", "nodes", "origins", "size")
 
     def __init__(self) -> None:
         self.finished: list[str] = []
@@ -35,6 +38,7 @@ class Emitter:
         self.lines: list[tuple[str, LineOrigin | None]] = []
         self.indent = 1
         self.counter = 0
+        self.size = 0
 
     def name(self, prefix: str) -> str:
         """Return a new local name."""
@@ -44,7 +48,13 @@ class Emitter:
     def line(self, code: str, origin: LineOrigin | None = None) -> None:
         if self.indent > MAX_INDENT:
             raise TooDeepError
+        self.count(code)
         self.lines.append((" " * self.indent + code, origin))
+
+    def count(self, code: str) -> None:
+        self.size += len(code)
+        if self.size > MOST_CODE:
+            raise LimitError(f"a template compiles to more than {MOST_CODE} characters of code")
 
     def number(self, node: Node) -> int:
         """Return the number by which a local refers to a node."""
@@ -53,6 +63,7 @@ class Emitter:
 
     def finish(self, lines: list[tuple[str, LineOrigin | None]]) -> None:
         """Append the lines of a complete function."""
+        self.count(lines[0][0])
         for code, origin in lines:
             self.finished.append(code)
             if origin is not None:

@@ -19,13 +19,15 @@ class RenderLimits(NamedTuple):
     depth     templates within templates (Go allows 100,000, Python's stack fewer); Helm limits a name to 1000
     steps     actions, iterations and template calls in one rendering
     output    characters written, including all includes
-    seconds   wall time of one rendering
+    seconds   wall time of one rendering, with the validation of its values
+    memory    bytes of text, lists and maps that functions make in one rendering, also of those that are dropped
     """
 
     depth: int = 5_000
     steps: int = 10_000_000
-    output: int = 128_000_000
+    output: int = 64_000_000
     seconds: float = 120.0
+    memory: int = 512_000_000
 
 
 class Environment(NamedTuple):

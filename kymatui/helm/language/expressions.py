@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from kymatui.helm.govalues.naming import can_be_nil, type_kind
 from kymatui.helm.govalues.types import ANY, LIST, MAP, REFLECT, Function
-from kymatui.helm.language.builtins import BUILTINS
+from kymatui.helm.language.builtins import BUILTINS, UNCOUNTED
 from kymatui.helm.language.emitting import Emitter, LineOrigin
 from kymatui.helm.language.nodes import (
     Bool,
@@ -279,13 +279,16 @@ class Expressions:
             return self.short_circuit(node.name, args, final)
         if function is BUILTINS["index"] and count == 1:
             return self.unindexed(final or self.evaluated_any(args[0]), LineOrigin(whole, node.name))
-        codes = [self.argument(arg, parameter(function, index)) for index, arg in enumerate(args)]
+        codes = [self.argument(arg, function.parameter(index)) for index, arg in enumerate(args)]
         if final is not None:
-            codes.append(self.converted(final, parameter(function, len(args))))
+            codes.append(self.converted(final, function.parameter(len(args))))
         if function is BUILTINS["call"]:
             codes.insert(0, repr(args[0].text()) if args else "''")
         result = self.out.name("x")
-        self.out.line(f"{result} = {self.invocation(node.name, function, codes)}", LineOrigin(whole, node.name))
+        code = self.invocation(node.name, function, codes)
+        if not _is_cheap(node.name, args):
+            code = f"R.took({code})"
+        self.out.line(f"{result} = {code}", LineOrigin(whole, node.name))
         known = node.name in SCOPED or function is BUILTINS.get(node.name)
         return Value(result, _RESULTS.get(node.name, "") if known else "", addressable=False)
 
@@ -392,6 +395,6 @@ class Expressions:
         return self.store(f"{code} if {code}.__class__ is {wanted} else {convert}" if wanted else convert)
 
 
-def parameter(function: Function, index: int) -> str:
-    """Return the type of an argument; a variadic function's last type repeats."""
-    return function.params[min(index, len(function.params) - 1)] if function.variadic else function.params[index]
+def _is_cheap(name: str, args: list[Node]) -> bool:
+    """Return whether a call needs no counting; comparing with a literal takes no longer than the literal is."""
+    return name in UNCOUNTED or (name in ("eq", "ne") and any(isinstance(arg, (String, Number, Bool)) for arg in args))

@@ -6,12 +6,17 @@ import re
 import unicodedata
 from typing import Final, NamedTuple
 
+from kymatui.helm.govalues.budget import LimitError
 from kymatui.helm.govalues.quoting import is_print, quote
 from kymatui.helm.language.nodes import SPACES
 
 KEYWORDS: Final = frozenset(
     {"block", "break", "continue", "define", "else", "end", "if", "range", "nil", "template", "with"}
 )
+
+
+MOST_TOKENS: Final = 50_000
+"""Tokens of one file, or one text for `tpl`: the largest file of 104 public charts has 6,658."""
 
 
 class Token(NamedTuple):
@@ -91,6 +96,10 @@ class _LexError(Exception):
         self.position = position
 
 
+def _too_many_tokens() -> LimitError:
+    return LimitError(f"a template has more than {MOST_TOKENS} words and symbols in its actions")
+
+
 class _Lexer:
     def __init__(self, source: str) -> None:
         self.source = source
@@ -102,6 +111,8 @@ class _Lexer:
         try:
             while self._text():
                 self._action()
+                if len(self.tokens) > MOST_TOKENS:
+                    raise _too_many_tokens()
         except _LexError as error:
             self.tokens.append(Token("error", error.position, str(error)))
             return self.tokens
@@ -177,7 +188,9 @@ class _Lexer:
         """Read a run of common tokens."""
         source, append, match = self.source, self.tokens.append, _COMMON.match
         position = self.position
-        while found := match(source, position):
+        for _ in range(MOST_TOKENS):
+            if (found := match(source, position)) is None:
+                break
             group, value = found.lastindex or 0, found[0]
             kind = _COMMON_KINDS[group]
             if group == _IDENTIFIER:
@@ -190,6 +203,8 @@ class _Lexer:
                     raise _LexError(position, "unexpected right paren")
             append(Token(kind, position, value))
             position = found.end()
+        else:
+            raise _too_many_tokens()
         self.position = position
 
     def _inside(self) -> None:

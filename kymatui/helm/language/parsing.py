@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import Final
 
+from kymatui.helm.govalues.budget import charge
 from kymatui.helm.govalues.quoting import quote, unquote
 from kymatui.helm.language.faults import ParseError
 from kymatui.helm.language.lexing import Token, tokenize
@@ -39,6 +40,9 @@ _CONSTANTS: Final = (Bool, Dot, Nil, Number, String)
 # Go allows 10,000; each level costs several frames of Python's stack here and in the compiler.
 MAX_PARENTHESES: Final = 100
 
+TOKEN: Final = 300
+"""Bytes that a token takes, with its part of the tree."""
+
 
 def parse(name: str, source: str, functions: Container[str]) -> dict[str, ListNode]:
     """Return the trees of a file by name: its own, and those it defines."""
@@ -54,6 +58,7 @@ class _Parser:
         self.functions = functions
         self.trees = trees
         self.tokens = tokenize(source)
+        charge(len(self.tokens) * TOKEN)
         self.last = len(self.tokens) - 1
         self.index = 0
         self.furthest = 0

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
 
+from kymatui.helm.govalues.budget import LimitError, took
 from kymatui.helm.govalues.naming import assignable, can_be_nil, elem_type, key_type, type_kind
 from kymatui.helm.govalues.ordering import sorted_keys
 from kymatui.helm.govalues.printing import format_printable, format_value
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 CHUNK: Final = 4096
 """How many turns of a loop go by between two looks at the clock."""
 
+_METHODS: Final = Values.go_methods
 CONCRETE: Final = object()
 """Stands for the container of a value that was not taken out of anything."""
 
@@ -46,7 +48,7 @@ def fields(value: Any, container: Any, names: tuple[str, ...]) -> Any:
         cls = value.__class__
         if cls is dict:
             container, value = value, value.get(name)
-        elif cls is Values and name not in Values.go_methods:
+        elif cls is Values and name not in _METHODS:
             container, value = value, value.table.get(name)
         else:
             container, value = value, field(value, name, container)
@@ -63,7 +65,7 @@ def field(value: Any, name: str, container: Any) -> Any:
     if methods and (method := methods.get(name)) is not None:
         check_count(method, 0, 0)
         try:
-            return method.call(value)
+            return took(method.call(value))
         except FunctionError as error:
             raise MethodError(name, error) from None
     if isinstance(value, dict):
@@ -148,7 +150,7 @@ def _constant(given: Any, node: str, text: str, wanted: str) -> Any:
 
 def call_method(method: Function | None, receiver: Any, args: Sequence[Any]) -> Any:
     """Return the method's result, INVALID without a receiver."""
-    return INVALID if method is None else method.call(receiver, *args)
+    return INVALID if method is None else took(method.call(receiver, *args))
 
 
 def convert(value: Any, wanted: str) -> Any:
@@ -258,10 +260,14 @@ class Placing(Protocol):
 
 
 def fault(template: Failing, error: Exception) -> NoReturn:
-    """Raise Go's error for a failed line of a compiled template."""
+    """Raise Go's error for a failed line of a compiled template, or the limit that was exceeded with the place."""
+    if isinstance(error, LimitError) and error.placed:
+        raise error
     node, called = template.node(error)
     place = template.unit.place(node.position)
     where = f"template: {place}: executing {quote(template.name)} at <{node.text()}>: "
+    if isinstance(error, LimitError):
+        raise LimitError(f"{where}{error}", hint=error.hint, placed=True) from None
     if isinstance(error, EvalError):
         raise ExecError(where + str(error)) from None
     if isinstance(error, UnboundLocalError):
@@ -278,7 +284,7 @@ NAMES: Final[dict[str, Any]] = {
     "C": CONCRETE,
     "INVALID": INVALID,
     "EVAL": EvalError,
-    "FAULTS": (FunctionError, EvalError, MethodError, UnboundLocalError),
+    "FAULTS": (FunctionError, EvalError, MethodError, UnboundLocalError, LimitError),
     "FAULT": fault,
     "F": field,
     "CHAIN": fields,

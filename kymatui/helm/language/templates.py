@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from kymatui.errors import HelmError
+from kymatui.helm.govalues.budget import CALL, LimitError, RenderBudget
 from kymatui.helm.govalues.printing import format_printable
 from kymatui.helm.govalues.quoting import quote
-from kymatui.helm.govalues.text import normalize, runes
+from kymatui.helm.govalues.text import MAX_TEXT, check_size, normalize, runes
 from kymatui.helm.govalues.types import ANY, INVALID, Function, FunctionError
 from kymatui.helm.language.builtins import BUILTINS
 from kymatui.helm.language.environment import Environment
@@ -44,48 +45,52 @@ KEPT_TEXTS: Final = 256
 """How many of them a cache keeps: those of most charts are the same in every rendering."""
 
 
-class RenderState:
+class RenderState(RenderBudget):
     """The resources used by one rendering, shared by all of its scopes."""
 
-    __slots__ = ("deadline", "depth", "environment", "included", "most_output", "output", "steps")
+    __slots__ = ("depth", "environment", "included", "most_output", "output", "steps")
 
     def __init__(self, environment: Environment) -> None:
+        super().__init__(environment.limits, environment.monotonic)
         self.environment = environment
         self.depth = 0
         self.steps = 0
         self.output = 0
         self.most_output = environment.limits.output
         self.included: dict[str, int] = {}
-        self.deadline = environment.monotonic() + environment.limits.seconds
 
 
 class Scope:
     """The templates defined at a point of a rendering (`tpl` adds its own), and the rendering's state."""
 
-    __slots__ = ("environment", "set", "state", "templates")
+    __slots__ = ("environment", "set", "state", "steps", "templates", "took")
 
     def __init__(self, owner: TemplateSet, templates: dict[str, Template], state: RenderState) -> None:
         self.set = owner
         self.templates = templates
         self.state = state
         self.environment = state.environment
+        self.took = state.took
+        self.steps = state.environment.limits.steps
 
     def spend(self, steps: int) -> None:
-        """Count steps. Raise HelmError beyond the limits of steps or time."""
-        state, limits = self.state, self.environment.limits
+        """Count steps. Raise LimitError beyond the limits of steps, time or memory."""
+        state = self.state
         state.steps += steps
-        if state.steps > limits.steps:
-            raise HelmError(f"templates took more than {limits.steps} steps", hint="Look for a loop that never ends.")
-        if self.environment.monotonic() > state.deadline:
-            raise HelmError(
-                f"templates took more than {limits.seconds:g} seconds", hint="Look for a loop that never ends."
+        if state.steps > self.environment.limits.steps:
+            raise LimitError(
+                f"templates took more than {self.environment.limits.steps} steps",
+                hint="Look for a loop that never ends.",
             )
+        state.check_below += CALL
+        if steps > CALL or state.memory < state.check_below:
+            state.check()
 
     def write(self, size: int) -> None:
-        """Count output. Raise HelmError beyond the limit."""
+        """Count output. Raise LimitError beyond the limit."""
         self.state.output += size
         if self.state.output > self.environment.limits.output:
-            raise HelmError(f"templates wrote more than {self.environment.limits.output} characters")
+            raise LimitError(f"templates wrote more than {self.environment.limits.output} characters")
 
     def print(self, w: Callable[[str], object], value: Any) -> None:
         """Write an action's addressable value."""
@@ -104,7 +109,10 @@ class Scope:
         """Run a template with its argument."""
         state = self.state
         state.depth += 1
-        self.spend(1)
+        state.steps += 1
+        state.check_below += CALL
+        if state.memory < state.check_below or state.steps > self.steps:
+            self.spend(0)
         if state.depth > self.environment.limits.depth:
             raise EvalError(f"exceeded maximum template depth ({self.environment.limits.depth})")
         if dot is None:
@@ -119,8 +127,11 @@ class Scope:
         pieces: list[str] = []
         self.call(template, pieces.append, dot)
         size = sum(map(len, pieces))
-        if size > self.environment.limits.output:
-            self.write(size)
+        self.state.memory -= size
+        if size > MAX_TEXT:
+            self.state.check()
+            if size > self.environment.limits.output:
+                self.write(size)
         text = "".join(pieces)
         return text if text.isascii() else normalize(text)
 
@@ -137,7 +148,8 @@ def _in_thread(run: Runner, scope: Scope, w: Callable[[str], object], dot: Any) 
 
     def target() -> None:
         try:
-            run(scope, w, dot)
+            with scope.state:
+                run(scope, w, dot)
         except BaseException as error:  # noqa: BLE001 - raised again where the thread is waited for
             failures.append(error)
 
@@ -159,6 +171,8 @@ def include(scope: Scope, name: str, data: Any) -> str:
         raise NoTemplateError(f"template: no template {quote(name)} associated with template {quote(ROOT_NAME)}")
     included[name] = count + 1
     text = scope.capture(template, data)
+    if len(text) > MAX_TEXT:
+        check_size(len(text))
     included[name] = count
     return text
 
@@ -178,6 +192,7 @@ def tpl(scope: Scope, text: str, values: Any) -> str:
         written = within.capture(own, values)
     except FunctionError as error:
         raise WrappedError(f"error during tpl function execution for {quote(text)}: ", error) from None
+    check_size(len(written))
     return written.replace("<no value>", "")
 
 
@@ -310,20 +325,20 @@ class TemplateSet:
         last = list(self._texts.items())[-KEPT_TEXTS:]
         return {text: [template.entry for template in unit.templates] for text, unit in last}
 
-    def start(self, environment: Environment) -> Rendering:
+    def start(self, state: RenderState) -> Rendering:
         """Return a rendering of the chart, whose files share limits and counts."""
-        return Rendering(self, environment)
+        return Rendering(self, state)
 
     def execute(self, name: str, root: dict[str, Any], environment: Environment) -> str:
         """Render one file on its own."""
-        return self.start(environment).execute(name, root)
+        return self.start(RenderState(environment)).execute(name, root)
 
 
 class Rendering:
     """One rendering of a set's files."""
 
-    def __init__(self, owner: TemplateSet, environment: Environment) -> None:
-        self.scope = Scope(owner, owner.templates, RenderState(environment))
+    def __init__(self, owner: TemplateSet, state: RenderState) -> None:
+        self.scope = Scope(owner, owner.templates, state)
 
     def execute(self, name: str, root: dict[str, Any]) -> str:
         """Return a file's output without `<no value>`, as in Helm. Raise HelmError with Helm's message."""
@@ -332,7 +347,8 @@ class Rendering:
             raise HelmError(f"template: no template {quote(name)} associated with template {quote(ROOT_NAME)}")
         self.scope.state.depth = 0
         try:
-            return runes(self.scope.capture(template, root).replace("<no value>", ""))
+            with self.scope.state:
+                return runes(self.scope.capture(template, root).replace("<no value>", ""))
         except ExecError as error:
             raise HelmError(runes(describe(name, error))) from None
         except (FunctionError, EvalError) as error:
@@ -341,6 +357,8 @@ class Rendering:
             raise HelmError(f"{name}: values or templates are nested too deeply") from None
         except MemoryError:
             raise HelmError(f"{name}: templates took more memory than there is") from None
+        except LimitError as error:
+            raise error if error.placed else LimitError(f"template: {name}: {error}", hint=error.hint) from None
         except HelmError:
             raise
         except Exception as error:

@@ -11,6 +11,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kymatui.errors import HelmError
+from kymatui.helm.govalues.budget import LimitError
 from kymatui.helm.govalues.text import byte_length
 from kymatui.helm.govalues.types import Function
 from kymatui.helm.language.faults import ParseError, TooDeepError
@@ -69,6 +70,8 @@ class Unit:
         if self._trees is None:
             try:
                 self._trees = parse(self.name, self.source, self.functions)
+            except LimitError as error:
+                raise LimitError(f"template: {self.name}: {error}", placed=True) from None
             except (RecursionError, MemoryError):
                 raise ParseError(f"template: {self.name}:1: blocks are nested too deeply") from None
         return self._trees

@@ -8,9 +8,10 @@ from collections.abc import ItemsView, Iterable, Iterator, Mapping, ValuesView
 from typing import Any, ClassVar, Final
 
 from kymatui.helm.charts.archives import ChartFile
-from kymatui.helm.charts.glob_patterns import file_glob
+from kymatui.helm.charts.glob_patterns import LONGEST_PATTERN, FileGlob, file_glob
 from kymatui.helm.charts.metadata import Dependency, Maintainer, Metadata
 from kymatui.helm.charts.trees import ChartNode
+from kymatui.helm.govalues.budget import ELEMENT, charge, watched
 from kymatui.helm.govalues.text import from_bytes
 from kymatui.helm.govalues.types import Function, FunctionError, Panic, TypedList, TypedMap, Uint8
 from kymatui.helm.language.tables import Values
@@ -56,8 +57,8 @@ class Files(TypedMap):
         return from_bytes(self._contents.get(name, b""))
 
     def glob(self, pattern: str) -> Files:
-        chosen = file_glob(pattern)
-        return Files({name: data for name, data in self._contents.items() if chosen.matches(name)})
+        chosen = file_glob(pattern) if len(pattern) <= LONGEST_PATTERN else FileGlob(pattern)
+        return Files({name: self._contents[name] for name in watched(list(self._contents)) if chosen.matches(name)})
 
     def as_config(self) -> str:
         return _as_yaml({posixpath.basename(name): from_bytes(data) for name, data in self._contents.items()})
@@ -72,6 +73,7 @@ class Files(TypedMap):
             return TypedList("[]string", [])
         if not data:  # Helm accesses the last character
             raise Panic("runtime error: index out of range [-1]")
+        charge(ELEMENT * data.count(b"\n") + len(data))
         return TypedList("[]string", from_bytes(data).removesuffix("\n").split("\n"))
 
     go_methods: ClassVar[Mapping[str, Function]] = {
@@ -88,6 +90,7 @@ _BYTES: Final = tuple(map(Uint8, range(256)))
 
 
 def _byte_slice(data: bytes) -> TypedList:
+    charge(8 * len(data))
     return TypedList("[]uint8", map(_BYTES.__getitem__, data))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import posixpath
 import re
 import threading
@@ -12,6 +13,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from kymatui.errors import HelmError
 from kymatui.helm.charts.structs import decode_yaml, string_map, struct, text
+from kymatui.helm.govalues.budget import charge
 from kymatui.helm.govalues.text import to_bytes
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.patterns import deferred
@@ -116,7 +118,14 @@ HOOK_EVENTS: Final = {
 
 GO_SPACE: Final = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 _SPACE: Final = "\t\n\f\r "
+_SPACES: Final = deferred("[\t\n\f\r ]*")
 _WHOLE: Final = deferred(r"[+-]?[0-9]{1,19}\Z", re.ASCII)
+
+
+DOCUMENT: Final = 500
+"""Bytes that a document takes, beside its text."""
+LONGEST_REMEMBERED: Final = 4_000
+"""Characters of names and annotations of one head: all of those that are remembered take 32 MB at most."""
 
 
 class ManifestError(HelmError):
@@ -186,6 +195,7 @@ def split_manifests(content: str) -> list[str]:
     documents: list[str] = []
     at = _after(rest, 3) if rest.startswith("---") else 0
     while (found := rest.find("\n---", at)) >= 0:
+        charge(DOCUMENT)
         documents.append(rest[at:found].rstrip(_SPACE))
         at = _after(rest, found + 4)
     documents.append(rest[at:])
@@ -193,9 +203,8 @@ def split_manifests(content: str) -> list[str]:
 
 
 def _after(content: str, at: int) -> int:
-    while at < len(content) and content[at] in _SPACE:
-        at += 1
-    return at
+    found = _SPACES.match(content, at)
+    return found.end() if found else at
 
 
 def sort_by_kind(items: list[Kinded]) -> list[Kinded]:
@@ -272,11 +281,21 @@ class _HeadCache:
             found = decode_yaml(data, _HEAD) or Head()
         except YamlError as error:
             found = str(error)
+        if _length(found) > LONGEST_REMEMBERED:
+            return found
         with self._lock:
             self._heads[key] = found
             if len(self._heads) > self._size:
                 self._heads.popitem(last=False)
         return found
+
+
+def _length(head: Head | str) -> int:
+    if isinstance(head, str):
+        return len(head)
+    return len(head.api_version + head.kind + head.name) + sum(
+        map(len, itertools.chain(*(head.annotations or {}).items()))
+    )
 
 
 _HEADS: Final = _HeadCache(8192)

@@ -14,7 +14,7 @@ from kymatui.helm.functions import FUNCTIONS
 from kymatui.helm.govalues.text import from_bytes
 from kymatui.helm.language.caching import CodeFolder, TemplateCache
 from kymatui.helm.language.environment import Environment
-from kymatui.helm.language.templates import TemplateSet
+from kymatui.helm.language.templates import RenderState, TemplateSet
 from kymatui.helm.rendering.builtin_objects import Scopes, scope_templates
 from kymatui.helm.rendering.capabilities import KUBE_VERSION, Capabilities
 from kymatui.helm.rendering.manifests import Hook, ManifestError, RenderedManifest, sort_manifests
@@ -99,8 +99,6 @@ def render(
     """
     capabilities = Capabilities(kube_version, api_versions, served)
     templates = cache or TEMPLATES
-    root, coalesced = _prepare(chart, values, check_schema, templates.folder)
-    _check_kube_version(chart, capabilities)
     release = {
         "Name": release_name,
         "Namespace": namespace,
@@ -109,18 +107,20 @@ def render(
         "Revision": revision,
         "Service": "Helm",
     }
-    scopes = scope_templates(root, coalesced, release, capabilities)
-    files = _execute(root, scopes, environment or Environment(), templates)
-    notes = _take_notes(files, chart.name, sub_notes)
-    crds = list(_crds(root)) if include_crds else []
-    return Rendered(files, notes, crds, coalesced, root, _sort(files, check_manifests))
+    with (state := RenderState(environment or Environment())):
+        root, coalesced = _prepare(chart, values, check_schema, templates.folder)
+        _check_kube_version(chart, capabilities)
+        scopes = scope_templates(root, coalesced, release, capabilities)
+        files = _execute(root, scopes, state, templates)
+        notes = _take_notes(files, chart.name, sub_notes)
+        crds = list(_crds(root)) if include_crds else []
+        return Rendered(files, notes, crds, coalesced, root, _sort(files, check_manifests))
 
 
 def render_to_lint(
     chart: Chart, values: Mapping[str, Any], *, namespace: str, kube_version: str, check_schema: bool
 ) -> dict[str, str]:
     """Return rendered {path: text} as helm lint does: without installation or cluster, nothing required."""
-    root, coalesced = _prepare(chart, values, check_schema)
     release = {
         "Name": "test-release",
         "Namespace": namespace,
@@ -129,8 +129,10 @@ def render_to_lint(
         "Revision": 0,
         "Service": "Helm",
     }
-    scopes = scope_templates(root, coalesced, release, Capabilities(kube_version))
-    return _execute(root, scopes, Environment(lint=True), TEMPLATES)
+    with (state := RenderState(Environment(lint=True))):
+        root, coalesced = _prepare(chart, values, check_schema)
+        scopes = scope_templates(root, coalesced, release, Capabilities(kube_version))
+        return _execute(root, scopes, state, TEMPLATES)
 
 
 def _sort(files: Mapping[str, str], strict: bool) -> tuple[list[RenderedManifest], list[Hook]] | ManifestError:
@@ -178,9 +180,9 @@ def _check_kube_version(chart: Chart, capabilities: Capabilities) -> None:
         raise HelmError(f"chart requires kubeVersion: {wanted} which is incompatible with Kubernetes {version.version}")
 
 
-def _execute(root: ChartNode, scopes: Scopes, environment: Environment, cache: TemplateCache) -> dict[str, str]:
+def _execute(root: ChartNode, scopes: Scopes, state: RenderState, cache: TemplateCache) -> dict[str, str]:
     templates = _compiled(root, scopes, cache)
-    rendering = templates.start(environment)
+    rendering = templates.start(state)
     files: dict[str, str] = {}
     for path in templates.order:
         if not path.rpartition("/")[2].startswith("_"):

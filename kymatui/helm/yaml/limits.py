@@ -15,6 +15,10 @@ MOST_NODES: Final = 1_000_000
 
 Manifests have 30 to 90 bytes of text for each node, so this is 30 MB of them; the largest release of CRDs has 5 MB.
 """
+NODE: Final = 150
+"""Bytes of a node with its place in a list or map, for the rendering that reads it."""
+NODES: Final = 256
+"""Nodes that are counted at once."""
 MAX_DEPTH: Final = 500
 """Collections within collections; Go allows 10,000, Python's stack does not."""
 LARGEST_REPETITION: Final = 16 << 20

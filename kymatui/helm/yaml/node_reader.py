@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import yaml as pyyaml
 
+from kymatui.helm.govalues.budget import charge
 from kymatui.helm.yaml.conversions import (
     CONVERTING,
     EXACT,
@@ -19,7 +20,7 @@ from kymatui.helm.yaml.conversions import (
     syntax_error,
 )
 from kymatui.helm.yaml.errors import BadKey, YamlError, YamlLimitError
-from kymatui.helm.yaml.limits import MAX_DEPTH, YamlBudget
+from kymatui.helm.yaml.limits import MAX_DEPTH, NODE, NODES, YamlBudget
 from kymatui.helm.yaml.misreading import (
     COLON,
     HIDDEN_MARK,
@@ -112,7 +113,7 @@ class NodeReader:
         self.failure: YamlError | None = None
         self.repeated: list[str] = []
         self.repeated_at: Any = None
-        self.decoded = 0
+        self.decoded = self.uncounted = 0
         self.aliased = 0
         self.words_of_text: frozenset[str] = frozenset()
         try:
@@ -181,12 +182,16 @@ class NodeReader:
             mark = event.start_mark if event is not None else None
             self.failure = YamlError(f"{CONVERTING}yaml: {message}", problem=problem, mark=mark)
 
-    def _too_many(self, event: Any) -> YamlError:
-        return self.failure or YamlLimitError(
-            f"{CONVERTING}yaml: exceeded max count of {self.budget.most} nodes",
-            problem=f"it has more than {self.budget.most} values",
-            mark=event.start_mark,
-        )
+    def _count(self, event: Any) -> None:
+        """Charge nodes to the rendering that reads them, if any. Raise YamlLimitError, LimitError."""
+        if self.decoded > self.most:
+            raise self.failure or YamlLimitError(
+                f"{CONVERTING}yaml: exceeded max count of {self.budget.most} nodes",
+                problem=f"it has more than {self.budget.most} values",
+                mark=event.start_mark,
+            )
+        charge(NODE * (self.decoded - self.uncounted + NODES))
+        self.uncounted = min(self.decoded + NODES, self.most)
 
     def _node(self) -> Any:
         get_event: Callable[[], Any] = self.parser.get_event
@@ -209,8 +214,8 @@ class NodeReader:
                     continue
             elif kind is pyyaml.MappingStartEvent or kind is pyyaml.SequenceStartEvent:
                 self.decoded += 1
-                if self.decoded > self.most:
-                    raise self._too_many(event)
+                if self.decoded > self.uncounted:
+                    self._count(event)
                 if event.tag is not None and event.flow_style:
                     repair_tag(event, self.text)
                 self._open(event, len(stack))
@@ -253,8 +258,8 @@ class NodeReader:
     def _scalar(self, event: Any, flow: bool, in_map: bool, is_key: bool) -> Any:
         """Return a scalar's value; _MERGE_KEY for `<<` as a map's key."""
         self.decoded += 1
-        if self.decoded > self.most:
-            raise self._too_many(event)
+        if self.decoded > self.uncounted:
+            self._count(event)
         if self.odd:
             self._examine(event, flow, in_map)
         if event.tag is not None:
@@ -335,6 +340,8 @@ class NodeReader:
             return None
         if depth + anchored.levels > MAX_DEPTH:
             raise YamlLimitError(_TOO_DEEP, problem=_TOO_DEEP_PROBLEM, mark=event.start_mark)
+        if self.decoded > self.uncounted:
+            self._count(event)
         return copy_plain(anchored.value)
 
     def _check_aliasing(self, event: Any = None) -> None:

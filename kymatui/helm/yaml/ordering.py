@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from functools import cmp_to_key, lru_cache
 from typing import Any, Final
 
+from kymatui.helm.govalues.budget import CHUNK, check_budget, tick
+
 _WORD_LIMIT: Final = 64
 
 
@@ -33,7 +35,9 @@ def _remembered(keys: tuple[str, ...], digits_first: bool) -> tuple[str, ...]:
 
 
 def _sorted(keys: tuple[str, ...], digits_first: bool) -> tuple[str, ...]:
-    return _remembered(keys, digits_first) if len(keys) <= _WORD_LIMIT else _sort(keys, digits_first)
+    # A key of a v2 map has at most 1,024 characters, and nearly all maps are v2's.
+    remembers = len(keys) <= _WORD_LIMIT and not digits_first
+    return _remembered(keys, digits_first) if remembers else _sort(keys, digits_first)
 
 
 def _sort(keys: tuple[str, ...], digits_first: bool) -> tuple[str, ...]:
@@ -46,6 +50,9 @@ def _sort(keys: tuple[str, ...], digits_first: bool) -> tuple[str, ...]:
 def _compare(first: str, second: str, digits_first: bool) -> int:
     if first == second:
         return 0
+    tick()
+    if min(len(first), len(second)) > CHUNK:
+        check_budget()
     digits = False
     for at, (one, two) in enumerate(zip(first, second, strict=False)):
         if one != two:
@@ -85,8 +92,9 @@ def _number(text: str, at: int, number: int) -> tuple[int, int]:
     while end < len(text) and text[end].isdecimal():
         number = number * 10 + ord(text[end]) - 48
         end += 1
-    if end - at > 17:  # Go's int64 overflows
-        number &= (1 << 64) - 1
+        if end - at > 17:  # Go's int64 overflows
+            number &= (1 << 64) - 1
+    if end - at > 17:
         number -= (number >> 63) << 64
     return number, end
 

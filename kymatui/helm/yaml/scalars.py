@@ -11,6 +11,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from kymatui.helm.govalues.budget import paced, watched
+from kymatui.helm.govalues.text import substituted
 from kymatui.helm.yaml.resolving import HINTS, OLD_BOOLEANS, STR, is_sexagesimal, resolve_plain
 from kymatui.patterns import deferred
 
@@ -134,7 +136,7 @@ def _fold(text: str, indent: int, column: int, width: int) -> str:
         return text
     pieces: list[str] = []
     done = 0
-    for space in _SINGLE_SPACE.finditer(text):
+    for space in paced(_SINGLE_SPACE.finditer(text)):
         at = space.start()
         column += at - done
         pieces.append(text[done:at])
@@ -163,7 +165,7 @@ def _broken(text: str, indent: int, column: int, width: int) -> str:
     """Write line separators within single quotes unchanged, followed by the indentation."""
     pieces: list[str] = []
     after_break = False
-    for found in _LINE.finditer(text):
+    for found in paced(_LINE.finditer(text)):
         line, end = found[1], found[2]
         if line:
             if after_break:
@@ -185,25 +187,25 @@ def _literal(text: str, indent: int) -> str:
     pad = " " * indent
     pieces = [f"|{hint}{chomp}\n"]
     if "\u2028" not in text and "\u2029" not in text:
-        body = "\n".join([pad + line if line else "" for line in text.split("\n")])
+        body = "\n".join([pad + line if line else "" for line in watched(text.split("\n"))])
         return pieces[0] + body
-    for found in _LINE.finditer(text):
+    for found in paced(_LINE.finditer(text)):
         pieces.append((pad + found[1] if found[1] else "") + found[2])
     return "".join(pieces)
 
 
 def _double_quoted(text: str, indent: int, column: int, width: int) -> str:
     if text.startswith("\ufeff"):  # go-yaml takes every character of such a text for a byte order mark
-        return f'"{_ANY.sub(_escape, text)}"'
+        return f'"{substituted(_ANY, _escape, text)}"'
     if " " not in text:
-        return f'"{_ESCAPED.sub(_escape, text)}"'
+        return f'"{substituted(_ESCAPED, _escape, text)}"'
     pieces: list[str] = []
     at = 0
-    for part in _SPACES.split(text):
+    for part in watched(_SPACES.split(text)):
         if not part:
             continue
         if part[0] != " ":
-            piece = _ESCAPED.sub(_escape, part)
+            piece = substituted(_ESCAPED, _escape, part)
             column += len(piece)
         elif column > width and 0 < at < len(text) - 1:
             rest = " " * (len(part) - 1)

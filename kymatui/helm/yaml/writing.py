@@ -12,15 +12,19 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple
 
+from kymatui.helm.govalues.budget import charge, watched
 from kymatui.helm.govalues.floats import format_float
-from kymatui.helm.govalues.text import byte_length, is_valid, to_bytes
+from kymatui.helm.govalues.text import STEP, byte_length, is_valid, join_bounded, to_bytes
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.ordering import Fields, sort_keys, sort_keys_v3
 from kymatui.helm.yaml.passing import pass_json, pass_json_key
-from kymatui.helm.yaml.scalars import V2, V3, Dialect, Timestamp, is_multiline, write_scalar
+from kymatui.helm.yaml.scalars import V2, V3, Dialect, ScalarStyle, Timestamp, is_multiline, scalar_style, write_scalar
 
+LINE: Final = 100
+"""Bytes that a line takes until all are joined."""
 _NO_WIDTH: Final = 1 << 31
 _SIMPLE_KEY: Final = 128
+PLAIN: Final = ScalarStyle.PLAIN
 _BREAKS: Final = ("\n", "\u2028", "\u2029")
 
 
@@ -80,6 +84,7 @@ class _Writer:
     def __init__(self, style: _Style) -> None:
         self.style = style
         self.out: list[str] = []
+        self.size = 0
 
     def document(self, value: Any) -> str:
         if _is_filled(value):
@@ -88,10 +93,14 @@ class _Writer:
             self.out.append(self.leaf(value, 2, 0))
         if not self.out[-1].endswith(_BREAKS):
             self.out.append("\n")
-        return "".join(self.out)
+        return join_bounded(self.out)
 
     def collection(self, value: Any, indent: int) -> None:
         """Write a mapping or sequence whose first line continues the current one."""
+        self.size += (LINE + indent) * len(value)
+        if self.size > STEP:
+            charge(self.size)
+            self.size = 0
         if isinstance(value, dict):
             self.mapping(value, indent)
         else:
@@ -104,16 +113,18 @@ class _Writer:
     def mapping(self, value: dict[Any, Any], indent: int) -> None:
         style = self.style
         first = True
-        for key, passed in self.keys(value):
+        for key, passed in watched(self.keys(value)):
             if not first:
                 self.line(indent)
             first = False
             part = value[key]
-            length = byte_length(passed)
-            if length > _SIMPLE_KEY or is_multiline(passed):
+            if passed.isascii() and len(passed) <= _SIMPLE_KEY and scalar_style(passed, style.dialect) is PLAIN:
+                text = passed
+            elif byte_length(passed) > _SIMPLE_KEY or is_multiline(passed):
                 self.complex_entry(passed, part, indent)
                 continue
-            text = self.string(passed, indent, indent, _NO_WIDTH)
+            else:
+                text = self.string(passed, indent, indent, _NO_WIDTH)
             if not _is_filled(part):
                 column = indent + len(text) + 2
                 self.out.append(f"{text}: {self.leaf(part, indent + 2, column)}")
@@ -123,7 +134,7 @@ class _Writer:
             self.line(inner)
             self.collection(part, inner)
 
-    def keys(self, value: dict[Any, Any]) -> Iterable[tuple[Any, str]]:
+    def keys(self, value: dict[Any, Any]) -> list[tuple[Any, str]]:
         """Return the keys in order, each with its converted text."""
         names: dict[str, Any] = {}
         for key in value:
@@ -140,7 +151,7 @@ class _Writer:
         self.item(": ", value, indent)
 
     def sequence(self, value: list[Any], indent: int) -> None:
-        for index, part in enumerate(value):
+        for index, part in enumerate(watched(value)):
             if index:
                 self.line(indent)
             self.item("- ", part, indent)
@@ -154,6 +165,8 @@ class _Writer:
 
     def leaf(self, value: Any, indent: int, column: int) -> str:
         """Return a scalar or empty collection as text that starts at a column."""
+        if value.__class__ is str:
+            return self.string(self.style.pass_text(value), indent, column, self.style.width)
         if isinstance(value, Timestamp):
             return str(value)
         if isinstance(value, str):
@@ -172,6 +185,11 @@ class _Writer:
         raise YamlError(f"error marshaling into JSON: json: unsupported type: {type(value).__name__}")
 
     def string(self, text: str, indent: int, column: int, width: int) -> str:
+        if text.isascii():
+            dialect = self.style.dialect
+            if column + len(text) <= width and scalar_style(text, dialect) is PLAIN:
+                return text
+            return write_scalar(text, dialect, indent, column, width)
         if is_valid(text):
             return write_scalar(text, self.style.dialect, indent, column, width)
         encoded = base64.b64encode(to_bytes(text)).decode()

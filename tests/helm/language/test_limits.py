@@ -7,6 +7,7 @@ import itertools
 import pytest
 
 from kymatui.errors import HelmError
+from kymatui.helm.functions import FUNCTIONS
 from kymatui.helm.language.environment import Environment, RenderLimits
 from tests.helm.language.rendering import render
 
@@ -72,7 +73,101 @@ def test_wall_time_is_bounded() -> None:
     ticks = itertools.count()
     impatient = Environment(limits=RenderLimits(seconds=5), monotonic=lambda: float(next(ticks)))
     with pytest.raises(HelmError, match="more than 5 seconds"):
-        render("{{ range 100 }}{{ range 2 }}{{ end }}{{ end }}", environment=impatient)
+        render("{{ range 2000 }}{{ range 2 }}{{ end }}{{ end }}", environment=impatient)
+
+
+LETTERS = "".join(map(chr, range(0x4E00, 0x4E80)))
+BIG = '{{ $x := repeat 400000 "é\\"-" }}'
+WITHIN_FUNCTIONS = {
+    "replaced matches": '{{ regexReplaceAll "a.*b|a" (repeat 500000 "a") "" }}',
+    "found matches": '{{ regexFindAll "[a-z]" (repeat 400000 "a") -1 }}',
+    "keys": '{{ range until 60 }}{{ $x := genPrivateKey "rsa" }}{{ end }}',
+    "passwords": '{{ range until 400 }}{{ $x := bcrypt "x" }}{{ end }}',
+    "derived passwords": '{{ range until 400 }}{{ $x := derivePassword 1 "long" "p" "u" "s" }}{{ end }}',
+    "shuffled text": '{{ shuffle (repeat 900000 "a") }}',
+    "other case": BIG + "{{ upper $x }}",
+    "titles": BIG + "{{ title $x }}",
+    "quoted text": BIG + "{{ quote $x }}",
+    "escaped text": BIG + "{{ js $x }}",
+    "JSON": BIG + "{{ toJson $x }}",
+    "long YAML text": BIG + '{{ toYaml (replace "-" " " $x) }}',
+    "YAML": "{{ toYaml (until 100000) }}",
+    "YAML that is read": '{{ fromYamlArray (repeat 100000 "- 1\\n") }}',
+    "TOML that is read": '{{ fromToml (printf "a = [%s]" (repeat 100000 "1,")) }}',
+    "JSON that is wrong": '{{ fromJson (printf "[%s" (repeat 100000 "1,")) }}',
+    "wrong base64": '{{ b64dec (printf "%s!" (repeat 200000 "a")) }}',
+    "wrapped text": '{{ wrap 1 (repeat 200000 "a ") }}',
+    "removed space": '{{ nospace (repeat 200000 "a ") }}',
+    "cut characters": f'{{{{ trimAll "{LETTERS}" (repeat 2000 "{LETTERS}") }}}}',
+    "equal maps": '{{ $l := list }}{{ range until 300 }}{{ $l = append $l (dict "a" .) }}{{ end }}{{ len (uniq $l) }}',
+    "formatted parts": '{{ printf (repeat 100000 "%d") 1 }}',
+}
+
+
+def test_deadlines_hold_within_functions() -> None:
+    unlimited = {}
+    for name, template in WITHIN_FUNCTIONS.items():
+        ticks = itertools.count()
+        impatient = Environment(limits=RenderLimits(seconds=8), monotonic=lambda ticks=ticks: float(next(ticks)))  # type: ignore[misc]
+        try:
+            unlimited[name] = render(template, functions=FUNCTIONS, environment=impatient)[:40]
+        except HelmError as error:
+            if "took more than 8 seconds" not in str(error):
+                unlimited[name] = str(error)
+    assert unlimited == {}
+
+
+GROWING = {
+    "appended text": '{{ $l := list }}{{ range until 400 }}{{ $l = append $l (repeat 1000000 "x") }}{{ end }}',
+    "text in a map": '{{ $d := dict }}{{ range until 400 }}{{ $_ := set $d (print .) (repeat 1000000 "x") }}{{ end }}',
+    "entries of a map": '{{ $d := dict }}{{ range until 400000 }}{{ $_ := set $d (print .) 1 }}{{ end }}',
+    "joined lists": '{{ $l := until 1000 }}{{ range until 400 }}{{ $l = concat $l (until 1000) }}{{ end }}',
+    "copies": '{{ $v := until 10000 }}{{ $l := list }}{{ range until 400 }}{{ $l = append $l (deepCopy $v) }}{{ end }}',
+    "texts": '{{ $v := until 10000 }}{{ $l := list }}{{ range until 400 }}{{ $l = append $l (toStrings $v) }}{{ end }}',
+    "decoded JSON": '{{ range until 400 }}{{ $x := fromJsonArray (printf "[%s1]" (repeat 10000 "[],")) }}{{ end }}',
+    "decoded YAML": '{{ range until 400 }}{{ $x := fromYamlArray (repeat 1000 "- []\\n") }}{{ end }}',
+    "aliases": '{{ fromYaml (printf "a: &a [%s1]\\nb: [%s*a]" (repeat 5000 "[],") (repeat 100 "*a,")) }}',
+    "padded parts": '{{ printf "%1000000d" (until 400) }}',
+    "long precisions": '{{ printf (repeat 400 "%.1000000d") }}{{ printf (repeat 400 "%.900000[1]d") 1 }}',
+    "matches": '{{ regexReplaceAll "a" (repeat 400000 "a") "b" }}',
+    "included text": '{{ define "a" }}{{ repeat 1000000 "x" }}{{ end }}'
+    '{{ range until 400 }}{{ $x := include "a" . }}{{ end }}',
+    "literal text": '{{ define "a" }}' + "x" * 10_000 + '{{ end }}{{ range until 40000 }}{{ template "a" }}{{ end }}',
+    "compiled texts": '{{ range until 4000 }}{{ tpl (print "{{ 1 }}" (repeat 200 "{{ .a }}") .) dict }}{{ end }}',
+    "compiled blocks": "".join(f"{{{{ $v{n} := 1 }}}}" for n in range(2000))
+    + ("{{ if 1 }}" * 12 + "{{ end }}" * 12) * 40,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("template", GROWING.values(), ids=GROWING.keys())
+def test_memory_is_bounded(template: str) -> None:
+    with pytest.raises(HelmError, match="made more than 20000000 bytes of text, lists and maps"):
+        render(template, functions=FUNCTIONS, environment=Environment(limits=RenderLimits(memory=20_000_000)))
+
+
+def test_a_limit_is_reported_with_template_and_line() -> None:
+    """The innermost template is named, and it is said once however deep the templates nest."""
+    text = (
+        '{{ define "a" }}\n{{ repeat 200000 "x" }}{{ end }}{{ define "b" }}{{ include "a" . }}{{ end }}'
+        '\n{{ include "b" . }}'
+    )
+    with pytest.raises(HelmError) as raised:
+        render(text, functions=FUNCTIONS, environment=Environment(limits=RenderLimits(memory=100_000)))
+    assert str(raised.value) == (
+        'template: c/templates/t.txt:2:3: executing "a" at <repeat 200000 "x">: '
+        "templates made more than 100000 bytes of text, lists and maps"
+    )
+
+
+def test_counting_starts_again_with_each_rendering() -> None:
+    limits = RenderLimits(memory=1_000_000)
+    for _ in range(3):
+        assert render('{{ repeat 600000 "x" | len }}', functions=FUNCTIONS, environment=Environment(limits=limits))
+
+
+def test_a_template_with_too_many_words_is_refused() -> None:
+    with pytest.raises(HelmError, match=r"template: c/templates/t.txt: a template has more than 50000 words"):
+        render("{{ list" + " 1" * 50_000 + " }}", functions=FUNCTIONS)
 
 
 def test_a_loop_that_is_left_at_once_costs_nothing() -> None:

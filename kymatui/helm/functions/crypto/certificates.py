@@ -15,13 +15,17 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from msgspec import Struct
 
 from kymatui.helm.functions.crypto.keys import PemKeyError, PrivateKey, decode_pem, encode_pem, read_key, write_key
+from kymatui.helm.functions.declaring import hold_list
 from kymatui.helm.functions.text.encoding import CorruptInputError, decode_base64
+from kymatui.helm.govalues.budget import within_deadline
 from kymatui.helm.govalues.printing import format_value
 from kymatui.helm.govalues.text import from_bytes, runes
 from kymatui.helm.govalues.types import FunctionError, Object, wrap_integer
 from kymatui.helm.language.environment import Environment
 
 _LONGEST_NAME: Final = 64
+NAMES: Final = 10_000
+"""Names, and addresses, of one certificate."""
 
 
 class Certificate(Object, Struct, frozen=True):
@@ -104,7 +108,7 @@ def _decoded(text: str, complaint: str) -> str:
 
 
 def _new_key() -> PrivateKey:
-    return rsa.generate_private_key(65537, 2048)
+    return within_deadline(rsa.generate_private_key, 65537, 2048)
 
 
 def _given_key(text: str) -> PrivateKey:
@@ -141,6 +145,7 @@ def _read_request(name: str, addresses: Any, hosts: Any, days: int) -> _Certific
 
 def _addresses(values: Any) -> list[str]:
     texts = []
+    hold_list(len(values or ()), "the list of addresses", NAMES)
     for value in values or ():
         if not isinstance(value, str):
             raise FunctionError(f"error parsing ip: {format_value(value)} is not a string")
@@ -155,6 +160,7 @@ def _addresses(values: Any) -> list[str]:
 
 
 def _hosts(values: Any) -> list[str]:
+    hold_list(len(values or ()), "the list of names", NAMES)
     for value in values or ():
         if not isinstance(value, str):
             raise FunctionError(f"error processing alternate dns name: {format_value(value)} is not a string")

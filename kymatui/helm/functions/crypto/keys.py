@@ -11,6 +11,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import dsa, ec, ed25519, rsa
 from msgspec import Struct
 
+from kymatui.helm.govalues.budget import check_budget, within_deadline
 from kymatui.helm.govalues.text import to_bytes
 
 PrivateKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey | dsa.DSAPrivateKey
@@ -21,9 +22,13 @@ _KINDS: Final[dict[str, type]] = {
     "DSA": dsa.DSAPrivateKey,
 }
 _PEM: Final = re.compile(
-    rb"-----BEGIN (?P<label>[^\r\n]*?)-----[ \t]*\r?\n(?P<headers>(?:[^\r\n:]+:[^\r\n]*\r?\n)+\r?\n)?"
+    rb"-----BEGIN (?P<label>[^\r\n]*?)-----[ \t]*\r?\n(?P<headers>(?:[^\r\n:]+:[^\r\n]*\r?\n){1,50}\r?\n)?"
     rb"(?P<body>[A-Za-z0-9+/=\s]*?)-----END (?P=label)-----"
 )
+
+
+LARGEST_KEY: Final = 2_500
+"""Bytes: RSA keys of 4,096 bits have 2,350. The check of one takes 0.2 seconds, and grows with the fourth power."""
 
 
 class PemKeyError(ValueError):
@@ -78,6 +83,9 @@ def read_key(text: str) -> PrivateKey:
     if kind not in ("", "RSA", "EC", "DSA"):
         raise PemKeyError(f"invalid private key type {block.label}")
     what = f"parsing {kind} private key from PEM" if kind else "decoding PEM as PKCS#8"
+    if len(block.data) > LARGEST_KEY:
+        raise PemKeyError(f"{what}: the key has more than 4096 bits")
+    check_budget()
     try:
         key = serialization.load_der_private_key(block.data, password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
@@ -94,9 +102,9 @@ def gen_private_key(kind: str) -> str:
     It uses the system's random source, never the Environment's.
     """
     if kind in ("", "rsa"):
-        return write_key(rsa.generate_private_key(65537, 4096))
+        return write_key(within_deadline(rsa.generate_private_key, 65537, 4096))
     if kind == "dsa":
-        return write_key(dsa.generate_private_key(2048))
+        return write_key(within_deadline(dsa.generate_private_key, 2048))
     if kind == "ecdsa":
         return write_key(ec.generate_private_key(ec.SECP256R1()))
     if kind == "ed25519":

@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 
 from kymatui.helm.functions.text.encoding import CorruptInputError, decode_base64
+from kymatui.helm.govalues.budget import check_budget
 from kymatui.helm.govalues.text import from_bytes, to_bytes
 from kymatui.helm.govalues.types import FunctionError, Panic
 from kymatui.helm.language.environment import Environment
@@ -55,6 +56,7 @@ def bcrypt(environment: Environment, text: str) -> str:
     password = to_bytes(text)
     if len(password) > 72:
         return "failed to encrypt string with bcrypt: bcrypt: password length exceeds 72 bytes"
+    check_budget()
     salt = base64.b64encode(environment.random(16)).rstrip(b"=").translate(_TO_BCRYPT)
     return bcrypt_library.hashpw(password, b"$2a$%02d$%s" % (_COST, salt)).decode()
 
@@ -68,6 +70,7 @@ def derive_password(counter: int, kind: str, password: str, user: str, site: str
     templates = _TEMPLATES.get(kind)
     if templates is None:
         return f"cannot find password template {kind}"
+    check_budget()
     salt = _SCOPE + _sized(user)
     key = Scrypt(salt=salt, length=64, n=32768, r=8, p=2).derive(to_bytes(password))
     seed = hmac.new(key, _SCOPE + _sized(site) + int(counter).to_bytes(4), hashlib.sha256).digest()

@@ -8,6 +8,7 @@ from typing import Final
 
 from kymatui.helm.functions.declaring import declare, hold_text, table
 from kymatui.helm.govalues.bounding import TEXT_LIMIT
+from kymatui.helm.govalues.budget import watched
 from kymatui.helm.govalues.text import runes
 from kymatui.helm.govalues.types import Panic
 from kymatui.helm.language.environment import Environment
@@ -71,7 +72,7 @@ def rand_int(environment: Environment, minimum: int, maximum: int) -> int:
 
 def shuffle(environment: Environment, text: str) -> str:
     shuffled = list(runes(text))
-    for number in range(len(shuffled) - 1, 0, -1):
+    for number in watched(range(len(shuffled) - 1, 0, -1)):
         other = draw_below(environment, number + 1)
         shuffled[number], shuffled[other] = shuffled[other], shuffled[number]
     return "".join(shuffled)

@@ -8,6 +8,7 @@ import contextlib
 from typing import Final
 
 from kymatui.helm.functions.declaring import declare, table
+from kymatui.helm.govalues.budget import CHUNK, check_budget, watched
 from kymatui.helm.govalues.text import from_bytes, to_bytes
 
 _BASE64: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
@@ -60,6 +61,8 @@ def _decode_by_groups(data: bytes) -> bytes:
     while position < len(data):
         byte = data[position]
         position += 1
+        if not position % CHUNK:
+            check_budget()
         if byte in _BREAKS:
             continue
         if byte in _BASE64:
@@ -103,7 +106,7 @@ def _corrupt(base: int, position: int) -> CorruptInputError:
 def _decode_base32(data: bytes) -> bytes:
     kept = data.translate(None, _BREAKS)
     decoded = bytearray()
-    for start in range(0, len(kept), 8):
+    for start in watched(range(0, len(kept), 8)):
         group = kept[start : start + 8]
         letters = _base32_letters(group, start, len(kept))
         decoded += base64.b32decode(group[:letters] + b"=" * (8 - letters))

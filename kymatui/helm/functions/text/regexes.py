@@ -5,15 +5,17 @@ On machines without a google-re2 wheel, `patterns` translates patterns to an equ
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
 from kymatui.helm.functions.declaring import declare, hold_list, hold_text, table
 from kymatui.helm.functions.strings import STRINGS, string_list
 from kymatui.helm.functions.text.patterns import RegexpError, check_pattern, compile_translated
+from kymatui.helm.govalues.budget import LimitError, charge, check_budget, within_deadline
 from kymatui.helm.govalues.quoting import can_backquote, quote
-from kymatui.helm.govalues.text import from_bytes, to_bytes
+from kymatui.helm.govalues.text import STEP, from_bytes, to_bytes
 from kymatui.helm.govalues.types import Function, FunctionError, Panic, TypedList
 from kymatui.patterns import deferred
 
@@ -23,6 +25,13 @@ except ImportError:  # no wheel for this platform
     re2 = None
 
 _LONGEST_PATTERN: Final = 20_000
+LARGE_SEARCH: Final = 20_000_000
+"""Instructions times characters that may take a tenth of a second, where RE2 cannot build its automaton."""
+LARGEST_SEARCH: Final = 1_000_000_000
+"""Instructions times characters that may take 7 seconds."""
+MATCH: Final = 150
+"""Bytes that a match takes."""
+Result = TypeVar("Result")
 _META: Final = deferred(r"([\\.+*?()|\[\]{}^$])")
 _REFERENCE: Final = deferred(r"\$(?:\$|\{(\w+)\}|(\w+))")
 
@@ -105,10 +114,18 @@ def _end_of_character(text: bytes, position: int) -> int:
     return max(start + _rune_width(text, start), position) if start < position else position
 
 
+def _pace(text: bytes) -> None:
+    """Count a match, with the pieces that are made of it; each may look at the whole rest of the text."""
+    charge(MATCH)
+    if len(text) > STEP:
+        check_budget()
+
+
 def _all_matches(pattern: Compiled, text: bytes, limit: int) -> Iterator[tuple[int, int]]:
     """Yield Go's FindAllIndex: an empty match directly after a match is skipped; negative limit means all."""
     position, found, previous_end = 0, 0, -1
     while (limit < 0 or found < limit) and position <= len(text):
+        _pace(text)
         match = _search(pattern, text, position)
         if match is None:
             return
@@ -130,6 +147,7 @@ def _replaced(pattern: Compiled, text: bytes, replacement: Callable[[Match], byt
     pieces: list[bytes] = []
     length = last_end = position = 0
     while position <= len(text):
+        _pace(text)
         match = _search(pattern, text, position)
         if match is None:
             break
@@ -178,6 +196,24 @@ def _group_text(match: Match, group: int, text: bytes) -> bytes:
     return text[start:end] if start >= 0 else b""
 
 
+def _bounded(call: Callable[..., Result], pattern: Compiled, text: str, *arguments: Any) -> Result:
+    """Return the call's result. Raise LimitError at the rendering's deadline, and for work without end."""
+    cost = _cost(pattern, len(text))
+    if cost > LARGEST_SEARCH:
+        raise LimitError(f"a regular expression takes too long for a text of {len(text)} characters")
+    if cost > LARGE_SEARCH:
+        return within_deadline(call, pattern, text, *arguments)
+    return call(pattern, text, *arguments)
+
+
+def _cost(pattern: Any, length: int) -> int:
+    """Return how many steps a search takes at most in a text of this length."""
+    if isinstance(pattern, re.Pattern):  # each repetition may begin and end anywhere
+        return int(length ** (1 + sum(map(pattern.pattern.count, (b"*", b"+", b",}")))))
+    # Where RE2 cannot build its automaton, each instruction looks at each character.
+    return int(length * pattern._regexp.ProgramSize())
+
+
 def _find(pattern: Compiled, text: str) -> str:
     data = to_bytes(text)
     match = _search(pattern, data)
@@ -206,7 +242,7 @@ def _replace_all_literal(pattern: Compiled, text: str, replacement: str) -> str:
     return _replaced(pattern, to_bytes(text), lambda match: data)
 
 
-def _split(pattern: Compiled, text: str, limit: int, *, empty_pattern: bool) -> TypedList:
+def _split(pattern: Compiled, text: str, limit: int, empty_pattern: bool) -> TypedList:
     """Return Go's Split: at most `limit` pieces, all if it is negative, none if it is 0."""
     if limit == 0:
         return TypedList(STRINGS, is_nil=True)
@@ -239,7 +275,11 @@ def _match(pattern: str, text: str) -> bool:
 
 
 def _must_match(pattern: str, text: str) -> bool:
-    return _search(compiled(pattern), to_bytes(text)) is not None
+    return _bounded(_occurs, compiled(pattern), text)
+
+
+def _occurs(pattern: Compiled, text: str) -> bool:
+    return _search(pattern, to_bytes(text)) is not None
 
 
 def _quote_meta(text: str) -> str:
@@ -249,22 +289,22 @@ def _quote_meta(text: str) -> str:
 def _family(prefix: str, compile_pattern: Compiler) -> Iterator[Function]:
     """Yield functions that fail on an invalid pattern: they panic, "must" ones return an error, as in Go."""
     name = "regex" if not prefix else f"{prefix}Regex"
-    yield declare(f"{name}Find(string, string)", lambda pattern, text: _find(compile_pattern(pattern), text))
+    yield declare(f"{name}Find(string, string)", lambda pattern, text: _bounded(_find, compile_pattern(pattern), text))
     yield declare(
         f"{name}FindAll(string, string, int)",
-        lambda pattern, text, limit: _find_all(compile_pattern(pattern), text, limit),
+        lambda pattern, text, limit: _bounded(_find_all, compile_pattern(pattern), text, limit),
     )
     yield declare(
         f"{name}ReplaceAll(string, string, string)",
-        lambda pattern, text, new: _replace_all(compile_pattern(pattern), text, new),
+        lambda pattern, text, new: _bounded(_replace_all, compile_pattern(pattern), text, new),
     )
     yield declare(
         f"{name}ReplaceAllLiteral(string, string, string)",
-        lambda pattern, text, new: _replace_all_literal(compile_pattern(pattern), text, new),
+        lambda pattern, text, new: _bounded(_replace_all_literal, compile_pattern(pattern), text, new),
     )
     yield declare(
         f"{name}Split(string, string, int)",
-        lambda pattern, text, limit: _split(compile_pattern(pattern), text, limit, empty_pattern=not pattern),
+        lambda pattern, text, limit: _bounded(_split, compile_pattern(pattern), text, limit, not pattern),
     )
 
 
