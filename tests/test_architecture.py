@@ -43,7 +43,7 @@ EXCEPTIONS = {
 OPENED = ("kymatui.adapters.sessions.", "kymatui.adapters.files.")
 
 # Above these layers nothing outside the standard library may be imported (yaml, jsonschema and so on are helm's tools).
-FOR_ALL = ("first_use", "moments", "tar_entries")
+FOR_ALL = ("moments", "patterns", "structs", "tar_entries")
 PURE = ("domain", "errors", *FOR_ALL)
 
 
@@ -69,11 +69,7 @@ def test_a_layer_imports_only_what_stands_below_it(layer: str, files: list[struc
 
 def may_import(layer: str, place: str, name: str) -> bool:
     parts = name.split(".")
-    if (
-        parts[0] != "kymatui"
-        or len(parts) == 1
-        or parts[1] in ("__version__", "first_use", "moments", "tar_entries", layer)
-    ):
+    if parts[0] != "kymatui" or len(parts) == 1 or parts[1] in ("__version__", *FOR_ALL, layer):
         return True
     if layer in ("cli", "ui") and f"{name}.".startswith(OPENED):
         return True

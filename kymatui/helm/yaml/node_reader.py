@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cached_property
 from typing import Any, Final
 
@@ -57,6 +58,7 @@ _TOO_DEEP_PROBLEM: Final = f"it is nested in more than {MAX_DEPTH} levels"
 _TOO_DEEP_FOR_LIBYAML: Final = "exceeded maximum nesting depth"
 """The problem of libyaml from 0.2.6 on, which reads ahead and stops at 1,000."""
 
+_NONE: Final = type(None)
 _NO_KEY: Final = object()
 _MERGE_KEY: Final = object()
 END: Final = object()
@@ -144,6 +146,9 @@ class NodeReader:
             value = self._node()
             self.parser.get_event()
         except _EarlyEndError as end:
+            with suppress(pyyaml.YAMLError):  # the next document begins behind what is left of this one
+                while not isinstance(self.parser.get_event(), (pyyaml.DocumentEndEvent, pyyaml.StreamEndEvent, _NONE)):
+                    pass
             return end.value
         except pyyaml.YAMLError as error:
             if getattr(error, "problem", None) == _TOO_DEEP_FOR_LIBYAML:
@@ -340,8 +345,7 @@ class NodeReader:
             return None
         if depth + anchored.levels > MAX_DEPTH:
             raise YamlLimitError(_TOO_DEEP, problem=_TOO_DEEP_PROBLEM, mark=event.start_mark)
-        if self.decoded > self.uncounted:
-            self._count(event)
+        self._count(event)
         return copy_plain(anchored.value)
 
     def _check_aliasing(self, event: Any = None) -> None:

@@ -245,10 +245,15 @@ SYNTAX = st.lists(
 
 @given(st.binary(max_size=60) | st.text(max_size=60) | SYNTAX.map("".join))
 @example("{a:}")
+@example("{}:")
 def test_any_text_is_read_or_refused(text: str | bytes) -> None:
     for read in (load_yaml, load_as_json, lambda one: list(documents(one))):
         with contextlib.suppress(YamlError):
             read(text)
+
+
+def test_a_document_that_ends_early_hides_no_other() -> None:
+    assert list(documents("{}: a\n---\nb: c\n")) == [{}, {"b": "c"}]
 
 
 def _same(one: Any, other: Any) -> bool:
