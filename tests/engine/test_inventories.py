@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.apply.prune import foreign_claim
 from kymatui.engine.bundles.bundle import Origin
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.inventory.inventory import (
@@ -19,6 +20,7 @@ from kymatui.engine.inventory.inventory import (
     write_document,
 )
 from kymatui.engine.inventory.inventory_store import ApplySetStore
+from kymatui.engine.inventory.ownership_marks import Owner, OwnerKind
 from kymatui.engine.plans.plan import Action
 from kymatui.errors import ConfigurationError
 from tests.engine import objects as make
@@ -114,3 +116,19 @@ def test_what_is_anothers_now_is_not_pruned(place: Place, labels: dict[str, str 
     assert reason in step.reason
     install(place, bundle(place, make.config_map("a")))
     assert place.raw.get(old) is not None
+
+
+@pytest.mark.parametrize(
+    ("kind", "may_go"),
+    [
+        (GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition"), True),
+        (GroupVersionKind("", "v1", "Secret"), False),
+        (GroupVersionKind("", "v1", "Namespace"), False),
+    ],
+)
+def test_only_a_crd_goes_without_an_owner_whatever_an_inventory_calls_it(
+    kind: GroupVersionKind, *, may_go: bool
+) -> None:
+    item = InventoryItem(ObjectRef(kind, "", "x"), definition=True)
+    live = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": "x"}}
+    assert (foreign_claim(live, Owner(OwnerKind.APPLYSET, "mine"), item) == "") is may_go

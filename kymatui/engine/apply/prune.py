@@ -232,7 +232,7 @@ def foreign_claim(live: Object, mine: Owner, item: InventoryItem, *, adopt: bool
         )
     if found is not None and found != mine:
         return f"owned by the {found} now"
-    if found is None and not item.definition:
+    if found is None and not (item.definition and is_definition(item.ref)):  # others may write the inventory
         return "its ownership labels were removed, so another client uses it"
     return ""
 

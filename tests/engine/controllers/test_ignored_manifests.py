@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import threading
 
+import pytest
+
 from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.engine.controllers.monitoring import ignored_manifests
 from kymatui.engine.controllers.monitoring.ignored_manifests import IgnoredManifests
 from kymatui.engine.controllers.monitoring.metric_registry import MetricRegistry
 from kymatui.engine.controllers.monitoring.operator_metrics import METRICS
+from kymatui.errors import ForbiddenError
 from tests.engine.controllers.desks import MANIFEST
+from tests.engine.places import eventually
 
 CANCEL = threading.Event()
 
@@ -29,3 +34,18 @@ def test_a_new_manifest_is_told_once_and_counted_as_long_as_it_exists() -> None:
     assert len(lines) == 2
     assert lines[1].startswith("ignored: Manifest web/c; ")
     assert "kymatui_ignored_manifests 2" in registry.text()
+
+
+def test_an_operator_that_may_not_list_them_asks_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ignored_manifests, "INTERVAL", 0.01)
+    lists: list[int] = []
+
+    def refused(cancel: threading.Event) -> list[ObjectRef]:
+        lists.append(1)
+        raise ForbiddenError("manifests is forbidden", status=403)
+
+    ignored = IgnoredManifests(refused, "kcp-system", lambda line: None, MetricRegistry(METRICS))
+    ignored.begin(lambda ref: False)
+    eventually(lambda: not any(one.name == "ignored-manifests" for one in threading.enumerate()), "it has ended")
+    ignored.end()
+    assert len(lists) == 1

@@ -9,7 +9,7 @@ from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, Object
 from kymatui.engine.controllers.lifecycle.default_resource import DefaultResource
 from kymatui.engine.controllers.lifecycle.module_status import CHANGED, READY, WAITING_FOR_CRS, differs
 from kymatui.engine.controllers.lifecycle.reconcile_pass import RESOURCE_FINALIZER, ReconcilePass
-from kymatui.engine.controllers.lifecycle.resource_pruning import obsolete, prune
+from kymatui.engine.controllers.lifecycle.resource_pruning import obsolete
 from kymatui.engine.controllers.lifecycle.resource_rendering import layer_of, refs_of
 from kymatui.engine.controllers.manifest.manifest_marks import REQUIRED_FINALIZERS, SYNCED_LAYER
 from kymatui.engine.controllers.manifest.manifest_status import INSTALLATION, RESOURCES
@@ -53,8 +53,11 @@ class ModuleDeletion:
             return turn.finish()
         target = self._kept(runtime) if found.default is not None else []
         gone = obsolete(turn.manifest.synced, refs_of(target)) if target is not None else []
-        if gone and not prune(runtime, gone, turn.cancel):
-            return turn.pause
+        if gone:
+            pruning = turn.pruning(runtime)
+            if not pruning.prune(gone):
+                return turn.pause
+            turn.report_foreign(pruning)
         if resource.is_owned and self._delete_resource(resource):
             return turn.soon
         if target is not None and self._apply(runtime, target):

@@ -12,6 +12,7 @@ from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import Policy
 from kymatui.domain.kyma.states import State
+from kymatui.domain.modules.module_manager import owning_manifest
 from kymatui.domain.modules.readiness import klm_manager_state
 from kymatui.engine.cluster.kind_order import is_definition
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, Object, PatchKind
@@ -23,7 +24,7 @@ from kymatui.engine.controllers.lifecycle.reconcile_pass import (
     ReconcilePass,
     no_access,
 )
-from kymatui.engine.controllers.lifecycle.resource_pruning import names_of, obsolete, prune_upgrade, retry_kept
+from kymatui.engine.controllers.lifecycle.resource_pruning import names_of, obsolete
 from kymatui.engine.controllers.lifecycle.resource_rendering import layer_of, refs_of
 from kymatui.engine.controllers.manifest.custom_state_check import (
     describe_evaluation,
@@ -149,13 +150,16 @@ class ModuleInstallation:
             words = "resource syncTarget diff detected but in same oci layer, prevent sync resource to be deleted"
             turn.fail(ConfigurationError(words), State.WARNING)
         try:
-            pruned = prune_upgrade(runtime, gone, self._cancel)
+            pruning = turn.pruning(runtime)
+            pruned = pruning.prune_upgrade(gone)
         except KymatuiError as error:
             turn.fail(error)
         self._kept = pruned.kept
         if pruned.left:
             turn.status.wait(f"waiting for the deletion of {names_of(pruned.left)} of the previous version")
-        return not pruned.left
+            return False
+        turn.report_foreign(pruning)
+        return True
 
     def _retry_kept(
         self, runtime: Cluster, target: Sequence[Object], kept: Sequence[ObjectRef]
@@ -164,7 +168,7 @@ class ModuleInstallation:
         if self._applied_for(runtime, target) > 0:
             return tuple(kept)
         try:
-            return retry_kept(runtime, kept, self._cancel)
+            return self._pass.pruning(runtime).retry_kept(kept)
         except KymatuiError as error:
             self._pass.fail(error)
 
@@ -307,7 +311,8 @@ class ModuleInstallation:
         live = runtime.get(ref, cancel=self._cancel)
         if live is None:
             raise NotFoundError(f"{ref} is missing, so it cannot be released", hint="create it again", status=404)
-        if LABEL_MANAGED_BY in (live["metadata"].get("labels") or {}):
+        is_own = owning_manifest(live) == self._pass.mark_of_objects
+        if is_own and LABEL_MANAGED_BY in (live["metadata"].get("labels") or {}):
             patch = {"metadata": {"labels": {LABEL_MANAGED_BY: None}}}
             runtime.patch(ref, patch, PatchKind.MERGE, manager=OPERATOR_FIELD_MANAGER, cancel=self._cancel)
 

@@ -17,6 +17,7 @@ from kymatui.domain.kyma.states import State
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Clock, Cluster, PatchKind
 from kymatui.engine.controllers.lifecycle.applied_modules import AppliedModules
 from kymatui.engine.controllers.lifecycle.module_status import ModuleStatus
+from kymatui.engine.controllers.lifecycle.resource_pruning import OBJECT_KEPT, ResourcePruning, names_of
 from kymatui.engine.controllers.lifecycle.resource_rendering import ModuleRenderer
 from kymatui.engine.controllers.manifest.manifest_marks import SYNCED_LAYER
 from kymatui.engine.controllers.monitoring.event_correlation import EventType, ObjectEvent, state_event
@@ -141,6 +142,21 @@ class ReconcilePass:
             self.context.runtimes.forget(self.kyma)
         self.write_status(failed=True)
         raise error
+
+    @property
+    def mark_of_objects(self) -> str:
+        """Return the value of the annotation that marks the Manifest's objects."""
+        return f"{self.manifest.meta.namespace}/{self.manifest.meta.name}"
+
+    def pruning(self, runtime: Cluster) -> ResourcePruning:
+        """Return the deletion of the Manifest's objects on its runtime."""
+        return ResourcePruning(runtime, self.mark_of_objects, self.cancel)
+
+    def report_foreign(self, pruning: ResourcePruning) -> None:
+        """Record which objects of the status stay, because they are not the Manifest's."""
+        if pruning.foreign:
+            words = f"{names_of(pruning.foreign)} stay: the status lists them, but they do not bear the Manifest's mark"
+            self.context.events(self.manifest.raw, ObjectEvent(EventType.WARNING, OBJECT_KEPT, words))
 
     def keep_finalizers(self, names: Sequence[str]) -> None:
         self.mark(names, "")

@@ -11,13 +11,13 @@ from kymatui.domain.plans.accepted_objects import summarize_names
 from kymatui.engine.cluster.concurrency import report_defect
 from kymatui.engine.controllers.monitoring.metric_registry import MetricRegistry
 from kymatui.engine.controllers.monitoring.operator_metrics import IGNORED_MANIFESTS
-from kymatui.errors import KymatuiError
+from kymatui.errors import ForbiddenError, KymatuiError
 
 INTERVAL: Final = 60.0
 """Seconds between two lists."""
 
 ListManifests = Callable[[threading.Event], Sequence[ObjectRef]]
-"""A function that lists the Manifests of other namespaces; empty where the operator may not."""
+"""A function that lists the Manifests of other namespaces. Raises ForbiddenError where the operator may not."""
 
 
 class IgnoredManifests:
@@ -43,6 +43,8 @@ class IgnoredManifests:
         while not ended.is_set():
             try:
                 self.report_new(ended)
+            except ForbiddenError:  # the operator needs no right to list them, so there is nothing to tell
+                return
             except KymatuiError:
                 pass  # the controllers report a control plane that does not answer
             except Exception as error:  # noqa: BLE001 (the next list may do)
