@@ -6,8 +6,10 @@ import threading
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
+from types import SimpleNamespace
 from typing import Any, Final
 
+from jsonschema import _legacy_keywords, _utils
 from jsonschema.exceptions import ValidationError
 from jsonschema.validators import (
     Draft4Validator,
@@ -21,6 +23,7 @@ from jsonschema.validators import (
 from kymatui.helm.govalues.quoting import quote
 from kymatui.helm.schemas.drafts import NEWEST, draft_of, metaschema_place
 from kymatui.helm.schemas.patterns import matches
+from kymatui.helm.schemas.steps import count_comparisons, count_error, count_steps, count_visit, first_equal
 
 _ONLY_REFERENCES: Final = (Draft6Validator, Draft7Validator)
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
@@ -66,12 +69,34 @@ def _extended(chosen: Any) -> Any:
     given = chosen.VALIDATORS
     own = {word: check for word, check in _OWN.items() if word in given}
     references = {word: _counted(chosen, given[word]) for word in _REFERENCES if word in given}
-    words = {**own, **references, "dependencies": _dependencies}
+    compared = {word: _compared(given[word]) for word in ("enum", "const") if word in given}
+    words = {**own, **references, **compared, "dependencies": _dependencies}
     if (find := given.get("unevaluatedProperties")) is not None:
         words["unevaluatedProperties"] = _unevaluated_properties(find)
     made = extend(chosen, words, type_checker=checker)
     made.descend = _placing(made.descend)
+    made.evolve = _counting(made.evolve)
     return made
+
+
+def _counting(evolve: Any) -> Any:
+    """Count each schema that the library turns to; in metaschemas, it would go on with a class of its own."""
+
+    def counting(self: Any, **changes: Any) -> Any:
+        count_visit(changes.get("schema"))
+        new = evolve(self, **changes)
+        if new.__class__ is self.__class__:
+            return new
+        return self.__class__(
+            new.schema, format_checker=new.format_checker, registry=new._registry, _resolver=new._resolver
+        )
+
+    return counting
+
+
+# Where the library looks for what no keyword has evaluated, it uses Python's patterns, which may take forever.
+for _module in (_utils, _legacy_keywords):
+    _module.re = SimpleNamespace(search=matches)
 
 
 class _Followed(threading.local):
@@ -121,6 +146,7 @@ def _placing(descend: Any) -> Any:
 
     def placing(self: Any, instance: Any, schema: Any, path: Any = None, schema_path: Any = None, **more: Any) -> Any:
         for error in descend(self, instance, schema, path=path, schema_path=schema_path, **more):
+            count_error()
             if schema is False:
                 error.path.extend([] if path is None else [path])
                 error.schema_path.extend([] if schema_path is None else [schema_path])
@@ -140,6 +166,7 @@ def _pattern(_validator: Any, pattern: str, instance: Any, _schema: Any) -> Iter
 
 def _pattern_properties(validator: Any, patterns: Any, instance: Any, _schema: Any) -> Iterator[Any]:
     if isinstance(instance, dict):
+        count_steps(len(patterns) * len(instance))
         for pattern, schema in patterns.items():
             for name, value in instance.items():
                 if matches(pattern, name):
@@ -150,6 +177,7 @@ def _additional_properties(validator: Any, wanted: Any, instance: Any, schema: A
     if not isinstance(instance, dict):
         return
     known, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
+    count_steps(len(patterns) * len(instance))
     extras = [name for name in instance if name not in known and not any(matches(one, name) for one in patterns)]
     if isinstance(wanted, dict):
         for name in extras:
@@ -201,6 +229,21 @@ def _one_of(validator: Any, wanted: Any, instance: Any, _schema: Any) -> Iterato
         yield ValidationError(", ".join(matched[:2]))
 
 
+def _unique_items(_validator: Any, wanted: Any, instance: Any, _schema: Any) -> Iterator[Any]:
+    if wanted and isinstance(instance, list) and (equal := first_equal(instance)) is not None:
+        yield ValidationError(f"items at {equal[0]} and {equal[1]} are equal")
+
+
+def _compared(check: Any) -> Any:
+    """Count the comparisons of `enum` and `const`."""
+
+    def compared(validator: Any, wanted: Any, instance: Any, schema: Any) -> Iterator[Any]:
+        count_comparisons(instance, len(wanted) if isinstance(wanted, list) else 1)
+        yield from check(validator, wanted, instance, schema) or ()
+
+    return compared
+
+
 class _Descending:
     """A validator that records the errors of one schema's checks."""
 
@@ -239,5 +282,6 @@ _OWN: Final = {
     "propertyNames": _property_names,
     "dependentRequired": _dependent_required,
     "oneOf": _one_of,
+    "uniqueItems": _unique_items,
 }
 """Words that are checked here, in the drafts that have them."""

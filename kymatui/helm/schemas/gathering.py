@@ -71,8 +71,8 @@ def _gather(failures: list[_Failure], place: list[Any]) -> _Entry:
             return _leaf(first[0], place)
     entries: list[_Entry] = []
     # The library reports each missing property, Go's library all at once.
-    missing = [one for one in failures if one.rest == ["required"]]
-    failures = [one for one in failures if one not in missing[1:]]
+    repeated = {id(one) for one in [one for one in failures if one.rest == ["required"]][1:]}
+    failures = [one for one in failures if id(one) not in repeated]
     for _, found in groupby(sorted(failures, key=_order), key=_step):
         entries += _follow(list(found), place)
     return entries[0] if len(entries) == 1 else _Entry("group", place, "validation failed", entries)

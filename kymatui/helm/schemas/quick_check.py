@@ -29,6 +29,10 @@ _UNDECIDED_WORDS: Final = frozenset(
 """Keywords of schemas that leave the decision to the library."""
 
 
+MOST_VISITS: Final = 200_000
+"""Schemas held against values before the library is asked, which counts its steps."""
+
+
 class UndecidedError(Exception):
     """The quick check does not decide this."""
 
@@ -97,11 +101,13 @@ class _Check:
         self.document = document
         self.draft = draft
         self._followed: set[tuple[int, int]] = set()
+        self._visits = MOST_VISITS
 
     def holds(self, value: Any, schema: Any, *, is_root: bool = False) -> bool:
         if isinstance(schema, bool):
             return schema
-        if not isinstance(schema, dict):
+        self._visits -= 1
+        if not isinstance(schema, dict) or self._visits < 0:
             raise UndecidedError
         asserted = [word for word in schema if word in _KEYWORDS]
         if not _UNDECIDED_WORDS.isdisjoint(schema) and not (is_root and self._has_own_id_only(schema)):
@@ -200,6 +206,8 @@ def _are_others_valid(check: _Check, wanted: Any, value: Any, schema: Mapping[st
     if _type_of(value) != "object":
         return True
     known, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
+    if len(value) * len(patterns) > MOST_VISITS:
+        raise UndecidedError
     others = [name for name in value if name not in known and not any(_matches(one, name) for one in patterns)]
     return all(check.holds(value[name], wanted) for name in others)
 

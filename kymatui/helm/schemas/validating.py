@@ -6,30 +6,36 @@ import json
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from importlib import import_module
-from typing import Any
+from itertools import islice
+from typing import Any, Final
 
 from jsonschema import FormatChecker
 from jsonschema.validators import Draft4Validator, Draft6Validator, Draft7Validator
 
 from kymatui.helm.encodings.json_decoder import JsonSyntaxError, decode_json
+from kymatui.helm.govalues.budget import LimitError
 from kymatui.helm.govalues.text import from_bytes
 from kymatui.helm.schemas.dialects import class_for, metaschema_of
 from kymatui.helm.schemas.formats import FORMATS
 from kymatui.helm.schemas.gathering import describe
 from kymatui.helm.schemas.patterns import matches
 from kymatui.helm.schemas.references import check_references
+from kymatui.helm.schemas.steps import MOST_ERRORS, count_steps, start_steps
 
 
 def validate(values: Mapping[str, Any], schema: bytes) -> str:
     """Return one line per error of the values, "" if they are valid."""
+    start_steps()
     try:
-        validator = _validator(schema)
+        validator = _remembered(schema) if len(schema) <= LARGEST_REMEMBERED else _validator(schema)
     except (ValueError, RecursionError) as error:
         return f"{error}\n"
     try:
-        errors = list(validator.iter_errors(dict(values)))
+        errors = list(islice(validator.iter_errors(dict(values)), MOST_ERRORS))
     except RecursionError:
         return "unable to validate schema: the schema goes round in a circle\n"
+    except LimitError:
+        raise
     except Exception as error:  # noqa: BLE001 - the library raises what its parts raise: references, patterns, numbers
         return f"{_one_line(error)}\n"
     return describe(errors) if errors else ""
@@ -39,7 +45,15 @@ def _one_line(error: Exception) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-@lru_cache(maxsize=64)
+LARGEST_REMEMBERED: Final = 500_000
+"""Bytes of a schema whose validator is kept, which takes some ten times as much."""
+
+
+@lru_cache(maxsize=16)
+def _remembered(schema: bytes) -> Any:
+    return _validator(schema)
+
+
 def _validator(schema: bytes) -> Any:
     """Return a validator for a schema. Raise ValueError for an invalid schema."""
     try:
@@ -121,6 +135,7 @@ def _format_checker(cls: Any) -> Any:
 def _asserted(check: Callable[[str], None]) -> Callable[[object], bool]:
     def asserted(value: object) -> bool:
         if isinstance(value, str):
+            count_steps(1 + len(value) // 100)
             check(value)
         return True
 

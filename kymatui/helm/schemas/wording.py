@@ -64,8 +64,6 @@ def error_message(error: Any) -> str:
         return f"last {len(found) - len(error.schema['items'])} additionalItem(s) not allowed"
     if word == "oneOf":
         return f"'oneOf' failed, {'none' if error.context else f'subschemas {error.message}'} matched"
-    if word == "uniqueItems":
-        return _equal_items(found)
     fixed = {
         "not": "'not' failed",
         "anyOf": "'anyOf' failed",
@@ -87,11 +85,3 @@ def _choice(word: str, wanted: list[Any]) -> str:
         return f"'{word}' failed"
     shown = [_shown(one) for one in wanted]
     return f"value must be {shown[0]}" if len(shown) == 1 else f"value must be one of {', '.join(shown)}"
-
-
-def _equal_items(items: list[Any]) -> str:
-    for later, item in enumerate(items):
-        for earlier in range(later):
-            if items[earlier] == item and _kind(items[earlier]) == _kind(item):
-                return f"items at {earlier} and {later} are equal"
-    return "items are equal"

@@ -275,7 +275,12 @@ def _match(pattern: str, text: str) -> bool:
 
 
 def _must_match(pattern: str, text: str) -> bool:
-    return _bounded(_occurs, compiled(pattern), text)
+    return occurs(compiled(pattern), text)
+
+
+def occurs(pattern: Compiled, text: str) -> bool:
+    """Return whether a pattern occurs in a text. Raise LimitError."""
+    return _bounded(_occurs, pattern, text)
 
 
 def _occurs(pattern: Compiled, text: str) -> bool:
