@@ -19,6 +19,7 @@ ALLOWED: dict[str, set[str]] = {
     "structs": set(),  # methods of data classes: all layers may import it
     "moments": set(),  # the reading of times: all layers may import it
     "tar_entries": set(),  # the reading of archives: all layers may import it
+    "own_files": set(),  # the writing of files: all layers may import it
     "errors": set(),
     "domain": {"errors"},
     "helm": {"errors"},
@@ -43,7 +44,7 @@ EXCEPTIONS = {
 OPENED = ("kymatui.adapters.sessions.", "kymatui.adapters.files.")
 
 # Above these layers nothing outside the standard library may be imported (yaml, jsonschema and so on are helm's tools).
-FOR_ALL = ("moments", "patterns", "structs", "tar_entries")
+FOR_ALL = ("moments", "own_files", "patterns", "structs", "tar_entries")
 PURE = ("domain", "errors", *FOR_ALL)
 
 
@@ -454,4 +455,30 @@ def test_archives_are_read_through_one_door(files: list[structure.Module]) -> No
             mode = next((word.value for word in call.keywords if word.arg == "mode"), *call.args[1:2])
             if not (isinstance(mode, ast.Constant) and str(mode.value).startswith("w")):
                 found.append(f"{place}:{call.lineno}")
+    assert found == []
+
+
+# Files and folders are created in `kymatui.own_files`; what else creates one, and why.
+CREATORS = {
+    "own_files.py": "the door itself",
+    "adapters/files/layout_archives.py": "in a temporary folder, which only the user can enter",
+    "adapters/files/image_layout.py": "the lock in a folder that the user names; blobs of any size, through `replaced`",
+    "adapters/files/object_editor.py": "a temporary file for the editor, which only the user can read",
+    "adapters/kube/auth/connection_pool.py": "in a temporary folder, for the moment in which OpenSSL reads it",
+    "composition/bundles.py": "a lock, through `open_own`",
+    "sandbox/apiserver/http/http_server.py": "in a temporary folder, for the moment in which OpenSSL reads it",
+    "sandbox/sandbox_process.py": "a temporary folder, which only the user can enter",
+}
+_CREATES = {"mkdir", "makedirs", "write_text", "write_bytes", "mkstemp", "mkdtemp", "NamedTemporaryFile"}
+
+
+def test_files_and_folders_are_created_through_one_door(files: list[structure.Module]) -> None:
+    """Use `kymatui.own_files`: it keeps other users out, whatever the umask is."""
+    found = []
+    for place, call in calls(files):
+        name = ast.unparse(call.func).rpartition(".")[2]
+        modes = [ast.unparse(one) for one in (*call.args, *(word.value for word in call.keywords))]
+        opens = name == "open" and any(re.fullmatch(r"'[wax+].*'|'r.?\+.*'|.*O_CREAT.*", one) for one in modes)
+        if (name in _CREATES or opens) and place not in CREATORS and ast.unparse(call.func) != "tarfile.open":
+            found.append(f"{place}:{call.lineno} {ast.unparse(call.func)}")
     assert found == []

@@ -18,8 +18,10 @@ from kymatui.adapters.files.image_layout import ImageLayout
 from kymatui.adapters.files.layout_archives import open_archive
 from kymatui.adapters.files.module_sources import DiskSources
 from kymatui.composition.manifest_controller import FetchOptions, LazyFetcher
-from kymatui.errors import RefusedError
+from kymatui.domain.kubernetes.terminal_text import error_reason
+from kymatui.errors import ConfigurationError, RefusedError
 from kymatui.ocm.component_location import NameMapping
+from kymatui.own_files import open_own
 
 
 def open_registries(options: FetchOptions, report: Callable[[str, int, int], None] | None = None) -> ArtifactStore:
@@ -78,8 +80,11 @@ def alone_in(config: str) -> Iterator[None]:
         yield
         return
     place = os.path.realpath(config)
-    folder.mkdir(parents=True, exist_ok=True)
-    with open(folder / f"{hashlib.sha256(os.fsencode(place)).hexdigest()[:32]}.lock", "a+b") as file:
+    try:
+        lock = open_own(folder / f"{hashlib.sha256(os.fsencode(place)).hexdigest()[:32]}.lock")
+    except OSError as error:
+        raise ConfigurationError(f"the cache {folder} cannot be written: {error_reason(error)}") from error
+    with open(lock, "a+b") as file:
         if not try_lock(file.fileno()):
             file.seek(0)
             owner = file.read(20).decode("ascii", "replace").strip()

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import tempfile
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from kymatui.errors import ConfigurationError
+from kymatui.own_files import own_folder, write_file
 from kymatui.settings.config_file import read_file
 from kymatui.settings.options_schema import find_faults
 
@@ -61,15 +60,7 @@ def _candidates(text: str, name: str, line: str) -> list[str]:
 
 
 def _replace(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.parent.name == "kymatui":  # not a file that KYMATUI_CONFIG names
+        own_folder(path.parent)
     target = path.resolve()  # a link to the file stays a link
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        if target.exists():
-            os.chmod(name, target.stat().st_mode & 0o777)
-        os.replace(name, target)
-    except BaseException:
-        os.unlink(name)
-        raise
+    write_file(target, text.encode(), private=not target.exists())

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kymatui.adapters.content.blob_cache import BlobCache, write_atomically
+from kymatui.adapters.content.blob_cache import BlobCache, write_cached
 from kymatui.errors import ConfigurationError, RegistryError
 
 CONTENT = b"a layer"
@@ -83,8 +83,8 @@ sys.stdout.write(BlobCache(pathlib.Path({str(tmp_path / "cache")!r})).get({DIGES
 
 def test_writing_replaces_whole_files_only_and_is_private(tmp_path: Path) -> None:
     path = tmp_path / "sub" / "file"
-    write_atomically(path, b"one")
-    write_atomically(path, b"two")
+    write_cached(path, b"one")
+    write_cached(path, b"two")
     assert path.read_bytes() == b"two"
     assert path.stat().st_mode & 0o777 == 0o600
     assert [p.name for p in path.parent.iterdir()] == ["file"]
@@ -93,4 +93,4 @@ def test_writing_replaces_whole_files_only_and_is_private(tmp_path: Path) -> Non
 def test_where_nothing_can_be_written_the_error_names_the_file(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(ConfigurationError, match="cannot be written"):
-        write_atomically(tmp_path / "file" / "below", b"x")
+        write_cached(tmp_path / "file" / "below", b"x")

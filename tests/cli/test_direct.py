@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ from kymatui.actions.modules.install_plan import Adoption
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.adapters.sessions.cluster.catalog_session import open_session
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.cli.main import main
 from kymatui.cli.options import direct_install
 from kymatui.composition.install_port import SessionInstallPort
 from kymatui.composition.manifest_controller import open_fetcher
@@ -64,6 +66,35 @@ def actions(text: str) -> dict[str, int]:
 def module(run: Any, name: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(run("module", name, "-o", "json")[1])
     return found
+
+
+def test_what_is_written_below_the_home_is_the_users_whatever_the_umask(
+    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Journals, backups, caches, what is remembered of a context; a plan and a chart where a person names them."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    (tmp_path / "chart" / "templates").mkdir(parents=True)
+    (tmp_path / "chart" / "Chart.yaml").write_text("apiVersion: v2\nname: web\nversion: 1.0.0\n")
+    (tmp_path / "chart" / "templates" / "a.yaml").write_text("kind: ConfigMap\nmetadata: {name: a}\n")
+    before = os.umask(0)
+    try:
+        run("install", "backup-operator", "--yes")
+        run("plan", "backup-operator", "--out", str(tmp_path / "new" / "plans" / "plan.json"))
+        run("delete", "backup-operator", "--yes")
+        run("restore", "backup-operator", "--dry-run")
+        assert main(["helm", "template", "x", str(tmp_path / "chart"), "--output-dir", str(tmp_path / "out")]) == 0
+    finally:
+        os.umask(before)
+    own = [*tmp_path.glob("state/**/*"), *tmp_path.glob("cache/**/*"), *tmp_path.glob("config/**/*")]
+    names = {part for path in own for part in path.relative_to(tmp_path).parts}
+    assert {"journals", "backups", "discovery", "templates"} <= names
+    wide = [path for path in own if path.lstat().st_mode & 0o077]
+    assert wide == []
+    named = [*tmp_path.glob("new/**/*"), *tmp_path.glob("out/**/*"), tmp_path / "new", tmp_path / "out"]
+    assert {"plan.json", "a.yaml"} <= {path.name for path in named}
+    assert [path for path in named if path.lstat().st_mode & 0o022] == []
 
 
 def test_44_a_community_module_is_installed_and_again_changes_nothing(run: Any) -> None:

@@ -417,7 +417,7 @@ def test_a_file_that_does_not_fit_is_not_left_half_written(tmp_path: Path, monke
             super().write(b"half")
             raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("kymatui.ui.terminal.file_saving.open", Full, raising=False)
+    monkeypatch.setattr("kymatui.own_files.open", Full, raising=False)
     with pytest.raises(ValueError, match="No space left on device"):
         save_file(str(tmp_path / "a.csv"), {"csv": lambda: "whole"})
     with pytest.raises(ValueError, match="No space left on device"):

@@ -10,12 +10,12 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.errors import ConfigurationError, RegistryError
+from kymatui.own_files import open_own, write_own
 from kymatui.patterns import deferred
 
 _DIGEST = deferred(r"(sha256|sha512):([0-9a-f]{64}|[0-9a-f]{128})")
@@ -58,42 +58,29 @@ class BlobCache:
         content = b"".join(chunks)
         if not _matches(content, digest):
             raise RegistryError(f"the received content is not {digest}", hint="it was not used")
-        write_atomically(path, content)
+        write_cached(path, content)
         return content
 
     @contextlib.contextmanager
     def _locked(self, path: Path) -> Iterator[None]:
         """Lock the digest. Without file locks two processes may fetch the same content, which is harmless."""
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            lock = open(path.with_suffix(".lock"), "ab")  # noqa: SIM115 (closed below, and kept for the next)
+            lock = open_own(path.with_suffix(".lock"))  # the file is kept for the next
         except OSError as error:
             raise ConfigurationError(f"the cache {self._root} cannot be written: {error_reason(error)}") from error
-        with lock:
-            lock_descriptor(lock.fileno())
+        try:
+            lock_descriptor(lock)
             yield
+        finally:
+            os.close(lock)
 
 
-def write_atomically(path: Path, content: bytes, *, mode: int = 0o600) -> None:
-    """Write the whole file or leave the old one.
-
-    Raise ConfigurationError with the path, also on a full disk.
-    """
-    temporary = ""
+def write_cached(path: Path, content: bytes) -> None:
+    """Write a whole file of a cache, or leave the old one. Raise ConfigurationError with the path."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:32]}.")
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, mode)
-        os.replace(temporary, path)
+        write_own(path, content)
     except OSError as error:
-        if temporary:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-        raise ConfigurationError(f"{path} cannot be written: {error.strerror or error}") from error
+        raise ConfigurationError(f"{path} cannot be written: {error_reason(error)}") from error
 
 
 def _matches(content: bytes, digest: str) -> bool:

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from kymatui.adapters.content.blob_cache import BlobCache, write_atomically
+from kymatui.adapters.content.blob_cache import BlobCache, write_cached
 from kymatui.adapters.content.chart_fetcher import ChartAccess, ChartFetcher
 from kymatui.adapters.content.web import fetch
 from kymatui.adapters.http.safe_urls import parts_of, redact_url
@@ -27,6 +27,7 @@ from kymatui.adapters.oci.image_reference import parse_reference
 from kymatui.adapters.oci.registry import Registry
 from kymatui.adapters.oci.registry_auth import FindCredentials
 from kymatui.errors import RegistryError
+from kymatui.own_files import read_own
 
 _HERE: Final = ("127.0.0.1", "localhost", "::1")
 
@@ -157,7 +158,7 @@ class BlobFetcher:
         self._cache.get(digest, lambda: [content])
         body = json.dumps({"digest": digest}).encode()
         if _read(path) != body:
-            write_atomically(path, body)
+            write_cached(path, body)
 
     def _kept(self, key: str) -> bytes | None:
         path = self._path(key)
@@ -196,6 +197,6 @@ def _nothing() -> list[bytes]:
 
 def _read(path: Path) -> bytes | None:
     try:
-        return path.read_bytes()
+        return read_own(path)
     except OSError:
         return None

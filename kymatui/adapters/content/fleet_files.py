@@ -13,10 +13,11 @@ import zlib
 from pathlib import Path
 from typing import Final
 
-from kymatui.adapters.content.blob_cache import write_atomically
+from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.domain.whatif.fleet_document import fleet_document, read_fleet_document
 from kymatui.domain.whatif.fleet_objects import FleetObjects
 from kymatui.errors import ConfigurationError
+from kymatui.own_files import write_file
 
 LARGEST_FLEET: Final = 512 * 1024 * 1024
 """The most bytes of a fleet, unpacked: 5,000 runtimes have about 10 MiB."""
@@ -32,7 +33,10 @@ def require_fleet_name(path: Path) -> None:
 def write_fleet_file(path: Path, fleet: FleetObjects, key: bytes) -> None:
     """Write a fleet that only its owner may read; with a `key`, ids are hashed. Raises ConfigurationError."""
     text = json.dumps(fleet_document(fleet, key), separators=(",", ":")).encode() + b"\n"
-    write_atomically(path, gzip.compress(text, mtime=0) if path.suffix == ".gz" else text)
+    try:
+        write_file(path, gzip.compress(text, mtime=0) if path.suffix == ".gz" else text, private=True)
+    except OSError as error:
+        raise ConfigurationError(f"{path} cannot be written: {error_reason(error)}") from error
 
 
 def read_fleet_file(path: Path) -> FleetObjects:

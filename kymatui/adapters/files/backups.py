@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
-from kymatui.adapters.files.user_files import write_private_file
+from kymatui.adapters.files.user_files import write_own_file, write_private_file
 from kymatui.domain.kubernetes.object_meta import LAST_APPLIED, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.engine.cluster.cluster_identity import cluster_identity
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.errors import ConfigurationError
+from kymatui.own_files import read_own
 
 if TYPE_CHECKING:
     from kymatui.engine.cluster.ports import Cluster
@@ -99,7 +100,7 @@ class BackupFile:
         ):
             what = f"a backup of {mine['module']} in {mine['cluster']}" if mine is not None else "its backup"
             raise ConfigurationError(f"{self._path} exists and is not {what}", hint="choose another file; it is kept")
-        lines = self._path.read_text(encoding="utf-8", errors="replace").splitlines()[:_HEADING_LINES]
+        lines = _content(self._path).decode("utf-8", "replace").splitlines()[:_HEADING_LINES]
         comments = [line[2:] for line in lines if line.startswith("# ")]
         self._heading = tuple(line for line in comments if line != _FINISHED)
         self._earlier = {read_ref(body): body for body in read_backup(self._path)}
@@ -167,7 +168,8 @@ class BackupFile:
         bodies = self._all()
         self._texts = {id(body): self._texts.get(id(body)) or dump_yaml(body) for body in bodies}
         comments = "".join(f"# {line}\n" for line in self._heading)
-        write_private_file(self._path, (comments + "---\n".join(self._texts.values())).encode())
+        write = write_own_file if _is_ours(self._path) else write_private_file
+        write(self._path, (comments + "---\n".join(self._texts.values())).encode())
 
     def _all(self) -> list[Object]:
         """Return what earlier runs saved, and then what this one saves, which is newer."""
@@ -263,6 +265,16 @@ def backups_folder() -> Path:
     return Path(platformdirs.user_state_dir("kymatui")) / "backups"
 
 
+def _is_ours(path: Path) -> bool:
+    """Return whether a backup is in kymatui's folder; a person may name another file."""
+    return path.is_relative_to(backups_folder())
+
+
+def _content(path: Path) -> bytes:
+    """Return the content of a backup; what another user put into kymatui's folder is not restored."""
+    return read_own(path) if _is_ours(path) else path.read_bytes()
+
+
 def backup_path(context: str, name: str, moment: float) -> Path:
     """Return the file for a backup made at `moment` (Unix seconds)."""
     return backups_folder() / _inside(context) / f"{name}-{time.strftime(_MOMENT, time.gmtime(moment))}.yaml"
@@ -295,7 +307,7 @@ def _found() -> Iterator[BackupInfo]:
 def read_heading(path: Path) -> BackupInfo:
     """Read the heading of a backup. Raise ConfigurationError if the file is unreadable."""
     try:
-        text = path.read_text(encoding="utf-8", errors="replace")
+        text = _content(path).decode("utf-8", "replace")
         named = _NAME.fullmatch(path.name)
         made = calendar.timegm(time.strptime(named["moment"], _MOMENT)) if named else path.stat().st_mtime
     except (OSError, ValueError) as error:
@@ -334,6 +346,6 @@ def read_backup(path: Path) -> list[Object]:
     from kymatui.engine.bundles.yaml_objects import read_objects
 
     try:
-        return read_objects(path.read_bytes(), str(path))
+        return read_objects(_content(path), str(path))
     except OSError as error:
         raise ConfigurationError(f"cannot read {path}: {error.strerror or error}") from error

@@ -15,7 +15,8 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kymatui.adapters.files.user_files import write_private_file
+from kymatui.adapters.files.user_files import write_own_file
+from kymatui.own_files import read_own
 
 _LARGEST: Final = 64 * 1024
 """Bytes of a file that are read."""
@@ -69,7 +70,7 @@ class ContextMemory:
 
     def _write(self, one: RememberedContext) -> None:
         body = {"context": one.name, "used": one.used, "pinned": list(one.pinned)}
-        write_private_file(self._path(one.name), json.dumps(body, indent=1).encode())
+        write_own_file(self._path(one.name), json.dumps(body, indent=1).encode())
 
     def _path(self, name: str) -> Path:
         readable = re.sub(r"[^A-Za-z0-9._-]", "_", name)[:80] or "_"
@@ -78,8 +79,7 @@ class ContextMemory:
 
 def _read(path: Path) -> RememberedContext | None:
     try:
-        with path.open("rb") as file:
-            body: Any = json.loads(file.read(_LARGEST))
+        body: Any = json.loads(read_own(path, _LARGEST))
     except (OSError, ValueError, RecursionError):
         return None
     if not isinstance(body, dict) or not isinstance(body.get("context"), str):

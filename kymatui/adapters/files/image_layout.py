@@ -10,14 +10,15 @@ import contextlib
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from kymatui.adapters.content.blob_cache import lock_descriptor, write_atomically
+from kymatui.adapters.content.blob_cache import lock_descriptor
+from kymatui.adapters.files.user_files import write_file
 from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.errors import RegistryError
+from kymatui.own_files import create_folder, replaced
 
 NAME: Final = "org.opencontainers.image.ref.name"
 INDEX_TYPE: Final = "application/vnd.oci.image.index.v1+json"
@@ -86,7 +87,7 @@ class ImageLayout:
     def push_blob(self, repository: str, content: bytes, *, source: str = "") -> None:
         path = self._path(f"sha256:{hashlib.sha256(content).hexdigest()}")
         if not path.exists():
-            write_atomically(path, content, mode=0o644)
+            write_file(path, content)
 
     def has_blob(self, repository: str, digest: str) -> bool:
         return self._path(digest).exists()
@@ -112,20 +113,13 @@ class ImageLayout:
         """Store a blob under its digest once it is complete. Raise RegistryError, also for another digest."""
         path, seen = self._path(digest), hashlib.sha256()
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".", delete=False) as file:
-                try:
-                    for chunk in chunks:
-                        seen.update(chunk)
-                        file.write(chunk)
-                    if f"sha256:{seen.hexdigest()}" != digest:
-                        raise RegistryError(f"blob {digest} has the digest sha256:{seen.hexdigest()}")
-                    file.close()
-                    Path(file.name).chmod(0o644)
-                    Path(file.name).replace(path)
-                except BaseException:
-                    Path(file.name).unlink(missing_ok=True)
-                    raise
+            create_folder(path.parent)
+            with replaced(path, 0o644) as descriptor, open(descriptor, "wb", closefd=False) as file:
+                for chunk in chunks:
+                    seen.update(chunk)
+                    file.write(chunk)
+                if f"sha256:{seen.hexdigest()}" != digest:
+                    raise RegistryError(f"blob {digest} has the digest sha256:{seen.hexdigest()}")
         except OSError as error:
             raise RegistryError(f"{self._folder} cannot be written: {error_reason(error)}") from error
 
@@ -168,15 +162,15 @@ class ImageLayout:
     def _save(self, entries: list[Json]) -> None:
         entries.sort(key=lambda one: (_name(one), str(one.get("digest"))))
         index = {"schemaVersion": 2, "mediaType": INDEX_TYPE, "manifests": entries}
-        write_atomically(self._folder / "oci-layout", b'{"imageLayoutVersion":"1.0.0"}', mode=0o644)
+        write_file(self._folder / "oci-layout", b'{"imageLayoutVersion":"1.0.0"}')
         content = json.dumps(index, ensure_ascii=False, separators=(",", ":")).encode()
-        write_atomically(self._folder / "index.json", content, mode=0o644)
+        write_file(self._folder / "index.json", content)
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
         """Keep other processes from the index; a killed process leaves no lock behind."""
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            create_folder(self._folder)
             handle = os.open(self._folder / ".index.lock", os.O_RDWR | os.O_CREAT, 0o644)
         except OSError as error:
             raise RegistryError(f"{self._folder} cannot be written: {error_reason(error)}") from error

@@ -16,6 +16,7 @@ from typing import BinaryIO, Final
 from kymatui.adapters.files.image_layout import ImageLayout
 from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.errors import RegistryError
+from kymatui.own_files import create_folder, replaced
 from kymatui.tar_entries import TarEntry, TarFormatError, TarKind, read_entries
 
 LARGEST_ARCHIVE: Final = 16 * 1024 * 1024 * 1024  # unpacked bytes, so that an archive cannot fill the disk
@@ -67,7 +68,7 @@ def _unpack(path: Path, folder: Path) -> None:
 
 
 def _save(archive: BinaryIO, entry: TarEntry, target: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
+    create_folder(target.parent)
     missing = entry.size
     with target.open("xb") as file:
         while missing and (chunk := archive.read(min(_CHUNK, missing))):
@@ -76,10 +77,12 @@ def _save(archive: BinaryIO, entry: TarEntry, target: Path) -> None:
 
 
 def _pack(folder: Path, path: Path) -> None:
-    """Write the archive next to its place first, so that no half archive is left."""
-    part = path.with_name(f".{path.name}.part")
     try:
-        with tarfile.open(part, "w:", format=tarfile.PAX_FORMAT) as archive:
+        with (
+            replaced(path, 0o644) as descriptor,
+            open(descriptor, "wb", closefd=False) as packed,
+            tarfile.open(fileobj=packed, mode="w:", format=tarfile.PAX_FORMAT) as archive,
+        ):
             for file in sorted(one for one in folder.rglob("*") if one.is_file()):
                 name = file.relative_to(folder).as_posix()
                 if not _FILES.fullmatch(name):
@@ -88,7 +91,5 @@ def _pack(folder: Path, path: Path) -> None:
                 info.size, info.mode = file.stat().st_size, 0o644
                 with file.open("rb") as content:
                     archive.addfile(info, content)
-        part.replace(path)
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise RegistryError(f"{path} cannot be written: {error_reason(error)}") from error

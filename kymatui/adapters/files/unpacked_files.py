@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
 from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.errors import ConfigurationError
+from kymatui.own_files import create_file, create_folder
 
 
 def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
@@ -17,14 +17,12 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
     is none. Raises ConfigurationError.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        create_folder(folder)
         if any(folder.iterdir()):
             raise ConfigurationError(f"{folder} is not empty", hint="name a new folder")
         for path, content in files.items():
             target = folder.joinpath(*path.split("/"))
-            target.parent.mkdir(parents=True, exist_ok=True)
-            handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
+            create_folder(target.parent)
+            create_file(target, content, private=False)
     except OSError as error:
         raise ConfigurationError(f"{folder} cannot be written: {error_reason(error)}") from error

@@ -16,6 +16,7 @@ from typing import Final
 import msgspec
 
 from kymatui.errors import ConfigurationError
+from kymatui.own_files import open_own, read_own
 
 
 class JournalMark(StrEnum):
@@ -51,9 +52,8 @@ class Journal:
         self._file = -1
         if path is not None:
             try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-                self._end_line(path)
+                self._file = open_own(path)
+                self._end_line()
             except OSError as error:
                 raise ConfigurationError(f"the journal {path} cannot be written: {error.strerror or error}") from error
 
@@ -81,20 +81,19 @@ class Journal:
             os.close(self._file)
             self._file = -1
 
-    def _end_line(self, path: Path) -> None:
+    def _end_line(self) -> None:
         """Complete a line that a killed run left open, so that the next line is readable."""
-        with path.open("rb") as file:
-            if file.seek(0, os.SEEK_END) == 0:
-                return
-            file.seek(-1, os.SEEK_END)
-            if file.read(1) != b"\n":
-                os.write(self._file, b"\n")
+        if os.lseek(self._file, 0, os.SEEK_END) == 0:
+            return
+        os.lseek(self._file, -1, os.SEEK_END)
+        if os.read(self._file, 1) != b"\n":
+            os.write(self._file, b"\n")
 
 
 def read_journal(path: Path) -> Iterator[JournalEntry]:
     """Yield the entries of a journal; incomplete lines are skipped."""
     try:
-        content = path.read_bytes()
+        content = read_own(path)
     except OSError as error:
         raise ConfigurationError(f"the journal {path} cannot be read: {error.strerror or error}") from error
     for line in content.splitlines():

@@ -23,6 +23,7 @@ from kymatui.helm.govalues.text import from_bytes, to_bytes
 from kymatui.helm.govalues.types import Function
 from kymatui.helm.language.templates import TemplateSet
 from kymatui.helm.language.units import Entry
+from kymatui.own_files import write_own
 
 MOST_FILES: Final = 256
 _DIGEST: Final = hashlib.sha256().digest_size
@@ -153,25 +154,12 @@ class CodeFolder:
     def write(self, key: str, content: bytes) -> None:
         """Store content; create a missing folder, ignore one that is unwritable or not trusted."""
         with suppress(OSError):
-            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if self._is_ours():
-                self._write(key, hashlib.sha256(content).digest() + content)
-                self._prune()
+            write_own(Path(self.path, key), hashlib.sha256(content).digest() + content)
+            self._prune()
 
     def _is_ours(self) -> bool:
         status = os.lstat(self.path)
         return stat.S_ISDIR(status.st_mode) and _is_private(status)
-
-    def _write(self, key: str, data: bytes) -> None:
-        beside = os.path.join(self.path, f".{key}.{os.getpid()}.{os.urandom(8).hex()}")
-        try:
-            with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINKS, 0o600), "wb") as file:
-                file.write(data)
-            os.replace(beside, os.path.join(self.path, key))
-        except OSError:
-            with suppress(OSError):
-                os.unlink(beside)
-            raise
 
     def _prune(self) -> None:
         """Delete the least recently used files."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
+
+from kymatui.own_files import create_file
 
 
 def save_file(name: str, exports: Mapping[str, Callable[[], str]]) -> str:
@@ -18,7 +19,7 @@ def save_file(name: str, exports: Mapping[str, Callable[[], str]]) -> str:
     if not name or form not in exports:
         raise ValueError(f"file name needs one of these endings: {', '.join(f'.{one}' for one in exports)}")
     body = exports[form]()
-    return _save(path, name, body.encode(), 0o666)
+    return _save(path, name, body.encode(), private=False)
 
 
 def save_new_file(name: str, content: bytes) -> str:
@@ -26,21 +27,14 @@ def save_new_file(name: str, content: bytes) -> str:
 
     Raises ValueError with the problem.
     """
-    return _save(Path(name).expanduser(), name, content, 0o600)
+    return _save(Path(name).expanduser(), name, content, private=True)
 
 
-def _save(path: Path, name: str, content: bytes, mode: int) -> str:
-    """Write a new file; half of one would be taken for the whole, and block the next try."""
+def _save(path: Path, name: str, content: bytes, *, private: bool) -> str:
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        create_file(path, content, private=private)
     except FileExistsError:
         raise ValueError(f"{name} already exists; not overwritten") from None
     except OSError as error:
-        raise ValueError(f"cannot write {name}: {error.strerror or error}") from error
-    try:
-        with open(descriptor, "wb") as file:
-            file.write(content)
-    except OSError as error:
-        path.unlink(missing_ok=True)
         raise ValueError(f"cannot write {name}: {error.strerror or error}") from error
     return str(path)

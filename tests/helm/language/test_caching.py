@@ -131,12 +131,21 @@ def test_code_that_others_could_have_written_is_not_believed(
 
 
 @pytest.mark.skipif(os.name != "posix", reason="rights of POSIX")
-def test_nothing_is_written_where_others_write(tmp_path: Path) -> None:
+def test_a_folder_where_others_write_is_repaired_before_it_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tmp_path.chmod(0o777)
+    cache = TemplateCache({}, folder=tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr("os.geteuid", lambda: os.getuid() + 1)  # the folder is another user's
+        run(cache, {"l": {"x": 1}})
+        cache.keep(cache.get(FILES))
+        assert list(tmp_path.iterdir()) == []
     cache = TemplateCache({}, folder=tmp_path)
     run(cache, {"l": {"x": 1}})
     cache.keep(cache.get(FILES))
-    assert list(tmp_path.iterdir()) == []
+    assert tmp_path.stat().st_mode & 0o777 == 0o700
+    assert [path.stat().st_mode & 0o777 for path in tmp_path.iterdir()] == [0o600]
 
 
 def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:

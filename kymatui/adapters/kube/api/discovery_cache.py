@@ -10,10 +10,9 @@ from pathlib import Path
 
 import msgspec
 
-from kymatui.adapters.content.blob_cache import write_atomically
 from kymatui.adapters.kube.api.discovery_documents import ServedResources
 from kymatui.adapters.kube.objects.api_resource import ApiResource
-from kymatui.errors import ConfigurationError
+from kymatui.own_files import read_own, write_own
 
 _FORMAT = 1  # of the cache's files; files of another format are read again from the server
 LIFETIME = 600.0  # seconds until a file is out of date: new CRDs are served meanwhile
@@ -40,7 +39,7 @@ class DiscoveryCache:
         try:
             if self._clock() - file.stat().st_mtime > LIFETIME:
                 return None
-            kept = msgspec.json.decode(file.read_bytes(), type=_Kept)
+            kept = msgspec.json.decode(read_own(file), type=_Kept)
         except (OSError, msgspec.DecodeError, msgspec.ValidationError):
             return None
         if kept[0] != _FORMAT:
@@ -53,9 +52,8 @@ class DiscoveryCache:
 
         kept = (_FORMAT, served.versions, [(*key, found) for key, found in served.resources.items()])
         file = self._files[core]
-        with contextlib.suppress(OSError, ConfigurationError):  # a cache that cannot be written only costs time
-            file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            write_atomically(file, msgspec.json.encode(kept))
+        with contextlib.suppress(OSError):  # a cache that cannot be written only costs time
+            write_own(file, msgspec.json.encode(kept))
 
     def drop(self) -> None:
         """Delete the cached files."""

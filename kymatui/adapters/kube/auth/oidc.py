@@ -17,7 +17,6 @@ from urllib.parse import quote_plus, urlencode, urlunsplit
 
 from msgspec.structs import replace
 
-from kymatui.adapters.content.blob_cache import write_atomically
 from kymatui.adapters.http.deadlines import answered_within
 from kymatui.adapters.http.response_body import BodyError, read_body
 from kymatui.adapters.http.safe_urls import origin_of, parts_of
@@ -29,6 +28,7 @@ from kymatui.adapters.kube.auth.kubeconfig import KubeconfigEntry, read_kubeconf
 from kymatui.adapters.oci.requester import innermost_reason
 from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.errors import ConfigurationError
+from kymatui.own_files import write_file
 
 _EARLY: Final = 10.0  # seconds before its end that a token is refreshed, as in client-go
 _TIMEOUTS: Final = (5.0, 15.0)  # to connect, and between two pieces of an answer
@@ -155,7 +155,7 @@ def _write_back(user: KubeconfigEntry, settings: Mapping[str, Any]) -> None:
                 item["user"]["auth-provider"]["config"] = dict(settings)
         text = yaml.safe_dump(document, default_flow_style=False)
         # The file of a link may be on another file system, where nothing is moved to.
-        write_atomically(user.file.resolve(), text.encode())
+        write_file(user.file.resolve(), text.encode(), private=True)
     except (OSError, KeyError, TypeError, ConfigurationError) as error:
         raise ConfigurationError(
             f"the refreshed OIDC token cannot be written to {user.file}: {error_reason(error)}",

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from msgspec import Struct, field
 
-from kymatui.errors import KymatuiError
+from kymatui.own_files import read_own, write_own
 from kymatui.patterns import deferred
 
 if TYPE_CHECKING:
@@ -77,12 +77,9 @@ def save_session_names(key: object, snapshot: Snapshot) -> None:
 
 def save_names(key: object, names: CompletionNames) -> None:
     """Keep the names of a cluster; a folder that cannot be written is as good as none."""
-
-    from kymatui.adapters.content.blob_cache import write_atomically
-
     if names.modules:
-        with contextlib.suppress(KymatuiError, OSError):
-            write_atomically(_file(key), msgspec.json.encode(names))
+        with contextlib.suppress(OSError):
+            write_own(_file(key), msgspec.json.encode(names))
 
 
 def load_names(key: object, *, now: float | None = None) -> tuple[CompletionNames, bool]:
@@ -92,7 +89,7 @@ def load_names(key: object, *, now: float | None = None) -> tuple[CompletionName
     file = _file(key)
     try:
         age = (time.time() if now is None else now) - file.stat().st_mtime
-        found = json.loads(file.read_bytes())
+        found = json.loads(read_own(file))
         modules = {str(name): {str(one) for one in versions} for name, versions in found["modules"].items()}
         return _clean(modules, map(str, found["channels"])), age < LIFETIME
     except (OSError, ValueError, TypeError, KeyError, AttributeError):  # a missing or damaged file: ask the cluster

@@ -9,6 +9,7 @@ from typing import Any
 from kymatui.cli.commands.helm.chart_options import add_source, fetch, verify_bytes
 from kymatui.cli.output.printing import print_line
 from kymatui.errors import HelmError, KymatuiError
+from kymatui.own_files import write_file
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -67,7 +68,6 @@ def _unpack(content: bytes, folder: Path) -> None:
 
 def _write(path: Path, content: bytes) -> None:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+        write_file(path, content, private=False)
     except OSError as error:
         raise HelmError(f"{path} cannot be written: {error.strerror or error}") from error

@@ -14,6 +14,7 @@ from kymatui.cli.output.terminal import print_content
 from kymatui.composition.chart_fetch import cached_templates
 from kymatui.errors import HelmError, UsageError
 from kymatui.helm.language.environment import Environment
+from kymatui.own_files import write_file
 
 if TYPE_CHECKING:
     from kymatui.helm.rendering.render import Rendered
@@ -187,7 +188,6 @@ def _write_file(root: Path, path: str, text: str) -> None:
     if not target.resolve().is_relative_to(root.resolve()):
         raise HelmError(f"{path} leads out of {root}; nothing of it was written")
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text, encoding="utf-8", errors="surrogateescape")
+        write_file(target, text.encode("utf-8", "surrogateescape"), private=False)
     except OSError as error:
         raise HelmError(f"{target} cannot be written: {error.strerror or error}") from error

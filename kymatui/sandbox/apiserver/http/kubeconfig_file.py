@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import base64
-import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,7 @@ import yaml
 from msgspec import Struct
 
 from kymatui.errors import ConfigurationError
+from kymatui.own_files import write_file
 
 
 class ServerEndpoint(Struct, frozen=True):
@@ -60,14 +59,6 @@ def kubeconfig_text(endpoints: Sequence[ServerEndpoint], registry: str = "") -> 
 def write_private(path: Path, text: str) -> None:
     """Write a file of mode 0600 atomically. Raise ConfigurationError."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # mkstemp creates it with mode 0600
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-            os.replace(name, path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        write_file(path, text.encode(), private=True)
     except OSError as error:
         raise ConfigurationError(f"cannot write {path}: {error.strerror or error}") from error
