@@ -145,10 +145,9 @@ def test_files_and_folders_import_in_no_circle(files: list[structure.Module]) ->
 
 # Folders of fewer than five files, each with its reason.
 SMALL_FOLDERS = {
-    "domain": "the glossary, which explains the words of all folders",
+    "domain": "the glossary, which explains the words of all folders, and whose an object is",
     "engine": "the public library, which calls all folders",
     "engine/controllers/catalog": "the copies on runtimes; what they should be is decided in domain/remote",
-    "engine/deletion": "the steps of a deletion; stores and plans are shared with applying",
     "helm/semver": "Masterminds/semver, a library of its own",
     "sandbox": "the server and its command; the rest is in its folders",
     "sandbox/controllers": "the manager, which runs the controllers of its folders",
@@ -177,6 +176,7 @@ ORDER = {
         ("snapshot",),
         ("versions",),
         ("modules",),
+        ("ownership",),
         ("catalog",),
         ("remote", "fleet", "logs", "objects"),
         ("kyma_edit",),
@@ -190,8 +190,8 @@ ORDER = {
         ("jobs", "sources"),
         ("authoring",),
         ("dryrun",),
-        ("apply",),
         ("deletion",),
+        ("apply",),
         ("controllers",),
         ("library",),
     ),

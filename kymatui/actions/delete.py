@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from kymatui.actions.deletion_rights import missing_rights
+from kymatui.actions.deletion_planning import read_deletion
 from kymatui.actions.plans import (
     DeletionPlan,
-    DeletionRequest,
     refuse,
     refuse_missing_rights,
     with_deleted,
@@ -83,24 +81,6 @@ class RunControls(Struct, frozen=True):
     turned: Callable[[NextStep], None] | None = None
     unattended: bool = False
     just_made: bool = False
-
-
-def plan_deletions(
-    port: DeletionPort, requests: Iterable[DeletionRequest], *, edits_kyma: bool = True
-) -> tuple[DeletionPlan, ...]:
-    """Read where each deletion is, what it would delete, and which permissions it lacks; nothing is written.
-
-    `edits_kyma` is False where the caller edits the Kyma, and checks that permission itself.
-    """
-    return tuple(_planned(port, request, edits_kyma=edits_kyma) for request in requests)
-
-
-def _planned(port: DeletionPort, request: DeletionRequest, *, edits_kyma: bool) -> DeletionPlan:
-    plan = DeletionPlan(request, port.read_state(request.module, request.namespace, request.way))
-    if plan.is_gone or plan.next_step is NextStep.REFUSED:
-        return plan
-    missing = tuple(dict.fromkeys(missing_rights(port, plan.seen, edits_kyma=edits_kyma)))
-    return replace(plan, seen=replace(plan.seen, missing=missing))
 
 
 def run_deletion(port: DeletionPort, plan: DeletionPlan, watching: RunControls | None = None) -> DeletionResult:
@@ -204,7 +184,7 @@ class _DeletionRun:
         return seen if self._just_made and is_direct and is_fresh else self._read_state()
 
     def _read_state(self) -> DeletionState:
-        return self._port.read_state(self._module, self._request.namespace, self._request.way)
+        return read_deletion(self._port, self._request)
 
     def _ended(self, words: str) -> DeletionResult:
         return DeletionResult(tuple(self._gone), tuple(self._kept), words, tuple(self._lost))
@@ -277,7 +257,7 @@ class _DeletionRun:
             with begin(
                 self._cluster, cancel=self._cancel, progress=self._progress, limits=self._limits(), backup=backup
             ) as run:
-                delete_managed_resources(run, self._module, count, consent, self._gone, own=seen.by_hand)
+                delete_managed_resources(run, self._module, count, consent, self._gone, own=seen.deletes_default)
         except PartlyDoneError as error:
             raise PartlyDoneError(str(error), hint=f"{expected(seen)}, then run the command again") from error
 

@@ -10,9 +10,10 @@ from msgspec.structs import replace
 
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.ownership import ObjectOwnership, OwnedObject
 from kymatui.engine.apply.plan_refusals import missing_rights_error
 from kymatui.engine.deletion.deletion_state import DeletionState, ManagedBy, ModuleCRHandling, NextStep
-from kymatui.engine.deletion.managed_deletion import DeletionConsent, require_consent
+from kymatui.engine.deletion.managed_deletion import DeletionConsent, require_cascade, require_known
 from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, RefusedError
 
 _CASCADE = "delete them first, or use --cascade to delete them too"
@@ -20,7 +21,11 @@ _UNKNOWN = "--accept-unknown assumes that no such objects exist"
 
 
 class DeletionRequest(Struct, frozen=True):
-    """One module to delete; `backup` is where what is deleted is saved first, None saves nothing."""
+    """One module to delete.
+
+    backup       where what is deleted is saved first, None saves nothing
+    delete_crds  the CRDs of a chart's folder crds/ go, too, as far as nothing else uses them
+    """
 
     module: str
     namespace: str = ""
@@ -29,6 +34,7 @@ class DeletionRequest(Struct, frozen=True):
     accept_unknown: bool = False
     backup: Path | None = None
     timeout: float = 300.0
+    delete_crds: bool = False
 
 
 class DeletionPlan(Struct, frozen=True):
@@ -79,15 +85,17 @@ def refuse(seen: DeletionState, request: DeletionRequest) -> None:
     if seen.refusal and seen.managed_by is not ManagedBy.NOBODY:
         raise RefusedError(seen.refusal, hint="no changes made")
     default = seen.default if seen.way is ModuleCRHandling.IGNORE else None
+    kept = (one for one in seen.remaining.theirs if one.ownership is ObjectOwnership.KEPT_BY_USER)
     asked = (
         seen.remaining.theirs
         if seen.managed_by is ManagedBy.DIRECT
-        else tuple(one for one in seen.theirs if one != default)
+        else tuple(one for one in (*seen.theirs, *kept) if one != default)
     )
-    staying = (one for one in asked if one.deleted_at is None)  # what goes already is waited for without a yes
-    left = replace(seen.remaining, instances=tuple(replace(one, ours=False) for one in staying))
+    blocking = [one for one in asked if one.deleted_at is None]  # what goes already is waited for without a yes
     cascade = request.cascade or seen.way is ModuleCRHandling.UNMANAGE
-    require_consent(left, seen.module, DeletionConsent(seen.accepted, cascade, request.accept_unknown))
+    consent = DeletionConsent(seen.accepted, cascade, request.accept_unknown)
+    require_known(seen.remaining, seen.module, consent)
+    require_cascade(blocking, seen.module, consent)
 
 
 class Uninstall(Struct, frozen=True):
@@ -106,9 +114,9 @@ class Uninstall(Struct, frozen=True):
         return self.plan.seen if self.plan is not None else None
 
     @property
-    def blocking(self) -> tuple[ObjectRef, ...]:
+    def blocking(self) -> tuple[OwnedObject, ...]:
         """Return what has to be gone before lifecycle-manager removes the module."""
-        return tuple(one.ref for one in self.seen.theirs) if self.seen is not None else ()
+        return tuple(one.owned for one in self.seen.theirs) if self.seen is not None else ()
 
     @property
     def saved(self) -> bool:

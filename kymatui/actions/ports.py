@@ -14,6 +14,7 @@ from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.domain.snapshot.snapshots import Snapshot
 from kymatui.engine.cluster.ports import Backup, Cluster
 from kymatui.engine.deletion.deletion_state import DeletionState, ModuleCRHandling
+from kymatui.engine.deletion.uninstall_plan import WHOLE, DeletionScope
 from kymatui.engine.inventory.inventory import Inventory
 
 
@@ -60,7 +61,12 @@ class DeletionPort(Protocol):
     def snapshot(self) -> Snapshot: ...
 
     def read_state(
-        self, module: str, namespace: str = "", way: ModuleCRHandling = ModuleCRHandling.LET
+        self,
+        module: str,
+        namespace: str = "",
+        way: ModuleCRHandling = ModuleCRHandling.LET,
+        *,
+        scope: DeletionScope = WHOLE,
     ) -> DeletionState:
         """Read where the deletion of a module is now. Raises RefusedError where no module has this name."""
         ...

@@ -14,9 +14,9 @@ from kymatui.actions.restored_owners import Owners, detach_owners
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.ownership import LABEL_PART_OF
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.kind_order import defined_kinds, install_waves, is_definition
-from kymatui.engine.inventory.ownership_marks import LABEL_PART_OF
 from kymatui.engine.jobs.run import USER_ACTION_SECONDS
 from kymatui.errors import CancelledError, ClusterError, ConflictError, ForbiddenError, InvalidError, NotFoundError
 

@@ -39,8 +39,14 @@ from kymatui.engine.cluster.concurrency import WIDTH
 from kymatui.engine.cluster.kind_order import is_definition
 from kymatui.engine.cluster.read_once import read_once
 from kymatui.engine.deletion.deletion_state import DeletionState, ManagedBy, ModuleCRHandling, requested
-from kymatui.engine.deletion.uninstall_plan import plan_uninstall_of
-from kymatui.engine.inventory.managed_resources import GroupKind, ManagedObjects, list_instances, without_operator_kinds
+from kymatui.engine.deletion.uninstall_plan import WHOLE, DeletionScope, plan_uninstall_of
+from kymatui.engine.inventory.managed_resources import (
+    GroupKind,
+    InstallationClaim,
+    ManagedObjects,
+    list_instances,
+    without_operator_kinds,
+)
 from kymatui.engine.jobs.run import SystemClock
 from kymatui.errors import UnreachableError
 
@@ -73,7 +79,12 @@ class SessionDeletions:
     # looking
 
     def read_state(
-        self, module: str, namespace: str = "", way: ModuleCRHandling = ModuleCRHandling.LET
+        self,
+        module: str,
+        namespace: str = "",
+        way: ModuleCRHandling = ModuleCRHandling.LET,
+        *,
+        scope: DeletionScope = WHOLE,
     ) -> DeletionState:
         """Return the state of a module's deletion from a list of its managed resources; no write."""
         from kymatui.actions.operator.deletion import with_operator_objects
@@ -95,7 +106,8 @@ class SessionDeletions:
         known = find_installed(self._cluster, module, namespace)
         if known is not None:
             patient = read_once(self._cluster, SystemClock(), self._stop)
-            found = plan_uninstall_of(known, patient, SystemClock(), self._stop)
+            scope = replace(scope, manifests=self._described_by(snapshot))
+            found = plan_uninstall_of(known, patient, SystemClock(), self._stop, scope=scope)
             direct = self._direct(replace(made, managed_by=ManagedBy.DIRECT), found, row)
             return _with_unseen(with_operator_objects(direct, self._cluster, delete_kymas=self.delete_kymas), unseen)
         if row is not None and _is_left_behind(row, world):
@@ -103,6 +115,12 @@ class SessionDeletions:
         if choice and row is not None:
             return replace(refused, managed_by=ManagedBy.KYMA)  # whether the module is installed depends on the Kyma
         return _with_unseen(_not_ours(made, row), unseen)
+
+    def _described_by(self, snapshot: Snapshot) -> tuple[object, ...]:
+        """Return the Manifests of a control plane that describe this runtime; its own are read from the cluster."""
+        if self.manifests_on is self._cluster:
+            return ()
+        return tuple(one.raw for one in index_cluster(snapshot, memory=self.memory).manifests.values())
 
     def _wait_listed(self) -> None:
         """Wait for a runtime that reconnects, since its Secret changed: its lists are not empty, but not read yet.
@@ -132,7 +150,7 @@ class SessionDeletions:
         templates = _templates(row, world)
         kinds = {(gvk.group, gvk.kind) for template in templates for gvk in associated_kinds(template)}
         definitions = tuple(read_ref(raw) for raw in world.snapshot.definitions if _defines(raw) in kinds)
-        remaining = self._count(templates, definitions, None)
+        remaining = self._count(templates, definitions, _default(templates, row.name), keeps_own=True)
         unread = tuple(_unread_definitions(world.snapshot.feeds))
         remaining = replace(remaining, unknown=(*remaining.unknown, *unread))
         return replace(made, managed_by=ManagedBy.NOBODY, remaining=remaining, definitions=definitions)
@@ -144,10 +162,10 @@ class SessionDeletions:
         manifest = world.manifests.get(row.name)
         default = _default(templates, row.name) or _applied_default(manifest)
         definitions = self._definitions(row, world)
-        counted = self._count(templates, definitions, default, _owner(row, world))
+        by_hand = Policy.IGNORE in effective_policies(request, manifest)
+        counted = self._count(templates, definitions, default, _owner(row, world), keeps_own=by_hand)
         unread = tuple(_unread_definitions(world.snapshot.feeds))
         counted = replace(counted, unknown=(*counted.unknown, *unread))
-        by_hand = Policy.IGNORE in effective_policies(request, manifest)
         refusal = "mandatory: every runtime has this module, so it cannot be disabled" if row.mandatory else ""
         if not refusal and default is None and counted.theirs and not by_hand:
             refusal = _unknown_default(world.snapshot.feeds)
@@ -198,13 +216,16 @@ class SessionDeletions:
         definitions: Iterable[ObjectRef],
         default: ObjectRef | None,
         manifest: str = "",
+        *,
+        keeps_own: bool = False,
     ) -> ManagedObjects:
         declared = [(gvk.group, gvk.kind) for template in templates for gvk in associated_kinds(template)]
         if default is not None:  # known from the Manifest alone
             declared.append((default.kind.group, default.kind.kind))
         kinds = without_operator_kinds([*declared, *self._kinds_of(definitions)])
         own = frozenset({default.key}) if default is not None else frozenset()
-        return list_instances(own, self._cluster, kinds, self._stop, WIDTH, manifest)
+        claim = InstallationClaim(own, manifest=manifest, keeps_own=keeps_own)
+        return list_instances(claim, self._cluster, kinds, self._stop, WIDTH)
 
     def _kinds_of(self, definitions: Iterable[ObjectRef]) -> list[GroupKind]:
         """Return the kinds of CRDs as the server serves them: a CRD's name has the plural."""

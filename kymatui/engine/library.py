@@ -176,9 +176,10 @@ def uninstall(
     *,
     cascade: bool = False,
     accept_unknown: bool = False,
+    delete_crds: bool = False,
     options: EngineOptions | None = None,
 ) -> DeletionOutcome | None:
-    """Delete what is installed under a name, None if nothing is.
+    """Delete what is installed under a name, None if nothing is; CRDs of a chart's `crds/` with `delete_crds` only.
 
     `module_deletion.uninstall_module` lists the errors.
     """
@@ -191,6 +192,7 @@ def uninstall(
         cancel=chosen.cancel,
         width=chosen.width,
         patience=chosen.patience,
+        scope=uninstall_plan.DeletionScope(delete_crds=delete_crds),
     )
     with _run(cluster, chosen) as run:
         if found is None:

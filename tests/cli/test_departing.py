@@ -14,12 +14,13 @@ from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.cli.commands.modules import kyma_edit_run
 from kymatui.domain.kubernetes.object_meta import field_managers
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.ownership import LIFECYCLE_APPLIER
 from kymatui.engine.apply import applier, planner
 from kymatui.engine.cluster.ports import PatchKind
-from kymatui.engine.inventory.ownership_marks import LIFECYCLE_APPLIER
 from kymatui.engine.inventory.release_store import SECRET
 from kymatui.engine.jobs.run import SystemClock, begin
 from kymatui.engine.plans.plan import Intent
+from kymatui.helm.rendering.releases import Release, Status, to_secret
 from kymatui.sandbox.fault_client import FaultClient
 from tests.engine import objects as make
 from tests.engine.charts import chart_in
@@ -91,7 +92,7 @@ def test_with_policy_ignore_the_default_resource_is_the_users_to_delete(run: Any
     assert run("policy", "keda", "Ignore", "--yes")[0] == 0
     status, _, err = run("delete", "keda", "--yes", "--no-backup")
     assert status == 2
-    assert "still manages 1 object: Keda" in err
+    assert "still manages 1 object (the default CR): Keda" in err
 
 
 def test_42_unmanaging_instead_leaves_everything_where_it_is(run: Any, cluster: KubeCluster) -> None:
@@ -218,7 +219,8 @@ def test_what_lifecycle_manager_applied_from_the_manifest_goes_with_the_module(r
         cluster.apply(body, manager=manager)
     status, out, err = run("delete", "application-connector", "--yes", "-o", "json")
     own = {one["object"]: one["byTheModule"] for one in json.loads(out)["remaining"]}
-    assert (status, "still manages 2 objects" in err) == (2, True), err
+    words = "still manages 2 objects (1 Application of the Manifest kcp-system/another, 1 Application of users)"
+    assert (status, words.replace(", 1", " and 1") in err) == (2, True), err
     assert [own[f"Application default/{name}"] for name in owners] == [True, False, False]
     status, out, err = run("delete", "application-connector", "--cascade", "--dry-run")
     assert "kymatui only watches" not in out
@@ -229,6 +231,19 @@ def test_what_lifecycle_manager_applied_from_the_manifest_goes_with_the_module(r
     assert "first;" not in out
     assert "kymatui removes the module from the Kyma, and lifecycle-manager deletes the module's own objects" in out
     cluster.delete(ObjectRef(APPLICATION, "default", "from-the-manifest"))
+
+
+def test_a_module_whose_crd_a_helm_release_has_is_not_disabled(run: Any, cluster: KubeCluster) -> None:
+    crd = "applications.applicationconnector.kyma-project.io"
+    manifest = f"---\nkind: CustomResourceDefinition\nmetadata: {{name: {crd}}}\n"
+    secret = to_secret(Release("other", "default", 1, Status.DEPLOYED, manifest=manifest))
+    cluster.create(secret)
+    for words in (("disable", "application-connector", "--cascade"), ("delete", "application-connector", "--cascade")):
+        status, out, err = run(*words, "--yes")
+        assert status == 2, out
+        assert f"CRD {crd}: Helm release default/other has it, too" in err
+    cluster.delete(ObjectRef(SECRET, "default", secret["metadata"]["name"]))
+    assert run("disable", "application-connector", "--cascade", "--dry-run")[0] == 0
 
 
 def test_50_with_a_dead_manager_one_finalizer_of_one_object_is_let_go_by_typing_its_name(

@@ -15,6 +15,7 @@ from kymatui.engine import Options, check, rollback
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.deletion import module_deletion, uninstall_plan
 from kymatui.engine.deletion.managed_deletion import DeletionConsent
+from kymatui.engine.deletion.uninstall_plan import WHOLE, DeletionScope
 from kymatui.engine.inventory.inventory import InventoryState
 from kymatui.engine.inventory.inventory_lookup import read_inventory
 from kymatui.engine.inventory.release_store import SECRET, ReleaseStore
@@ -41,8 +42,8 @@ def statuses(place: Place) -> list[tuple[int, str]]:
     return [(one.version, one.status.value) for one in history(place)]
 
 
-def uninstall(place: Place) -> None:
-    found = uninstall_plan.plan_uninstall("web", place.namespace, place.cluster, SystemClock())
+def uninstall(place: Place, scope: DeletionScope = WHOLE) -> None:
+    found = uninstall_plan.plan_uninstall("web", place.namespace, place.cluster, SystemClock(), scope=scope)
     assert found is not None
     with begin(place.cluster, limits=LIMITS) as run:
         module_deletion.uninstall_module(found, run, DeletionConsent(found.accepted))
@@ -196,7 +197,7 @@ def test_an_uninstallation_runs_its_hooks_and_leaves_nothing(place: Place) -> No
     assert place.get(JOB, "Job", "before") is None
 
 
-def test_definitions_of_a_chart_are_created_never_changed_and_go_when_empty(place: Place) -> None:
+def test_definitions_of_a_chart_are_created_never_changed_and_go_only_where_a_person_chooses_so(place: Place) -> None:
     definition = make.definition(place.group, "Thing")
     place.kubectl({**definition, "metadata": {**definition["metadata"], "labels": {"old": "yes"}}})
     older = make.definition(place.group, "Other")
@@ -208,7 +209,7 @@ def test_definitions_of_a_chart_are_created_never_changed_and_go_when_empty(plac
     changed = {**older, "metadata": {**older["metadata"], "labels": {"new": "yes"}}}
     again = plan(place, chart(place, make.config_map("a"), crds=(definition, changed)))
     assert {step.action for step in again.steps} == {Action.SAME}
-    uninstall(place)
+    uninstall(place, DeletionScope(delete_crds=True))
     assert place.get("apiextensions.k8s.io/v1", "CustomResourceDefinition", f"others.{place.group}", "") is None
     assert place.get("apiextensions.k8s.io/v1", "CustomResourceDefinition", name, "") is not None
 

@@ -138,7 +138,7 @@ def test_kinds_of_kubernetes_itself_are_everybodys(group: str, shared: bool) -> 
 def test_63_the_kyma_itself_is_never_taken_for_a_modules_resource(place: Place) -> None:
     kyma = ObjectRef(GroupVersionKind("operator.kyma-project.io", "v1beta2", "Kyma"), "kyma-system", "default")
     inventory = Inventory("busola", place.namespace, Origin("raw", "busola.yaml"), resource=kyma, resource_created=True)
-    assert managed_kinds(inventory, place.cluster) == ()
+    assert managed_kinds(inventory, place.cluster).kinds == ()
 
 
 def test_a_finalizer_that_nobody_removes_is_named_with_its_owner_and_the_manager_is_kept(place: Place) -> None:

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from kymatui.cli.output.deletion import deletion_json, deletion_text
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.ownership import ObjectOwnership
 from kymatui.engine.deletion.deletion_state import (
     DeletionState,
     ManagedBy,
@@ -74,7 +75,7 @@ def test_what_keeps_the_finalizers_is_what_blocks_the_deletion_and_else_the_mana
 
 def test_a_default_resource_that_lifecycle_manager_ignores_goes_before_the_module_and_that_is_said() -> None:
     ref = ObjectRef(GroupVersionKind("operator.kyma-project.io", "v1alpha1", "Keda"), "kyma-system", "default")
-    own = ManagedObject(ref, "u1", ours=True)
+    own = ManagedObject(ref, "u1", ObjectOwnership.DEFAULT_CR)
     looked = seen(ManagedBy.KYMA, requested=True, remaining=ManagedObjects((own,)))
     for by_hand, words in (
         (False, "deleted with the module"),

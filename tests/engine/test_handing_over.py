@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from kymatui.actions.modules.handover import hand_over, handover_notice, handover_summary
 from kymatui.domain.kubernetes.managed_fields import KUBERNETES_COMPONENTS
 from kymatui.domain.kubernetes.object_meta import field_managers, read_ref
+from kymatui.domain.ownership import ANNOTATION_RELEASE, LIFECYCLE_APPLIER
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.deletion import module_deletion, uninstall_plan
 from kymatui.engine.deletion.managed_deletion import DeletionConsent
-from kymatui.engine.inventory.ownership_marks import ANNOTATION_RELEASE, LIFECYCLE_APPLIER
 from kymatui.engine.inventory.release_store import SECRET, ReleaseStore
 from kymatui.engine.jobs.run import SystemClock, begin
 from kymatui.engine.plans.plan import Action, Intent

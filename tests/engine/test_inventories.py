@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.apply.prune import foreign_claim
+from kymatui.domain.ownership import Owner, OwnerKind
 from kymatui.engine.bundles.bundle import Origin
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.inventory.inventory import (
@@ -20,7 +20,7 @@ from kymatui.engine.inventory.inventory import (
     write_document,
 )
 from kymatui.engine.inventory.inventory_store import ApplySetStore
-from kymatui.engine.inventory.ownership_marks import Owner, OwnerKind
+from kymatui.engine.inventory.kept_objects import keep_reason
 from kymatui.engine.plans.plan import Action
 from kymatui.errors import ConfigurationError
 from tests.engine import objects as make
@@ -131,4 +131,4 @@ def test_only_a_crd_goes_without_an_owner_whatever_an_inventory_calls_it(
 ) -> None:
     item = InventoryItem(ObjectRef(kind, "", "x"), definition=True)
     live = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": "x"}}
-    assert (foreign_claim(live, Owner(OwnerKind.APPLYSET, "mine"), item) == "") is may_go
+    assert (keep_reason(item, live, Owner(OwnerKind.APPLYSET, "mine")) == "") is may_go

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from kymatui.domain.ownership import Owner, OwnerKind
 from kymatui.engine import Options, uninstall
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.cluster.ports import FIELD_MANAGER
-from kymatui.engine.inventory.ownership_marks import Owner, OwnerKind, unmark_patch
+from kymatui.engine.inventory.ownership_marks import unmark_patch
 from kymatui.engine.plans.transforms import apply_transforms, with_annotations, with_labels
 from tests.engine import objects as make
 from tests.engine.charts import chart

@@ -61,7 +61,10 @@ def test_a_namespace_stays_for_an_object_that_the_plan_keeps(place: Place) -> No
     kept["metadata"]["annotations"] = {"helm.sh/resource-policy": "keep"}
     install(place, bundle(place, make.namespace(more(place)), kept, make.config_map("a")))
     step = namespace_step(pruning(place, make.config_map("a")), more(place))
-    assert (step.action, step.reason) == (Action.KEEP, "ConfigMap " + more(place) + "/kept is in it and is kept")
+    assert (step.action, step.reason) == (
+        Action.KEEP,
+        f"it contains other objects: ConfigMap {more(place)}/kept (kept by its annotation helm.sh/resource-policy)",
+    )
 
 
 def test_a_namespace_stays_for_the_default_resource(place: Place) -> None:
@@ -69,7 +72,10 @@ def test_a_namespace_stays_for_the_default_resource(place: Place) -> None:
     crd = make.definition(place.group, "Thing")
     install(place, bundle(place, make.namespace(more(place)), crd, resource=own))
     step = namespace_step(pruning(place, crd), more(place))
-    assert (step.action, step.reason) == (Action.KEEP, f"Thing {more(place)}/own is in it and is kept")
+    assert (step.action, step.reason) == (
+        Action.KEEP,
+        f"it contains other objects: Thing {more(place)}/own (the default CR, which no upgrade deletes)",
+    )
 
 
 def test_marked_objects_outside_the_plan_are_listed_and_saved(place: Place) -> None:

@@ -12,6 +12,7 @@ from textual.screen import Screen
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kubernetes.schema_forms import form_fields
 from kymatui.domain.kyma.problems import Actor
+from kymatui.domain.ownership import ObjectOwnership
 from kymatui.domain.plans.jobs import Job, JobState, JobStep, LogLine, StepState
 from kymatui.engine.deletion.deletion_state import DeletionState, ManagedBy
 from kymatui.engine.inventory.managed_resources import ManagedObject, ManagedObjects
@@ -38,7 +39,8 @@ def left(name: str, **more: Any) -> ManagedObject:
     return ManagedObject(ObjectRef(SCALED, "shop", name), name, maker="Helm shop", **more)
 
 
-OWN = ManagedObject(ObjectRef(KEDA, "kyma-system", "default"), "own", ours=True, maker="lifecycle-manager")
+DEFAULT_CR = ObjectOwnership.DEFAULT_CR
+OWN = ManagedObject(ObjectRef(KEDA, "kyma-system", "default"), "own", DEFAULT_CR, maker="lifecycle-manager")
 SEEN = DeletionState(
     "prod-eu",
     "keda",

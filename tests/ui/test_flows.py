@@ -90,7 +90,7 @@ async def test_what_is_left_is_shown_deleted_and_then_the_kyma_lets_the_module_g
         await person.sees(DeletionScreen)
         await person.press("ctrl+d")
         await person.sees(PlanScreen)
-        assert "delete 3 objects that users of the module created" in drawn(app)
+        assert "delete 3 Functions of users" in drawn(app)
         await person.press("enter")
         assert cluster.list(FUNCTION), "nothing goes before it is agreed to"
         await person.press("space", "tab", *"serverless")

@@ -228,7 +228,7 @@ async def test_what_blocks_a_deletion_is_listed_and_deleted_only_where_that_is_t
     assert sum("Function " in line for line in person.lines()) == 3, person.lines()
     assert [one.consent.id for one in person.app.screen.query(Tick)] == ["uninstall serverless", "cascade serverless"]
     await person.press("enter", "space", "enter")
-    await person.until(lambda: "also delete 3 objects" in text(person.app, ".plan-tick:focus"))
+    await person.until(lambda: "also delete 3 Functions of users, which block" in text(person.app, ".plan-tick:focus"))
     await person.press("escape")
     assert "serverless" in entries(cluster)
     assert len(cluster.list(GroupVersionKind("serverless.kyma-project.io", "v1alpha2", "Function"))) == 3

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from kymatui.actions.plans import DeletionPlan, DeletionRequest, Uninstall
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.ownership import ObjectOwnership
 from kymatui.domain.plans.cluster_target import ClusterTarget
 from kymatui.domain.remote.runtime_pair import RuntimePair
 from kymatui.domain.remote.watcher_chains import WatcherChain
@@ -271,7 +272,7 @@ def failing_app(error: KymatuiError) -> KymatuiApp:
 
 def uninstall(module: str) -> Uninstall:
     """What is left of a module that goes: its default CR, and an APIRule of a user where it has such."""
-    default = ManagedObject(ObjectRef(b.gvk(module), "kyma-system", "default"), "u1", ours=True)
+    default = ManagedObject(ObjectRef(b.gvk(module), "kyma-system", "default"), "u1", ObjectOwnership.DEFAULT_CR)
     kind = GroupVersionKind("gateway.kyma-project.io", "v2", "APIRule")
     rule = ManagedObject(ObjectRef(kind, "billing", "invoices"), "u2", maker="kubectl-edit")
     instances = (default, rule) if module == "api-gateway" else (default,)

@@ -121,7 +121,7 @@ class Campaign:
         if leg.outcome is not CampaignOutcome.PLANNED or not leg.uninstalls:
             return leg
         found = toggling.uninstalls(leg.uninstalls, self._consent, self._pace.timeout)
-        blocking = tuple(str(ref) for one in found for ref in one.blocking)
+        blocking = tuple(owned for one in found for owned in one.blocking)
         said = [f"{one.refusal} ({one.refusal.hint})" for one in found if one.refusal is not None]
         if said:
             return replace(leg, outcome=CampaignOutcome.REFUSED, message="; ".join(said), blocking=blocking)

@@ -14,10 +14,11 @@ from kymatui.domain.kubernetes.object_meta import field_managers
 from kymatui.domain.kubernetes.refs import ObjectKey, ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma_edit.module_edit import ModuleEdit
+from kymatui.domain.ownership import LIFECYCLE_APPLIER
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.inventory import ownership_transfer
 from kymatui.engine.inventory.inventory_store import ApplySetStore
-from kymatui.engine.inventory.ownership_marks import LIFECYCLE_APPLIER
+from kymatui.engine.inventory.ownership_marks import inventory_owner
 from kymatui.errors import CancelledError, ForbiddenError, KymatuiError
 
 if TYPE_CHECKING:
@@ -111,7 +112,6 @@ def hand_over(cluster: Cluster, known: Inventory) -> HandoverResult:
 
     A Helm release is kept while anything of it is left: it says what that is. Then its Secrets go, all revisions.
     """
-    from kymatui.engine.deletion.uninstall_plan import inventory_owner
     from kymatui.engine.inventory.release_store import ReleaseStore
 
     mine = inventory_owner(known)

@@ -20,7 +20,12 @@ from kymatui.engine.cluster.kind_order import is_definition
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.engine.deletion.deletion_state import DeletionState
 from kymatui.engine.deletion.uninstall_plan import UninstallPlan
-from kymatui.engine.inventory.managed_resources import ManagedObject, ManagedObjects, list_instances
+from kymatui.engine.inventory.managed_resources import (
+    InstallationClaim,
+    ManagedObject,
+    ManagedObjects,
+    list_instances,
+)
 from kymatui.engine.jobs.wait import CLUSTER_FINALIZERS
 from kymatui.engine.plans.plan import Action, Step
 
@@ -43,7 +48,7 @@ def with_operator_objects(seen: DeletionState, cluster: Cluster, *, delete_kymas
     if seen.found is None or seen.module not in (NAME, CRDS_NAME):
         return seen
     kinds = [(OPERATOR, kind) for kind in _PLURALS]
-    listed = list_instances((), cluster, kinds, threading.Event(), WIDTH)
+    listed = list_instances(InstallationClaim(), cluster, kinds, threading.Event(), WIDTH)
     if seen.module == CRDS_NAME:
         gone = _OF_KYMAS if delete_kymas else ()
         left = [one for one in listed.instances if one.ref.kind.kind not in gone]

@@ -16,11 +16,12 @@ from kymatui.actions.operator.deployment import NAME, DeploymentOptions, operato
 from kymatui.actions.operator.monitoring import MONITORING
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.domain.ownership import read_owner
 from kymatui.engine.apply import planner
 from kymatui.engine.bundles.bundle import OPERATOR, Bundle, Origin
 from kymatui.engine.cluster.ports import Cluster, Object
 from kymatui.engine.controllers.runtime.lifecycle_manager import require_no_lifecycle_manager, require_own_kymas
-from kymatui.engine.inventory.ownership_marks import bundle_owner, read_owner
+from kymatui.engine.inventory.ownership_marks import bundle_owner
 from kymatui.engine.jobs.run import SystemClock
 from kymatui.engine.plans.plan import Action, BundlePart, Intent, Plan
 from kymatui.errors import CancelledError, KymatuiError, RefusedError

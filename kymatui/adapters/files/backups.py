@@ -203,7 +203,7 @@ def save_deletion(path: Path, seen: DeletionState, cluster: Cluster, manifests_o
     from kymatui.engine.deletion.deletion_state import ManagedBy
 
     deletions = [step.ref for step in seen.found.deletions] if seen.found is not None else []
-    refs = [*(one.ref for one in seen.remaining.instances if not one.shared), *deletions]
+    refs = [*(one.ref for one in seen.remaining.instances if not one.stays), *deletions]
     manifest = [seen.manifest] if seen.manifest is not None and seen.managed_by is ManagedBy.MANIFEST else []
     own = BackupFile(path, cluster, _heading(seen))
     elsewhere = own

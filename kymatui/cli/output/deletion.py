@@ -50,6 +50,8 @@ def deletion_text(seen: DeletionState, form: str, *, cascade: bool, is_refused: 
         shown = (*before, *seen.found.steps, *after)
         rows = [[_word(step), str(step.ref), step.reason] for step in shown]
         parts += [draw(("ACTION", "OBJECT", "REASON"), rows)] if rows else []
+        if seen.found.chart_crds and not seen.found.scope.delete_crds:
+            parts.append(wrapped("--delete-crds deletes the chart's CRDs, too, as far as nothing else uses them"))
         parts += [wrapped(f"{ref} was installed with the module and is already deleted") for ref in seen.found.lost]
     return "\n\n".join(parts)
 
@@ -89,14 +91,20 @@ def _word(step: Step) -> str:
 
 def _row(one: ManagedObject, seen: DeletionState, *, cascade: bool) -> list[str]:
     age = format_duration(max(0.0, time.time() - one.created)) if one.created is not None else ""
-    own = (
-        "deleted before the module: the policy is Ignore"
-        if seen.by_hand and not one.applied
-        else "deleted with the module"
-    )
-    theirs = "deleted first" if cascade else "blocks the deletion"
-    what = one.held.strip(", ") or (own if one.ours else "stays" if one.shared else theirs)
+    what = one.held.strip(", ") or _effect(one, seen, cascade=cascade)
     return [str(one.ref), age, one.maker, ", ".join(one.finalizers), what]
+
+
+def _effect(one: ManagedObject, seen: DeletionState, *, cascade: bool) -> str:
+    """Return what becomes of an object, with the other installation that has it."""
+    if one.stays:
+        return f"stays: {one.stay_reason}"
+    if one.ours and one not in seen.theirs:
+        return "deleted with the module"
+    if one.ours and seen.by_hand:
+        return "deleted before the module: the policy is Ignore"
+    of = f" (of the {one.owner})" if one.owner else ""
+    return f"deleted first{of}" if cascade else f"blocks the deletion{of}"
 
 
 def deletion_json(
@@ -169,5 +177,7 @@ def _instance_json(one: ManagedObject) -> dict[str, Any]:
         "deleted": one.deleted_at,
         "maker": one.maker or None,
         "finalizers": list(one.finalizers),
-        "staysAnyway": one.shared,
+        "staysAnyway": one.stays,
+        "ownership": one.ownership.value,
+        "owner": one.owner or None,
     }

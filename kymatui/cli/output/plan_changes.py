@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.output.printing import markdown, table, wrapped
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
+from kymatui.domain.ownership import LABEL_PART_OF
 from kymatui.domain.plans.plan_summary import summarize_actions
-from kymatui.engine.inventory.ownership_marks import LABEL_PART_OF
 
 if TYPE_CHECKING:
     from kymatui.engine.plans.diff import FieldDiff
@@ -23,7 +23,7 @@ _BEFORE = 20  # characters of what two values have in common, before what they h
 
 def changes_text(plan: Plan, form: str) -> str:
     """Return what will be done, object by object, with the fields that change; what stays as it is is only counted."""
-    from kymatui.engine.apply.deletion_backup import describe_backup
+    from kymatui.engine.deletion.deletion_backup import describe_backup
 
     draw = markdown if form == "md" else table
     before = [step for step in plan.hooks if step.event.startswith("pre-")]

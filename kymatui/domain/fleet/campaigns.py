@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from kymatui.domain.kubernetes.terminal_text import format_count
+
+if TYPE_CHECKING:
+    from kymatui.domain.ownership import OwnedObject
 
 MAX_PARALLEL = 8
 """Runtimes that are planned or edited at the same time."""
@@ -64,7 +68,7 @@ class CampaignStep(Struct, frozen=True):
     lines: tuple[tuple[str, str, str], ...] = ()
     effects: tuple[str, ...] = ()
     uninstalls: tuple[str, ...] = ()
-    blocking: tuple[str, ...] = ()
+    blocking: tuple[OwnedObject, ...] = ()
     warnings: tuple[str, ...] = ()
     server: str = ""
     is_known: bool = True

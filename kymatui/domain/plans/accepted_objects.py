@@ -12,21 +12,31 @@ _NAMED = 3  # objects that a message names; the others are counted
 
 
 class AcceptedObjects(Struct, frozen=True):
-    """The accepted objects of a plan. A recreated object has another uid and is not accepted."""
+    """The accepted objects of a plan. A recreated object has another uid and is not accepted.
+
+    uids  all displayed objects
+    kept  those that the plan displayed as kept: they stay, also if their reason has gone meanwhile
+    """
 
     uids: frozenset[tuple[ObjectKey, str]] = field(default_factory=frozenset)
+    kept: frozenset[tuple[ObjectKey, str]] = field(default_factory=frozenset)
 
     @staticmethod
-    def of(objects: Iterable[tuple[ObjectRef, str]]) -> AcceptedObjects:
-        """Collect references with their uids."""
-        return AcceptedObjects(frozenset((ref.key, uid) for ref, uid in objects))
+    def of(objects: Iterable[tuple[ObjectRef, str]], kept: Iterable[tuple[ObjectRef, str]] = ()) -> AcceptedObjects:
+        """Collect references with their uids: of what is deleted, and of what is kept."""
+        staying = frozenset((ref.key, uid) for ref, uid in kept)
+        return AcceptedObjects(frozenset((ref.key, uid) for ref, uid in objects) | staying, staying)
 
     def __or__(self, other: AcceptedObjects) -> AcceptedObjects:
-        return AcceptedObjects(self.uids | other.uids)
+        return AcceptedObjects(self.uids | other.uids, self.kept | other.kept)
 
     def has(self, ref: ObjectRef, uid: str) -> bool:
         """Return whether the plan displayed exactly this object."""
         return (ref.key, uid) in self.uids
+
+    def may_delete(self, ref: ObjectRef, uid: str) -> bool:
+        """Return whether the plan displayed that it deletes exactly this object."""
+        return self.has(ref, uid) and (ref.key, uid) not in self.kept
 
 
 def summarize_names(refs: Iterable[ObjectRef]) -> str:

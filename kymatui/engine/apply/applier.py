@@ -10,20 +10,21 @@ from msgspec.structs import replace
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
-from kymatui.engine.apply.deletion_backup import save_deletions
+from kymatui.domain.ownership import LABEL_PART_OF, OwnerKind, resource_policy
 from kymatui.engine.apply.plan_refusals import refuse_blocked_plan, refuse_foreign_plan
 from kymatui.engine.apply.planner import own_namespace
-from kymatui.engine.apply.pruning import Pruning
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.kind_order import defined_kinds, is_definition
 from kymatui.engine.cluster.ports import NAMESPACE, Object
+from kymatui.engine.deletion.deletion_backup import save_deletions
+from kymatui.engine.deletion.pruning import Pruning
 from kymatui.engine.dryrun.field_takeover import HELM, take_over_fields
 from kymatui.engine.dryrun.preview import conflicts_of, is_yielding, observe
 from kymatui.engine.inventory.inventory import Inventory, InventoryItem, InventoryState, merge_items, reset_if_deleting
 from kymatui.engine.inventory.inventory_lookup import inventory_store_for, read_inventory
 from kymatui.engine.inventory.inventory_store import InventoryStore
-from kymatui.engine.inventory.ownership_marks import ADOPTED_MANAGERS, LABEL_PART_OF, OwnerKind, bundle_owner
+from kymatui.engine.inventory.ownership_marks import ADOPTED_MANAGERS, bundle_owner
 from kymatui.engine.inventory.ownership_transfer import take_over
 from kymatui.engine.jobs.hooks import run_hooks
 from kymatui.engine.jobs.run import FRESH, Progress, Run
@@ -122,7 +123,7 @@ class _Application:
         previous = reset_if_deleting(self._keeper.read())
         self._verify(previous, objects=check)
         pruning = Pruning(plan, run, self._deleted, previous)
-        save_deletions(run, plan.steps, pruning.losses)
+        save_deletions(run, plan.steps, pruning.contents)
         self._inventory = inventory = self._keeper.begin(self._planned(previous), self._bundle)
         verb = plan.verb
         run.report(Progress(f"{plan.user_verb} {self._bundle.name}", None, 0, self._total))
@@ -168,7 +169,7 @@ class _Application:
         plan, bundle = self.plan, self._bundle
         made = any(step.part is BundlePart.NAMESPACE for step in plan.steps)
         new = [
-            InventoryItem(step.ref, step.adopted, step.part is BundlePart.DEFINITION)
+            InventoryItem(step.ref, step.adopted, step.part is BundlePart.DEFINITION, self._is_kept(step.ref))
             for step in plan.steps
             if step.part in (BundlePart.OBJECT, BundlePart.DEFINITION)
             or (plan.intent.adopt and step.part is BundlePart.PREVIOUS and _is_adopted(step))
@@ -198,6 +199,10 @@ class _Application:
             revision=previous.revision if previous is not None else 0,
             rollback_to=plan.intent.rollback_to,
         )
+
+    def _is_kept(self, ref: ObjectRef) -> bool:
+        body = self._bodies.get(ref.key)
+        return body is not None and bool(resource_policy(body))
 
     # waves
 

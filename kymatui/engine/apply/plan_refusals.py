@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kymatui.engine.cluster.cluster_identity import cluster_identity
+from kymatui.engine.cluster.cluster_identity import cluster_identity, refuse_another_cluster
 from kymatui.engine.jobs.run import Run
 from kymatui.engine.plans.plan import Action, Plan, RequiredPermission, Step
 from kymatui.errors import RefusedError
@@ -34,15 +34,9 @@ def plan_title(plan: Plan) -> str:
     return f"{name} from {address}" if address else name
 
 
-def refuse_another_cluster(name: str, run: Run) -> None:
-    """Raise RefusedError if the plan was made for another cluster."""
-    if name != run.cluster.name:
-        raise RefusedError(f"the plan is for cluster {name}, but this is {run.cluster.name}")
-
-
 def refuse_foreign_plan(plan: Plan, run: Run) -> None:
     """Raise RefusedError if the plan was made for another cluster, also for one of the same name."""
-    refuse_another_cluster(plan.cluster, run)
+    refuse_another_cluster(plan.cluster, run.cluster)
     found = cluster_identity(run.cluster) if plan.identity else ""
     if found and found != plan.identity:
         message = f"the plan is for another cluster that is also called {plan.cluster}"

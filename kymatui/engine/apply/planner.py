@@ -15,8 +15,8 @@ from kymatui.domain.kubernetes.managed_fields import content_writers
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import Policy
+from kymatui.domain.ownership import LABEL_PART_OF, OwnerKind
 from kymatui.engine.apply.preparation import KindScopes, prepare
-from kymatui.engine.apply.prune import prune_steps
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.bundles.chart_location import ChartLocation, chart_location
 from kymatui.engine.cluster.concurrency import WIDTH, run_for_each
@@ -25,12 +25,13 @@ from kymatui.engine.cluster.kyma_guard import refuse_kyma_managed
 from kymatui.engine.cluster.ports import FIELD_MANAGER, NAMESPACE, Clock, Cluster, Object
 from kymatui.engine.cluster.read_once import read_once
 from kymatui.engine.cluster.retries import DEFAULT_RETRY, RetryPolicy
+from kymatui.engine.deletion.prune_plan import prune_steps
 from kymatui.engine.dryrun.hook_dry_run import PlannedContext, dry_run_hooks
 from kymatui.engine.dryrun.preview import ApplyPreview, existed_before, observe, preview_apply
 from kymatui.engine.inventory.inventory import Inventory, InventoryItem, deletion_notes, reset_if_deleting
 from kymatui.engine.inventory.inventory_lookup import read_inventory
 from kymatui.engine.inventory.inventory_store import CONFIG_MAP, ApplySetStore, refuse_other_kind
-from kymatui.engine.inventory.ownership_marks import LABEL_PART_OF, OwnerKind, bundle_owner
+from kymatui.engine.inventory.ownership_marks import bundle_owner
 from kymatui.engine.inventory.release_store import SECRET
 from kymatui.engine.jobs.wait import is_deleted_when_done
 from kymatui.engine.plans.diff import diff_objects
@@ -113,9 +114,8 @@ class Planner:
         self._manager = manager
         self._cancel = cancel
         self._width = width
-        bundle = prepare(intent.bundle, self._cluster)
+        self._bundle = bundle = prepare(intent.bundle, self._cluster)
         self._intent = replace(intent, bundle=bundle)
-        self._bundle = bundle
         self._scopes = KindScopes(self._cluster, bundle)
         self._mine = bundle_owner(bundle)
         self._observed: dict[ObjectRef, ObservedVersion] = {}

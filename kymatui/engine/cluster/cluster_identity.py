@@ -6,7 +6,7 @@ from typing import Final
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import Cluster
-from kymatui.errors import ClusterError
+from kymatui.errors import ClusterError, RefusedError
 
 _SYSTEM: Final = ObjectRef(GroupVersionKind("", "v1", "Namespace"), "", "kube-system")
 
@@ -18,3 +18,9 @@ def cluster_identity(cluster: Cluster) -> str:
     except ClusterError:  # without an identity, clusters are compared by their names
         return ""
     return str(found["metadata"].get("uid") or "") if found is not None else ""
+
+
+def refuse_another_cluster(name: str, cluster: Cluster) -> None:
+    """Raise RefusedError if a plan was made for another cluster."""
+    if name != cluster.name:
+        raise RefusedError(f"the plan is for cluster {name}, but this is {cluster.name}")

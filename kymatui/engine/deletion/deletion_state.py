@@ -143,7 +143,9 @@ class DeletionState(Struct, frozen=True):
     @property
     def accepted(self) -> AcceptedObjects:
         """Return the objects that the state displays and the user accepts."""
-        shown = AcceptedObjects.of((one.ref, one.uid) for one in self.remaining.instances)
+        stays = [(one.ref, one.uid) for one in self.remaining.instances if one.stays]
+        goes = [(one.ref, one.uid) for one in self.remaining.instances if not one.stays]
+        shown = AcceptedObjects.of(goes, stays)
         manifest = AcceptedObjects.of([(self.manifest, self.manifest_uid)] if self.manifest is not None else ())
         own = self.found.accepted if self.found is not None else AcceptedObjects()
         return shown | manifest | own
@@ -151,15 +153,20 @@ class DeletionState(Struct, frozen=True):
     @property
     def theirs(self) -> tuple[ManagedObject, ...]:
         """Return the objects that must and may be deleted before the manager."""
-        own = (one for one in self.remaining.ours if self.by_hand and not one.applied)
-        return (*(one for one in self.remaining.theirs if not one.shared), *own)
+        own = (one for one in self.remaining.ours if self.deletes_default and not one.applied)
+        return (*(one for one in self.remaining.theirs if not one.stays), *own)
+
+    @property
+    def deletes_default(self) -> bool:
+        """Return whether kymatui deletes the default CR, because nothing else does."""
+        return self.by_hand or self.managed_by is ManagedBy.NOBODY
 
     @property
     def deleted_objects(self) -> tuple[ManagedObject, ...]:
         """Return the managed objects that go with the module, each once."""
         default = (self.default,) if self.default is not None else ()
         found = (*self.theirs, *self.remaining.ours, *default)
-        return tuple({one.ref: one for one in found if not one.shared}.values())
+        return tuple({one.ref: one for one in found if not one.stays}.values())
 
     @property
     def blocking(self) -> tuple[ManagedObject, ...]:

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.ownership import ObjectOwnership, describe_objects, resource_policy
 from kymatui.domain.plans.accepted_objects import AcceptedObjects, summarize_names
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.finalizers import deletion_blocker
@@ -42,19 +43,36 @@ class DeletionConsent(Struct, frozen=True):
 
 def require_consent(remaining: ManagedObjects, name: str, consent: DeletionConsent) -> None:
     """Raise RefusedError if an object or an unlisted kind lacks consent; "forbidden" is not "none"."""
+    require_known(remaining, name, consent)
+    require_cascade(remaining.theirs, name, consent)
+    refuse_unplanned(remaining, name, consent.accepted)
+
+
+def require_known(remaining: ManagedObjects, name: str, consent: DeletionConsent) -> None:
+    """Raise RefusedError for kinds that cannot be listed, unless a person takes them for empty."""
     if remaining.unknown and not consent.accept_unknown:
         said = ", ".join(f"{kind} ({reason})" for kind, reason in remaining.unknown)
         raise RefusedError(
             f"it is unknown whether {name} still manages objects of: {said}",
             hint="get the right to list them, or accept that they are not counted (--accept-unknown)",
         )
-    if remaining.theirs and not consent.cascade:
+
+
+def require_cascade(blocking: Sequence[ManagedObject], name: str, consent: DeletionConsent) -> None:
+    """Raise RefusedError that says whose objects block the deletion, unless a person agreed to delete them."""
+    if blocking and not consent.cascade:
         raise RefusedError(
-            f"{name} still manages {format_count(len(remaining.theirs), 'object')}: "
-            f"{format_resources(remaining.theirs)}",
+            f"{name} still manages {_counted(blocking)}: {format_resources(blocking)}",
             hint="delete them first, or delete them with the module (--cascade)",
         )
-    refuse_unplanned(remaining, name, consent.accepted)
+
+
+def _counted(blocking: Sequence[ManagedObject]) -> str:
+    """Return the number of objects, with whose they are where they are not all users'."""
+    number = format_count(len(blocking), "object")
+    if all(one.ownership is not ObjectOwnership.DEFAULT_CR and not one.owner for one in blocking):
+        return number
+    return f"{number} ({describe_objects(one.owned for one in blocking)})"
 
 
 def refuse_unplanned(remaining: ManagedObjects, name: str, accepted: AcceptedObjects) -> None:
@@ -67,8 +85,8 @@ def refuse_unplanned(remaining: ManagedObjects, name: str, accepted: AcceptedObj
 
 
 def unplanned_resources(instances: Iterable[ManagedObject], accepted: AcceptedObjects) -> tuple[ManagedObject, ...]:
-    """Return the objects that the plan did not display, without those of Kubernetes' own kinds."""
-    return tuple(one for one in instances if not (one.shared or accepted.has(one.ref, one.uid)))
+    """Return the objects that the plan did not display, without those that stay anyway."""
+    return tuple(one for one in instances if not (one.stays or accepted.has(one.ref, one.uid)))
 
 
 def format_resources(instances: Sequence[ManagedObject]) -> str:
@@ -88,18 +106,22 @@ def delete_managed_resources(
 ) -> None:
     """Delete the users' objects, then (with `own`) those of the module, and wait until all are gone.
 
-    Deleted objects are added to `gone`. Objects of Kubernetes' own kinds stay, because they may belong to other
-    software. Raises RefusedError for objects without consent, PartlyDoneError with who has to act.
+    Deleted objects are added to `gone`. What is shared, kept or another installation's stays. Raises RefusedError for
+    objects without consent, PartlyDoneError with who has to act.
     """
+
+    def goes(one: ManagedObject) -> bool:
+        return not one.stays and consent.accepted.may_delete(one.ref, one.uid)
+
     for _ in range(_ROUNDS):
         remaining = count()
         require_consent(remaining, name, consent)
-        theirs = [one for one in remaining.theirs if not one.shared]
-        some = theirs or [one for one in remaining.ours if own and not one.applied]
+        theirs = [one for one in remaining.theirs if goes(one)]
+        some = theirs or [one for one in remaining.ours if own and not one.applied and goes(one)]
         if not some:
             return
         _remove(run, some, gone)
-    left = [one for one in count().instances if not one.shared and not one.applied and (own or not one.ours)]
+    left = [one for one in count().instances if goes(one) and not one.applied and (own or not one.ours)]
     if left:
         raise PartlyDoneError(f"another client keeps creating objects that {name} manages: {format_resources(left)}")
 
@@ -107,21 +129,26 @@ def delete_managed_resources(
 def _remove(run: Run, some: Sequence[ManagedObject], gone: list[ObjectRef]) -> None:
     sent: list[ObjectRef] = []
     try:
-        run_for_each(some, lambda one: _delete(run, one, sent), run.cancel, run.limits.width)
+        ended = run_for_each(some, lambda one: _delete(run, one, sent), run.cancel, run.limits.width)
     except KymatuiError:
         gone += sent  # nothing brings back what the server accepted before another request failed
         raise
-    require_deleted(run, {one.ref: one.uid for one in some}, "managed objects", gone)
+    going = {one.ref: one.uid for one, end in zip(some, ended, strict=True) if end is not ObjectDeletion.KEPT}
+    require_deleted(run, going, "managed objects", gone)
 
 
-def _delete(run: Run, one: ManagedObject, sent: list[ObjectRef]) -> None:
+def _delete(run: Run, one: ManagedObject, sent: list[ObjectRef]) -> ObjectDeletion:
     """Delete only the counted object; a recreated one is counted again and was not accepted."""
-    if one.deleted_at is None:
-        with run.step("delete", one.ref):
-            found = delete_object(run, one.ref, one.uid, one.resource_version, propagation="Foreground")
-        if found is not ObjectDeletion.MISSING:
-            sent.append(one.ref)
-            run.report(Progress(f"deleting {one.ref}", one.ref))
+    if one.deleted_at is not None:
+        return ObjectDeletion.STARTED
+    with run.step("delete", one.ref):
+        ended = delete_object(
+            run, one.ref, one.uid, one.resource_version, propagation="Foreground", keeps=resource_policy
+        )
+    if ended in (ObjectDeletion.STARTED, ObjectDeletion.GONE):
+        sent.append(one.ref)
+        run.report(Progress(f"deleting {one.ref}", one.ref))
+    return ended
 
 
 def require_deleted(run: Run, uids: dict[ObjectRef, str], what: str, gone: list[ObjectRef]) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -11,42 +10,38 @@ from msgspec.structs import replace
 
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
-from kymatui.engine.apply.plan_refusals import refuse_another_cluster
-from kymatui.engine.apply.prune import foreign_claim
+from kymatui.domain.ownership import read_owner
 from kymatui.engine.bundles.bundle import BundleHook
+from kymatui.engine.cluster.cluster_identity import refuse_another_cluster
 from kymatui.engine.cluster.concurrency import run_for_each
-from kymatui.engine.cluster.kind_order import defined_kinds
-from kymatui.engine.cluster.namespace_contents import list_foreign_contents
 from kymatui.engine.cluster.ports import NAMESPACE, Object, PatchKind
+from kymatui.engine.deletion.cascade_contents import contents_left, instances_left
 from kymatui.engine.deletion.managed_deletion import (
     DeletionConsent,
     delete_managed_resources,
     require_consent,
     require_deleted,
 )
-from kymatui.engine.deletion.uninstall_plan import UninstallPlan, deletion_steps, inventory_owner
-from kymatui.engine.inventory.inventory import Inventory, InventoryItem, InventoryState
+from kymatui.engine.deletion.uninstall_plan import DeletionSteps, UninstallPlan
+from kymatui.engine.inventory.inventory import Inventory, InventoryState
 from kymatui.engine.inventory.inventory_store import ApplySetStore, InventoryStore
-from kymatui.engine.inventory.managed_resources import GroupKind, ManagedObjects, list_managed_resources, managed_kinds
-from kymatui.engine.inventory.ownership_marks import inventory_name, read_owner, unmark_patch
+from kymatui.engine.inventory.managed_resources import (
+    ManagedKinds,
+    ManagedObjects,
+    managed_kinds,
+)
+from kymatui.engine.inventory.ownership_marks import inventory_owner, unmark_patch
 from kymatui.engine.inventory.release_store import ReleaseStore
 from kymatui.engine.jobs.crd_deletion import UnplannedDeletions, record_instances, unplanned_error
 from kymatui.engine.jobs.hooks import run_hooks
-from kymatui.engine.jobs.object_deletion import (
-    ObjectDeletion,
-    delete_as_read,
-    delete_object,
-    is_saved,
-    uid_of,
-    version_of,
-)
+from kymatui.engine.jobs.object_deletion import ObjectDeletion, delete_object, uid_of, version_of
 from kymatui.engine.jobs.run import Progress, Run
-from kymatui.engine.plans.plan import Action, BundlePart, Step
-from kymatui.errors import CancelledError, ConflictError, KymatuiError, OutdatedError, PartlyDoneError
+from kymatui.engine.plans.plan import Action, Step
+from kymatui.errors import CancelledError, KymatuiError, OutdatedError, PartlyDoneError
 
 _UNSEEN: Final = "it was created after the plan was displayed"
+_NOT_DISPLAYED: Final = "the plan displayed that it stays"
 _AGAIN: Final = "run the command again to continue"
-_NOTHING: Final[Mapping[ObjectRef, Object]] = {}
 
 
 class DeletionOutcome(Struct, frozen=True):
@@ -63,7 +58,7 @@ def uninstall_module(found: UninstallPlan, run: Run, consent: DeletionConsent) -
     Raises RefusedError before any deletion (OutdatedError if another version was installed since), PartlyDoneError
     if an object remains (a second run continues).
     """
-    refuse_another_cluster(found.cluster, run)
+    refuse_another_cluster(found.cluster, run.cluster)
     inventory = found.inventory
     require_consent(found.remaining, inventory.name, consent)
     deletion = _Deletion(found, run, consent)
@@ -107,8 +102,10 @@ class _Deletion:
         self._inventory = found.inventory
         self._consent = consent
         self._kept: list[Step] = []
-        self._kinds: tuple[GroupKind, ...] = ()
+        self._lost: list[ObjectRef] = list(found.lost)
+        self._kinds = ManagedKinds()
         self._unplanned: list[UnplannedDeletions] = []
+        self._steps = self._new_steps()
 
     def carry_out(self) -> DeletionOutcome:
         keeper = self._keeper()
@@ -118,6 +115,7 @@ class _Deletion:
             return DeletionOutcome((), ())
         refuse_replaced(self._inventory, inventory)
         self._inventory = inventory
+        self._steps = self._new_steps()
         self._kinds = managed_kinds(inventory, self.run.cluster)
         require_consent(self._count(), inventory.name, self._consent)
         if not inventory.is_deleting:
@@ -132,15 +130,15 @@ class _Deletion:
         self._end(keeper)
         if error := unplanned_error(self._inventory.name, self._unplanned):
             raise error
-        return DeletionOutcome(tuple(self.gone), tuple(self._kept), self._lost())
+        self._report_lost()
+        return DeletionOutcome(tuple(self.gone), tuple(self._kept), tuple(self._lost))
 
-    def _lost(self) -> tuple[ObjectRef, ...]:
-        """Return the objects that another client deleted first."""
-        known = {*self.gone, *(step.ref for step in self._kept)}
-        lost = (*self._found.lost, *(step.ref for step in self._found.deletions if step.ref not in known))
-        for ref in lost:
+    def _report_lost(self) -> None:
+        """Report the objects that another client deleted first."""
+        known = {*self.gone, *self._lost, *(step.ref for step in self._kept)}
+        self._lost += [step.ref for step in self._found.deletions if step.ref not in known]
+        for ref in self._lost:
             self.run.report(Progress(f"{ref} was already deleted by another client"))
-        return lost
 
     def _keeper(self) -> InventoryStore:
         name, namespace = self._inventory.name, self._inventory.namespace
@@ -148,78 +146,71 @@ class _Deletion:
             return ReleaseStore(self.run.cluster, name, namespace, self.run.clock.now)
         return ApplySetStore(self.run.cluster, name, namespace)
 
+    def _new_steps(self) -> DeletionSteps:
+        run = self.run
+        return DeletionSteps(self._inventory, run.cluster, run.cancel, run.limits.width, self._found.scope)
+
     def _hooks(
         self, hooks: Sequence[BundleHook], event: str, inventory: Inventory, keeper: InventoryStore
     ) -> Inventory:
         return run_hooks(self.run, hooks, event, inventory, keeper) if hooks else inventory
 
     def _count(self) -> ManagedObjects:
-        return list_managed_resources(
-            self._inventory, self.run.cluster, self._kinds, self.run.cancel, self.run.limits.width
-        )
+        run = self.run
+        return self._found.scope.remaining(self._inventory, self._kinds, run.cluster, run.cancel, run.limits.width)
 
     # its own objects
 
     def _delete_own(self) -> None:
-        steps = self._steps(BundlePart.OBJECT)
-        self._kept += [step for step in steps if step.action is Action.KEEP]
+        steps = self._accepted(self._steps.of_objects())
         for number in sorted({step.wave for step in steps}):
-            wave = [step for step in steps if step.wave == number and step.action is Action.DELETE]
-            self._remove(wave, "objects of the module")
+            self._remove([step for step in steps if step.wave == number], "objects of the module")
 
-    def _steps(self, part: BundlePart) -> tuple[Step, ...]:
-        """Return the current steps of a part; objects that the plan did not display are kept."""
-        steps = deletion_steps(self._inventory, self.run.cluster, self.run.cancel, self.run.limits.width, part)
-        return tuple(step if self._is_accepted(step) else _left(step) for step in steps)
-
-    def _is_accepted(self, step: Step) -> bool:
-        return step.action is Action.KEEP or self._consent.accepted.has(step.ref, step.uid)
-
-    def _delete_definitions(self) -> None:
-        """Delete the CRDs without instances; the others would delete newly created objects too."""
-        steps = self._steps(BundlePart.DEFINITION)
+    def _accepted(self, steps: Sequence[Step]) -> list[Step]:
+        """Return the deletions among the current steps; note what stays, and what the plan did not delete."""
+        displayed = {step.ref: step for step in self._found.kept}
+        going = []
         for step in steps:
             if step.action is Action.KEEP:
                 self._kept.append(step)
-                continue
+            elif self._consent.accepted.may_delete(step.ref, step.uid):
+                going.append(step)
+            elif self._consent.accepted.has(step.ref, step.uid):
+                reason = displayed[step.ref].reason if step.ref in displayed else _NOT_DISPLAYED
+                self._kept.append(replace(step, action=Action.KEEP, reason=reason))
+            else:
+                self._kept.append(_left(step))
+        return going
+
+    def _delete_definitions(self) -> None:
+        """Delete the CRDs without instances; the others would delete newly created objects too."""
+        steps = self._steps.of_crds()
+        for step in self._accepted(steps):
             live = self.run.cluster.get(step.ref)
             if live is not None and self.run.backup is not None:
                 self.run.backup.save(live)
             if live is not None:
-                self._delete_definition(step, live)
+                self._delete_definition(replace(step, version=version_of(live)), live)
         if steps:
             self.run.cluster.forget_kinds()
 
     def _delete_definition(self, step: Step, live: Object) -> None:
         """Delete a CRD unless it has instances; they are counted as late as possible, right before the deletion."""
         with record_instances(self.run, [live]) as record:
-            if count := self._instances_of(live):
-                reason = f"{format_count(count, 'object')} of its kind left"
+            if reason := instances_left(self._steps.contents(live)):
                 self._kept.append(replace(step, action=Action.KEEP, reason=reason))
                 return
             record.counted()
-            self._remove([step], "CRD without objects", {step.ref: live})
+            self._remove([step], "CRD without objects")
             self._unplanned.append(record.unplanned())
 
-    def _instances_of(self, definition: Object) -> int:
-        kinds = {(gvk.group, gvk.kind) for gvk in defined_kinds([definition])}
-        found = list_managed_resources(
-            self._inventory, self.run.cluster, tuple(kinds), self.run.cancel, self.run.limits.width
-        )
-        return len(found.instances) + len(found.unknown)
-
-    def _remove(self, steps: Sequence[Step], what: str, read: Mapping[ObjectRef, Object] = _NOTHING) -> None:
-        """Delete in parallel and wait for the end. Raises PartlyDoneError that tells who has to act.
-
-        Objects in `read`, which were just read and checked, are not read again.
-        """
+    def _remove(self, steps: Sequence[Step], what: str) -> None:
+        """Delete in parallel and wait for the end. Raises PartlyDoneError that tells who has to act."""
         if not steps:
             return
         sent: list[ObjectRef] = []
         try:
-            found = run_for_each(
-                steps, lambda step: self._delete(step, read, sent), self.run.cancel, self.run.limits.width
-            )
+            found = run_for_each(steps, lambda step: self._delete(step, sent), self.run.cancel, self.run.limits.width)
         except KymatuiError:
             self.gone += sent  # nothing brings back what the server accepted before another request failed
             raise
@@ -229,58 +220,37 @@ class _Deletion:
         if waited:
             require_deleted(self.run, waited, what, self.gone)
 
-    def _delete(self, step: Step, read: Mapping[ObjectRef, Object], sent: list[ObjectRef]) -> ObjectDeletion:
-        """Delete one object; MISSING also if it is another one now, or has another owner, and is kept.
+    def _delete(self, step: Step, sent: list[ObjectRef]) -> ObjectDeletion:
+        """Delete one object in the state for which its step was made; if it has changed, decide again."""
+        reasons: list[str] = []
 
-        It was checked when the step was made: as long as it has not changed since, nothing is read again.
-        """
-        ref = step.ref
-        if ref not in read and ref.kind != NAMESPACE and is_saved(self.run, step.uid, step.version):
-            with contextlib.suppress(ConflictError), self.run.step("delete", ref):
-                return self._sent(ref, delete_as_read(self.run, ref, step.uid, step.version), sent)
-        live = read[ref] if ref in read else self.run.cluster.get(ref)
-        if live is None:
-            return ObjectDeletion.MISSING
-        item = self._inventory.item(ref)
-        claim = self._claimed(live, item) if item is not None and ref not in read and ref.kind != NAMESPACE else ""
-        if claim:
-            self._kept.append(replace(step, action=Action.KEEP, reason=claim))
-            return ObjectDeletion.MISSING
-        if uid_of(live) != step.uid:
-            self._kept.append(_left(step))
-            return ObjectDeletion.MISSING
-        if live["metadata"].get("deletionTimestamp"):
-            self.run.report(Progress(f"deleting {ref}", ref))
-            return ObjectDeletion.STARTED
-        with self.run.step("delete", ref):
-            found = delete_object(self.run, ref, step.uid, version_of(live))
-        return self._sent(ref, found, sent)
+        def keeps(live: Object) -> str:
+            reasons.append(self._steps.reason_to_keep(step.ref, live))
+            return reasons[-1]
 
-    def _sent(self, ref: ObjectRef, found: ObjectDeletion, sent: list[ObjectRef]) -> ObjectDeletion:
-        if found is not ObjectDeletion.MISSING:
-            sent.append(ref)
-            self.run.report(Progress(f"deleting {ref}", ref))
-        return found
-
-    def _claimed(self, live: Object, item: InventoryItem) -> str:
-        return foreign_claim(live, inventory_owner(self._inventory), item)
+        with self.run.step("delete", step.ref):
+            ended = delete_object(self.run, step.ref, step.uid, step.version, keeps=keeps)
+        if ended is ObjectDeletion.KEPT:
+            self._kept.append(replace(step, action=Action.KEEP, reason=reasons[-1]))
+        elif ended is ObjectDeletion.MISSING:
+            live = self.run.cluster.get(step.ref)
+            if live is not None and uid_of(live) != step.uid:
+                self._kept.append(_left(step))
+        else:
+            sent.append(step.ref)
+            self.run.report(Progress(f"deleting {step.ref}", step.ref))
+        return ended
 
     # namespaces and inventory
 
     def _end(self, keeper: InventoryStore) -> None:
         """Delete the namespaces last; the inventory's own namespace deletes the inventory too."""
-        own = ObjectRef(NAMESPACE, "", self._inventory.namespace)
-        steps = self._steps(BundlePart.NAMESPACE)
-        for step in [*(one for one in steps if one.ref != own), *(one for one in steps if one.ref == own)]:
-            others = self._others(step.ref.name) if step.action is Action.DELETE else ()
-            if others:
-                more = f" and {len(others) - 5} more" if len(others) > 5 else ""
-                step = replace(
-                    step, action=Action.KEEP, reason=f"it contains other objects: {', '.join(others[:5])}{more}"
-                )
-            if step.action is Action.KEEP:
-                self._kept.append(step)
-            elif step.ref == own:
+        for step in self._accepted(self._steps.of_namespaces()):
+            live = self.run.cluster.get(step.ref)
+            reason = contents_left(self._steps.contents(live)) if live is not None else ""
+            if reason:
+                self._kept.append(replace(step, action=Action.KEEP, reason=reason))
+            elif step.ref == ObjectRef(NAMESPACE, "", self._inventory.namespace):
                 self._let_go()
                 self._remove([step], "the module's namespace")
                 return
@@ -291,36 +261,30 @@ class _Deletion:
             keeper.remove(self._inventory)
 
     def _let_go(self) -> None:
-        """Remove the ownership marks from kept objects, except those that the plan did not display."""
+        """Remove the ownership marks from kept objects, except those that the plan did not display.
+
+        An object that is kept here and was deleted otherwise meanwhile, as by its owner, is lost and not kept.
+        """
         mine = inventory_owner(self._inventory)
 
-        def unmark(step: Step) -> None:
+        def release(step: Step) -> bool:
             live = self.run.cluster.get(step.ref)
-            if live is None or read_owner(live) not in (None, mine):
-                return
+            if live is None or live["metadata"].get("deletionTimestamp"):
+                return False
+            if read_owner(live) not in (None, mine):
+                return True
             if not self._consent.accepted.has(step.ref, uid_of(live)):
-                return
+                return True
             patch = unmark_patch(live, mine, found=step.adopted)
-            if patch is None:
-                return
-            patch["metadata"]["uid"] = uid_of(live)  # the server then rejects it for a recreated object
-            with self.run.step("let go", step.ref):
-                self.run.cluster.patch(step.ref, patch, PatchKind.MERGE, manager=self.run.manager)
+            if patch is not None:
+                patch["metadata"]["uid"] = uid_of(live)  # the server then rejects it for a recreated object
+                with self.run.step("let go", step.ref):
+                    self.run.cluster.patch(step.ref, patch, PatchKind.MERGE, manager=self.run.manager)
+            return True
 
-        run_for_each(self._kept, unmark, self.run.cancel, self.run.limits.width)
-
-    def _others(self, namespace: str) -> tuple[str, ...]:
-        """Return the contents of a namespace that are not the module's or were not displayed."""
-        name, prefix = inventory_name(self._inventory.name), f"sh.helm.release.v1.{self._inventory.name}.v"
-
-        def is_ours(ref: ObjectRef, body: Object) -> bool:
-            kept = ref.kind.kind == "Secret" and ref.name.startswith(prefix)
-            known, accepted = self._inventory.item(ref), self._consent.accepted
-            ours = known is not None and not known.adopted and not self._claimed(body, known)
-            return ref.name == name or kept or (ours and accepted.has(ref, uid_of(body)))
-
-        found = list_foreign_contents(self.run.cluster, namespace, is_ours, self.run.cancel, self.run.limits.width)
-        return tuple(one.message for one in found)
+        exists = run_for_each(self._kept, release, self.run.cancel, self.run.limits.width)
+        self._lost += [step.ref for step, there in zip(self._kept, exists, strict=True) if not there]
+        self._kept = [step for step, there in zip(self._kept, exists, strict=True) if there]
 
     def summary(self) -> str:
         return f"{format_count(len(self.gone), 'object')} deleted"

@@ -1,42 +1,89 @@
-"""The plan of an uninstallation: existing objects, order of deletion, and obstacles."""
+"""The plan of an uninstallation: what it deletes in which order, what it keeps and why."""
 
 from __future__ import annotations
 
 import threading
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.ownership import Owner, OwnerKind
 from kymatui.domain.plans.accepted_objects import AcceptedObjects
-from kymatui.engine.apply.prune import foreign_claim
 from kymatui.engine.bundles.bundle import hooks_of
 from kymatui.engine.cluster.concurrency import WIDTH, run_for_each
-from kymatui.engine.cluster.kind_order import (
-    deletion_waves,
-    is_definition,
-    is_namespace,
-    is_system_namespace,
-)
+from kymatui.engine.cluster.kind_order import deletion_waves, is_definition, is_namespace
 from kymatui.engine.cluster.ports import NAMESPACE, Clock, Cluster, Object
 from kymatui.engine.cluster.read_once import read_once
 from kymatui.engine.cluster.retries import DEFAULT_RETRY, RetryPolicy
+from kymatui.engine.deletion.cascade_contents import (
+    CascadeContents,
+    ContainedObject,
+    contents_left,
+    instances_left,
+    name_contents,
+    staying,
+)
+from kymatui.engine.inventory.crd_holders import find_crd_holders
 from kymatui.engine.inventory.inventory import Inventory, InventoryItem, InventoryState
 from kymatui.engine.inventory.inventory_lookup import read_inventory
-from kymatui.engine.inventory.managed_resources import ManagedObjects, list_managed_resources, managed_kinds
-from kymatui.engine.inventory.ownership_marks import Owner, OwnerKind, applyset_id, inventory_name
-from kymatui.engine.inventory.release_store import ReleaseStore
+from kymatui.engine.inventory.inventory_store import CONFIG_MAP
+from kymatui.engine.inventory.kept_objects import keep_reason
+from kymatui.engine.inventory.managed_resources import (
+    ManagedKinds,
+    ManagedObjects,
+    list_managed_resources,
+    managed_kinds,
+)
+from kymatui.engine.inventory.ownership_marks import inventory_name, inventory_owner
+from kymatui.engine.inventory.release_store import SECRET, ReleaseStore
 from kymatui.engine.jobs.hooks import hook_key
 from kymatui.engine.jobs.object_deletion import uid_of, version_of
 from kymatui.engine.plans.plan import Action, BundlePart, RequiredPermission, Step
+
+CHART_CRDS: Final = "CRDs of a chart's folder crds/ stay, as with helm"
+_LAST: Final = "last, and only if it contains no other objects"
+_EMPTY: Final = "only if it has no objects by then"
+
+
+class DeletionScope(Struct, frozen=True):
+    """What the person chooses, and what else is known of the cluster.
+
+    delete_crds  also delete the CRDs of a chart's folder crds/
+    manifest     the Manifest of this installation ("namespace/name"), "" for none
+    manifests    Manifests on a control plane that describe this cluster
+    companions   owners of what the same request deletes, too: their objects may be gone before this deletion ends
+    """
+
+    delete_crds: bool = False
+    manifest: str = ""
+    manifests: tuple[object, ...] = ()
+    companions: tuple[Owner, ...] = ()
+
+    def owners(self, inventory: Inventory) -> tuple[Owner, ...]:
+        """Return all owners in marks that are an installation."""
+        manifest = (Owner(OwnerKind.LIFECYCLE_MANAGER, self.manifest),) if self.manifest else ()
+        return (inventory_owner(inventory), *manifest, *self.companions)
+
+    def remaining(
+        self, inventory: Inventory, kinds: ManagedKinds, cluster: Cluster, cancel: threading.Event, width: int
+    ) -> ManagedObjects:
+        """Return the objects that the module's manager handles, each with whose it is."""
+        owners = self.owners(inventory)
+        return list_managed_resources(inventory, cluster, kinds, cancel, width, owners, self.manifests)
+
+
+WHOLE: Final = DeletionScope()
 
 
 class UninstallPlan(Struct, frozen=True):
     """The plan of an uninstallation.
 
     remaining  objects that the module's manager handles; while they exist, the module stays
-    steps      the module's own objects, in waves, and kept ones with the reason; namespaces are decided last
+    steps      the module's own objects, in waves, and kept ones with the reason
     hooks      a chart's hooks before and after the deletion, in order
     lost       installed objects that another client deleted
     """
@@ -49,6 +96,7 @@ class UninstallPlan(Struct, frozen=True):
     missing: tuple[RequiredPermission, ...] = ()
     hooks: tuple[Step, ...] = ()
     lost: tuple[ObjectRef, ...] = ()
+    scope: DeletionScope = WHOLE
 
     @property
     def deletions(self) -> tuple[Step, ...]:
@@ -59,10 +107,20 @@ class UninstallPlan(Struct, frozen=True):
         return tuple(step for step in self.steps if step.action is Action.KEEP)
 
     @property
+    def chart_crds(self) -> tuple[ObjectRef, ...]:
+        """Return the CRDs for which a person may choose whether they stay."""
+        return tuple(item.ref for item in self.inventory.items if item.definition) if self.inventory.chart else ()
+
+    @property
     def accepted(self) -> AcceptedObjects:
         """Return the objects that the plan displays and the user accepts."""
-        remaining = ((one.ref, one.uid) for one in self.remaining.instances)
-        return AcceptedObjects.of((*remaining, *((step.ref, step.uid) for step in self.steps)))
+        instances = self.remaining.instances
+        goes = [(one.ref, one.uid) for one in instances if not one.stays]
+        stays = [(one.ref, one.uid) for one in instances if one.stays]
+        return AcceptedObjects.of(
+            (*goes, *((step.ref, step.uid) for step in self.deletions)),
+            (*stays, *((step.ref, step.uid) for step in self.kept)),
+        )
 
 
 def plan_uninstall(
@@ -74,29 +132,36 @@ def plan_uninstall(
     cancel: threading.Event | None = None,
     width: int = WIDTH,
     patience: RetryPolicy = DEFAULT_RETRY,
+    scope: DeletionScope = WHOLE,
 ) -> UninstallPlan | None:
     """Return what would be deleted, None if nothing is installed under the name; nothing is written."""
     stop = cancel or threading.Event()
     patient = read_once(cluster, clock, stop, patience)
     inventory = read_inventory(patient, clock, name, namespace)
-    return None if inventory is None else plan_uninstall_of(inventory, patient, clock, stop, width)
+    return None if inventory is None else plan_uninstall_of(inventory, patient, clock, stop, width, scope)
 
 
 def plan_uninstall_of(
-    inventory: Inventory, patient: Cluster, clock: Clock, stop: threading.Event, width: int = WIDTH
+    inventory: Inventory,
+    patient: Cluster,
+    clock: Clock,
+    stop: threading.Event,
+    width: int = WIDTH,
+    scope: DeletionScope = WHOLE,
 ) -> UninstallPlan:
     """Return what would be deleted of an installation whose inventory was just read."""
-    remaining = list_managed_resources(inventory, patient, managed_kinds(inventory, patient), stop, width)
-    steps = deletion_steps(inventory, patient, stop, width)
+    kinds = managed_kinds(inventory, patient)
+    remaining = scope.remaining(inventory, kinds, patient, stop, width)
+    steps = DeletionSteps(inventory, patient, stop, width, scope).planned(remaining)
     going = (step.ref for step in steps if step.action is Action.DELETE)
     rights = list(dict.fromkeys(RequiredPermission("delete", ref.kind, ref.namespace) for ref in going))
     allowed = run_for_each(rights, lambda right: patient.allowed(right.verb, right.kind, right.namespace), stop, width)
     missing = tuple(right for right, may in zip(rights, allowed, strict=True) if not may)
-    there = {step.ref for step in steps}
+    existing = {step.ref for step in steps}
     whole = inventory.state is InventoryState.INSTALLED  # an interrupted run lacks objects that no client deleted
-    lost = tuple(item.ref for item in inventory.items if whole and not item.adopted and item.ref not in there)
+    lost = tuple(item.ref for item in inventory.items if whole and not item.adopted and item.ref not in existing)
     hooks = _hooks(inventory, patient, clock)
-    return UninstallPlan(patient.name, inventory, remaining, steps, clock.now(), missing, hooks, lost)
+    return UninstallPlan(patient.name, inventory, remaining, steps, clock.now(), missing, hooks, lost, scope)
 
 
 def _hooks(inventory: Inventory, cluster: Cluster, clock: Clock) -> tuple[Step, ...]:
@@ -113,33 +178,117 @@ def _hooks(inventory: Inventory, cluster: Cluster, clock: Clock) -> tuple[Step, 
     )
 
 
-def deletion_steps(
-    inventory: Inventory, cluster: Cluster, cancel: threading.Event, width: int, part: BundlePart | None = None
-) -> tuple[Step, ...]:
-    """Return the module's existing objects (or those of a part) in the order of deletion."""
-    items = {item.ref: item for item in inventory.items}
-    if inventory.made_namespace:
-        items.setdefault(ObjectRef(NAMESPACE, "", inventory.namespace), InventoryItem(_place(inventory)))
-    items = {ref: item for ref, item in items.items() if part in (None, _part(ref))}
-    numbered = [(ref, number) for number, wave in enumerate(deletion_waves(items)) for ref in wave]
-    live = run_for_each([ref for ref, _ in numbered], cluster.get, cancel, width)
-    mine = inventory_owner(inventory)
-    return tuple(
-        _step(items[ref], number, body, mine, inventory)
-        for (ref, number), body in zip(numbered, live, strict=True)
-        if body is not None
-    )
+class DeletionSteps:
+    """The steps of one installation's deletion: for its plan, and again at each part of its run."""
 
+    def __init__(
+        self, inventory: Inventory, cluster: Cluster, cancel: threading.Event, width: int, scope: DeletionScope
+    ) -> None:
+        self._inventory, self._cluster, self._scope = inventory, cluster, scope
+        self._cancel, self._width = cancel, width
+        self._mine = inventory_owner(inventory)
+        self._owners = scope.owners(inventory)
+        self._contents = CascadeContents(cluster, cancel, width, self._owners.__contains__, self._is_record)
+        self._items = {item.ref: item for item in inventory.items}
+        if inventory.made_namespace:
+            self._items.setdefault(self._own_namespace, InventoryItem(self._own_namespace))
 
-def inventory_owner(inventory: Inventory) -> Owner:
-    """Return the owner in the marks of the module's objects."""
-    if inventory.chart:
-        return Owner(OwnerKind.HELM, f"{inventory.namespace}/{inventory.name}")
-    return Owner(OwnerKind.APPLYSET, applyset_id(inventory_name(inventory.name), inventory.namespace))
+    def planned(self, remaining: ManagedObjects) -> tuple[Step, ...]:
+        """Return all steps in the order of deletion, before anything is deleted."""
+        objects = self.of_objects()
+        going = {step.uid for step in objects if step.action is Action.DELETE}
+        going |= {one.uid for one in remaining.instances if not one.stays}
+        kept = {one.uid: one.stay_reason for one in remaining.instances if one.stays}
+        kept |= {step.uid: step.reason for step in objects if step.action is Action.KEEP}
+        crds = tuple(self._planned_crd(step, going, kept) for step in self.of_crds())
+        spaces = tuple(self._planned_namespace(step, going, kept, objects) for step in self.of_namespaces())
+        return (*objects, *crds, *spaces)
 
+    def of_objects(self) -> tuple[Step, ...]:
+        """Return the steps of everything but CRDs and namespaces."""
+        return self._steps({ref: item for ref, item in self._items.items() if _part(ref) is BundlePart.OBJECT})
 
-def _place(inventory: Inventory) -> ObjectRef:
-    return ObjectRef(NAMESPACE, "", inventory.namespace)
+    def of_crds(self) -> tuple[Step, ...]:
+        """Return the steps of the CRDs, whatever objects they have."""
+        items = {ref: item for ref, item in self._items.items() if _part(ref) is BundlePart.DEFINITION}
+        steps = tuple(self._without_chart_crd(items[step.ref], step) for step in self._steps(items))
+        names = {step.ref.name for step in steps if step.action is Action.DELETE}
+        holders = find_crd_holders(self._cluster, names, self._owners, self._cancel, self._width, self._scope.manifests)
+        return tuple(_kept_for(step, holders.reason(step.ref.name)) for step in steps)
+
+    def of_namespaces(self) -> tuple[Step, ...]:
+        """Return the steps of the namespaces, whatever they contain; that of the inventory is last."""
+        own = self._own_namespace
+        items = {ref: item for ref, item in self._items.items() if _part(ref) is BundlePart.NAMESPACE}
+        return tuple(sorted(self._steps(items), key=lambda step: step.ref == own))
+
+    def contents(self, live: Object) -> tuple[ContainedObject, ...]:
+        """Return what would be deleted with a CRD or a namespace of the installation."""
+        return self._contents.of(live)
+
+    def reason_to_keep(self, ref: ObjectRef, live: Object) -> str:
+        """Return why an object of the installation stays, "" if it may be deleted."""
+        item = self._items.get(ref)
+        return "" if item is None else self._keep_reason(item, live)
+
+    def _keep_reason(self, item: InventoryItem, live: Object) -> str:
+        made = self._inventory.made_namespace and item.ref == self._own_namespace
+        return keep_reason(item, live, self._mine, unmarked=made)
+
+    @property
+    def _own_namespace(self) -> ObjectRef:
+        return ObjectRef(NAMESPACE, "", self._inventory.namespace)
+
+    def _steps(self, items: Mapping[ObjectRef, InventoryItem]) -> tuple[Step, ...]:
+        numbers = {ref: number for number, wave in enumerate(deletion_waves(self._items)) for ref in wave}
+        refs = [ref for ref in numbers if ref in items]
+        live = run_for_each(refs, self._cluster.get, self._cancel, self._width)
+        return tuple(
+            self._step(items[ref], numbers[ref], body) for ref, body in zip(refs, live, strict=True) if body is not None
+        )
+
+    def _step(self, item: InventoryItem, wave: int, live: Object) -> Step:
+        reason, part = self._keep_reason(item, live), _part(item.ref)
+        action = Action.KEEP if reason else Action.DELETE
+        reason = reason or (_LAST if part is BundlePart.NAMESPACE else "")
+        uid, version = uid_of(live), version_of(live)
+        return Step(action, item.ref, wave, part, reason=reason, adopted=item.adopted, uid=uid, version=version)
+
+    def _without_chart_crd(self, item: InventoryItem, step: Step) -> Step:
+        stays = self._inventory.chart and item.definition and not self._scope.delete_crds
+        return _kept_for(step, CHART_CRDS if stays else "")
+
+    def _planned_crd(self, step: Step, going: Collection[str], kept: Mapping[str, str]) -> Step:
+        """Return the step of a CRD; objects that nothing holds may be gone by then."""
+        live = self._cluster.get(step.ref) if step.action is Action.DELETE else None
+        rest = staying(self.contents(live), going) if live is not None else ()
+        if held := _held(rest, kept):
+            return _kept_for(step, instances_left(held))
+        return replace(step, reason=f"{_EMPTY}; now it has {name_contents(rest)}") if rest else step
+
+    def _planned_namespace(
+        self, step: Step, going: Collection[str], kept: Mapping[str, str], objects: Iterable[Step]
+    ) -> Step:
+        """Return the step of a namespace; content that nothing holds may be gone by then: a manager may delete it."""
+        if step.action is not Action.DELETE:
+            return step
+        inside = [one for one in objects if one.action is Action.KEEP and one.ref.namespace == step.ref.name]
+        if inside:
+            contents = [ContainedObject(str(one.ref), one.uid, one.ref, one.reason) for one in inside]
+            return _kept_for(step, contents_left(contents))
+        live = self._cluster.get(step.ref)
+        rest = staying(self.contents(live), going) if live is not None else ()
+        if held := _held(rest, kept):
+            return _kept_for(step, contents_left(held))
+        return replace(step, reason=f"{_LAST} by then; now it contains {name_contents(rest)}") if rest else step
+
+    def _is_record(self, ref: ObjectRef, body: Object) -> bool:
+        """Return whether an object only stores this installation's inventory."""
+        name = self._inventory.name
+        if not self._inventory.chart:
+            return ref.kind == CONFIG_MAP and ref.name == inventory_name(name)
+        labels = body["metadata"].get("labels") or {}
+        return ref.kind == SECRET and labels.get("owner") == "helm" and labels.get("name") == name
 
 
 def _part(ref: ObjectRef) -> BundlePart:
@@ -152,23 +301,11 @@ def _part(ref: ObjectRef) -> BundlePart:
     )
 
 
-def _step(item: InventoryItem, wave: int, live: Object, mine: Owner, inventory: Inventory) -> Step:
-    reason = _kept_because(item, live, mine, inventory)
-    action = Action.KEEP if reason else Action.DELETE
-    if not reason and is_namespace(item.ref):
-        reason = "last, and only if it contains no other objects"
-    uid, version = uid_of(live), version_of(live)
-    return Step(action, item.ref, wave, _part(item.ref), reason=reason, adopted=item.adopted, uid=uid, version=version)
+def _held(rest: Iterable[ContainedObject], kept: Mapping[str, str]) -> tuple[ContainedObject, ...]:
+    """Return the contents that stay for certain, each with what keeps it."""
+    return tuple(one if one.hold else replace(one, hold=kept[one.uid]) for one in rest if one.hold or one.uid in kept)
 
 
-def _kept_because(item: InventoryItem, live: Object, mine: Owner, inventory: Inventory) -> str:
-    if is_namespace(item.ref) and is_system_namespace(item.ref.name):
-        return "a system namespace"
-    if item.adopted:
-        return "it existed before the module"
-    if item.ref == _place(inventory) and inventory.made_namespace:
-        return ""
-    annotations: dict[str, Any] = live["metadata"].get("annotations") or {}
-    if annotations.get("helm.sh/resource-policy") == "keep":
-        return "kept by its annotation helm.sh/resource-policy"
-    return foreign_claim(live, mine, item)
+def _kept_for(step: Step, reason: str) -> Step:
+    """Return a step as kept, the same step without a reason or with one of its own."""
+    return replace(step, action=Action.KEEP, reason=reason) if reason and step.action is Action.DELETE else step

@@ -11,20 +11,14 @@ from msgspec.structs import replace
 
 from kymatui.domain.kubernetes.managed_fields import Path, applied_entry
 from kymatui.domain.kubernetes.object_meta import field_managers, read_ref
+from kymatui.domain.ownership import LIFECYCLE_APPLIER, Owner, OwnerKind, read_owner
 from kymatui.engine.cluster.kind_order import is_definition
 from kymatui.engine.cluster.ports import FIELD_MANAGER, Cluster, Object, PatchKind
 from kymatui.engine.cluster.retries import field_conflicts
 from kymatui.engine.dryrun.client_side_apply import merge_client_side
 from kymatui.engine.dryrun.field_takeover import leftover_fields, object_after_takeover, patch_between
 from kymatui.engine.dryrun.no_op_check import is_no_op
-from kymatui.engine.inventory.ownership_marks import (
-    ADOPTED_MANAGERS,
-    HELM_MANAGER,
-    LIFECYCLE_APPLIER,
-    Owner,
-    OwnerKind,
-    read_owner,
-)
+from kymatui.engine.inventory.ownership_marks import ADOPTED_MANAGERS, HELM_MANAGER
 from kymatui.engine.inventory.ownership_transfer import is_lifecycle_manager_mark
 from kymatui.engine.plans.diff import FieldDiff, diff_objects, state_digest
 from kymatui.engine.plans.plan import Action, FieldConflict, ObservedVersion

@@ -30,12 +30,14 @@ class InventoryState(StrEnum):
 class InventoryItem(Struct, frozen=True):
     """One object; `adopted` ones existed before and stay after a deletion.
 
-    `definition` ones are of a chart's `crds/`: created once and never changed.
+    `definition` ones are of a chart's `crds/`: created once and never changed. `kept` ones had helm's annotation
+    `helm.sh/resource-policy` in the source, and outlive a deletion whatever the live object says.
     """
 
     ref: ObjectRef
     adopted: bool = False
     definition: bool = False
+    kept: bool = False
 
 
 class Inventory(Struct, frozen=True):
@@ -121,12 +123,12 @@ def deletion_notes(inventory: Inventory | None) -> tuple[str, ...]:
 
 
 def merge_items(old: Iterable[InventoryItem], new: Iterable[InventoryItem]) -> tuple[InventoryItem, ...]:
-    """Return both lists without duplicates; an old item keeps its flags, with the new API version."""
+    """Return both lists without duplicates; an old item keeps its flags, but for what its source says now."""
     before = {item.ref.key: item for item in old}
     found: dict[tuple[str, str, str, str], InventoryItem] = {}
     for item in new:
         known = before.get(item.ref.key)
-        found[item.ref.key] = replace(known, ref=item.ref) if known is not None else item
+        found[item.ref.key] = replace(known, ref=item.ref, kept=item.kept) if known is not None else item
     for key, item in before.items():
         found.setdefault(key, item)
     return tuple(found.values())

@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kymatui.domain.kubernetes.managed_fields import created_by, manager_name
 from kymatui.domain.kubernetes.object_meta import OPERATOR, parse_time
-from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectKey, ObjectRef
 from kymatui.domain.modules.module_manager import is_applied_from
+from kymatui.domain.ownership import (
+    ObjectOwnership,
+    OwnedObject,
+    Owner,
+    OwnerKind,
+    owner_text,
+    ownership_of,
+    read_owner,
+    resource_policy,
+)
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.finalizers import deletion_blocker
 from kymatui.engine.cluster.kind_order import defined_kinds, is_definition
 from kymatui.engine.cluster.ports import Cluster, Object
-from kymatui.engine.inventory.inventory import Inventory
+from kymatui.engine.inventory.crd_holders import CrdHolders, find_crd_holders
+from kymatui.engine.inventory.inventory import Inventory, InventoryItem
+from kymatui.engine.inventory.kept_objects import keep_reason
+from kymatui.engine.inventory.ownership_marks import inventory_owner
 from kymatui.errors import ForbiddenError
 
 GroupKind = tuple[str, str]
@@ -37,7 +50,7 @@ def is_shared_kind(group: str) -> bool:
 
 
 class ManagedObject(Struct, frozen=True):
-    """One managed object; `ours` means that the module installed it, else a user created it.
+    """One managed object; `owner` is the other installation in its marks, `keep_reason` what keeps it; "" for none.
 
     `applied` means that lifecycle-manager applied it from the module's manifest and deletes it with the module.
     `created` and `deleted_at` are in seconds of the Unix clock, None if absent; `held` is text after the name that
@@ -46,7 +59,7 @@ class ManagedObject(Struct, frozen=True):
 
     ref: ObjectRef
     uid: str
-    ours: bool = False
+    ownership: ObjectOwnership = ObjectOwnership.USER
     created: float | None = None
     finalizers: tuple[str, ...] = ()
     held: str = ""
@@ -54,11 +67,34 @@ class ManagedObject(Struct, frozen=True):
     maker: str = ""
     resource_version: str = ""
     applied: bool = False
+    owner: str = ""
+    keep_reason: str = ""
 
     @property
-    def shared(self) -> bool:
-        """Return whether it may belong to other software; it is then never deleted with the module."""
-        return not self.ours and is_shared_kind(self.ref.kind.group)
+    def owned(self) -> OwnedObject:
+        """Return the object with whose it is, for what a person consents to."""
+        return OwnedObject(str(self.ref), self.ref.kind.kind, self.ownership, self.owner)
+
+    @property
+    def ours(self) -> bool:
+        """Return whether it goes with the module, which installed it."""
+        return self.ownership in (ObjectOwnership.MODULE, ObjectOwnership.DEFAULT_CR)
+
+    @property
+    def stays(self) -> bool:
+        """Return whether it is never deleted with the module."""
+        return self.ownership.stays
+
+    @property
+    def stay_reason(self) -> str:
+        """Return why it outlives the deletion, "" if it does not."""
+        match self.ownership:
+            case ObjectOwnership.OTHER:
+                return f"the {self.owner} has it" if self.owner else "another installation has its CRD, too"
+            case ObjectOwnership.SHARED:
+                return "a Kubernetes kind that other workloads use too"
+            case _:
+                return self.keep_reason if self.stays else ""
 
 
 class ManagedObjects(Struct, frozen=True):
@@ -69,20 +105,34 @@ class ManagedObjects(Struct, frozen=True):
 
     @property
     def theirs(self) -> tuple[ManagedObject, ...]:
-        return tuple(one for one in self.instances if not one.ours)
+        """Return the objects that block the deletion without consent."""
+        return tuple(one for one in self.instances if one.ownership in _BLOCKING)
 
     @property
     def ours(self) -> tuple[ManagedObject, ...]:
         return tuple(one for one in self.instances if one.ours)
 
 
-def managed_kinds(inventory: Inventory, cluster: Cluster) -> tuple[GroupKind, ...]:
+_BLOCKING: Final = (ObjectOwnership.USER, ObjectOwnership.SHARED, ObjectOwnership.KEPT_BY_USER)
+
+
+class ManagedKinds(Struct, frozen=True):
+    """The kinds that a module's manager handles; `crds` has the inventory's item of the CRD where that has one."""
+
+    kinds: tuple[GroupKind, ...] = ()
+    crds: Mapping[GroupKind, InventoryItem] = field(default_factory=dict)
+
+
+def managed_kinds(inventory: Inventory, cluster: Cluster) -> ManagedKinds:
     """Return the kinds that the manager handles: of its CRDs, of the default CRs, and associated ones."""
-    definitions = [cluster.get(item.ref) for item in inventory.items if is_definition(item.ref)]
-    found = [(gvk.group, gvk.kind) for gvk in defined_kinds(body for body in definitions if body is not None)]
-    found += [(ref.kind.group, ref.kind.kind) for ref in inventory.defaults]
+    items = [item for item in inventory.items if is_definition(item.ref)]
+    crds: dict[GroupKind, InventoryItem] = {}
+    for item in items:
+        body = cluster.get(item.ref)
+        crds |= {(gvk.group, gvk.kind): item for gvk in defined_kinds([body] if body is not None else [])}
+    found = [*crds, *((ref.kind.group, ref.kind.kind) for ref in inventory.defaults)]
     found += [(gvk.group, gvk.kind) for gvk in inventory.associated]
-    return without_operator_kinds(found)
+    return ManagedKinds(without_operator_kinds(found), crds)
 
 
 def without_operator_kinds(kinds: Iterable[GroupKind]) -> tuple[GroupKind, ...]:
@@ -91,30 +141,113 @@ def without_operator_kinds(kinds: Iterable[GroupKind]) -> tuple[GroupKind, ...]:
 
 
 def list_managed_resources(
-    inventory: Inventory, cluster: Cluster, kinds: Sequence[GroupKind], cancel: threading.Event, width: int
+    inventory: Inventory,
+    cluster: Cluster,
+    kinds: ManagedKinds,
+    cancel: threading.Event,
+    width: int,
+    owners: Collection[Owner] = (),
+    manifests: Iterable[object] = (),
 ) -> ManagedObjects:
-    """Return all objects of the kinds, in all namespaces; kinds that are not served have none."""
-    own = {item.ref.key for item in inventory.items}
-    if inventory.resource_created:
-        own |= {ref.key for ref in inventory.defaults}
-    return list_instances(own, cluster, kinds, cancel, width)
+    """Return all objects of the kinds, in all namespaces; kinds that are not served have none.
+
+    Objects of a kind that another installation has, too, are not the module's to delete. `owners` are this
+    installation, too; `manifests` are as in `find_crd_holders`.
+    """
+    claim = InstallationClaim(
+        frozenset(ref.key for ref in inventory.defaults) if inventory.resource_created else frozenset(),
+        inventory_owner(inventory),
+        {item.ref.key: item for item in inventory.items},
+        keeps_own=True,
+    )
+    found = list_instances(claim, cluster, kinds.kinds, cancel, width)
+    foreign = {kinds.crds[kind] for one in found.theirs if (kind := _group_kind(one)) in kinds.crds}
+    names = {item.ref.name for item in foreign}
+    holders = find_crd_holders(cluster, names, (*claim.owners, *owners), cancel, width, manifests)
+    return replace(found, instances=tuple(_elsewhere(one, kinds, holders) for one in found.instances))
+
+
+def _elsewhere(one: ManagedObject, kinds: ManagedKinds, holders: CrdHolders) -> ManagedObject:
+    """Return an object as another installation's if that has its kind, or it is in a chart's `crds/`, which stay."""
+    item = kinds.crds.get(_group_kind(one))
+    if item is None or one.ownership not in _BLOCKING:
+        return one
+    theirs = item.ref.name in holders.names or (item.definition and bool(one.owner))
+    return replace(one, ownership=ObjectOwnership.OTHER) if theirs else one
+
+
+def _group_kind(one: ManagedObject) -> GroupKind:
+    return (one.ref.kind.group, one.ref.kind.kind)
+
+
+class InstallationClaim(Struct, frozen=True):
+    """What an installation has of the kinds that it handles.
+
+    defaults   identities of its default CRs
+    owner      its owner in marks, None if only its Manifest is known
+    installed  its objects by identity
+    manifest   its Manifest ("namespace/name"), from which lifecycle-manager applies objects, "" for none
+    keeps_own  whether an annotation keeps its own objects; lifecycle-manager reads none
+    """
+
+    defaults: Collection[ObjectKey] = ()
+    owner: Owner | None = None
+    installed: Mapping[ObjectKey, InventoryItem] = field(default_factory=dict)
+    manifest: str = ""
+    keeps_own: bool = False
+
+    @property
+    def owners(self) -> tuple[Owner, ...]:
+        """Return all owners in marks that are this installation."""
+        manifest = (Owner(OwnerKind.LIFECYCLE_MANAGER, self.manifest),) if self.manifest else ()
+        return (*((self.owner,) if self.owner is not None else ()), *manifest)
+
+    def instance(self, gvk: GroupVersionKind, body: Object) -> ManagedObject:
+        """Return an object with whose it is.
+
+        lifecycle-manager waits for every other object of the default CR's kind, even its own, so those are not
+        `applied`.
+        """
+        metadata = body["metadata"]
+        ref = ObjectRef(gvk, str(metadata.get("namespace") or ""), str(metadata["name"]))
+        owner, key = read_owner(body), ref.key
+        waited_for = {(group, kind) for group, kind, *_ in self.defaults}
+        applied = (gvk.group, gvk.kind) not in waited_for and is_applied_from(body, self.manifest)
+        installed, default = key in self.installed or applied, key in self.defaults
+        reason = self._keep_reason(key, body) if self.keeps_own or not (installed or default) else ""
+        shared = is_shared_kind(gvk.group)
+        ownership = ownership_of(installed=installed, default=default, keeps=bool(reason), any_software=shared)
+        named = owner is not None and bool(owner.name) and owner not in self.owners
+        return ManagedObject(
+            ref,
+            str(metadata.get("uid") or ""),
+            ownership,
+            parse_time(str(metadata.get("creationTimestamp") or "")),
+            tuple(metadata.get("finalizers") or ()),
+            deletion_blocker(body) if metadata.get("deletionTimestamp") else "",
+            parse_time(str(metadata.get("deletionTimestamp") or "")),
+            _maker(body),
+            str(metadata.get("resourceVersion") or ""),
+            applied,
+            owner_text(owner) if named and owner is not None else "",
+            reason,
+        )
+
+    def _keep_reason(self, key: ObjectKey, body: Object) -> str:
+        item = self.installed.get(key)
+        if item is None or self.owner is None:
+            return resource_policy(body)
+        return keep_reason(item, body, self.owner)
 
 
 def list_instances(
-    own: Collection[tuple[str, str, str, str]],
+    claim: InstallationClaim,
     cluster: Cluster,
     kinds: Sequence[GroupKind],
     cancel: threading.Event,
     width: int,
-    manifest: str = "",
 ) -> ManagedObjects:
-    """Return all objects of the kinds for a module without inventory.
-
-    `own` are the identities of the default CR; `manifest` ("namespace/name") is the module's Manifest.
-    lifecycle-manager waits for every other object of the default CR's kind, even its own, so those are not
-    `applied`.
-    """
-    waited_for = {(group, kind) for group, kind, *_ in own}
+    """Return all objects of the kinds, in all namespaces, each with whose it is."""
     found = run_for_each(kinds, lambda kind: _list(cluster, *kind), cancel, width)
     instances: dict[str, ManagedObject] = {}
     unknown = []
@@ -123,9 +256,7 @@ def list_instances(
             unknown.append((".".join(part for part in reversed(kind) if part), listed))
             continue
         for gvk, body in listed:
-            one = _instance(gvk, body, own)
-            if kind not in waited_for and is_applied_from(body, manifest):
-                one = replace(one, ours=True, applied=True)
+            one = claim.instance(gvk, body)
             instances.setdefault(one.uid or str(one.ref), one)
     return ManagedObjects(tuple(instances.values()), tuple(unknown))
 
@@ -134,26 +265,16 @@ def _list(cluster: Cluster, group: str, kind: str) -> list[tuple[GroupVersionKin
     served = cluster.kinds(group, kind)
     if not served:
         return []
+    bodies = list_kind(cluster, served[0].gvk)
+    return bodies if isinstance(bodies, str) else [(served[0].gvk, body) for body in bodies]
+
+
+def list_kind(cluster: Cluster, gvk: GroupVersionKind) -> list[Object] | str:
+    """Return the objects of a kind in all namespaces, or why they may not be listed."""
     try:
-        return [(served[0].gvk, body) for body in cluster.list(served[0].gvk)]
+        return cluster.list(gvk)
     except ForbiddenError as error:
         return str(error)
-
-
-def _instance(gvk: GroupVersionKind, body: Object, own: Iterable[tuple[str, str, str, str]]) -> ManagedObject:
-    metadata = body["metadata"]
-    ref = ObjectRef(gvk, str(metadata.get("namespace") or ""), str(metadata["name"]))
-    return ManagedObject(
-        ref,
-        str(metadata.get("uid") or ""),
-        ref.key in own,
-        parse_time(str(metadata.get("creationTimestamp") or "")),
-        tuple(metadata.get("finalizers") or ()),
-        deletion_blocker(body) if metadata.get("deletionTimestamp") else "",
-        parse_time(str(metadata.get("deletionTimestamp") or "")),
-        _maker(body),
-        str(metadata.get("resourceVersion") or ""),
-    )
 
 
 def _maker(body: Object) -> str:

@@ -1,52 +1,34 @@
-"""Ownership of objects: kymatui's marks and those of other tools."""
+"""The marks of kymatui and other tools on the objects that they own; `domain.ownership` reads them."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 from collections.abc import Mapping
-from enum import StrEnum
 from typing import Any, Final
 
-from msgspec import Struct
-
-from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, field_managers
-from kymatui.domain.modules.module_manager import owning_manifest
+from kymatui.domain.ownership import (
+    ANNOTATION_RELEASE,
+    ANNOTATION_RELEASE_NAMESPACE,
+    LABEL_PART_OF,
+    LIFECYCLE_APPLIER,
+    Owner,
+    OwnerKind,
+)
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.cluster.ports import FIELD_MANAGER, OPERATOR_FIELD_MANAGER, Object
+from kymatui.engine.inventory.inventory import Inventory
 
-LABEL_PART_OF: Final = "applyset.kubernetes.io/part-of"
 LABEL_APPLYSET: Final = "applyset.kubernetes.io/id"
 ANNOTATION_MANIFEST: Final = "kymatui.io/manifest"
 """The Manifest of an object as "namespace/name". lifecycle-manager's own marks are not used, as they mean that it
 manages the object."""
 LABEL_HELM: Final = "app.kubernetes.io/managed-by"
-ANNOTATION_RELEASE: Final = "meta.helm.sh/release-name"
-ANNOTATION_RELEASE_NAMESPACE: Final = "meta.helm.sh/release-namespace"
-LIFECYCLE_APPLIER: Final = "declarative.kyma-project.io/applier"
 HELM_MANAGER: Final = "helm"
 KUBECTL_MANAGERS: Final = frozenset({"kubectl-client-side-apply", "kubectl", "kubectl-create", "kubectl-replace"})
 """kubectl's field managers for whole objects; its edits and patches use other names."""
 ADOPTED_MANAGERS: Final = KUBECTL_MANAGERS | {LIFECYCLE_APPLIER}
 """The field managers whose fields kymatui takes over in an adoption."""
-
-
-class OwnerKind(StrEnum):
-    """The installers that mark their objects."""
-
-    HELM = "Helm release"
-    APPLYSET = "set"
-    LIFECYCLE_MANAGER = "lifecycle-manager"
-
-
-class Owner(Struct, frozen=True):
-    """An owner; `name` is "namespace/release", the id of an ApplySet, or a Manifest."""
-
-    kind: OwnerKind
-    name: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.kind.value} {self.name}".strip()
 
 
 def applyset_id(name: str, namespace: str, kind: str = "ConfigMap", group: str = "") -> str:
@@ -65,6 +47,13 @@ def bundle_owner(bundle: Bundle) -> Owner:
     if bundle.release is not None:
         return Owner(OwnerKind.HELM, f"{bundle.namespace}/{bundle.name}")
     return Owner(OwnerKind.APPLYSET, applyset_id(inventory_name(bundle.name), bundle.namespace))
+
+
+def inventory_owner(inventory: Inventory) -> Owner:
+    """Return the owner in the marks of an installation's objects."""
+    if inventory.chart:
+        return Owner(OwnerKind.HELM, f"{inventory.namespace}/{inventory.name}")
+    return Owner(OwnerKind.APPLYSET, applyset_id(inventory_name(inventory.name), inventory.namespace))
 
 
 def with_ownership_marks(body: Object, bundle: Bundle) -> Object:
@@ -118,25 +107,3 @@ def _own_keys(live: Mapping[str, Any], field: str) -> frozenset[str]:
         own = entry.get("manager") in (FIELD_MANAGER, OPERATOR_FIELD_MANAGER)
         (ours if own else theirs).update(key.removeprefix("f:") for key in keys if key != ".")
     return frozenset(ours - theirs)
-
-
-def read_owner(live: Mapping[str, Any]) -> Owner | None:
-    """Return the owner of an object, None without marks.
-
-    lifecycle-manager owns what it applies, whatever the other marks. Its label alone counts only without other
-    marks, because modules that are installed by Manifests have it too.
-    """
-    metadata: Mapping[str, Any] = live.get("metadata") or {}
-    labels: Mapping[str, Any] = metadata.get("labels") or {}
-    annotations: Mapping[str, Any] = metadata.get("annotations") or {}
-    manifest = owning_manifest(live)
-    if LIFECYCLE_APPLIER in field_managers(live):
-        return Owner(OwnerKind.LIFECYCLE_MANAGER, manifest)
-    if annotations.get(ANNOTATION_RELEASE):
-        namespace = annotations.get(ANNOTATION_RELEASE_NAMESPACE) or "default"
-        return Owner(OwnerKind.HELM, f"{namespace}/{annotations[ANNOTATION_RELEASE]}")
-    if labels.get(LABEL_PART_OF):
-        return Owner(OwnerKind.APPLYSET, str(labels[LABEL_PART_OF]))
-    if labels.get(LABEL_MANAGED_BY) == "kyma" or manifest:
-        return Owner(OwnerKind.LIFECYCLE_MANAGER, manifest)
-    return None

@@ -11,16 +11,16 @@ from typing import Any, Final
 from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, OPERATOR, field_managers
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.modules.module_manager import ANNOTATIONS_OWNED_BY
-from kymatui.engine.cluster.ports import FIELD_MANAGER, OPERATOR_FIELD_MANAGER, Cluster, Object, PatchKind
-from kymatui.engine.inventory.ownership_marks import (
+from kymatui.domain.ownership import (
     ANNOTATION_RELEASE,
     ANNOTATION_RELEASE_NAMESPACE,
-    HELM_MANAGER,
     LABEL_PART_OF,
     LIFECYCLE_APPLIER,
     Owner,
     OwnerKind,
 )
+from kymatui.engine.cluster.ports import FIELD_MANAGER, OPERATOR_FIELD_MANAGER, Cluster, Object, PatchKind
+from kymatui.engine.inventory.ownership_marks import HELM_MANAGER
 from kymatui.errors import ConflictError, InvalidError
 
 _ATTEMPTS: Final = 5  # retries while controllers write the object's status

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.ownership import resource_policy
 from kymatui.engine.bundles.bundle import Bundle, BundleHook, ChartRelease, Origin
 from kymatui.engine.bundles.yaml_objects import read_objects, unique_documents
 from kymatui.engine.cluster.kind_order import clean
@@ -247,9 +248,9 @@ class ReleaseStore:
     def _items(self, one: _Revision) -> tuple[InventoryItem, ...]:
         if one.own is not None:
             return one.own.items
-        return tuple(InventoryItem(ref) for ref in self._manifest_refs(one.release))
+        return tuple(self._manifest_items(one.release))
 
-    def _manifest_refs(self, release: Release) -> Iterable[ObjectRef]:
+    def _manifest_items(self, release: Release) -> Iterable[InventoryItem]:
         for text in split_manifests(release.manifest):
             try:
                 body = load_exactly(text)
@@ -261,7 +262,8 @@ class ReleaseStore:
                 continue
             served = self._cluster.kind(ref.kind)
             namespaced = served.namespaced if served is not None else bool(ref.namespace)
-            yield ObjectRef(ref.kind, (ref.namespace or self._namespace) if namespaced else "", ref.name)
+            found = ObjectRef(ref.kind, (ref.namespace or self._namespace) if namespaced else "", ref.name)
+            yield InventoryItem(found, kept=bool(resource_policy(body)))
 
     def _release(self, inventory: Inventory) -> Release:
         secret = self._cluster.get(ObjectRef(SECRET, self._namespace, secret_name(self._name, inventory.revision)))

@@ -11,7 +11,9 @@ from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.states import State
 from kymatui.domain.modules.readiness import check_readiness
+from kymatui.domain.ownership import resource_policy
 from kymatui.engine.bundles.bundle import BundleHook, hooks_of
+from kymatui.engine.cluster.kind_order import is_definition, is_namespace
 from kymatui.engine.cluster.ports import Object
 from kymatui.engine.inventory.inventory import Inventory
 from kymatui.engine.inventory.inventory_store import InventoryStore
@@ -63,6 +65,9 @@ def _run(run: Run, one: BundleHook, mark: str) -> None:
     ref = read_ref(one.body)
     live = run.cluster.get(ref)
     if live is not None and not _is_of_this_run(run, live, mark):
+        if was_created_by_hook(live) and _outlives(live) and not live["metadata"].get("deletionTimestamp"):
+            run.report(Progress(f"{ref} already exists, and stays as it is", ref))
+            return
         policies = one.hook.delete_policies
         if policies and BEFORE_CREATION not in policies:
             raise PartlyDoneError(f"{ref} already exists, and its delete policy does not delete it first")
@@ -78,6 +83,17 @@ def was_created_by_hook(live: Object) -> bool:
     """Return whether a hook of kymatui or helm created the object; the name alone may be a user's."""
     annotations = live["metadata"].get("annotations") or {}
     return ANNOTATION_RUN in annotations or _HOOK in annotations
+
+
+def _outlives(live: Object) -> bool:
+    """Return whether no delete policy deletes a hook's object, because others may be lost with it.
+
+    helm deletes no CRD of a hook either. It does delete namespaces, and what an annotation keeps; only a Job or a Pod
+    has to be deleted to run again.
+    """
+    ref = read_ref(live)
+    kept = bool(resource_policy(live)) and (ref.kind.group, ref.kind.kind) not in _AWAITED
+    return is_definition(ref) or is_namespace(ref) or kept
 
 
 def _is_of_this_run(run: Run, live: Object, mark: str) -> bool:
@@ -109,6 +125,8 @@ def _delete(run: Run, hooks: Iterable[BundleHook], policy: str) -> None:
 def _remove(run: Run, ref: ObjectRef) -> None:
     live = run.cluster.get(ref)
     if live is None:
+        return
+    if was_created_by_hook(live) and _outlives(live):
         return
     if not was_created_by_hook(live):
         message = f"{ref} already exists and was not created by a hook, so it is not deleted"

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from kymatui.actions.delete import RunControls, plan_deletions, run_deletion
+from kymatui.actions.delete import RunControls, run_deletion
+from kymatui.actions.deletion_planning import plan_deletions
 from kymatui.actions.finalizers import BlockedObject, blocked_objects, remove_finalizer
 from kymatui.actions.jobs import JobReport, JobSpec
 from kymatui.actions.plans import DeletionPlan, DeletionRequest
@@ -58,7 +59,7 @@ async def delete_module(app: FlowApp, choices: DeletionChoices) -> None:
     """Display the plan of the remaining deletion and start it once it is accepted."""
     deletions = delete_action(app)
     request = _request(app, deletions, choices.module)
-    request = replace(request, way=choices.way, accept_unknown=choices.accept_unknown)
+    request = replace(request, way=choices.way, accept_unknown=choices.accept_unknown, delete_crds=choices.delete_crds)
     if not choices.keeps_backup:
         request = replace(request, backup=None)
     plans = await app.jobs.in_thread(lambda: plan_deletions(deletions, [request]))
@@ -98,6 +99,8 @@ def _planned(app: FlowApp, deletions: SessionDeletions, names: Sequence[str]) ->
             left_out.append(f"{name}: some kinds cannot be listed, so remaining objects are unknown; {_ALONE}")
         else:
             made.append(plan)
+    if len(made) > 1:  # what one deletes keeps nothing of the others
+        made = [*plan_deletions(deletions, [plan.request for plan in made])]
     return made, left_out
 
 

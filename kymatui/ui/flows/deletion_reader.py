@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from kymatui.engine.deletion.deletion_state import ModuleCRHandling
+from kymatui.engine.deletion.uninstall_plan import DeletionScope
 from kymatui.errors import ConfigurationError, KymatuiError
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class DeletionChoices(Struct, frozen=True):
     way: ModuleCRHandling = ModuleCRHandling.LET
     accept_unknown: bool = False
     keeps_backup: bool = True
+    delete_crds: bool = False
 
 
 class DeletionReader:
@@ -74,11 +76,12 @@ class DeletionReader:
         self._reading, self._wanted = True, False
         return True
 
-    async def read(self, app: FlowApp, way: ModuleCRHandling) -> None:
+    async def read(self, app: FlowApp, choices: DeletionChoices) -> None:
         """Read the deletion in a thread, after `begin`."""
+        way, scope = choices.way, DeletionScope(choices.delete_crds)
         try:
             deletions = delete_action(app)
-            self.seen = await app.jobs.in_thread(lambda: deletions.read_state(self._module, way=way))
+            self.seen = await app.jobs.in_thread(lambda: deletions.read_state(self._module, way=way, scope=scope))
             self.error = ""
         except KymatuiError as error:
             self.error = str(error)

@@ -42,6 +42,7 @@ class DeletionScreen(FramedScreen):
         Binding("l", "open('logs')", "Logs of the manager", show=False, id="delete.logs"),
         Binding("w", "choose('way')", "Next option", id="delete.way"),
         Binding("b", "choose('backup')", "Turn backup on or off", id="delete.backup"),
+        Binding("c", "choose('crds')", "Keep or delete the chart's CRDs", show=False, id="delete.crds"),
         Binding("ctrl+x", "cancel_job", "Cancel job", id="delete.cancel"),
         Binding(
             "u", "choose('unknown')", "Assume that unlisted kinds have no objects", show=False, id="delete.unknown"
@@ -97,7 +98,7 @@ class DeletionScreen(FramedScreen):
             self.run_worker(self._read(), exit_on_error=False)
 
     async def _read(self) -> None:
-        await self.reader.read(flow_app(self), self.choices.way)
+        await self.reader.read(flow_app(self), self.choices)
         if self.frame.is_whole:
             self._draw()
 
@@ -133,6 +134,7 @@ class DeletionScreen(FramedScreen):
         said += words.full_row_text(seen, self.main_widget().cursor_key)
         if self.next_step is not NextStep.GONE:
             said.append(words.backup_line(self.choices.keeps_backup))
+            said += words.crd_line(seen, self.choices.delete_crds)
         self.query_one("#departing-words", Static).update(tone_lines(said))
 
     @property
@@ -188,12 +190,15 @@ class DeletionScreen(FramedScreen):
             flow_app(self).jobs.run_flow(cancel_job(flow_app(self), self._job))
 
     def action_choose(self, what: str) -> None:
-        """Choose the next option ("way"), or switch "backup", or whether "unknown" kinds have no objects."""
+        """Choose the next option ("way"), or switch "backup", "crds", or whether "unknown" kinds have no objects."""
         seen, chosen = self.reader.seen, self.choices
         if what == "backup":
             self.choices = replace(chosen, keeps_backup=not chosen.keeps_backup)
         elif what == "unknown":
             self.choices = replace(chosen, accept_unknown=not chosen.accept_unknown)
+        elif what == "crds":
+            self.choices = replace(chosen, delete_crds=not chosen.delete_crds)
+            self.show_catalog(at_once=True)
         elif seen is not None:
             self.choices = replace(chosen, way=words.next_way(seen, chosen.way))
             self.show_catalog(at_once=True)

@@ -14,8 +14,8 @@ from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.domain.kubernetes.managed_fields import field_writers
 from kymatui.domain.kubernetes.object_meta import field_managers
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.ownership import read_owner
 from kymatui.engine.dryrun.preview import observe
-from kymatui.engine.inventory.ownership_marks import read_owner
 from kymatui.errors import ServerError
 from tests.adapters import hostile
 from tests.adapters.clusters import Exchange, serving, transport

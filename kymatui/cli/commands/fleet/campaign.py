@@ -202,7 +202,7 @@ def _text(target: ClusterTarget, legs: Sequence[CampaignStep], toggle: ModuleEdi
 
 
 def _rows(leg: CampaignStep) -> list[tuple[str, ...]]:
-    first = [f"deletes {', '.join(leg.blocking)} first"] if leg.blocking and not leg.message else []
+    first = [f"deletes {', '.join(one.name for one in leg.blocking)} first"] if leg.blocking and not leg.message else []
     words = leg.message or "; ".join([*leg.effects, *first])
     lines = leg.lines or (("", "", ""),)
     return [
@@ -229,7 +229,7 @@ def _json(legs: Sequence[CampaignStep], toggle: ModuleEdit) -> dict[str, Any]:
                 "changes": [{"field": line[0], "before": line[1], "after": line[2]} for line in leg.lines],
                 "effects": list(leg.effects),
                 "uninstalls": list(leg.uninstalls),
-                "blocking": list(leg.blocking),
+                "blocking": [one.name for one in leg.blocking],
                 "warnings": list(leg.warnings),
             }
             for leg in legs

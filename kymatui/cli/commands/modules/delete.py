@@ -54,6 +54,12 @@ class DeleteCommand:
             "policy to Ignore (ignore); unmanage keeps the module and stops its updates (default: let)",
         )
         parser.add_argument(
+            "--delete-crds",
+            action="store_true",
+            help="also delete the CRDs of a chart's folder crds/ that have no objects and belong to no other "
+            "installation (default: they stay, as with helm)",
+        )
+        parser.add_argument(
             "--backup", metavar="FILE", help="file for the backup (default: a new file, see `kymatui restore`)"
         )
         parser.add_argument("--no-backup", action="store_true", help="delete without a backup")
@@ -156,7 +162,7 @@ class _Deletions:
     # the plan
 
     def _planned(self, names: Sequence[str]) -> list[_Leg]:
-        from kymatui.actions.delete import plan_deletions
+        from kymatui.actions.deletion_planning import plan_deletions
 
         plans = plan_deletions(self._departing, [self._request(name) for name in names])
         for plan in plans:
@@ -177,6 +183,7 @@ class _Deletions:
             args.accept_unknown,
             None if args.no_backup else where,
             args.timeout if args.wait else 0.0,
+            args.delete_crds,
         )
 
     def _refused(self, legs: Sequence[_Leg]) -> KymatuiError:

@@ -117,7 +117,7 @@ class _Turn:
         found = ManifestInstallation(self._site, self._manifest, runtime, self._cancel).install(read)
         broken = {one.install for one in read if isinstance(one.bundle, InstallFailure)}
         gone = [entry for entry in known if entry not in wanted and entry.install not in broken]
-        left = ManifestUninstallation(self._site, runtime, self._cancel).remove(gone)
+        left = ManifestUninstallation(self._site, self._manifest, runtime, self._cancel).remove(gone)
         if left.message:
             words = f"{found.message}; removing: {left.message}"
             found = replace(found, state=State.WARNING, message=words, waits=(*found.waits, *left.waits))
@@ -161,7 +161,7 @@ class _Turn:
         if runtime is None:
             self._release()  # the cluster and its content no longer exist
             return None
-        left = ManifestUninstallation(self._site, runtime, self._cancel).remove(entries)
+        left = ManifestUninstallation(self._site, self._manifest, runtime, self._cancel).remove(entries)
         if left.message:
             watched = self._site.watches.watch(self._ref, runtime, left.waits) and bool(left.waits)
             return self._report(ReconcileResult(State.DELETING, left.message), WATCHED if watched else SOON)
@@ -171,7 +171,7 @@ class _Turn:
     def _let_go(self, runtime: Cluster) -> float | None:
         entries = read_record(self._manifest)
         try:
-            ManifestUninstallation(self._site, runtime, self._cancel).let_go(entries)
+            ManifestUninstallation(self._site, self._manifest, runtime, self._cancel).let_go(entries)
         except NotFoundError as error:
             return self._report(ReconcileResult(State.ERROR, str(error)), LATER)
         self._report(ReconcileResult(State.UNMANAGED, "all objects stay, unmanaged"), None)

@@ -8,16 +8,18 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kyma.manifests import Manifest
+from kymatui.domain.ownership import LABEL_PART_OF
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, PatchKind
 from kymatui.engine.controllers.manifest.install_record import InstallRecord
 from kymatui.engine.controllers.manifest.reconcile_context import ReconcileContext
 from kymatui.engine.deletion.managed_deletion import DeletionConsent
 from kymatui.engine.deletion.module_deletion import uninstall_module
-from kymatui.engine.deletion.uninstall_plan import plan_uninstall
+from kymatui.engine.deletion.uninstall_plan import DeletionScope, plan_uninstall
 from kymatui.engine.inventory.inventory import Inventory
 from kymatui.engine.inventory.inventory_lookup import read_inventory
 from kymatui.engine.inventory.inventory_store import ApplySetStore
-from kymatui.engine.inventory.ownership_marks import ANNOTATION_MANIFEST, LABEL_PART_OF
+from kymatui.engine.inventory.ownership_marks import ANNOTATION_MANIFEST
 from kymatui.errors import CancelledError, KymatuiError, NotFoundError
 
 
@@ -31,8 +33,10 @@ class RemainingObjects(Struct, frozen=True):
 class ManifestUninstallation:
     """The deletion or release of recorded installs on one cluster."""
 
-    def __init__(self, site: ReconcileContext, cluster: Cluster, cancel: threading.Event) -> None:
+    def __init__(self, site: ReconcileContext, manifest: Manifest, cluster: Cluster, cancel: threading.Event) -> None:
         self._site = site
+        own = f"{manifest.meta.namespace}/{manifest.meta.name}"
+        self._scope = DeletionScope(delete_crds=True, manifest=own)  # a module's CRDs end with it, as far as unused
         self._cluster = cluster
         self._cancel = cancel
 
@@ -49,7 +53,9 @@ class ManifestUninstallation:
     def _remove(self, entry: InstallRecord) -> RemainingObjects:
         waits: tuple[ObjectRef, ...] = ()
         try:
-            found = plan_uninstall(entry.name, entry.namespace, self._cluster, self._site.clock, cancel=self._cancel)
+            found = plan_uninstall(
+                entry.name, entry.namespace, self._cluster, self._site.clock, cancel=self._cancel, scope=self._scope
+            )
             if found is None:
                 return RemainingObjects()
             waits = (*(one.ref for one in found.remaining.instances), *(step.ref for step in found.deletions))

@@ -13,6 +13,7 @@ from typing import Any, Final
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, LABEL_MODULE_NAME
 from kymatui.domain.kyma.kymas import Kyma
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings, WindowPolicy, read_policy_document
+from kymatui.domain.ownership import LIFECYCLE_APPLIER
 from kymatui.domain.remote.kyma_sync import ANNOTATION_OWNED_BY
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.engine.controllers.catalog.catalog_cache import CatalogCache
@@ -26,7 +27,6 @@ from kymatui.engine.controllers.lifecycle.reconcile_pass import ModuleContext
 from kymatui.engine.controllers.lifecycle.resource_rendering import ModuleRenderer
 from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
 from kymatui.engine.controllers.runtime.runtime_cache import RuntimeCache, RuntimeClusters, SingleCluster
-from kymatui.engine.inventory.ownership_marks import LIFECYCLE_APPLIER
 from kymatui.sandbox.apimachinery.clock import SandboxClock
 from kymatui.sandbox.apimachinery.object_store import Key, StoreChange
 from kymatui.sandbox.controllers.controller_manager import ControllerManager

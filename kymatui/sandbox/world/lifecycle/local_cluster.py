@@ -12,6 +12,7 @@ from typing import Any, Final, NoReturn, TypeVar
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.logs.log_query import LogQuery
+from kymatui.domain.ownership import LIFECYCLE_APPLIER
 from kymatui.engine.cluster.ports import (
     FIELD_MANAGER,
     OPERATOR_CREATOR,
@@ -23,7 +24,6 @@ from kymatui.engine.cluster.ports import (
     Recording,
     ServedKind,
 )
-from kymatui.engine.inventory.ownership_marks import LIFECYCLE_APPLIER
 from kymatui.errors import (
     CancelledError,
     ClusterError,

@@ -8,6 +8,7 @@ from typing import Final
 from kymatui.domain.fleet.campaigns import CampaignOutcome, CampaignStep, format_outcomes, summarize_campaign
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma_edit.module_edit import ModuleEdit
+from kymatui.domain.ownership import describe_objects
 from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine
 from kymatui.ui.presenters.plans import kyma_edit_preview
 
@@ -51,7 +52,7 @@ def _planned(leg: CampaignStep, *, canary: bool) -> PreviewLine:
             for field, before, after in leg.lines
             for line in (f"  {field}", *((f"- {before}",) if before else ()), *((f"+ {after}",) if after else ()))
         )
-        + tuple(f"- {one}" for one in leg.blocking)
+        + tuple(f"- {one.name}" for one in leg.blocking)
     )
     return PreviewLine(
         PlannedChange.DELETE if leg.uninstalls else PlannedChange.CHANGE,
@@ -88,10 +89,8 @@ def _warnings(
 def _consents(planned: Sequence[CampaignStep]) -> Iterator[Consent]:
     """Yield the consents; to uninstall on several clusters, you type their number."""
     loses = sum(bool(leg.uninstalls) for leg in planned)
-    objects = sum(len(leg.blocking) for leg in planned)
-    if objects:
-        many = format_count(objects, "object")
-        yield Consent("cascade", f"also delete {many} that users created and the module manages")
+    if objects := [one for leg in planned for one in leg.blocking]:
+        yield Consent("cascade", f"also delete {describe_objects(objects)}")
     if loses:
         yield Consent("number", f"uninstall from {format_count(loses, 'runtime')}", typed=str(loses))
 

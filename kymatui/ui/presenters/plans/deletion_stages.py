@@ -8,6 +8,8 @@ from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.kyma.kyma_keeper import with_keeper
+from kymatui.domain.ownership import describe_objects
+from kymatui.domain.plans.accepted_objects import summarize_names
 from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine
 from kymatui.engine.deletion.deletion_state import (
     DeletionState,
@@ -65,7 +67,7 @@ def deletion_rows(seen: DeletionState, now: float) -> list[Row]:
 
 
 def _row(one: ManagedObject, now: float, seen: DeletionState) -> Row:
-    words, tone = describe_blocking(one, by_hand=seen.by_hand)
+    words, tone = describe_blocking(one, seen)
     cells = {
         "kind": Cell(sanitize(one.ref.kind.kind)),
         "namespace": Cell(sanitize(one.ref.namespace), "muted"),
@@ -95,30 +97,29 @@ def full_row_text(seen: DeletionState, key: str | None) -> list[tuple[str, str]]
             made = f", created by {sanitize(one.maker)}" if one.maker else ""
             return [
                 (
-                    f"{sanitize(str(one.ref))}{made}: {sanitize(describe_blocking(one, by_hand=seen.by_hand)[0])}",
+                    f"{sanitize(str(one.ref))}{made}: {sanitize(describe_blocking(one, seen)[0])}",
                     "muted",
                 )
             ]
     return []
 
 
-def describe_blocking(one: ManagedObject, *, by_hand: bool = False) -> tuple[str, str]:
-    """Return what an object means for the deletion, with the tone.
-
-    With `by_hand`, the deletion ignores the module's own objects.
-    """
+def describe_blocking(one: ManagedObject, seen: DeletionState) -> tuple[str, str]:
+    """Return what an object means for the deletion, with the tone."""
     if one.deleted_at is not None:
         return f"being deleted{one.held}", "deleting"
-    if one.shared:
-        return "stays: a Kubernetes kind that other workloads use too", "muted"
-    if one.ours:
-        return (
-            ("deleted before the module: the policy is Ignore", "warning")
-            if by_hand and not one.applied
-            else ("deleted with the module", "muted")
+    if one.stays:
+        return f"stays: {one.stay_reason}", "muted"
+    if one.ours and not one.applied and seen.deletes_default:
+        words = (
+            "deleted before the module: the policy is Ignore" if seen.by_hand else "the default CR, left by the module"
         )
+        return words, "warning"
+    if one.ours:
+        return "deleted with the module", "muted"
+    of = f" (of the {one.owner})" if one.owner else ""
     held = f" (finalizers: {', '.join(one.finalizers)})" if one.finalizers else ""
-    return f"blocks the deletion{held}", "warning"
+    return f"blocks the deletion{of}{held}", "warning"
 
 
 def deletion_notes(seen: DeletionState, *, accept_unknown: bool = False) -> list[tuple[str, str]]:
@@ -165,6 +166,14 @@ def backup_line(keeps_backup: bool) -> tuple[str, str]:
     return f"b backup: {'on, deleted objects are saved as YAML first' if keeps_backup else 'off'}", "muted"
 
 
+def crd_line(seen: DeletionState, delete_crds: bool) -> list[tuple[str, str]]:
+    """Return what becomes of the CRDs of a chart's folder crds/, and the key that changes it; none without any."""
+    if seen.found is None or not seen.found.chart_crds:
+        return []
+    deleted = "deleted, unless they have objects or another installation has them"
+    return [(f"c CRDs of the chart: {deleted if delete_crds else 'stay, as with helm'}", "muted")]
+
+
 def next_way(seen: DeletionState, way: ModuleCRHandling) -> ModuleCRHandling:
     """Return the option after `way`."""
     offered = deletion_options(seen)
@@ -172,7 +181,9 @@ def next_way(seen: DeletionState, way: ModuleCRHandling) -> ModuleCRHandling:
 
 
 def why_no_choice(seen: DeletionState | None, step: NextStep | None, what: object) -> str:
-    """Return why there is no choice of the "way", "backup" or "unknown" kinds; "" where there is one."""
+    """Return why there is no choice of the "way", "backup", "crds" or "unknown" kinds; "" where there is one."""
+    if what == "crds":
+        return "" if seen is not None and seen.found is not None and seen.found.chart_crds else "no CRDs of a chart"
     if what == "backup":
         return "already deleted" if step is NextStep.GONE else ""
     if what == "way":
@@ -220,10 +231,10 @@ def _warnings(seen: DeletionState, unmanages: bool, backup: str) -> Iterator[str
             if backup
             else "no backup: deleted objects are not saved"
         )
-    shared = sum(one.shared for one in seen.remaining.theirs)
-    if shared:
-        stay = "stays: it is" if shared == 1 else "stay: they are"
-        yield f"{_objects(shared)} of built-in Kubernetes kinds {stay} not necessarily the module's"
+    staying = [one for one in seen.remaining.instances if one.stays]
+    for reason in dict.fromkeys(one.stay_reason for one in staying):
+        some = [one.ref for one in staying if one.stay_reason == reason]
+        yield f"{summarize_names(some)} {'stays' if len(some) == 1 else 'stay'}: {reason}"
 
 
 def _consents(seen: DeletionState, unmanages: bool) -> Iterator[Consent]:
@@ -231,12 +242,8 @@ def _consents(seen: DeletionState, unmanages: bool) -> Iterator[Consent]:
         return
     theirs = [one for one in seen.theirs if one.deleted_at is None]
     if theirs:
-        yield Consent("cascade", f"delete {_objects(len(theirs))} that users of the module created")
+        yield Consent("cascade", f"delete {describe_objects(one.owned for one in theirs)}")
     yield Consent("name", f"delete {seen.module}", typed=seen.module)
-
-
-def _objects(number: int) -> str:
-    return format_count(number, "object")
 
 
 def _lines(seen: DeletionState, following: NextStep) -> Iterator[PreviewLine]:
@@ -271,7 +278,7 @@ def _lines(seen: DeletionState, following: NextStep) -> Iterator[PreviewLine]:
         return
     if seen.manifest is not None:
         yield PreviewLine(PlannedChange.DELETE, str(seen.manifest), "its controller deletes the module's objects")
-    yield from _instances(seen.remaining.ours if not seen.by_hand else (), "created by the module")
+    yield from _instances(seen.remaining.ours if not seen.deletes_default else (), "created by the module")
     if seen.found is None:
         return
     yield from (_hook(step) for step in seen.found.hooks if step.event.startswith("pre-"))

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kymatui.domain.catalog.effects import Effect
-from kymatui.domain.kubernetes.terminal_text import format_count, with_subject
+from kymatui.domain.kubernetes.terminal_text import with_subject
 from kymatui.domain.kyma_edit.label_edit import LabelProposal
 from kymatui.domain.kyma_edit.module_edit import EditProposal, EditVerb, ModuleEdit
+from kymatui.domain.ownership import describe_objects
 from kymatui.domain.plans.cluster_management import ClusterManagement, ClusterManager
 from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine
 
@@ -187,8 +188,10 @@ def _cascades(uninstalls: Sequence[Uninstall]) -> Iterator[Consent]:
     for one in uninstalls:
         left = [item for item in one.seen.theirs if item.deleted_at is None] if one.seen is not None else []
         if left:
-            many = format_count(len(left), "object that blocks", "objects that block")
-            yield Consent(f"cascade {one.module}", f"also delete {many} the deletion of {one.module}")
+            blocks = "blocks" if len(left) == 1 else "block"
+            objects = describe_objects(item.owned for item in left)
+            words = f"also delete {objects}, which {blocks} the deletion of {one.module}"
+            yield Consent(f"cascade {one.module}", words)
 
 
 def _backups(uninstalls: Sequence[Uninstall]) -> Iterator[str]:

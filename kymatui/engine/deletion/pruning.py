@@ -5,16 +5,20 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable
 
+from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
-from kymatui.engine.apply.deletion_backup import save
-from kymatui.engine.apply.prune import CascadeLosses, foreign_claim, phases, planned_uids
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.finalizers import deletion_blocker
 from kymatui.engine.cluster.kind_order import is_definition, is_namespace
+from kymatui.engine.cluster.ports import Object
+from kymatui.engine.deletion.cascade_contents import ContainedObject, name_contents, staying
+from kymatui.engine.deletion.deletion_backup import save
+from kymatui.engine.deletion.prune_plan import phases, planned_uids, prune_contents
 from kymatui.engine.inventory.inventory import Inventory, InventoryItem
+from kymatui.engine.inventory.kept_objects import keep_reason
 from kymatui.engine.inventory.ownership_marks import bundle_owner
 from kymatui.engine.jobs.crd_deletion import UnplannedDeletions, record_instances, unplanned_error
-from kymatui.engine.jobs.object_deletion import ObjectDeletion, delete_object, uid_of
+from kymatui.engine.jobs.object_deletion import ObjectDeletion, delete_object
 from kymatui.engine.jobs.run import Run
 from kymatui.engine.jobs.wait import wait_until_deleted
 from kymatui.engine.plans.plan import Plan, Step
@@ -29,11 +33,8 @@ class Pruning:
         self._bundle, self._mine = plan.bundle, bundle_owner(plan.bundle)
         self._left_over: list[str] = []
         self._skipped: set[str] = set()  # uids of objects that the plan would have deleted
-
-    @property
-    def losses(self) -> CascadeLosses:
-        planned = planned_uids(self._plan.steps) - self._skipped
-        return CascadeLosses(self._run.cluster, self._run.cancel, self._run.limits.width, planned)
+        adopt = plan.intent.adopt
+        self.contents = prune_contents(plan.bundle, run.cluster, run.cancel, run.limits.width, adopt=adopt)
 
     def prune(self) -> None:
         """Delete and wait. Raises PartlyDoneError for what stays, and for what a CRD's deletion took unseen."""
@@ -73,36 +74,44 @@ class Pruning:
         live = self._run.cluster.get(step.ref)
         if live is None:
             return False
-        save(self._run, live, self.losses.of(live))  # slow, so dependents are counted again afterwards
-        loss = self.losses.of(live)
-        named = [(name, uid) for name, uid in zip(loss.names, loss.uids, strict=True) if uid not in step.takes]
-        skipped = [name for name, uid in named if uid in self._skipped]
-        unseen = [name for name, uid in named if uid not in self._skipped]
-        if skipped:
-            self._left_over.append(f"{step.ref} contains {', '.join(skipped[:3])}")
-        if unseen:
-            self._left_over.append(f"{step.ref} contains {', '.join(unseen[:3])}, created after the plan was displayed")
-        return bool(named)
+        save(self._run, live, self._inside(live))  # slow, so the contents are read again afterwards
+        inside = self._inside(live)
+        skipped = [one for one in inside if one.uid in self._skipped]
+        held = [one for one in staying(inside, (), with_contents=True) if one not in skipped]
+        unseen = [one for one in inside if one.uid not in {*step.takes, *self._skipped} and one not in held]
+        for some, words in ((skipped, ""), (unseen, ", created after the plan was displayed"), (held, "")):
+            if some:
+                self._left_over.append(f"{step.ref} contains {name_contents(some)}{words}")
+        return bool(skipped or held or unseen)
+
+    def _inside(self, live: Object) -> tuple[ContainedObject, ...]:
+        """Return what the deletion of a CRD or namespace would include besides what the plan deletes itself."""
+        going = planned_uids(self._plan.steps) - self._skipped if is_namespace(read_ref(live)) else ()
+        return staying(self.contents.of(live), going)
 
     def _delete(self, step: Step) -> str:
         """Delete an object; return its uid, "" if there is nothing to wait for."""
-        live = self._run.cluster.get(step.ref)
-        if live is None:
-            return ""
         uid = step.uid or dict(self._plan.observed)[step.ref].uid
-        if uid_of(live) != uid:
-            self._left_over.append(f"{step.ref}, created again after the plan was displayed")
-            return ""
-        item = self._previous.item(step.ref) if self._previous is not None else None
-        claim = foreign_claim(live, self._mine, item or InventoryItem(step.ref), adopt=self._plan.intent.adopt)
-        if claim:
-            self._left_over.append(f"{step.ref}: {claim}")
-            self._skipped.add(uid)
-            return ""
+        reasons: list[str] = []
+
+        def keeps(live: Object) -> str:
+            reasons.append(self._reason_to_keep(step.ref, live))
+            return reasons[-1]
+
         with self._run.step("delete", step.ref):
-            if delete_object(self._run, step.ref, uid) is ObjectDeletion.MISSING:
+            ended = delete_object(self._run, step.ref, uid, keeps=keeps)
+        match ended:
+            case ObjectDeletion.KEPT:
+                self._left_over.append(f"{step.ref}: {reasons[-1]}")
+                self._skipped.add(uid)
+                return ""
+            case ObjectDeletion.MISSING:
                 if self._run.cluster.get(step.ref) is not None:
                     self._left_over.append(f"{step.ref}, created again after the plan was displayed")
                 return ""
         self._deleted.append(step.ref)
         return uid
+
+    def _reason_to_keep(self, ref: ObjectRef, live: Object) -> str:
+        item = self._previous.item(ref) if self._previous is not None else None
+        return keep_reason(item or InventoryItem(ref), live, self._mine, adopt=self._plan.intent.adopt)

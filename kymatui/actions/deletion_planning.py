@@ -1,0 +1,116 @@
+"""The plans of deletions: what they delete, and what stands against it, read before anything is deleted."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from kymatui.actions.plans import DeletionPlan, DeletionRequest
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kyma.problems import Actor
+from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit
+from kymatui.domain.ownership import Owner, OwnerKind
+from kymatui.domain.snapshot.cluster_index import index_cluster
+from kymatui.engine.cluster.concurrency import WIDTH, run_for_each
+from kymatui.engine.deletion.deletion_state import DeletionState, ManagedBy, ModuleCRHandling, NextStep
+from kymatui.engine.deletion.uninstall_plan import DeletionScope
+from kymatui.engine.inventory.crd_holders import find_crd_holders
+from kymatui.engine.inventory.ownership_marks import inventory_owner
+from kymatui.engine.plans.plan import RequiredPermission
+from kymatui.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from kymatui.actions.ports import DeletionPort
+    from kymatui.engine.cluster.ports import Cluster
+
+
+def plan_deletions(
+    port: DeletionPort, requests: Iterable[DeletionRequest], *, edits_kyma: bool = True
+) -> tuple[DeletionPlan, ...]:
+    """Read where each deletion is, what it would delete, and which permissions it lacks; nothing is written.
+
+    `edits_kyma` is False where the caller edits the Kyma, and checks that permission itself.
+    """
+    plans = [DeletionPlan(request, read_deletion(port, request)) for request in requests]
+    found = [plan.seen.found for plan in plans if plan.seen.found is not None]
+    owners = tuple(inventory_owner(one.inventory) for one in found)
+    return tuple(_planned(port, _with_companions(port, plan, owners), edits_kyma=edits_kyma) for plan in plans)
+
+
+def _with_companions(port: DeletionPort, plan: DeletionPlan, owners: tuple[Owner, ...]) -> DeletionPlan:
+    """Return the plan of one of several deletions: what the others delete keeps nothing."""
+    found = plan.seen.found
+    if len(owners) < 2 or found is None or not found.kept:
+        return plan
+    return replace(plan, seen=read_deletion(port, plan.request, owners))
+
+
+def _planned(port: DeletionPort, plan: DeletionPlan, *, edits_kyma: bool) -> DeletionPlan:
+    if plan.is_gone or plan.next_step is NextStep.REFUSED:
+        return plan
+    missing = tuple(dict.fromkeys(missing_rights(port, plan.seen, edits_kyma=edits_kyma)))
+    return replace(plan, seen=replace(with_shared_crds(port, plan.seen), missing=missing))
+
+
+def read_deletion(port: DeletionPort, request: DeletionRequest, companions: tuple[Owner, ...] = ()) -> DeletionState:
+    """Read where a deletion is now; `companions` are deleted by the same request."""
+    scope = DeletionScope(request.delete_crds, companions=companions)
+    return port.read_state(request.module, request.namespace, request.way, scope=scope)
+
+
+def missing_rights(port: DeletionPort, seen: DeletionState, *, edits_kyma: bool) -> Iterator[RequiredPermission]:
+    """Yield the permissions that the deletion needs and the user lacks."""
+    if seen.managed_by is ManagedBy.KYMA and seen.requested and edits_kyma:
+        proposal = port.edits.propose(ModuleEdit(EditVerb.DISABLE, seen.module))
+        if proposal.edit is not None and not port.edits.may_write(proposal):
+            yield RequiredPermission("patch", proposal.edit.kyma.kind, proposal.edit.kyma.namespace)
+    if seen.way is ModuleCRHandling.UNMANAGE:
+        return
+    default = (seen.default,) if seen.way is ModuleCRHandling.IGNORE and seen.default is not None else ()
+    own = (one for one in seen.remaining.ours if seen.managed_by is ManagedBy.DIRECT and not one.applied)
+    going = (one.ref for one in (*seen.theirs, *default, *own) if one.deleted_at is None)
+    yield from _undeletable(port.cluster, going)
+    if seen.found is not None:
+        yield from seen.found.missing
+    if seen.managed_by is ManagedBy.MANIFEST and seen.manifest is not None:
+        yield from _undeletable(port.manifests_on, [seen.manifest])
+
+
+def with_shared_crds(port: DeletionPort, seen: DeletionState) -> DeletionState:
+    """Return the state refused if lifecycle-manager would delete a CRD that another installation has, too.
+
+    It deletes all objects with it. kymatui's operator and kymatui itself keep such a CRD.
+    """
+    if seen.managed_by not in (ManagedBy.KYMA, ManagedBy.MANIFEST) or seen.keeper is Actor.OPERATOR:
+        return seen
+    if seen.way is ModuleCRHandling.UNMANAGE or seen.refusal:
+        return seen
+    manifest = Owner(OwnerKind.LIFECYCLE_MANAGER, seen.manifest.path if seen.manifest is not None else "")
+    names = [ref.name for ref in seen.definitions]
+    own = index_cluster(port.snapshot(), memory=port.memory).manifests.values()
+    manifests = [one.raw for one in own]
+    holders = find_crd_holders(port.cluster, names, (manifest,), threading.Event(), WIDTH, manifests)
+    shared = [f"CRD {name}: {holders.reason(name)}" for name in names if name in holders.names]
+    if shared:
+        words = f"{seen.keeper} deletes CRDs of {seen.module} with all their objects, but {'; '.join(shared)}"
+        return replace(seen, refusal=f"{words}. Delete the other installation first, or unmanage the module")
+    if not holders.unread:
+        return seen
+    words = f"it is unknown whether other installations have the CRDs that {seen.keeper} deletes: {holders.unread}"
+    return replace(seen, foreseen=(*seen.foreseen, words))
+
+
+def _undeletable(cluster: Cluster, refs: Iterable[ObjectRef]) -> Iterator[RequiredPermission]:
+    rights = list(dict.fromkeys(RequiredPermission("delete", ref.kind, ref.namespace) for ref in refs))
+
+    def is_allowed(right: RequiredPermission) -> bool:
+        try:
+            return cluster.allowed(right.verb, right.kind, right.namespace)
+        except NotFoundError:  # a kind that is no longer served has no objects
+            return True
+
+    allowed = run_for_each(rights, is_allowed, threading.Event())
+    yield from (right for right, may in zip(rights, allowed, strict=True) if not may)

@@ -1,0 +1,146 @@
+"""Whose an object is: the module's, the default CR, a user's, another installation's, shared, or kept.
+
+Every deletion takes the answer from here: delete, prune, uninstall, disable, adopt, and the operator's controllers.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import Any, Final
+
+from msgspec import Struct
+
+from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, field_managers
+from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.modules.module_manager import owning_manifest
+
+LABEL_PART_OF: Final = "applyset.kubernetes.io/part-of"
+ANNOTATION_RELEASE: Final = "meta.helm.sh/release-name"
+ANNOTATION_RELEASE_NAMESPACE: Final = "meta.helm.sh/release-namespace"
+LIFECYCLE_APPLIER: Final = "declarative.kyma-project.io/applier"
+RESOURCE_POLICY: Final = "helm.sh/resource-policy"
+_LONGEST_VALUE: Final = 40  # characters of an unknown value in a message
+
+
+class OwnerKind(StrEnum):
+    """The installers that mark their objects."""
+
+    HELM = "Helm release"
+    APPLYSET = "set"
+    LIFECYCLE_MANAGER = "lifecycle-manager"
+
+
+class Owner(Struct, frozen=True):
+    """An owner; `name` is "namespace/release", the id of an ApplySet, or a Manifest."""
+
+    kind: OwnerKind
+    name: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind.value} {self.name}".strip()
+
+
+def owner_text(owner: Owner) -> str:
+    """Return an owner for a person, who knows Manifests by their names."""
+    return f"Manifest {owner.name}" if owner.kind is OwnerKind.LIFECYCLE_MANAGER and owner.name else str(owner)
+
+
+def read_owner(live: Mapping[str, Any]) -> Owner | None:
+    """Return the owner of an object, None without marks.
+
+    lifecycle-manager owns what it applies, whatever the other marks. Its label alone counts only without other
+    marks, because modules that are installed by Manifests have it too.
+    """
+    metadata: Mapping[str, Any] = live.get("metadata") or {}
+    labels: Mapping[str, Any] = metadata.get("labels") or {}
+    annotations: Mapping[str, Any] = metadata.get("annotations") or {}
+    manifest = owning_manifest(live)
+    if LIFECYCLE_APPLIER in field_managers(live):
+        return Owner(OwnerKind.LIFECYCLE_MANAGER, manifest)
+    if annotations.get(ANNOTATION_RELEASE):
+        namespace = annotations.get(ANNOTATION_RELEASE_NAMESPACE) or "default"
+        return Owner(OwnerKind.HELM, f"{namespace}/{annotations[ANNOTATION_RELEASE]}")
+    if labels.get(LABEL_PART_OF):
+        return Owner(OwnerKind.APPLYSET, str(labels[LABEL_PART_OF]))
+    if labels.get(LABEL_MANAGED_BY) == "kyma" or manifest:
+        return Owner(OwnerKind.LIFECYCLE_MANAGER, manifest)
+    return None
+
+
+def resource_policy(body: Mapping[str, Any]) -> str:
+    """Return why an object outlives its installation by its own annotation, "" if it does not.
+
+    helm trims the value and lowers its letters; an object with any other value is not deleted by helm either.
+    """
+    metadata: Mapping[str, Any] = body.get("metadata") or {}
+    annotations: Mapping[str, Any] = metadata.get("annotations") or {}
+    if RESOURCE_POLICY not in annotations:
+        return ""
+    value = str(annotations[RESOURCE_POLICY])
+    if value.strip().lower() == "keep":
+        return f"kept by its annotation {RESOURCE_POLICY}"
+    return f"its annotation {RESOURCE_POLICY} is {value[:_LONGEST_VALUE]!r}; as helm, kymatui deletes no object with it"
+
+
+class ObjectOwnership(StrEnum):
+    """Whose an object of a module's kinds is, seen from the module's deletion."""
+
+    MODULE = "module"  # installed with it
+    DEFAULT_CR = "default CR"
+    USER = "user"  # deleted with consent only; without, it blocks the deletion
+    OTHER = "another installation"  # not touched, and blocks nothing
+    SHARED = "shared"  # of a kind that any software may use: never deleted, but it blocks without consent
+    KEPT = "kept"  # the module's own, which stays
+    KEPT_BY_USER = "kept by its user"  # a user's, which its annotation keeps
+
+    @property
+    def stays(self) -> bool:
+        """Return whether the object outlives the deletion, whatever a person consents to."""
+        return self not in (ObjectOwnership.MODULE, ObjectOwnership.DEFAULT_CR, ObjectOwnership.USER)
+
+
+def ownership_of(*, installed: bool, default: bool, keeps: bool, any_software: bool) -> ObjectOwnership:
+    """Return whose an object of a kind that a module handles is, as long as no other installation has the kind.
+
+    installed     the module's inventory has it, or lifecycle-manager applied it from its Manifest
+    default       it is the default CR
+    keeps         it stays by its annotation, or its inventory says why
+    any_software  its kind is Kubernetes' own
+    """
+    if installed or default:
+        return ObjectOwnership.KEPT if keeps else ObjectOwnership.DEFAULT_CR if default else ObjectOwnership.MODULE
+    if keeps:
+        return ObjectOwnership.KEPT_BY_USER
+    return ObjectOwnership.SHARED if any_software else ObjectOwnership.USER
+
+
+class OwnedObject(Struct, frozen=True):
+    """An object that a deletion asks consent for; `owner` is the other installation that has it, "" for none."""
+
+    name: str
+    kind: str
+    ownership: ObjectOwnership = ObjectOwnership.USER
+    owner: str = ""
+
+
+def describe_objects(objects: Iterable[OwnedObject]) -> str:
+    """Return what a deletion asks consent for, by kind and owner: `3 Functions of users and the default CR`."""
+    some = list(objects)
+    counts = Counter((one.owner, one.kind) for one in some if one.ownership is not ObjectOwnership.DEFAULT_CR)
+    parts = [_counted(counts, owner) for owner in dict.fromkeys(owner for owner, _ in counts)]
+    if defaults := sum(one.ownership is ObjectOwnership.DEFAULT_CR for one in some):
+        parts.append("the default CR" if defaults == 1 else f"{defaults} default CRs")
+    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
+
+
+def _counted(counts: Mapping[tuple[str, str], int], owner: str) -> str:
+    kinds = [format_count(count, kind, _plural(kind)) for (name, kind), count in counts.items() if name == owner]
+    return f"{', '.join(kinds)} of {f'the {owner}' if owner else 'users'}"
+
+
+def _plural(kind: str) -> str:
+    if kind.endswith(("s", "x", "ch", "sh")):
+        return f"{kind}es"
+    return f"{kind[:-1]}ies" if kind.endswith("y") and kind[-2:-1] not in "aeiou" else f"{kind}s"

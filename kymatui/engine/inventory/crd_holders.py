@@ -1,0 +1,173 @@
+"""Which installations have a CRD: Helm releases, kymatui's inventories, and Manifests, whoever installed them.
+
+A CRD that several have belongs to none of them alone: the API server deletes its objects with it, those of all.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from msgspec import Struct
+
+from kymatui.domain.kubernetes.object_meta import OPERATOR
+from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.domain.kyma.manifests import Manifest, read_manifest
+from kymatui.domain.ownership import Owner, OwnerKind
+from kymatui.engine.cluster.concurrency import run_for_each
+from kymatui.engine.cluster.kind_order import DEFINITION
+from kymatui.engine.cluster.ports import Cluster, Object
+from kymatui.engine.inventory.inventory import KEY, Inventory, read_document
+from kymatui.engine.inventory.inventory_store import CONFIG_MAP, secret_text
+from kymatui.engine.inventory.ownership_marks import LABEL_HELM, applyset_id, inventory_name
+from kymatui.engine.inventory.release_store import SECRET
+from kymatui.errors import CancelledError, ConfigurationError, ForbiddenError, HelmError, KymatuiError
+from kymatui.helm.rendering.manifests import split_manifests
+from kymatui.helm.rendering.releases import Release, from_secret
+
+_MANIFEST: Final = GroupVersionKind(OPERATOR, "v1beta2", "Manifest")
+_CURRENT: Final = "owner=helm,status!=superseded,status!=uninstalled"
+_CRDS: Final = "crds/"
+_NAMED: Final = 3  # holders that a message names; the others are counted
+
+
+class CrdHolders(Struct, frozen=True):
+    """The other installations by the names of the CRDs that they have.
+
+    unread  why not all installations could be read, "" if all were; any of them may then have any CRD
+    """
+
+    names: Mapping[str, tuple[str, ...]]
+    unread: str = ""
+
+    def reason(self, crd: str) -> str:
+        """Return why a CRD stays for other installations, "" if only one has it."""
+        found = self.names.get(crd, ())
+        if found:
+            more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+            return f"{', '.join(found[:_NAMED])}{more} {'have' if len(found) > 1 else 'has'} it, too"
+        return f"it is unknown whether other installations have it: {self.unread}" if self.unread else ""
+
+
+NO_HOLDERS: Final = CrdHolders({})
+
+
+def find_crd_holders(
+    cluster: Cluster,
+    crds: Collection[str],
+    mine: Collection[Owner],
+    cancel: threading.Event,
+    width: int,
+    manifests: Iterable[object] = (),
+) -> CrdHolders:
+    """Return which installations besides `mine` have these CRDs.
+
+    `manifests` are Manifests of a control plane that describe this cluster. An installation that cannot be read, or
+    listed, may have any CRD.
+    """
+    names = frozenset(crds)
+    if not names:
+        return NO_HOLDERS
+    found: dict[str, list[str]] = {}
+    unread: list[str] = []
+
+    def note(holders: Iterable[tuple[str, str]]) -> None:
+        for crd, holder in holders:
+            if holder not in (known := found.setdefault(crd, [])):
+                known.append(holder)
+
+    readers: tuple[Callable[[], list[tuple[str, str]]], ...] = (
+        lambda: list(_of_inventories(cluster, names, mine)),
+        lambda: list(_of_releases(cluster, names, mine)),
+        lambda: list(_of_manifests(_manifests_in(cluster), names, mine)),
+        lambda: list(_of_manifests(manifests, names, mine)),
+    )
+    for answer in run_for_each(readers, _attempt, cancel, width):
+        if isinstance(answer, str):
+            unread.append(answer)
+        else:
+            note(answer)
+    return CrdHolders({crd: tuple(sorted(holders)) for crd, holders in found.items()}, "; ".join(unread))
+
+
+def _attempt(read: Callable[[], list[tuple[str, str]]]) -> list[tuple[str, str]] | str:
+    try:
+        return read()
+    except CancelledError:
+        raise
+    except ForbiddenError as error:
+        return f"you may not list them: {error}"
+    except KymatuiError as error:
+        return str(error)
+
+
+def _of_inventories(cluster: Cluster, crds: frozenset[str], mine: Collection[Owner]) -> Iterator[tuple[str, str]]:
+    for raw in cluster.list(CONFIG_MAP, labels=f"{LABEL_HELM}=kymatui"):
+        name, namespace = str(raw["metadata"]["name"]), str(raw["metadata"].get("namespace") or "")
+        text = (raw.get("data") or {}).get(KEY)
+        if not text or Owner(OwnerKind.APPLYSET, applyset_id(name, namespace)) in mine:
+            continue
+        found = read_document(text, f"ConfigMap {namespace}/{name}")
+        short = name.removeprefix(inventory_name(""))
+        yield from ((crd, f"installation {namespace}/{short}") for crd in _crds_of(found, crds))
+
+
+def _of_releases(cluster: Cluster, crds: frozenset[str], mine: Collection[Owner]) -> Iterator[tuple[str, str]]:
+    for secret in cluster.list(SECRET, labels=_CURRENT):
+        namespace = str(secret["metadata"].get("namespace") or "")
+        name = str((secret["metadata"].get("labels") or {}).get("name") or "")
+        if Owner(OwnerKind.HELM, f"{namespace}/{name}") in mine:
+            continue
+        text = secret_text(secret, KEY)
+        where = f"Secret {namespace}/{secret['metadata']['name']}"
+        own = _crds_of(read_document(text, where), crds) if text else frozenset()
+        try:
+            release = from_secret(secret)
+        except HelmError as error:
+            raise ConfigurationError(f"{where}: {error}") from error
+        yield from ((crd, f"Helm release {namespace}/{name}") for crd in own | _crds_in(release, crds))
+
+
+def _of_manifests(
+    manifests: Iterable[object], crds: frozenset[str], mine: Collection[Owner]
+) -> Iterator[tuple[str, str]]:
+    for raw in manifests:
+        manifest = read_manifest(raw)
+        if not isinstance(manifest, Manifest):
+            continue
+        name = f"{manifest.meta.namespace}/{manifest.meta.name}"
+        if Owner(OwnerKind.LIFECYCLE_MANAGER, name) not in mine:
+            synced = {ref.name for ref in manifest.synced if (ref.kind.group, ref.kind.kind) == DEFINITION}
+            yield from ((crd, f"Manifest {name}") for crd in synced & crds)
+
+
+def _manifests_in(cluster: Cluster) -> list[Object]:
+    served = cluster.kinds(_MANIFEST.group, _MANIFEST.kind)
+    return cluster.list(served[0].gvk) if served else []
+
+
+def _crds_of(inventory: Inventory, crds: frozenset[str]) -> frozenset[str]:
+    items = (item.ref for item in inventory.items)
+    return crds & {ref.name for ref in items if (ref.kind.group, ref.kind.kind) == DEFINITION}
+
+
+def _crds_in(release: Release, crds: frozenset[str]) -> frozenset[str]:
+    """Return the CRDs in a release's manifest and in its chart's folder crds/.
+
+    A text that defines a CRD and has its name is not parsed: YAML of CRDs is large, and to keep one too many is safe.
+    """
+    texts = [text for text in (*split_manifests(release.manifest), *_crd_files(release.chart)) if DEFINITION[1] in text]
+    return frozenset(crd for crd in crds if any(crd in text for text in texts))
+
+
+def _crd_files(chart: Mapping[str, Any]) -> Iterator[str]:
+    for file in chart.get("files") or ():
+        name, data = str(file.get("name") or ""), str(file.get("data") or "")
+        if name.startswith(_CRDS):
+            try:
+                yield base64.b64decode(data).decode("utf-8", "replace")
+            except binascii.Error:  # helm reads no such file either
+                continue
