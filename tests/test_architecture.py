@@ -20,6 +20,7 @@ ALLOWED: dict[str, set[str]] = {
     "moments": set(),  # the reading of times: all layers may import it
     "tar_entries": set(),  # the reading of archives: all layers may import it
     "own_files": set(),  # the writing of files: all layers may import it
+    "json_input": set(),  # the reading of JSON from outside: all layers may import it
     "errors": set(),
     "domain": {"errors"},
     "helm": {"errors"},
@@ -44,7 +45,7 @@ EXCEPTIONS = {
 OPENED = ("kymatui.adapters.sessions.", "kymatui.adapters.files.")
 
 # Above these layers nothing outside the standard library may be imported (yaml, jsonschema and so on are helm's tools).
-FOR_ALL = ("moments", "own_files", "patterns", "structs", "tar_entries")
+FOR_ALL = ("json_input", "moments", "own_files", "patterns", "structs", "tar_entries")
 PURE = ("domain", "errors", *FOR_ALL)
 
 
@@ -110,6 +111,52 @@ def test_the_global_generator_of_random_numbers_is_left_alone(files: list[struct
         if node.attr not in ("Random", "SystemRandom")
     ]
     assert not found
+
+
+# Where text from outside becomes values, within limits. Nothing else calls a parser of YAML or JSON.
+YAML_DOORS = {"helm/yaml/node_reader.py", "helm/yaml/reading.py"}
+JSON_DOORS = {
+    "json_input.py": "the door",
+    "adapters/kube/api/discovery_cache.py": "kymatui's own file, read into types",
+    "adapters/kube/objects/decoder.py": "answers of API servers, weighed before (`require_light`)",
+    "adapters/kube/transport/status_errors.py": "the body of an error, at most 512 KiB",
+    "adapters/kube/watch/remembering_cluster.py": "an object that was read before",
+    "engine/apply/preparation.py": "values that were written a moment before",
+    "engine/inventory/inventory.py": "counted before, and read into types",
+    "engine/jobs/journal.py": "kymatui's own file, read into types line by line",
+    "helm/charts/strvals.py": "counted before; numbers as in Go",
+    "helm/encodings/json_decoder.py": "`fromJson` of templates, whose text is limited; numbers and errors as in Go",
+}
+PARSERS = re.compile(
+    r"(?:py)?yaml\.(?:\w*load\w*|compose\w*|parse|scan|\w*Loader|\w*Parser|\w+\.(?:Reader|Scanner|Parser|\w*Loader|\w*Constructor))"
+    r"|json\.(?:loads?|JSONDecoder|decoder)|msgspec\.(?:json|yaml|toml|msgpack)\.(?:decode|Decoder)"
+)
+
+
+def test_text_from_outside_is_read_by_one_door(files: list[structure.Module]) -> None:
+    found: dict[str, set[str]] = {"yaml": set(), "json": set()}
+    for module in files:
+        if module.place.startswith("sandbox/"):  # an API server of its own, with Go's reading of JSON
+            names = {name for name in parsers_in(module) if "yaml" in name}
+        else:
+            names = parsers_in(module)
+        for name in names:
+            found["yaml" if "yaml" in name else "json"].add(module.place)
+    assert found["yaml"] == YAML_DOORS
+    assert found["json"] == set(JSON_DOORS)
+
+
+def parsers_in(module: structure.Module) -> set[str]:
+    """Return the parsers that a file names: `yaml.load`, or `load` of `from yaml import load`."""
+    names = set()
+    for node in module.nodes:
+        if isinstance(node, ast.Attribute):
+            names.add(ast.unparse(node))
+        elif isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0] in ("yaml", "json"):
+            names |= {f"{node.module.partition('.')[0]}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Constant) and node.value in ("CSafeLoader", "SafeLoader"):  # of getattr
+            names.add(f"yaml.{node.value}")
+    return {name for name in names if PARSERS.fullmatch(name)}
 
 
 # The words of other programs: Kubernetes' in the sandbox, Helm's in its library and its command.

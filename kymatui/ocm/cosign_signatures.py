@@ -21,6 +21,7 @@ from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
+from kymatui.json_input import read_json
 from kymatui.ocm.errors import PrivateKeyError, SignatureError
 from kymatui.ocm.pem import read_public_key
 from kymatui.ocm.private_keys import PrivateKey
@@ -172,8 +173,8 @@ def _hash(bits: int) -> hashes.HashAlgorithm:
 
 def _json(text: bytes, what: str) -> dict[str, Any]:
     try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
+        found = read_json(text)
+    except ValueError:
         raise SignatureError(f"{what} is not JSON") from None
     if not isinstance(found, dict):
         raise SignatureError(f"{what} is not a JSON object")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
+from kymatui.json_input import read_json
 from kymatui.ocm.descriptors import (
     SCHEMA_V2,
     SCHEMA_V3,
@@ -42,8 +42,8 @@ def read_descriptor(document: object) -> ComponentDescriptor:
 def parse_descriptor(text: str | bytes) -> ComponentDescriptor:
     """Parse a descriptor in JSON. Raises DescriptorError."""
     try:
-        return read_descriptor(json.loads(text))
-    except (ValueError, RecursionError) as error:
+        return read_descriptor(read_json(text))
+    except ValueError as error:
         raise DescriptorError(f"a component descriptor is not valid JSON: {error}") from error
 
 
@@ -91,8 +91,8 @@ def _provider(component: _Fields) -> tuple[str, tuple[Label, ...]]:
     """Return the provider of v2: a name, or JSON with a name and labels."""
     text = component.text("provider")
     try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):  # no JSON, so the text itself is the name
+        found = read_json(text)
+    except ValueError:  # no JSON, so the text itself is the name
         return text, ()
     if not isinstance(found, dict):
         return text, ()

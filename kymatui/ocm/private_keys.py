@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-import json
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
@@ -18,6 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import load_der_private_key, load_pem_private_key
 
+from kymatui.json_input import read_json
 from kymatui.ocm.errors import PrivateKeyError
 from kymatui.ocm.pem import PemSection, read_sections
 from kymatui.ocm.secretbox import SecretBoxError, open_secretbox
@@ -76,14 +76,14 @@ class _Box:
 
     def __init__(self, text: bytes) -> None:
         try:
-            body = json.loads(text)
+            body = read_json(text)
             kdf, cipher = body["kdf"], body["cipher"]
             names = (kdf["name"], cipher["name"])
             self._n, self._r, self._p = (_number(kdf["params"], name) for name in ("N", "r", "p"))
             self._salt = base64.b64decode(kdf["salt"], validate=True)
             self.nonce = base64.b64decode(cipher["nonce"], validate=True)
             self.content = base64.b64decode(body["ciphertext"], validate=True)
-        except (ValueError, KeyError, TypeError, RecursionError, binascii.Error):
+        except (ValueError, KeyError, TypeError, binascii.Error):
             raise PrivateKeyError("the encrypted private key cannot be read") from None
         if names != ("scrypt", "nacl/secretbox"):
             raise PrivateKeyError("the encryption of this private key is not supported")

@@ -11,11 +11,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
-import yaml
 from msgspec import Struct
 
 from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.errors import ClusterError, ConfigurationError, UnreachableError
+from kymatui.helm.yaml.errors import YamlError
+from kymatui.helm.yaml.reading import load_exactly
 from kymatui.sandbox.apiserver.http.server_faults import ADMIN_PATH, KINDS
 
 ONCE = ("end-watches", "expire-watches", "revoke-token", "restore-token", "hold", "release")
@@ -23,7 +24,6 @@ LISTING, CLEARING = "list", "clear"
 WORDS = (*KINDS, *ONCE, LISTING, CLEARING)
 _TIMEOUT = 10.0
 _OF_ONCE = ("resource", "namespace", "name", "token", "finalizer")
-_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _OF_STANDING = ("verb", "resource", "namespace", "name", "seconds", "count", "probability")
 
 
@@ -42,7 +42,7 @@ class FaultClient(Struct, frozen=True):
         Raise ConfigurationError.
         """
         try:
-            value = yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)  # noqa: S506 (it is a safe one)
+            value = load_exactly(path.read_bytes())
             name = context or value["current-context"]
             chosen = next(item["context"] for item in value["contexts"] if item["name"] == name)
             cluster = next(item["cluster"] for item in value["clusters"] if item["name"] == chosen["cluster"])
@@ -50,7 +50,7 @@ class FaultClient(Struct, frozen=True):
             url = urlsplit(cluster["server"])
             authority = base64.b64decode(cluster["certificate-authority-data"]).decode()
             return FaultClient(url.hostname or "", url.port or 443, authority, user["token"])
-        except (OSError, yaml.YAMLError, KeyError, TypeError, StopIteration, ValueError) as error:
+        except (OSError, YamlError, KeyError, TypeError, StopIteration, ValueError) as error:
             raise ConfigurationError(
                 f"{path} is not a kubeconfig of a sandbox" + (f" with a context {context}" if context else ""),
                 hint="use the file that `kymatui sandbox up --kubeconfig FILE` wrote",

@@ -19,6 +19,8 @@ from kymatui.settings.options_schema import OPTIONS, THEME_NAMES, find_faults
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"", "0", "false", "no", "off"})
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
+_LARGEST = 1 << 20  # bytes; a configuration has some hundred lines
+_FIX = "fix the file; `kymatui config schema` lists every option"
 
 
 class ContextSettings(NamedTuple):
@@ -84,13 +86,18 @@ def read_file(path: Path) -> dict[str, Any]:
     import tomllib
 
     try:
-        body = tomllib.loads(path.read_text(encoding="utf-8"))
+        with path.open("rb") as file:
+            text = file.read(_LARGEST + 1).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"{path} cannot be read: {error_reason(error)}") from error
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigurationError(
-            f"{path} is not valid TOML: {error}", hint="fix the file; `kymatui config schema` lists every option"
-        ) from error
+    if len(text) > _LARGEST:
+        raise ConfigurationError(f"{path} is larger than {_LARGEST >> 20} MiB")
+    try:
+        body = tomllib.loads(text)
+    except RecursionError:
+        raise ConfigurationError(f"{path} is not valid TOML: it is nested too deeply", hint=_FIX) from None
+    except ValueError as error:  # of TOML, and of numbers with thousands of digits
+        raise ConfigurationError(f"{path} is not valid TOML: {error}", hint=_FIX) from error
     found = list(find_faults(body))
     if found:
         lines = "\n  ".join(str(fault) for fault in found)

@@ -103,7 +103,7 @@ def test_a_component_within_an_index(host: str) -> None:
         (TEXT, "application/odd", False, "is not a component"),
         (tar({"other.yaml": TEXT}), LAYER, True, "has no component-descriptor.yaml"),
         (b"a: b", LAYER, True, "is not a readable component descriptor"),
-        (b"a: [", LAYER, True, "yaml"),
+        (b"a: [", LAYER, True, "line 2, column 1: did not find expected node content"),
     ],
     ids=["another one", "no descriptor", "another file", "no component", "no YAML"],
 )

@@ -37,16 +37,16 @@ NEEDLESS = {
     "cryptography",
     "oras",
 }
-# With 10 modules and 55 KiB of the YAML reader, which reads kubeconfigs within limits, no slower than PyYAML's.
+# With 11 modules and 60 KiB of what reads YAML and JSON within limits, kubeconfigs among them, no slower than PyYAML's.
 BUDGETS = {  # modules that are not of Python itself, and KiB of their source
     ("--version",): (28, 98),
     ("--help",): (29, 120),
-    ("catalog",): (247, 1745),
-    ("catalog", "-o", "json"): (247, 1745),
-    ("module", "keda"): (241, 1725),
-    ("checks", "keda"): (241, 1725),
-    ("drift",): (242, 1725),
-    ("events", "keda"): (243, 1735),
+    ("catalog",): (248, 1745),
+    ("catalog", "-o", "json"): (248, 1745),
+    ("module", "keda"): (244, 1725),
+    ("checks", "keda"): (244, 1725),
+    ("drift",): (244, 1725),
+    ("events", "keda"): (246, 1735),
     ("audit",): (303, 2045),
 }
 

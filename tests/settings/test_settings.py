@@ -79,6 +79,9 @@ def test_a_context_has_its_own_settings_by_name_or_pattern(
         ('columns = ["staet"]', "columns[0]: 'staet' is not valid; did you mean state?"),
         ("[contexts]\nprod = 3", "contexts.prod: must be a table"),
         ("theme = ", "is not valid TOML"),
+        ("theme = " + "[" * 100_000, "is not valid TOML: it is nested too deeply"),
+        ("theme = " + "7" * 5_000, "is not valid TOML"),
+        ("#" * (1 << 20) + "\n", "is larger than 1 MiB"),
     ],
 )
 def test_a_fault_is_named_with_its_place(tmp_path: Path, text: str, message: str) -> None:

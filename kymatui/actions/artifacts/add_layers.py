@@ -28,6 +28,7 @@ from kymatui.engine.authoring.image_layers import (
     extended_image,
 )
 from kymatui.errors import RegistryError, UsageError
+from kymatui.json_input import read_json
 
 LARGEST_CONFIG: Final = 4 * 1024 * 1024  # bytes of an image's config, which is read whole into memory
 MOST_PLATFORMS: Final = 50  # images of an index; a new image is stored for each of them
@@ -149,8 +150,8 @@ class _Extension(Struct, frozen=True):
 
 def _object(content: bytes) -> Json:
     try:
-        found = json.loads(content)
-    except (ValueError, RecursionError):
+        found = read_json(content)
+    except ValueError:
         found = None
     if not isinstance(found, dict):
         return {}  # of an artifact that is not an image; refused by its media type

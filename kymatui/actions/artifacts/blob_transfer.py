@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any, Final
@@ -12,6 +11,7 @@ from msgspec import Struct, field
 from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.engine.authoring.component_artifact import blob_digest
 from kymatui.errors import RefusedError, RegistryError
+from kymatui.json_input import read_json
 
 DEEPEST: Final = 4  # indexes in indexes; a registry could answer with ever deeper ones
 MOST_MANIFESTS: Final = 500  # of one copy, so that an index of indexes cannot grow without end
@@ -92,8 +92,8 @@ def blobs_of(body: Mapping[str, Any], where: str) -> Iterator[tuple[str, int]]:
 def manifest_body(raw: bytes, where: str) -> Json:
     """Return a decoded manifest. Raise RegistryError."""
     try:
-        body = json.loads(raw)
-    except (ValueError, RecursionError):
+        body = read_json(raw)
+    except ValueError:
         body = None
     if not isinstance(body, dict):
         raise RegistryError(f"{where}: the manifest is not a JSON object")

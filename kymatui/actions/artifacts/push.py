@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 from msgspec.structs import replace
 
-from kymatui.actions.artifacts.blob_transfer import Place, require_manifest
+from kymatui.actions.artifacts.blob_transfer import Place, manifest_body, require_manifest
 from kymatui.actions.artifacts.copy import copy_component
 from kymatui.actions.artifacts.copy_images import CopyOptions, CopyResult, copy_image
 from kymatui.actions.bundle.ports import ArtifactStore
@@ -61,7 +60,7 @@ def _component(source: ArtifactStore, name: str) -> ComponentLocation | None:
     if not _HASHED.fullmatch(repository):
         return None
     raw, _ = require_manifest(Place(source, repository), tag)
-    annotations = json.loads(raw).get("annotations")
+    annotations = manifest_body(raw, name).get("annotations")
     written = annotations.get(VERSION_ANNOTATION) if isinstance(annotations, Mapping) else None
     if not isinstance(written, str):
         return None

@@ -12,6 +12,7 @@ from kymatui.domain.kubernetes.image_references import parse_image
 from kymatui.engine.bundles.tar_archives import is_tar, read_tar, unpack
 from kymatui.errors import RegistryError
 from kymatui.helm.yaml.writing import dump_yaml
+from kymatui.json_input import read_json
 from kymatui.ocm.module_layers import image_of, local_digest
 
 LARGEST_BLOB: Final = 16 * 1024 * 1024  # bytes of a blob whose files are displayed
@@ -46,8 +47,8 @@ def resource_text(store: ContentStore, shown: ShownComponent, number: int) -> st
     if found is None:
         raise RegistryError(f"image {image} does not exist")
     try:
-        return _cut(json.dumps(json.loads(found[0]), indent=2, ensure_ascii=False))
-    except (ValueError, RecursionError) as error:
+        return _cut(json.dumps(read_json(found[0]), indent=2, ensure_ascii=False))
+    except ValueError as error:
         raise RegistryError(f"image {image}: the manifest is not JSON") from error
 
 

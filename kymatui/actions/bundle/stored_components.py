@@ -6,7 +6,6 @@ with component-descriptor.yaml, or the YAML or JSON itself.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Final
@@ -26,6 +25,7 @@ from kymatui.engine.bundles.tar_archives import is_tar, read_tar, unpack
 from kymatui.errors import RefusedError, RegistryError
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.reading import load_as_json
+from kymatui.json_input import read_json
 from kymatui.ocm import ComponentDescriptor, DescriptorError, read_descriptor
 from kymatui.ocm.component_location import ComponentLocation, version_of
 from kymatui.structs import repr_without
@@ -234,8 +234,8 @@ def _json(raw: bytes, location: ComponentLocation) -> Json:
 def json_object(raw: bytes) -> Json:
     """Return an object, {} for other content."""
     try:
-        found = json.loads(raw)
-    except (ValueError, RecursionError):
+        found = read_json(raw)
+    except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from threading import Event
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -34,6 +33,7 @@ from kymatui.engine.inventory.inventory import Inventory, InventoryState
 from kymatui.engine.sources import chart_source
 from kymatui.errors import KymatuiError, RefusedError
 from kymatui.helm.charts.values import merge_maps
+from kymatui.json_input import read_json
 
 if TYPE_CHECKING:
     from kymatui.engine.bundles.bundle import Bundle
@@ -318,7 +318,7 @@ def _spec_schema(bundle: Bundle, resource: Object) -> Object:
 def _chart_schema(text: bytes | None) -> Object:
     """Return the fields of a schema; none of one that cannot be read, which Helm reports when it renders the chart."""
     try:
-        found = json.loads(text) if text is not None else {}
+        found = read_json(text) if text is not None else {}
     except ValueError:  # Helm reports the broken schema
         return {}
     return found if isinstance(found, dict) else {}

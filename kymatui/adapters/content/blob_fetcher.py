@@ -27,6 +27,7 @@ from kymatui.adapters.oci.image_reference import parse_reference
 from kymatui.adapters.oci.registry import Registry
 from kymatui.adapters.oci.registry_auth import FindCredentials
 from kymatui.errors import RegistryError
+from kymatui.json_input import read_json
 from kymatui.own_files import read_own
 
 _HERE: Final = ("127.0.0.1", "localhost", "::1")
@@ -166,7 +167,7 @@ class BlobFetcher:
         if body is None or self._cache is None:
             return None
         try:
-            digest = str(json.loads(body)["digest"])
+            digest = str(read_json(body)["digest"])
             return self._cache.get(digest, _nothing)
         except (ValueError, KeyError, TypeError, RegistryError):  # a damaged cache counts as an empty one
             return None

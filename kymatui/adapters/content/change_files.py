@@ -21,12 +21,14 @@ from kymatui.domain.kyma.release_metas import ReleaseMeta, read_release_meta
 from kymatui.domain.whatif.fleet_objects import KYMA, RELEASE_META, TEMPLATE, CatalogKey
 from kymatui.engine.bundles.yaml_objects import each_object
 from kymatui.errors import ConfigurationError
-from kymatui.helm.yaml.limits import LARGEST_TEXT
+from kymatui.helm.yaml.limits import LARGEST_TEXT, YamlBudget
 
 _Reader = Callable[[object], Kyma | ModuleTemplate | ReleaseMeta | MalformedObject]
 MOST_FILES: Final = 5000  # manifests of one change, which are all held in memory
 DEEPEST_FOLDERS: Final = 32  # folders below the named one, since each level recurses
 _READERS: Final[Mapping[str, _Reader]] = {KYMA: read_kyma, TEMPLATE: read_template, RELEASE_META: read_release_meta}
+MOST_NODES: Final = 4_000_000
+"""Maps, lists and scalars of a folder: a fleet of 5,000 Kymas and its templates have a quarter of that."""
 _ENDINGS: Final = (".yaml", ".yml", ".json")
 _KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml", "kustomization")
 _WANTED: Final = f"{RELEASE_META}, {TEMPLATE} or {KYMA}"
@@ -123,11 +125,12 @@ def _collect(
     found: dict[CatalogKey, tuple[str, Json]],
     kustomizations: list[str],
 ) -> None:
+    budget = YamlBudget(MOST_NODES)
     for source, content in contents:
         if PurePosixPath(source.rpartition(":")[2]).name.lower() in _KUSTOMIZATIONS:
             kustomizations.append(source)
             continue
-        for raw in _objects(content, source, namespace):
+        for raw in _objects(content, source, namespace, budget):
             key = raw["kind"], raw["metadata"]["namespace"], raw["metadata"]["name"]
             if key in found:
                 places = " and ".join(dict.fromkeys((found[key][0], source)))
@@ -153,8 +156,8 @@ def _is_manifest(path: Path | PurePosixPath) -> bool:
     return path.suffix.lower() in _ENDINGS or path.name.lower() in _KUSTOMIZATIONS
 
 
-def _objects(content: bytes, source: str, namespace: str) -> Iterator[Json]:
-    for raw in each_object(content, source, only=_READERS):
+def _objects(content: bytes, source: str, namespace: str, budget: YamlBudget) -> Iterator[Json]:
+    for raw in each_object(content, source, only=_READERS, budget=budget):
         if not str(raw.get("apiVersion", "")).startswith(f"{OPERATOR}/"):
             continue
         metadata = raw.get("metadata")

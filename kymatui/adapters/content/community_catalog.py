@@ -22,6 +22,7 @@ from kymatui.adapters.http.size_limits import LARGEST_CATALOG
 from kymatui.domain.kubernetes.object_meta import LABEL_CHANNEL, LABEL_MANAGED_BY, LABEL_MANDATORY, OPERATOR
 from kymatui.errors import ConfigurationError
 from kymatui.helm.yaml.errors import YamlError
+from kymatui.helm.yaml.limits import YamlBudget
 from kymatui.helm.yaml.reading import documents
 
 MOST_FILES = 500  # files of a catalog that is a folder
@@ -125,6 +126,7 @@ class _Taking(Struct):
     templates: dict[tuple[str, str], Json] = field(default_factory=dict)
     others: dict[str, list[Any]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    budget: YamlBudget = field(default_factory=YamlBudget)
 
     def note(self, text: str) -> None:
         if len(self.notes) < _MOST_NOTES:
@@ -182,7 +184,7 @@ def _objects(place: str, content: bytes, taking: _Taking) -> Iterator[Any]:
     Note a syntax error and keep the objects before it.
     """
     try:
-        for document in documents(content):
+        for document in documents(content, budget=taking.budget):
             yield from _flat(document, 0)
     except YamlError as error:
         taking.note(f"{place} is not valid YAML: {error.summary}")

@@ -17,10 +17,13 @@ from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.domain.whatif.fleet_document import fleet_document, read_fleet_document
 from kymatui.domain.whatif.fleet_objects import FleetObjects
 from kymatui.errors import ConfigurationError
+from kymatui.json_input import read_json
 from kymatui.own_files import write_file
 
 LARGEST_FLEET: Final = 512 * 1024 * 1024
 """The most bytes of a fleet, unpacked: 5,000 runtimes have about 10 MiB."""
+MOST_VALUES: Final = 5_000_000
+"""The most JSON values of a fleet: 5,000 runtimes have about 850,000."""
 _HINT: Final = "`kymatui fleet export FILE` writes one"
 
 
@@ -51,8 +54,8 @@ def read_fleet_file(path: Path) -> FleetObjects:
     if len(content) > LARGEST_FLEET:
         raise ConfigurationError(f"{path} has more than {LARGEST_FLEET >> 20} MiB")
     try:
-        return read_fleet_document(json.loads(content))
-    except (ValueError, RecursionError) as error:
+        return read_fleet_document(read_json(content, most=MOST_VALUES))
+    except ValueError as error:
         raise ConfigurationError(f"{path} is not an exported fleet: {error}", hint=_HINT) from error
 
 

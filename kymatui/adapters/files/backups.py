@@ -19,6 +19,7 @@ from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.engine.cluster.cluster_identity import cluster_identity
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.errors import ConfigurationError
+from kymatui.helm.yaml.limits import LARGEST_TEXT, YamlBudget
 from kymatui.own_files import read_own
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ Object = dict[str, Any]
 
 _HEADING_LINES: Final = 6
 _MOMENT: Final = "%Y%m%dT%H%M%SZ"
+_MOST_NODES: Final = 4_000_000
+"""Maps, lists and scalars of a backup, which kymatui wrote itself: as many as fit into the largest text."""
 _NAME: Final = re.compile(r"(?P<module>.+)-(?P<moment>\d{8}T\d{6}Z)\.yaml")
 _HEADING: Final = re.compile(r"# (?P<module>\S+)(?: (?P<version>\S+))? in (?P<cluster>.+?)(?P<klm>, installed by .*)?")
 _IDENTITY: Final = re.compile(r"# cluster (?P<identity>\S+)")
@@ -168,8 +171,14 @@ class BackupFile:
         bodies = self._all()
         self._texts = {id(body): self._texts.get(id(body)) or dump_yaml(body) for body in bodies}
         comments = "".join(f"# {line}\n" for line in self._heading)
+        content = (comments + "---\n".join(self._texts.values())).encode()
+        if len(content) > LARGEST_TEXT:  # read_backup would refuse it, when the objects are gone
+            raise ConfigurationError(
+                f"the backup {self._path} would have more than {LARGEST_TEXT >> 20} MiB",
+                hint="delete fewer modules, or save the objects yourself and use --no-backup",
+            )
         write = write_own_file if _is_ours(self._path) else write_private_file
-        write(self._path, (comments + "---\n".join(self._texts.values())).encode())
+        write(self._path, content)
 
     def _all(self) -> list[Object]:
         """Return what earlier runs saved, and then what this one saves, which is newer."""
@@ -346,6 +355,6 @@ def read_backup(path: Path) -> list[Object]:
     from kymatui.engine.bundles.yaml_objects import read_objects
 
     try:
-        return read_objects(_content(path), str(path))
+        return read_objects(_content(path), str(path), budget=YamlBudget(_MOST_NODES))
     except OSError as error:
         raise ConfigurationError(f"cannot read {path}: {error.strerror or error}") from error

@@ -16,6 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kymatui.adapters.files.user_files import write_own_file
+from kymatui.json_input import read_json
 from kymatui.own_files import read_own
 
 _LARGEST: Final = 64 * 1024
@@ -79,8 +80,8 @@ class ContextMemory:
 
 def _read(path: Path) -> RememberedContext | None:
     try:
-        body: Any = json.loads(read_own(path, _LARGEST))
-    except (OSError, ValueError, RecursionError):
+        body: Any = read_json(read_own(path, _LARGEST))
+    except (OSError, ValueError):
         return None
     if not isinstance(body, dict) or not isinstance(body.get("context"), str):
         return None

@@ -18,6 +18,7 @@ from kymatui.adapters.content.blob_cache import lock_descriptor
 from kymatui.adapters.files.user_files import write_file
 from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.errors import RegistryError
+from kymatui.json_input import read_json
 from kymatui.own_files import create_folder, replaced
 
 NAME: Final = "org.opencontainers.image.ref.name"
@@ -79,8 +80,8 @@ class ImageLayout:
 
     def _body(self, digest: str) -> Json:
         try:
-            found = json.loads(self.blob("", digest, LARGEST_MANIFEST))
-        except (ValueError, RecursionError):
+            found = read_json(self.blob("", digest, LARGEST_MANIFEST))
+        except ValueError:
             return {}
         return found if isinstance(found, dict) else {}
 
@@ -148,10 +149,10 @@ class ImageLayout:
         path = self._folder / "index.json"
         try:
             with path.open("rb") as file:
-                found = json.loads(file.read(LARGEST_INDEX))
+                found = read_json(file.read(LARGEST_INDEX))
         except FileNotFoundError:  # a new layout has no index yet
             return []
-        except (OSError, ValueError, RecursionError) as error:
+        except (OSError, ValueError) as error:
             reason = error_reason(error) if isinstance(error, OSError) else "it is not valid JSON"
             raise RegistryError(f"{path} cannot be read: {reason}") from error
         entries = found.get("manifests") if isinstance(found, dict) else None

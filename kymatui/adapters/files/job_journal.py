@@ -19,6 +19,7 @@ from kymatui.domain.plans.jobs import Job, JobPurpose, JobState
 from kymatui.engine.jobs.identity import is_dead, own_identity
 from kymatui.engine.jobs.journal import Journal, JournalEntry, JournalMark, read_journal
 from kymatui.errors import ConfigurationError
+from kymatui.json_input import read_json
 
 
 class InterruptedJob(Struct, frozen=True):
@@ -111,7 +112,7 @@ def _left(entries: Iterable[JournalEntry]) -> Iterator[InterruptedJob]:
 
 def _read_purpose(text: str) -> tuple[str, dict[str, str]]:
     try:
-        found = json.loads(text)
+        found = read_json(text)
     except ValueError:  # no JSON, so the text itself is the title
         return text, {}
     given = found.get("given") if isinstance(found, dict) else None

@@ -2,39 +2,43 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-import yaml
-
 from kymatui.adapters.files.user_files import write_private_file
+from kymatui.engine.bundles.raw_yaml import read_file
 from kymatui.engine.cluster.yaml_output import dump_yaml
 from kymatui.engine.plans.plan import Plan
-from kymatui.engine.plans.plan_json import plan_from_json, plan_to_json
+from kymatui.engine.plans.plan_json import MOST_VALUES, plan_from_document, plan_from_json, plan_to_json
 from kymatui.errors import ConfigurationError
+from kymatui.helm.yaml.errors import YamlError
+from kymatui.helm.yaml.limits import LARGEST_TEXT, YamlBudget
+from kymatui.helm.yaml.reading import load_exactly
+from kymatui.json_input import read_json
 
 
 def save_plan(path: Path, plan: Plan) -> None:
     """Write a plan that only its owner may read. Raise ConfigurationError."""
     content = plan_to_json(plan)
-    write_private_file(path, dump_yaml(json.loads(content)).encode() if _is_yaml(path) else content)
+    if _is_yaml(path):
+        content = dump_yaml(read_json(content, most=MOST_VALUES)).encode()
+    if len(content) > LARGEST_TEXT:  # read_plan would refuse it
+        raise ConfigurationError(
+            f"the plan has more than {LARGEST_TEXT >> 20} MiB", hint="plan fewer modules at a time"
+        )
+    write_private_file(path, content)
 
 
 def read_plan(path: Path) -> Plan:
-    """Return the plan of a file. Raise ConfigurationError if it is unreadable or holds no plan."""
+    """Return the plan of a file, which another person may have written. Raise ConfigurationError."""
+    content = read_file(path)
+    if not _is_yaml(path):
+        return plan_from_json(content)
     try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise ConfigurationError(f"cannot read {path}: {error.strerror or error}") from error
-    return plan_from_json(_as_json(content) if _is_yaml(path) else content)
+        document = load_exactly(content, budget=YamlBudget(MOST_VALUES))
+    except YamlError as error:
+        raise ConfigurationError(f"this file is not a plan: {error.summary}") from None
+    return plan_from_document(document)
 
 
 def _is_yaml(path: Path) -> bool:
     return path.suffix.lower() in (".yaml", ".yml")
-
-
-def _as_json(content: bytes) -> bytes:
-    try:
-        return json.dumps(yaml.safe_load(content)).encode()
-    except (yaml.YAMLError, UnicodeDecodeError, TypeError, ValueError) as error:
-        raise ConfigurationError(f"this file is not a plan: {error}") from error

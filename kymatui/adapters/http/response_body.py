@@ -10,7 +10,7 @@ from functools import lru_cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
-from kymatui.adapters.http.size_limits import DEEPEST, HEAVIEST_ANSWER, LIGHT_ANSWER, MIB
+from kymatui.adapters.http.size_limits import HEAVIEST_ANSWER, LIGHT_ANSWER, MIB
 
 if TYPE_CHECKING:
     from urllib3 import BaseHTTPResponse
@@ -99,21 +99,6 @@ def row_weight(body: bytes) -> int:
 def _text_weight(body: bytes | bytearray) -> int:
     """Return the bytes of the text: one wide character makes all characters of a string take four bytes."""
     return len(body) if body.isascii() else 4 * len(body)
-
-
-def is_too_deep(value: object) -> bool:
-    """Return whether JSON nests deeper than any object of a cluster, which would break recursive readers."""
-    level = [value]
-    for _ in range(DEEPEST):
-        level = [
-            below
-            for part in level
-            for below in (part.values() if type(part) is dict else part if type(part) is list else ())
-            if type(below) is dict or type(below) is list
-        ]
-        if not level:
-            return False
-    return True
 
 
 def require_light(body: bytes | bytearray) -> None:

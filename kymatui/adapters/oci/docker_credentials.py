@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 import os
 import re
 import subprocess
@@ -16,6 +15,7 @@ from msgspec import Struct
 
 from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.errors import RegistryError
+from kymatui.json_input import read_json
 from kymatui.structs import repr_without
 
 HELPER_TIMEOUT = 30.0  # seconds; a helper may ask a keychain or a login server
@@ -84,7 +84,7 @@ class DockerCredentials:
         if not answer:
             return None
         try:
-            found = json.loads(answer)
+            found = read_json(answer)
             user, secret = str(found["Username"]), str(found["Secret"])
         except (ValueError, KeyError, TypeError):
             raise RegistryError(f"docker-credential-{helper} did not return JSON for {key}") from None
@@ -125,9 +125,9 @@ def _secret_auths(secret: Mapping[str, Any]) -> dict[str, Any]:
     name = _secret_name(secret)
     try:
         if isinstance(data.get(".dockerconfigjson"), str):
-            return _mapping(json.loads(base64.b64decode(data[".dockerconfigjson"])), "auths")
+            return _mapping(read_json(base64.b64decode(data[".dockerconfigjson"])), "auths")
         if isinstance(data.get(".dockercfg"), str):
-            return _mapping({"auths": json.loads(base64.b64decode(data[".dockercfg"]))}, "auths")
+            return _mapping({"auths": read_json(base64.b64decode(data[".dockercfg"]))}, "auths")
     except (ValueError, AttributeError) as error:
         raise RegistryError(f"Secret {name} has no readable credentials") from error
     raise RegistryError(
@@ -167,7 +167,7 @@ def _mapping(config: Mapping[str, Any], key: str) -> dict[str, Any]:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        config = json.loads(path.read_text(encoding="utf-8"))
+        config = read_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise RegistryError(f"{path} cannot be read: {error_reason(error)}", hint=_MEND) from error
     if not isinstance(config, dict):

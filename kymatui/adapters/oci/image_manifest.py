@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct, field
 
-from kymatui.adapters.http.response_body import BodyError, require_light
 from kymatui.adapters.oci.image_reference import ImageReference
 from kymatui.errors import RegistryError
+from kymatui.json_input import read_json
 from kymatui.structs import hash_by, repr_without
 
 IMAGE_MANIFEST = "application/vnd.oci.image.manifest.v1+json"
@@ -112,12 +111,9 @@ def read_manifest(reference: ImageReference, raw: bytes, media_type: str) -> Ima
             hint="the registry or a proxy changed it; it was not used",
         )
     try:
-        require_light(raw)
-        body = json.loads(raw)
-    except BodyError as error:
-        raise RegistryError(f"{reference}: the manifest {error}") from None
-    except (ValueError, RecursionError):
-        raise RegistryError(f"{reference}: the manifest is not valid JSON") from None
+        body = read_json(raw)
+    except ValueError as error:
+        raise RegistryError(f"{reference}: the manifest cannot be read: {error}") from None
     if not isinstance(body, dict):
         raise RegistryError(f"{reference}: the manifest is not a JSON object")
     return ImageManifest(reference, str(body.get("mediaType") or media_type.partition(";")[0]), digest, raw, body)

@@ -10,7 +10,6 @@ from typing import Any
 
 import oras.provider
 
-from kymatui.adapters.http.response_body import BodyError, require_light
 from kymatui.adapters.http.safe_urls import next_address
 from kymatui.adapters.http.size_limits import MOST_TAG_PAGES, MOST_TAGS
 from kymatui.adapters.http.web_session import bound_session
@@ -29,6 +28,7 @@ from kymatui.adapters.oci.image_reference import ImageReference, is_digest, pars
 from kymatui.adapters.oci.registry_auth import FindCredentials
 from kymatui.adapters.oci.requester import Requester
 from kymatui.errors import RegistryError, RegistryNotFoundError
+from kymatui.json_input import read_json
 
 
 class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no types
@@ -98,7 +98,7 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
         stored = response.headers.get("Docker-Content-Digest") or digest
         if stored.startswith("sha256:") and stored != digest:
             raise RegistryError(f"{where}: the registry stored {stored}, but the manifest is {digest}")
-        subject = json.loads(raw).get("subject")
+        subject = read_json(raw).get("subject")
         if subject and not response.headers.get("OCI-Subject"):
             self._keep_fallback(where, read_descriptor(where, subject).digest, raw, media_type)
         return digest
@@ -193,9 +193,11 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
 
     def _keep_fallback(self, where: ImageReference, subject: str, raw: bytes, media_type: str) -> None:
         """Add a manifest to the index under its subject's tag (distribution specification, "Referrers Tag")."""
-        body = json.loads(raw)
-        kind = str(body.get("artifactType") or (body.get("config") or {}).get("mediaType") or "")
-        mine = ContentDescriptor(media_type, digest_of(raw), len(raw), body.get("annotations") or {}, kind)
+        body = read_json(raw)
+        config, annotations = body.get("config"), body.get("annotations")
+        kind = str(body.get("artifactType") or (config.get("mediaType") if isinstance(config, dict) else "") or "")
+        texts = annotations if isinstance(annotations, dict) else {}
+        mine = ContentDescriptor(media_type, digest_of(raw), len(raw), texts, kind)
         others = [one for one in self._fallback(where, subject) if one.digest != mine.digest]
         manifests = [one.to_json() for one in (*others, mine)]
         index = {"schemaVersion": 2, "mediaType": IMAGE_INDEX, "manifests": manifests}
@@ -234,9 +236,9 @@ def _reference(reference: ImageReference | str) -> ImageReference:
 def _registry_messages(response: Any) -> Sequence[str]:
     """Return the registry's own messages (distribution specification, "Error Codes"), shortened."""
     try:
-        errors = json.loads(response.content[:65536]).get("errors") or []
+        errors = read_json(response.content[:65536]).get("errors") or []
         return [f"{one.get('code', '')} {one.get('message', '')}".strip()[:200] for one in errors[:3]]
-    except (ValueError, AttributeError, TypeError, RecursionError, KeyError):
+    except (ValueError, AttributeError, TypeError, KeyError):
         # a proxy may answer in the registry's place, with HTML
         return []
 
@@ -250,12 +252,9 @@ def _listed(where: ImageReference, response: Any, key: str) -> list[Any]:
 
 def _json(where: ImageReference, response: Any) -> dict[str, Any]:
     try:
-        require_light(response.content)
-        body = json.loads(response.content)
-    except BodyError as error:
-        raise RegistryError(f"{where}: the registry's answer {error}") from None
-    except (ValueError, RecursionError):
-        raise RegistryError(f"{where}: the registry's answer is not JSON") from None
+        body = read_json(response.content)
+    except ValueError as error:
+        raise RegistryError(f"{where}: the registry's answer cannot be read: {error}") from None
     if not isinstance(body, dict):
         raise RegistryError(f"{where}: the registry's answer is not a JSON object")
     return body

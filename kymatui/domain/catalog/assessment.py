@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -21,6 +20,7 @@ from kymatui.domain.modules.state_checks import CheckInput, CheckMode, Evaluatio
 from kymatui.domain.snapshot.snapshots import Object
 from kymatui.domain.versions.drift import Drift
 from kymatui.domain.versions.refusals import Refusal
+from kymatui.json_input import read_json
 
 START_GRACE = 60.0
 """Seconds after the creation of the manager's workload; until then lifecycle-manager's Error may be premature."""
@@ -58,8 +58,8 @@ def effective_rules(template_rules: Sequence[StateCheckRule], manifest: Manifest
     text = manifest.meta.annotations.get(ANNOTATION_STATE_CHECK, "") if manifest is not None else ""
     if text:
         try:
-            entries = JsonReader({"rules": json.loads(text)}).children("rules")
-        except (ValueError, RecursionError):
+            entries = JsonReader({"rules": read_json(text)}).children("rules")
+        except ValueError:
             # an unreadable annotation counts as missing, and the template's rules apply
             entries = ()
         rules = tuple(StateCheckRule(e.text("jsonPath"), e.text("value"), e.text("mappedState")) for e in entries)

@@ -6,13 +6,13 @@ field from the others; a removed field has no owner, and its old value is not re
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from msgspec import Struct
 
 from kymatui.domain.kubernetes.object_meta import parse_time
+from kymatui.json_input import read_json
 
 CATALOG_SYNC = "catalog-sync"
 """The field manager of the copies that lifecycle-manager writes to a runtime."""
@@ -132,7 +132,7 @@ def format_path(path: Path) -> str:
 def _label(form: str, rest: str) -> str:
     if form != "k":
         return rest
-    keys = _loaded(rest)
+    keys = read_key(rest)
     return ",".join(str(value) for value in keys.values()) if isinstance(keys, Mapping) else rest
 
 
@@ -151,7 +151,7 @@ def _step(raw: object, form: str, rest: str) -> object:
         return raw.get(rest) if isinstance(raw, Mapping) else None
     if not isinstance(raw, list):
         return None
-    wanted = _loaded(rest)
+    wanted = read_key(rest)
     if form == "k" and isinstance(wanted, Mapping):
         return next((item for item in raw if isinstance(item, Mapping) and _has(item, wanted)), None)
     if form == "v":
@@ -164,9 +164,10 @@ def _has(item: Mapping[str, Any], keys: Mapping[str, Any]) -> bool:
     return all(item.get(key, value) == value for key, value in keys.items())
 
 
-def _loaded(text: str) -> object:
+def read_key(text: str) -> object:
+    """Return the value in a step of a path, None if it is not JSON."""
     try:
-        found: object = json.loads(text)
+        found: object = read_json(text)
     except ValueError:
         return None
     return found

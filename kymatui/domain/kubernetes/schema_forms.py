@@ -16,6 +16,8 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from kymatui.json_input import read_json
+
 Json = dict[str, Any]
 Path = tuple[str, ...]
 
@@ -160,7 +162,7 @@ def _read(field: FormField, text: str) -> object:
                 raise ValueError(f"{field.label} must be a number") from None
         case FieldKind.DATA:
             try:
-                made: object = json.loads(stripped)
+                made: object = read_json(stripped)
             except ValueError as error:
                 raise ValueError(f"{field.label} is not valid JSON: {error}") from None
             return made

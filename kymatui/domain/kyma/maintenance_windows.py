@@ -17,6 +17,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from kymatui.domain.kyma.field_defaults import FieldSchema
+from kymatui.json_input import read_json
 from kymatui.moments import parse_moment
 from kymatui.patterns import deferred
 from kymatui.structs import compare_by
@@ -89,8 +90,8 @@ def runtime_properties(labels: Mapping[str, str]) -> dict[str, str]:
 def read_policy(text: str | bytes) -> WindowPolicy | UnreadablePolicy:
     """Read a policy file; keys match in any case, as in Go's decoder."""
     try:
-        raw = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        raw = read_json(text)
+    except ValueError as error:
         return UnreadablePolicy(str(error))
     return read_policy_document(raw)
 
@@ -108,7 +109,7 @@ def policy_document(policy: WindowPolicy) -> dict[str, Any]:
     """Return a policy as lifecycle-manager's file has it."""
     rules = [
         {
-            "match": {name: json.loads(f'"{pattern.pattern}"') for name, pattern in rule.match.items()},
+            "match": {name: read_json(f'"{pattern.pattern}"') for name, pattern in rule.match.items()},
             "windows": [_window_document(window) for window in rule.windows],
         }
         for rule in policy.rules

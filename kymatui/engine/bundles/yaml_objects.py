@@ -11,10 +11,10 @@ from typing import Any, Final
 
 from kymatui.engine.cluster.ports import Object
 from kymatui.errors import SourceError
-from kymatui.helm.yaml.conversions import levels_of
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.limits import YamlBudget
 from kymatui.helm.yaml.reading import documents
+from kymatui.json_input import levels_of
 
 MOST_OBJECTS: Final = 20_000  # of one source of YAML
 DEEPEST_LISTS: Final = 8  # Lists in Lists, since each level recurses

@@ -8,11 +8,10 @@ of named items would have the new name and the old one. So their fields are firs
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from kymatui.domain.kubernetes.managed_fields import Path, applied_entry, field_writers, owned_value
+from kymatui.domain.kubernetes.managed_fields import Path, applied_entry, field_writers, owned_value, read_key
 from kymatui.domain.kubernetes.object_meta import read_kind
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.cluster.ports import Cluster, Object
@@ -112,14 +111,16 @@ def _below(value: object, step: str) -> object:
     if form == "f":
         return value.get(rest, _MISSING) if isinstance(value, Mapping) else _MISSING
     items = value if isinstance(value, list) else []
-    wanted = json.loads(rest)
+    wanted = read_key(rest)
     if form == "v":
         return wanted if wanted in items else _MISSING
     return next((item for item in items if _has_keys(item, wanted)), _MISSING) if form == "k" else value
 
 
-def _has_keys(item: object, keys: Mapping[str, Any]) -> bool:
-    return isinstance(item, Mapping) and all(item.get(name, value) == value for name, value in keys.items())
+def _has_keys(item: object, keys: object) -> bool:
+    if not isinstance(item, Mapping) or not isinstance(keys, Mapping):
+        return False
+    return all(item.get(name, value) == value for name, value in keys.items())
 
 
 def _without(value: Any, path: Path) -> Any:
@@ -131,12 +132,13 @@ def _without(value: Any, path: Path) -> Any:
         return {**value, rest: left} if left else kept
     if not isinstance(value, list) or form not in ("k", "v"):
         return value
-    wanted = json.loads(rest)
+    wanted = read_key(rest)
     return [part for item in value for part in _items_without(item, wanted, form, below)]
 
 
 def _items_without(item: Any, wanted: Any, form: str, below: Path) -> Iterator[Any]:
-    is_it = item == wanted if form == "v" else isinstance(item, Mapping) and wanted.items() <= item.items()
+    both = isinstance(item, Mapping) and isinstance(wanted, Mapping)
+    is_it = item == wanted if form == "v" else both and wanted.items() <= item.items()
     if not is_it:
         yield item
     elif below:

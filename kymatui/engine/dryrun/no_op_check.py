@@ -7,11 +7,10 @@ versions) count as changes, and the server decides.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from kymatui.domain.kubernetes.managed_fields import applied_entry
+from kymatui.domain.kubernetes.managed_fields import applied_entry, read_key
 
 _GIVEN: Final = ("apiVersion", "kind")
 _NAMED: Final = ("name", "namespace")
@@ -50,10 +49,10 @@ def _holds(fields: Mapping[str, Any], wanted: object, live: object) -> bool:
 def _item_holds(key: str, below: Mapping[str, Any], wanted: Sequence[Any], live: Sequence[Any]) -> bool:
     """Return whether a list item is unchanged: by value in a set, by its keys in a list of objects."""
     mark, _, text = key.partition(":")
-    value = json.loads(text)
+    value = read_key(text)
     if mark == "v":
         return value in wanted and value in live
-    if mark != "k":
+    if mark != "k" or not isinstance(value, Mapping):
         return False
     of_wanted = [item for item in wanted if _has_keys(item, value, may_lack=True)]
     of_live = [item for item in live if _has_keys(item, value, may_lack=False)]

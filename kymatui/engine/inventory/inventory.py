@@ -14,6 +14,7 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import Policy
 from kymatui.engine.bundles.bundle import COMPONENT, Origin
 from kymatui.errors import ConfigurationError
+from kymatui.json_input import require_few_values
 
 SCHEMA: Final = "kymatui.io/inventory/v1"
 KEY: Final = "inventory"
@@ -143,6 +144,7 @@ def write_document(inventory: Inventory) -> str:
 def read_document(text: str | bytes, where: str) -> Inventory:
     """Parse an inventory. Raises ConfigurationError that names `where` it is stored."""
     try:
+        require_few_values(text)
         document: Mapping[str, Any] = msgspec.json.decode(text, type=dict[str, Any])
         if document.get("schema") != SCHEMA:
             raise ConfigurationError(
@@ -150,5 +152,7 @@ def read_document(text: str | bytes, where: str) -> Inventory:
                 hint="use that version or a newer one",
             )
         return msgspec.convert(document, Inventory)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except RecursionError:
+        raise ConfigurationError(f"{where} has no readable inventory: it is nested too deeply") from None
+    except (msgspec.DecodeError, ValueError) as error:  # ValueError: not UTF-8, or too many values
         raise ConfigurationError(f"{where} has no readable inventory: {error}") from error

@@ -47,6 +47,7 @@ from kymatui.helm.rendering.releases import (
     to_secret,
 )
 from kymatui.helm.yaml.errors import YamlError
+from kymatui.helm.yaml.limits import YamlBudget
 from kymatui.helm.yaml.reading import load_exactly
 
 SECRET: Final = GroupVersionKind("", "v1", "Secret")
@@ -162,7 +163,8 @@ class ReleaseStore:
                 hint=f"revisions: {there}",
             )
         release = wanted[-1]
-        bodies = [load_exactly(text) for text in split_manifests(release.manifest)]
+        budget = YamlBudget()
+        bodies = [load_exactly(text, budget=budget) for text in split_manifests(release.manifest)]
         version = str((release.chart.get("metadata") or {}).get("version") or "")
         chart = ChartRelease(release.chart, release.config, release.manifest, release.notes)
         origin = self._origin(release, version)
@@ -251,9 +253,10 @@ class ReleaseStore:
         return tuple(self._manifest_items(one.release))
 
     def _manifest_items(self, release: Release) -> Iterable[InventoryItem]:
+        budget = YamlBudget()
         for text in split_manifests(release.manifest):
             try:
-                body = load_exactly(text)
+                body = load_exactly(text, budget=budget)
             except YamlError as error:
                 problem = f"the manifest of Secret {release.key} cannot be read: {error.summary}"
                 raise ConfigurationError(problem) from None

@@ -99,8 +99,8 @@ def read_journal(path: Path) -> Iterator[JournalEntry]:
     for line in content.splitlines():
         try:
             yield msgspec.json.decode(line, type=JournalEntry)
-        except (msgspec.DecodeError, UnicodeDecodeError):  # the last line of a killed run may be incomplete
-            continue
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            continue  # the last line of a killed run may be incomplete
 
 
 def unfinished_steps(entries: Iterator[JournalEntry]) -> tuple[JournalEntry, ...]:

@@ -7,15 +7,21 @@ displays their values.
 from __future__ import annotations
 
 import hashlib
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Final
 
 import msgspec
 
+from kymatui.domain.kubernetes.terminal_text import cut_text
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.plans.plan import Plan
 from kymatui.errors import ConfigurationError
+from kymatui.json_input import JsonInputError, read_json
 
 PLAN_SCHEMA: Final = "kymatui.io/plan/v1"
+MOST_VALUES: Final = 2_000_000
+"""Values in a plan: 20,000 objects, with all that a plan has of each."""
+_LONGEST_SCHEMA: Final = 60  # characters of it in a message
 
 
 def plan_to_json(plan: Plan) -> bytes:
@@ -26,18 +32,26 @@ def plan_to_json(plan: Plan) -> bytes:
 def plan_from_json(text: bytes | str) -> Plan:
     """Parse a plan. Raises ConfigurationError with the fault."""
     try:
-        document = msgspec.json.decode(text, type=dict[str, Any])
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"this file is not a plan: {error}") from error
-    schema = document.get("schema")
+        document = read_json(text, most=MOST_VALUES)
+    except JsonInputError as error:
+        raise ConfigurationError(f"this file is not a plan: {error}") from None
+    return plan_from_document(document)
+
+
+def plan_from_document(document: object) -> Plan:
+    """Return the plan of a decoded document. Raises ConfigurationError with the fault."""
+    schema = document.get("schema") if isinstance(document, Mapping) else None
+    if not isinstance(document, Mapping) or not isinstance(schema, str):
+        raise ConfigurationError("this file is not a plan: it has no schema")
     if schema != PLAN_SCHEMA:
+        found = cut_text(schema, _LONGEST_SCHEMA)
         raise ConfigurationError(
-            f"this plan is of another version of kymatui: its schema is {schema!r}, expected {PLAN_SCHEMA!r}",
+            f"this plan is of another version of kymatui: its schema is {found!r}, expected {PLAN_SCHEMA!r}",
             hint="plan again",
         )
     try:
         return msgspec.convert(document.get("plan"), Plan)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, RecursionError) as error:
         raise ConfigurationError(f"this plan cannot be read: {error}") from error
 
 

@@ -24,6 +24,7 @@ from kymatui.helm.language.environment import Environment
 from kymatui.helm.rendering.manifests import Hook
 from kymatui.helm.rendering.releases import chart_document, join_manifests
 from kymatui.helm.rendering.render import Rendered, render
+from kymatui.helm.yaml.limits import YamlBudget
 
 LONGEST_NAME: Final = 53  # Helm's limit for release names
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
@@ -103,7 +104,8 @@ def chart_bundle(
     _check_installable(loaded.chart, name)
     config = dict(values or {})
     rendered = _rendered(loaded.chart, config, name, namespace, target or RenderTarget(), environment or Environment())
-    objects, notes = _objects(rendered)
+    budget = YamlBudget()
+    objects, notes = _objects(rendered, budget)
     chart = loaded.chart
     return Bundle(
         name,
@@ -111,8 +113,8 @@ def chart_bundle(
         loaded.origin,
         chart.version,
         objects=objects,
-        crds=tuple(_crds(rendered)) if include_crds else (),
-        hooks=tuple(one for hook in rendered.hooks for one in _hook(hook)),
+        crds=tuple(_crds(rendered, budget)) if include_crds else (),
+        hooks=tuple(one for hook in rendered.hooks for one in _hook(hook, budget)),
         release=ChartRelease(chart_document(rendered.root), config, join_manifests(rendered.manifests), rendered.notes),
         notes=(*notes, *_warnings(chart)),
     )
@@ -160,21 +162,22 @@ def _asking(environment: Environment, target: RenderTarget) -> Environment:
     )
 
 
-def _objects(rendered: Rendered) -> tuple[tuple[Object, ...], Iterable[str]]:
+def _objects(rendered: Rendered, budget: YamlBudget) -> tuple[tuple[Object, ...], Iterable[str]]:
     """Return the objects, with notes about duplicates, which helm would reject or overwrite."""
-    read = [one for manifest in rendered.manifests for one in read_objects(manifest.content, manifest.path)]
+    read = [one for file in rendered.manifests for one in read_objects(file.content, file.path, budget=budget)]
     kept = unique_documents(read)
     first = {id(one) for one in kept}
     twice = dict.fromkeys(f"{one['kind']} {document_key(one)[1]}" for one in read if id(one) not in first)
     return tuple(kept), [f"The chart renders {one} more than once; the first is used." for one in twice]
 
 
-def _crds(rendered: Rendered) -> list[Object]:
-    return unique_documents(one for file in rendered.crds for one in read_objects(file.content, file.path))
+def _crds(rendered: Rendered, budget: YamlBudget) -> list[Object]:
+    files = rendered.crds
+    return unique_documents(one for file in files for one in read_objects(file.content, file.path, budget=budget))
 
 
-def _hook(hook: Hook) -> list[BundleHook]:
-    return [BundleHook(hook, body) for body in read_objects(hook.content, hook.path)]
+def _hook(hook: Hook, budget: YamlBudget) -> list[BundleHook]:
+    return [BundleHook(hook, body) for body in read_objects(hook.content, hook.path, budget=budget)]
 
 
 def _warnings(chart: Chart) -> list[str]:

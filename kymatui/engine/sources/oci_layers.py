@@ -19,6 +19,7 @@ from kymatui.engine.bundles.tar_archives import is_gzip, is_tar, read_tar, unpac
 from kymatui.engine.bundles.yaml_objects import read_objects, unique_documents
 from kymatui.engine.cluster.ports import Blobs, Object
 from kymatui.errors import RegistryError, SourceError
+from kymatui.helm.yaml.limits import YamlBudget
 
 KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 CHART: Final = "Chart.yaml"
@@ -138,7 +139,9 @@ def definitions(data: bytes, where: str) -> list[Object]:
     plain = unpack(data, where)
     files = read_tar(plain, where) if is_tar(plain) else {where: plain}
     texts = sorted((name, text) for name, text in files.items() if name.endswith(YAML) or name == where)
-    found = unique_documents(one for name, text in texts for one in read_objects(text, f"{where}: {name}", only=CRD))
+    budget = YamlBudget()
+    read = (read_objects(text, f"{where}: {name}", only=CRD, budget=budget) for name, text in texts)
+    found = unique_documents(one for objects in read for one in objects)
     if not found:
         raise SourceError(f"{where} has no CRD")
     return found

@@ -17,6 +17,7 @@ from kymatui.errors import HelmError
 from kymatui.helm.encodings.json_decoder import without_surrogates
 from kymatui.helm.govalues.quoting import quote, quote_rune
 from kymatui.helm.govalues.types import Int64, go_type
+from kymatui.json_input import JsonInputError, require_few_values
 
 MAX_INDEX: Final = 65536
 MAX_NESTING: Final = 30
@@ -64,6 +65,10 @@ def set_literal(target: Values, line: str) -> None:
 
 def set_json(base: Values, line: str, merge: Callable[[Values, Values], Values]) -> Values:
     """Apply --set-json: an object merged into all values, or name=JSON. Raise SetError."""
+    try:
+        require_few_values(line)
+    except JsonInputError as error:
+        raise SetError(f"failed parsing --set-json data: {error}") from None
     stripped = line.strip()
     if stripped.startswith("{"):
         try:

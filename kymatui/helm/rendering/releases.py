@@ -26,6 +26,7 @@ from kymatui.helm.charts.metadata import Lock, dependency_fields, metadata_field
 from kymatui.helm.charts.trees import ChartNode
 from kymatui.helm.govalues.text import runes
 from kymatui.helm.rendering.manifests import Hook, RenderedManifest
+from kymatui.json_input import read_json
 from kymatui.moments import parse_moment
 
 RELEASE_TYPE: Final = "helm.sh/release.v1"
@@ -121,8 +122,8 @@ def decode_release(data: bytes | str, labels: Mapping[str, str] | None = None) -
     try:
         packed = base64.b64decode(data, validate=True)
         body = _unpack(packed) if packed.startswith(b"\x1f\x8b\x08") else packed
-        document = json.loads(body)
-    except (binascii.Error, ValueError, OSError, EOFError, zlib.error, RecursionError) as error:
+        document = read_json(body)
+    except (binascii.Error, ValueError, OSError, EOFError, zlib.error) as error:
         raise HelmError(f"a release cannot be read: {error}") from error
     if not isinstance(document, dict):
         raise HelmError("a release cannot be read: it is no JSON object")

@@ -8,7 +8,6 @@ else is the library's: schemas that are not known, errors with their text, and k
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -18,6 +17,7 @@ from typing import Any, Final
 
 from kymatui.helm.language.caching import CodeFolder, signature_of_sources
 from kymatui.helm.schemas.drafts import draft_of
+from kymatui.json_input import read_json
 
 _UNDECIDED_WORDS: Final = frozenset(
     {
@@ -80,7 +80,10 @@ def _judge() -> bytes:
 
 @lru_cache(maxsize=16)
 def _document(schema: bytes) -> Any:
-    return json.loads(schema)
+    try:
+        return read_json(schema)
+    except ValueError:
+        raise UndecidedError from None
 
 
 def _draft(document: Any) -> int:

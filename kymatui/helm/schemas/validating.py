@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from importlib import import_module
@@ -21,6 +20,7 @@ from kymatui.helm.schemas.gathering import describe
 from kymatui.helm.schemas.patterns import matches
 from kymatui.helm.schemas.references import check_references
 from kymatui.helm.schemas.steps import MOST_ERRORS, count_steps, start_steps
+from kymatui.json_input import read_json
 
 
 def validate(values: Mapping[str, Any], schema: bytes) -> str:
@@ -57,18 +57,14 @@ def _remembered(schema: bytes) -> Any:
 def _validator(schema: bytes) -> Any:
     """Return a validator for a schema. Raise ValueError for an invalid schema."""
     try:
-        document = json.loads(schema, parse_constant=_no_constant)
-    except (ValueError, RecursionError) as error:
+        document = read_json(schema)
+    except ValueError as error:
         raise ValueError(_json_problem(schema) or f"values.schema.json: {error}") from error
     cls = class_for(document)
     registry = _registry()
     _check_schema(cls, document, registry)
     check_references(document, lambda uri: uri in registry, _check_patterns)
     return cls(_undeclared(document), registry=registry, format_checker=_format_checker(cls))
-
-
-def _no_constant(text: str) -> Any:
-    raise ValueError(f"{text} is no JSON")
 
 
 def _json_problem(schema: bytes) -> str:

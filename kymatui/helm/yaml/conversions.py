@@ -32,6 +32,18 @@ def copy_plain(value: Any) -> Any:
     return copied[0]
 
 
+def count_nodes(value: Any) -> int:
+    """Return the number of maps, lists and scalars in the value."""
+    number = 0
+    waiting = [value]
+    while waiting:
+        part = waiting.pop()
+        number += 1
+        if part.__class__ in _COLLECTIONS:
+            waiting.extend(part.values() if part.__class__ is dict else part)
+    return number
+
+
 def count_characters(value: Any) -> int:
     """Return the characters of all keys and texts in the value."""
     number = 0
@@ -46,21 +58,6 @@ def count_characters(value: Any) -> int:
         elif part.__class__ is list:
             waiting.extend(part)
     return number
-
-
-def levels_of(value: Any) -> int:
-    """Return how many collections the value nests, 0 for a scalar."""
-    levels = 0
-    level = [value] if value.__class__ in _COLLECTIONS else []
-    while level:
-        levels += 1
-        level = [
-            part
-            for container in level
-            for part in (container.values() if container.__class__ is dict else container)
-            if part.__class__ in _COLLECTIONS
-        ]
-    return levels
 
 
 def decode_binary(text: str) -> str:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from kymatui.helm.yaml.errors import YamlLimitError
+
 LARGEST_TEXT: Final = 64 << 20
 """Bytes of one text, which is read in memory."""
 MOST_NODES: Final = 1_000_000
@@ -37,3 +39,11 @@ class YamlBudget:
     def __init__(self, nodes: int = MOST_NODES) -> None:
         self.most = self.nodes = nodes
         self.characters = LARGEST_REPETITION
+
+    def charge(self, nodes: int, characters: int = 0) -> None:
+        """Take what a copy adds. Raise YamlLimitError if that is more than is left."""
+        self.nodes -= nodes
+        self.characters -= characters
+        if self.nodes < 0 or self.characters < 0:
+            problem = "it has too many copies"
+            raise YamlLimitError(problem, problem=problem)

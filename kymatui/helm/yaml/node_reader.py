@@ -17,7 +17,6 @@ from kymatui.helm.yaml.conversions import (
     copy_plain,
     count_characters,
     decode_binary,
-    levels_of,
     syntax_error,
 )
 from kymatui.helm.yaml.errors import BadKey, YamlError, YamlLimitError
@@ -41,6 +40,7 @@ from kymatui.helm.yaml.resolving import (
     resolve_plain,
     resolve_tagged,
 )
+from kymatui.json_input import levels_of
 
 try:
     from yaml._yaml import CParser as _Parser

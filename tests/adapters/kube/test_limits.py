@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from kymatui.adapters.http import size_limits
-from kymatui.adapters.http.response_body import is_too_deep, json_weight
+from kymatui.adapters.http.response_body import json_weight
 from kymatui.adapters.kube.api.client import Client
 from kymatui.adapters.kube.objects import chunked_list
 from kymatui.adapters.kube.objects.api_resource import ApiResource
@@ -23,6 +23,7 @@ from kymatui.adapters.kube.transport import transport as transports
 from kymatui.adapters.kube.transport.transport import Request
 from kymatui.adapters.kube.watch.watch_cache import NewestStore, RowStore, Store
 from kymatui.errors import OversizedAnswerError, ServerError, UnreachableError
+from kymatui.json_input import levels_of
 from tests.adapters import hostile
 from tests.adapters.clusters import Exchange, serving, transport
 
@@ -168,8 +169,7 @@ def test_depth_and_weight() -> None:
     value: Any = 0
     for _ in range(size_limits.DEEPEST):
         value = [{"a": 1}, value]
-    assert is_too_deep([value])
-    assert not is_too_deep(value[1])
+    assert (levels_of([value]), levels_of(value[1])) == (size_limits.DEEPEST + 2, size_limits.DEEPEST)
     assert json_weight(b'{"a":[1,2]}') == 11 + 180 + 64 + 70
     assert json_weight("ü".encode()) == 8
 

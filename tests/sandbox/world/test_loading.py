@@ -68,7 +68,7 @@ def test_loading_again_changes_nothing_but_what_differs(tmp_path: Path) -> None:
         ("tab.yaml", "kind: A\n\tx: y\n", "tab.yaml"),
         (
             "unknown.yaml",
-            "apiVersion: example.com/v1\nkind: Nothing\nmetadata: {name: n}\n",
+            "apiVersion: example.com/v1\nkind: Nothing\nmetadata: {name: nobody}\n",
             "no matches for kind 'Nothing'",
         ),
         ("bad.json", "{", "bad.json"),

@@ -20,6 +20,7 @@ from kymatui.adapters.kube.auth.endpoint import Endpoint, entry_error
 from kymatui.adapters.kube.auth.kubeconfig import KubeconfigEntry
 from kymatui.domain.kubernetes.object_meta import parse_time
 from kymatui.errors import ConfigurationError
+from kymatui.json_input import read_json
 
 _VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
 _PATIENCE = 60.0  # seconds: a plugin may ask a login server, but cannot prompt
@@ -122,7 +123,7 @@ def _variables(plan: Mapping[str, Any]) -> dict[str, str]:
 
 def _read(command: str, version: str, output: bytes) -> ExecCredential:
     try:
-        answer = json.loads(output)
+        answer = read_json(output)
     except ValueError as error:
         raise _failed(command, "did not answer with JSON") from error
     if not isinstance(answer, dict) or answer.get("kind") != "ExecCredential":

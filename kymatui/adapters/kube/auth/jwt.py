@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import base64
-import json
+
+from kymatui.json_input import read_json
 
 _LATEST = 253_402_300_800  # the year 10000 in Unix seconds
 
@@ -14,7 +15,7 @@ def jwt_expiry(token: str) -> float | None:
     if len(parts) != 3:
         return None
     try:
-        claims = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
+        claims = read_json(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
     except ValueError:  # an opaque token has no expiry that a client can read
         return None
     found = claims.get("exp") if isinstance(claims, dict) else None

@@ -8,7 +8,6 @@ providers (gcp, azure) in 1.26 in favour of exec plugins.
 from __future__ import annotations
 
 import base64
-import json
 import time
 from collections.abc import Mapping
 from contextlib import closing
@@ -27,7 +26,9 @@ from kymatui.adapters.kube.auth.jwt import jwt_expiry
 from kymatui.adapters.kube.auth.kubeconfig import KubeconfigEntry, read_kubeconfig_file
 from kymatui.adapters.oci.requester import innermost_reason
 from kymatui.domain.kubernetes.terminal_text import error_reason
+from kymatui.engine.cluster.yaml_output import dump_yaml
 from kymatui.errors import ConfigurationError
+from kymatui.json_input import read_json
 from kymatui.own_files import write_file
 
 _EARLY: Final = 10.0  # seconds before its end that a token is refreshed, as in client-go
@@ -130,8 +131,8 @@ def _ask(
     except (HTTPError, OSError, ValueError) as error:
         raise _IssuerError(f"cannot be reached: {innermost_reason(error)}") from None
     try:
-        answer = json.loads(content)
-    except (ValueError, RecursionError):
+        answer = read_json(content)
+    except ValueError:
         answer = None
     if response.status != 200:
         code = answer.get("error") if isinstance(answer, dict) else None
@@ -146,14 +147,12 @@ def _write_back(user: KubeconfigEntry, settings: Mapping[str, Any]) -> None:
 
     Many issuers accept a refresh token only once, so losing the new one would log the user out.
     """
-    import yaml
-
     try:
         document = read_kubeconfig_file(user.file)
         for item in document["users"]:
             if item["name"] == user.name:
                 item["user"]["auth-provider"]["config"] = dict(settings)
-        text = yaml.safe_dump(document, default_flow_style=False)
+        text = dump_yaml(document)
         # The file of a link may be on another file system, where nothing is moved to.
         write_file(user.file.resolve(), text.encode(), private=True)
     except (OSError, KeyError, TypeError, ConfigurationError) as error:

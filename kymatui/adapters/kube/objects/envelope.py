@@ -11,9 +11,9 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from kymatui.adapters.http.response_body import is_too_deep
 from kymatui.adapters.http.size_limits import DEEPEST
 from kymatui.errors import OversizedAnswerError, ServerError
+from kymatui.json_input import levels_of
 from kymatui.patterns import deferred
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def _check_fields(entries: Any, where: str) -> None:
 
 
 def require_shallow(value: object, request: str, server: str) -> None:
-    if is_too_deep(value):
+    if levels_of(value) > DEEPEST:
         raise OversizedAnswerError(
             f"the answer of {server} to {request} nests deeper than {DEEPEST} levels", hint="it was not used"
         )

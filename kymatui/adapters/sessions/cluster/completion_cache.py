@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from msgspec import Struct, field
 
+from kymatui.json_input import read_json
 from kymatui.own_files import read_own, write_own
 from kymatui.patterns import deferred
 
@@ -84,12 +85,11 @@ def save_names(key: object, names: CompletionNames) -> None:
 
 def load_names(key: object, *, now: float | None = None) -> tuple[CompletionNames, bool]:
     """Return the cached names, and whether they are recent enough to use without a request."""
-    import json
 
     file = _file(key)
     try:
         age = (time.time() if now is None else now) - file.stat().st_mtime
-        found = json.loads(read_own(file))
+        found = read_json(read_own(file))
         modules = {str(name): {str(one) for one in versions} for name, versions in found["modules"].items()}
         return _clean(modules, map(str, found["channels"])), age < LIFETIME
     except (OSError, ValueError, TypeError, KeyError, AttributeError):  # a missing or damaged file: ask the cluster

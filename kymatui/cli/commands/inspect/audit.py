@@ -24,6 +24,7 @@ from kymatui.domain.kyma.problems import Severity
 from kymatui.errors import ConfigurationError, KymatuiError, RefusedError, UnknownNameError, UsageError
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.reading import load_exactly
+from kymatui.json_input import read_json
 
 if TYPE_CHECKING:
     from kymatui.actions.audit import AuditedSession
@@ -238,7 +239,7 @@ def _baseline(path: str | None) -> frozenset[str]:
     if path is None:
         return frozenset()
     try:
-        found = json.loads(_content(path))
+        found = read_json(_content(path))
         return frozenset(str(item["fingerprint"]) for item in found["findings"])
     except (ValueError, TypeError, KeyError) as error:
         raise ConfigurationError(

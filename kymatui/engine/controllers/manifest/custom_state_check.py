@@ -6,7 +6,6 @@ they exist, kymatui reads them as the last lifecycle-manager did that supported 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Final
 
@@ -20,6 +19,7 @@ from kymatui.domain.modules.state_checks import CheckInput, Evaluation, StateDec
 from kymatui.domain.modules.status_paths import PathResult
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.errors import ConfigurationError
+from kymatui.json_input import read_json
 
 _FIELDS: Final = ("jsonPath", "value", "mappedState")
 
@@ -33,8 +33,8 @@ def read_rules(manifest: Manifest) -> tuple[StateCheckRule, ...]:
     """Return the rules of a Manifest. Raises ConfigurationError that names the Manifest and the fault."""
     where = f"the annotation {ANNOTATION_STATE_CHECK} of {manifest.ref}"
     try:
-        found = json.loads(manifest.meta.annotations.get(ANNOTATION_STATE_CHECK, "[]"))
-    except (ValueError, RecursionError) as error:
+        found = read_json(manifest.meta.annotations.get(ANNOTATION_STATE_CHECK, "[]"))
+    except ValueError as error:
         raise ConfigurationError(f"{where} is not valid JSON: {error}") from error
     if not isinstance(found, list):
         raise ConfigurationError(f"{where} is not a list", hint='write [{"jsonPath": …, "value": …, "mappedState": …}]')

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from kymatui.domain.kyma.manifests import Manifest
 from kymatui.engine.bundles.bundle import Bundle
+from kymatui.json_input import read_json
 
 ANNOTATION: Final = "kymatui.io/installs"
 
@@ -23,7 +24,7 @@ class InstallRecord(NamedTuple):
 def read_record(manifest: Manifest) -> tuple[InstallRecord, ...]:
     """Return the record of a Manifest, empty if unreadable."""
     try:
-        found = json.loads(manifest.meta.annotations.get(ANNOTATION, "[]"))
+        found = read_json(manifest.meta.annotations.get(ANNOTATION, "[]"))
         return tuple(InstallRecord(*map(str, entry)) for entry in found)
     except (ValueError, TypeError):
         return ()

@@ -5,7 +5,6 @@ The contract is version 2 of Kyma's runtime watcher: `POST /v2/<manager>/event`.
 
 from __future__ import annotations
 
-import json
 import re
 import urllib.parse
 from collections.abc import Sequence
@@ -18,6 +17,7 @@ from cryptography.x509.oid import NameOID
 from msgspec import Struct
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.json_input import read_json
 
 FORWARDED: Final = "x-forwarded-client-cert"
 BODY_LIMIT: Final = 16 * 1024
@@ -46,8 +46,8 @@ class EventRefusal(Struct, frozen=True):
 def read_event(body: bytes) -> RuntimeEvent | EventRefusal:
     """Read the body of an event; what is no JSON is answered with 500, as lifecycle-manager does."""
     try:
-        found = json.loads(body)
-    except (ValueError, RecursionError):
+        found = read_json(body)
+    except ValueError:
         return EventRefusal(500, "the event is not JSON")
     reader = JsonReader(found)
     watched, kind = reader.child("watched"), reader.child("watchedGvk")

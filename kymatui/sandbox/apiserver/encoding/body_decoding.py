@@ -12,7 +12,8 @@ import msgspec
 import yaml
 
 from kymatui.errors import HelmError
-from kymatui.helm.yaml.reading import load_as_json
+from kymatui.helm.yaml.errors import YamlError
+from kymatui.helm.yaml.reading import compose_yaml, load_as_json
 from kymatui.sandbox.apimachinery.exchange import ServerRequest
 from kymatui.sandbox.apimachinery.statuses import StatusError, bad_request, invalid
 from kymatui.sandbox.apiserver.encoding.content_negotiation import YAML, body_type
@@ -240,8 +241,8 @@ def duplicate_fields(data: bytes) -> list[str]:
 def _doubled_in_yaml(data: bytes) -> list[str]:
     """Return the YAML library's single message that lists all duplicate keys by line."""
     try:
-        root = yaml.compose(data, Loader=yaml.CSafeLoader)
-    except yaml.YAMLError:
+        root = compose_yaml(data)
+    except YamlError:
         return []
     lines = [f"  line {line}: key {quoted(key)} already set in map" for line, key in _doubled_keys(root)]
     return ["yaml: unmarshal errors:\n" + "\n".join(lines)] if lines else []

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
 from msgspec import Struct
 
+from kymatui.engine.cluster.yaml_output import dump_yaml
 from kymatui.errors import ConfigurationError
 from kymatui.own_files import write_file
 
@@ -53,7 +53,7 @@ def kubeconfig_text(endpoints: Sequence[ServerEndpoint], registry: str = "") -> 
     }
     if registry:
         document["extensions"] = [{"name": EXTENSION, "extension": {"registry": registry}}]
-    return yaml.safe_dump(document, sort_keys=False)
+    return dump_yaml(document)
 
 
 def write_private(path: Path, text: str) -> None:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
-
-import yaml
 
 from kymatui.engine.bundles.tar_archives import read_tar
 from kymatui.errors import RegistryError, SourceError
+from kymatui.helm.yaml.errors import YamlError
+from kymatui.helm.yaml.reading import load_exactly
+from kymatui.json_input import read_json
 from kymatui.ocm import ComponentDescriptor, read_descriptor
 from kymatui.sandbox.registry.registry_errors import RegistryRefusal
 from kymatui.sandbox.registry.registry_store import RegistryStore
-from kymatui.sandbox.world.lifecycle.stored_layers import YAML_LOADER
 from kymatui.sandbox.world.modules.module_packages import BASE
 
 
@@ -28,17 +27,16 @@ class RegistryComponents:
         repository = f"{BASE}/component-descriptors/{name}"
         try:
             manifest = self._store.manifest(repository, version)
-            config = json.loads(self._store.blob(repository, manifest.document["config"]["digest"]))
+            config = read_json(self._store.blob(repository, manifest.document["config"]["digest"]))
             layer = config["componentDescriptorLayer"]["digest"]
             if layer not in self._known:
                 self._known[layer] = read_descriptor(_unpacked(self._store.blob(repository, layer)))
         except RegistryRefusal as refusal:
             raise RegistryError(f"component {name}:{version} cannot be read: {refusal.message}") from refusal
-        except (ValueError, KeyError, TypeError, SourceError, yaml.YAMLError) as error:
+        except (ValueError, KeyError, TypeError, SourceError, YamlError) as error:
             raise RegistryError(f"component {name}:{version} is invalid: {error}") from error
         return self._known[layer]
 
 
 def _unpacked(content: bytes) -> Any:
-    text = read_tar(content, "the descriptor's layer")["component-descriptor.yaml"]
-    return yaml.load(text, Loader=YAML_LOADER)  # noqa: S506 - the safe loader, in C where it is
+    return load_exactly(read_tar(content, "the descriptor's layer")["component-descriptor.yaml"])

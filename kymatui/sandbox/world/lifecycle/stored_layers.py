@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from typing import Any
-
-import yaml
 
 from kymatui.domain.kyma.manifests import ImageSpec, Manifest
 from kymatui.engine.bundles.tar_archives import unpack as unpack_gzip
 from kymatui.errors import RegistryError, SourceError
+from kymatui.helm.yaml.errors import YamlError
+from kymatui.helm.yaml.reading import documents
 from kymatui.sandbox.controllers.framework.store_reader import Obj
 from kymatui.sandbox.registry.registry_errors import RegistryRefusal
 from kymatui.sandbox.registry.registry_store import RegistryStore
 from kymatui.tar_entries import TarKind, read_content, read_entries
-
-YAML_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class StoredLayers:
@@ -34,7 +31,9 @@ class StoredLayers:
             return parse(unpack(self._store.blob(repository, source.ref), source.type))
         except RegistryRefusal as refusal:
             raise RegistryError(f"layer {source.ref} of {repository} cannot be read: {refusal.message}") from refusal
-        except (ValueError, yaml.YAMLError) as error:
+        except YamlError as error:
+            raise SourceError(f"layer {source.ref} of {repository} is invalid: {error.summary}") from None
+        except ValueError as error:
             raise SourceError(f"layer {source.ref} of {repository} is invalid: {error}") from error
 
 
@@ -52,7 +51,7 @@ def unpack(content: bytes, source_type: str) -> bytes:
 def parse(text: bytes) -> list[Obj]:
     """Return the objects of a multi-document YAML; lists are flattened, duplicates dropped."""
     found: dict[tuple[str, ...], Obj] = {}
-    for document in yaml.load_all(text, Loader=YAML_LOADER):
+    for document in documents(text, whole=True):
         is_list = isinstance(document, dict) and document.get("kind") == "List"
         for obj in document.get("items", []) if is_list else [document]:
             if isinstance(obj, dict) and "kind" in obj:

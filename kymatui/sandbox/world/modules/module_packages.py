@@ -14,9 +14,9 @@ import tarfile
 from collections.abc import Mapping
 from typing import Any
 
-import yaml
 from msgspec import Struct
 
+from kymatui.helm.yaml.reading import load_exactly
 from kymatui.sandbox.registry.registry_store import OCI_MANIFEST, RegistryStore
 from kymatui.sandbox.world.modules.module_manifest import (
     default_resource,
@@ -210,7 +210,7 @@ def push_chart(store: RegistryStore, module: SampleModule, version: str) -> str:
     """Push the chart as `charts/<name>:<version>`; return the digest of its manifest."""
     repository = f"{CHARTS}/{module.name}"
     content = gzip.compress(tar(chart_files(module, version)), mtime=0)
-    config = json.dumps(yaml.safe_load(chart_files(module, version)[f"{module.name}/Chart.yaml"])).encode()
+    config = json.dumps(load_exactly(chart_files(module, version)[f"{module.name}/Chart.yaml"])).encode()
     manifest = {
         "schemaVersion": 2,
         "mediaType": OCI_MANIFEST,

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
 from msgspec import Struct, field
 
 from kymatui.errors import ConfigurationError
+from kymatui.helm.yaml.errors import YamlError
+from kymatui.helm.yaml.reading import documents
+from kymatui.json_input import read_json
 from kymatui.sandbox.apimachinery.local_client import LocalClient
 from kymatui.sandbox.apimachinery.object_store import ObjectStore
 from kymatui.sandbox.apimachinery.statuses import StatusError
@@ -19,17 +20,6 @@ from kymatui.sandbox.world.lifecycle.kind_index import DEFINITIONS, KindIndex
 
 SUFFIXES = (".yaml", ".yml", ".json")
 PAUSE_SECONDS, PATIENCE_SECONDS = 0.1, 5.0
-_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-class _Loader(_LOADER):  # type: ignore[misc, unused-ignore]
-    """Reads dates and a lone `=` as text, as Kubernetes' YAML reader does."""
-
-
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith((":timestamp", ":value"))]
-    for first, resolvers in _LOADER.yaml_implicit_resolvers.items()
-}
 
 
 class LoadReport(Struct, dict=True):
@@ -117,8 +107,9 @@ def _objects(files: Iterable[Path], report: LoadReport) -> Iterator[_Found]:
     for path in files:
         try:
             documents = _documents(path)
-        except (yaml.YAMLError, UnicodeDecodeError, ValueError) as error:
-            report.failures.append(f"{path}: {str(error).splitlines()[0]}")
+        except (YamlError, ValueError) as error:
+            reason = error.summary if isinstance(error, YamlError) else str(error)
+            report.failures.append(f"{path}: {reason}")
             continue
         for document in documents:
             for obj in _flattened(document):
@@ -129,10 +120,10 @@ def _objects(files: Iterable[Path], report: LoadReport) -> Iterator[_Found]:
 
 
 def _documents(path: Path) -> list[Any]:
-    text = path.read_text(encoding="utf-8")
+    text = path.read_bytes()
     if path.suffix == ".json":
-        return [json.loads(text)]
-    return [d for d in yaml.load_all(text, Loader=_Loader) if d is not None]
+        return [read_json(text)]
+    return [document for document in documents(text, whole=True) if document is not None]
 
 
 def _flattened(document: Any) -> Sequence[Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kymatui.engine.sources.kustomize.model import build_limits
 from kymatui.engine.sources.kustomize.model.resmap import parse_requirements
 from kymatui.engine.sources.kustomize.transformers import build
 from kymatui.errors import SourceError
@@ -176,7 +177,7 @@ def test_kustomizations_that_include_each_other_twice_do_not_grow_without_end() 
 
 def test_copies_within_an_object_do_not_grow_without_end() -> None:
     steps = "".join(f"    - {{op: copy, from: /data, path: /data/a{n}}}\n" for n in range(40))
-    with pytest.raises(SourceError, match="the copy has more than 50000 values"):
+    with pytest.raises(SourceError, match="operation 19, copy /data/a18: it has too many copies"):
         one(f"resources: [a.yaml]\npatches:\n- target: {{kind: ConfigMap}}\n  patch: |\n{steps}")
 
 
@@ -215,3 +216,39 @@ def test_the_kustomizations_of_real_modules(shared: Path, module: str) -> None:
 )
 def test_selectors(text: str, labels: dict[str, str], expected: bool) -> None:
     assert all(holds(labels) for holds in parse_requirements(text)) is expected
+
+
+DOUBLED = {
+    "copies": "patches:\n- target: {kind: ConfigMap}\n  patch: |\n"
+    + "".join(f"    - {{op: copy, from: /data, path: /data/a{n}}}\n" for n in range(40)),
+    "values": "patches:\n- target: {kind: ConfigMap}\n  patch: |\n    - &v {op: add, path: /x, value: ["
+    + "[]," * 3000
+    + "]}\n"
+    + "    - *v\n" * 300,
+    "replacements": "replacements:\n"
+    + "- {source: {kind: ConfigMap, fieldPath: data}, targets: [{select: {kind: ConfigMap},"
+    " fieldPaths: [data.b, data.c], options: {create: true}}]}\n" * 40,
+    "depth": "replacements:\n"
+    + "- {source: {kind: ConfigMap, fieldPath: data}, targets: [{select: {kind: ConfigMap}, fieldPaths: [data.b],"
+    " options: {create: true}}]}\n" * 600,
+    "deep paths": "replacements:\n- {sourceValue: x, targets: [{select: {kind: ConfigMap}, fieldPaths: [data"
+    + ".a" * 5000
+    + "], options: {create: true}}]}\n",
+    "joined texts": "replacements:\n"
+    + "- {source: {kind: ConfigMap, fieldPath: data.x}, targets: [{select: {kind: ConfigMap}, fieldPaths: [data.x],"
+    " options: {delimiter: '-', index: 9}}]}\n" * 60,
+    "nodes": "a: &a [" + "x," * 900 + "]\nb: [" + "*a," * 2000 + "]\n",
+}
+
+
+@pytest.mark.parametrize("name", DOUBLED)
+def test_a_build_is_bounded_in_what_it_reads_and_copies(name: str) -> None:
+    with pytest.raises(SourceError) as caught:
+        one(f"resources: [a.yaml]\n{DOUBLED[name]}")
+    assert len(str(caught.value)) < 300
+
+
+def test_a_build_is_bounded_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build_limits, "MOST_SECONDS", -1.0)
+    with pytest.raises(SourceError, match="takes longer than"):
+        one("resources: [a.yaml]\n")

@@ -10,16 +10,16 @@ import os
 import posixpath
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final, Protocol
-
-from msgspec import Struct
+from typing import Any, Final, Protocol
 
 from kymatui.engine.bundles.raw_yaml import read_file
+from kymatui.engine.sources.kustomize.model.build_limits import BuildLimits
 from kymatui.errors import SourceError
+from kymatui.helm.yaml.errors import YamlError
+from kymatui.helm.yaml.reading import load_exactly
 
 NAMES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 DEEPEST: Final = 64  # kustomizations in kustomizations, since each level recurses
-MOST_ENTERED: Final = 1_000  # kustomizations of one build: each could name several others
 
 
 class FileTree(Protocol):
@@ -97,27 +97,26 @@ def _parents(path: str) -> list[str]:
     return found
 
 
-class EnteredCount(Struct):
-    """The number of entered kustomizations; mutual inclusion could grow it exponentially."""
-
-    number: int = 0
-
-
 class KustomizationFolder:
     """The folder of a kustomization, with its parents."""
 
     def __init__(
-        self, tree: FileTree, folder: str, above: tuple[str, ...] = (), entered: EnteredCount | None = None
+        self, tree: FileTree, folder: str, above: tuple[str, ...] = (), limits: BuildLimits | None = None
     ) -> None:
         self._tree = tree
         self._folder = tree.resolve(folder)
         self._above = above
-        self._entered = entered or EnteredCount()
+        self._limits = limits or BuildLimits()
         if not tree.is_folder(self._folder):
             raise SourceError(f"{tree.shown(folder)} is not a folder with a kustomization")
 
     def __str__(self) -> str:
         return self._tree.shown(self._folder)
+
+    @property
+    def limits(self) -> BuildLimits:
+        """Return what the whole build may still read, copy and take."""
+        return self._limits
 
     def shown(self, path: str) -> str:
         return self._tree.shown(self._joined(path))
@@ -156,6 +155,13 @@ class KustomizationFolder:
             raise SourceError(f"{self}: file {path!r} not found")
         return data
 
+    def read_yaml(self, path: str) -> Any:
+        """Return the first document of a file. Raises SourceError."""
+        try:
+            return load_exactly(self.load(path), budget=self._limits.budget)
+        except YamlError as error:
+            raise SourceError(f"{self.shown(path)}: {error.summary}") from None
+
     def enter(self, path: str) -> KustomizationFolder:
         """Return another kustomization folder. Raises SourceError for a cycle."""
         refuse_remote(path)
@@ -167,10 +173,8 @@ class KustomizationFolder:
             raise SourceError(f"{self}: kustomizations are nested too deeply")
         if not self._tree.is_folder(folder):
             raise SourceError(f"{self}: file or folder {path!r} not found")
-        self._entered.number += 1
-        if self._entered.number > MOST_ENTERED:
-            raise SourceError(f"{self}: there are more than {MOST_ENTERED} kustomizations")
-        return KustomizationFolder(self._tree, folder, visited, self._entered)
+        self._limits.enter()
+        return KustomizationFolder(self._tree, folder, visited, self._limits)
 
 
 def refuse_remote(path: str) -> None:

@@ -10,6 +10,7 @@ from kymatui.engine.sources.kustomize.model.sort_options import SortOptions
 from kymatui.engine.sources.kustomize.model.strict_fields import StrictFields
 from kymatui.errors import SourceError
 from kymatui.helm.yaml.errors import YamlError
+from kymatui.helm.yaml.limits import YamlBudget
 from kymatui.helm.yaml.reading import load_exactly
 
 KIND: Final = "Kustomization"
@@ -55,10 +56,10 @@ class Kustomization(Struct, frozen=True):
     order: SortOptions
 
 
-def read_kustomization(data: bytes, where: str) -> Kustomization:
+def read_kustomization(data: bytes, where: str, budget: YamlBudget) -> Kustomization:
     """Read a kustomization. Raises SourceError that names the field."""
     try:
-        document = load_exactly(data)
+        document = load_exactly(data, budget=budget)
     except YamlError as error:
         raise SourceError(f"{where}: {error.summary}") from None
     if not document:

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from kymatui.engine.bundles.yaml_objects import MOST_OBJECTS
 from kymatui.engine.cluster.ports import Object
+from kymatui.engine.sources.kustomize.model.build_limits import BuildLimits
 from kymatui.errors import SourceError
 from kymatui.helm.functions.text.regexes import compiled
 from kymatui.helm.govalues.types import FunctionError
@@ -163,12 +164,17 @@ def _end_alike(one: list[str], two: list[str]) -> bool:
 class ResMap:
     """Resources in order, with unique names."""
 
-    def __init__(self, found: Iterable[KustomizeResource] = ()) -> None:
+    def __init__(self, limits: BuildLimits, found: Iterable[KustomizeResource] = ()) -> None:
+        self.limits = limits
         self._all: list[KustomizeResource] = []
         self.extend(found)
 
     def __iter__(self) -> Iterator[KustomizeResource]:
-        return iter(list(self._all))
+        return iter(list(self._each()))
+
+    def _each(self) -> list[KustomizeResource]:
+        self.limits.require_time()
+        return self._all
 
     def append(self, one: KustomizeResource) -> None:
         """Add a resource. Raises SourceError for a duplicate name."""
@@ -176,7 +182,7 @@ class ResMap:
 
     def extend(self, others: Iterable[KustomizeResource]) -> None:
         """Add resources. Raises SourceError for a duplicate name or too many objects."""
-        known = {one.current.key for one in self._all}
+        known = {one.current.key for one in self._each()}
         for one in others:
             if one.current.key in known:
                 raise SourceError(f"{one.current} appears twice")
@@ -200,7 +206,7 @@ class ResMap:
         self._all.remove(one)
 
     def by_any_id(self, matches: Callable[[ResId], bool]) -> list[KustomizeResource]:
-        return [one for one in self._all if any(map(matches, one.ids))]
+        return [one for one in self._each() if any(map(matches, one.ids))]
 
     def target(self, wanted: ResId) -> KustomizeResource:
         """Return the only resource with this current or previous name. Raises SourceError."""
@@ -211,7 +217,7 @@ class ResMap:
         return found[0]
 
     def select(self, selector: PatchSelector) -> list[KustomizeResource]:
-        return [one for one in self._all if selector.matches(one)]
+        return [one for one in self._each() if selector.matches(one)]
 
 
 class PatchSelector:

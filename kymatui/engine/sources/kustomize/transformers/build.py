@@ -9,7 +9,7 @@ from typing import Final
 from kymatui.engine.bundles.addresses import digest_of_files, redact_address
 from kymatui.engine.bundles.bundle import Bundle, Origin
 from kymatui.engine.bundles.tar_archives import read_tar, without_root
-from kymatui.engine.bundles.yaml_objects import each_object
+from kymatui.engine.bundles.yaml_objects import DEEPEST, each_object
 from kymatui.engine.cluster.ports import Blobs, Object
 from kymatui.engine.sources.kustomize.model.field_specs import TransformerConfig, default_config, read_config
 from kymatui.engine.sources.kustomize.model.file_tree import NAMES, ArchiveTree, FolderTree, KustomizationFolder
@@ -21,8 +21,8 @@ from kymatui.engine.sources.kustomize.transformers.builtin_transformers import a
 from kymatui.engine.sources.kustomize.transformers.name_references import fix_references
 from kymatui.engine.sources.kustomize.transformers.replacements import apply_replacements
 from kymatui.errors import SourceError
-from kymatui.helm.yaml.errors import YamlError
-from kymatui.helm.yaml.reading import load_exactly
+from kymatui.helm.yaml.errors import YamlLimitError
+from kymatui.json_input import levels_of
 
 ARCHIVES: Final = (".tar", ".tar.gz", ".tgz")
 LOCAL: Final = "config.kubernetes.io/local-config"
@@ -78,8 +78,15 @@ def from_files(
 def build(place: KustomizationFolder) -> list[Object]:
     """Return the objects that `kustomize build` prints. Raises SourceError."""
     target = _Target(place)
-    target.accumulate()
+    try:
+        target.accumulate()
+    except YamlLimitError as error:
+        raise SourceError(f"{place}: {error.summary}") from None
+    except RecursionError:
+        raise SourceError(f"{place}: it is nested too deeply") from None
     resources, config = target.resources, target.config
+    if deep := next((one for one in resources if levels_of(one.body) > DEEPEST), None):
+        raise SourceError(f"{place}: {deep.current} is nested in more than {DEEPEST} levels")
     generators.add_hashes(resources)
     fix_references(resources, config)
     ordered = target.kustomization.order.sorted(resources)
@@ -105,8 +112,8 @@ class _Target:
         name, data = place.kustomization()
         self._place = place
         self._where = place.shown(name)
-        self.kustomization: Kustomization = read_kustomization(data, self._where)
-        self.resources: ResMap = parent.resources if parent is not None else ResMap()
+        self.kustomization: Kustomization = read_kustomization(data, self._where, place.limits.budget)
+        self.resources: ResMap = parent.resources if parent is not None else ResMap(place.limits)
         self.config: TransformerConfig = (
             parent.config if parent is not None else TransformerConfig(name_prefix=(), name_suffix=())
         )
@@ -125,7 +132,7 @@ class _Target:
     def _add_resource(self, path: str) -> None:
         data = self._place.find(path)
         if data is not None:
-            found = each_object(data, self._place.shown(path), old_words=False)
+            found = each_object(data, self._place.shown(path), old_words=False, budget=self._place.limits.budget)
             self.resources.extend(map(KustomizeResource, found))
             return
         child = _Target(self._place.enter(path))
@@ -143,11 +150,7 @@ class _Target:
 
     def _add_configuration(self, path: str) -> None:
         where = self._place.shown(path)
-        try:
-            document = load_exactly(self._place.load(path))
-        except YamlError as error:
-            raise SourceError(f"{where}: {error.summary}") from None
-        self.config.merge(read_config(StrictFields(document, where)))
+        self.config.merge(read_config(StrictFields(self._place.read_yaml(path), where)))
 
     def _generate(self) -> None:
         everywhere = generators.GeneratorOptions.read(self.kustomization.generator_options)

@@ -44,7 +44,7 @@ def _read(entries: Iterable[str], place: KustomizationFolder, where: str) -> Ite
             if found is None:
                 raise SourceError(f"{where}: {entry} is not a file", hint="folders of transformers are not supported")
             data, source = found, place.shown(entry)
-        for one in each_object(data, source, old_words=False):
+        for one in each_object(data, source, old_words=False, budget=place.limits.budget):
             yield StrictFields(one, f"{source}: {one['kind']}")
 
 

@@ -7,75 +7,67 @@ from typing import Any, Final
 
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.errors import SourceError
+from kymatui.helm.yaml.conversions import count_nodes
+from kymatui.helm.yaml.errors import YamlLimitError
+from kymatui.helm.yaml.limits import YamlBudget
 
 _OPERATIONS: Final = frozenset(["add", "remove", "replace", "move", "copy", "test"])
 _MISSING: Final = object()
-LARGEST_COPY: Final = 50_000  # values; copies of an object into itself double it each time
 
 
-def apply(body: Any, patch: list[Any], where: str) -> Any:
-    """Return the object with all operations applied. Raises SourceError that names the operation."""
-    made = copy.deepcopy(body)
+def apply(body: Any, patch: list[Any], where: str, budget: YamlBudget) -> Any:
+    """Apply all operations to the object and return it. Raises SourceError that names the operation.
+
+    Copies are charged to the budget of the build.
+    """
     for number, operation in enumerate(patch, 1):
         if not isinstance(operation, dict) or operation.get("op") not in _OPERATIONS:
-            raise SourceError(f"{where}: operation {number} is not a JSON patch operation: {operation!r}")
+            raise SourceError(f"{where}: operation {number} is not a JSON patch operation")
         path = operation.get("path")
         if not isinstance(path, str) or (path and not path.startswith("/")):
-            raise SourceError(f"{where}: operation {number} has the path {path!r}, expected one that starts with /")
+            raise SourceError(f"{where}: operation {number} has no path that starts with /")
         try:
-            made = _one(made, operation, path)
-        except _PathError as error:
+            body = _one(body, operation, path, budget)
+        except (_PathError, YamlLimitError) as error:
             raise SourceError(f"{where}: operation {number}, {operation['op']} {path}: {error}") from error
-    return made
+    return body
 
 
 class _PathError(Exception):
     """A path does not exist, or a test fails."""
 
 
-def _one(body: Any, operation: dict[str, Any], path: str) -> Any:
+def _one(body: Any, operation: dict[str, Any], path: str, budget: YamlBudget) -> Any:
     match operation["op"]:
         case "add":
-            return _add(body, path, _given(operation))
+            return _add(body, path, _given(operation, budget))
         case "remove":
             _remove(body, path)
         case "replace":
-            return _replace(body, path, _given(operation))
+            return _replace(body, path, _given(operation, budget))
         case "move":
             value = _there(body, _source(operation))
             _remove(body, _source(operation))
             return _add(body, path, value)
         case "copy":
-            return _add(body, path, copy.deepcopy(_bounded(_there(body, _source(operation)))))
+            return _add(body, path, charged_copy(_there(body, _source(operation)), budget))
         case _:
             found = _get(body, path)
             if (None if found is _MISSING else found) != operation.get("value"):
-                raise _PathError(f"the test failed, found {'nothing' if found is _MISSING else repr(found)}")
+                raise _PathError(f"the test failed, found {'nothing' if found is _MISSING else 'another value'}")
     return body
 
 
-def _bounded(value: Any) -> Any:
-    """Return the value; repeated copies into itself would grow it exponentially, so its size is limited."""
-    if is_larger(value, LARGEST_COPY):
-        raise _PathError(f"the copy has more than {LARGEST_COPY} values")
-    return value
+def charged_copy(value: Any, budget: YamlBudget) -> Any:
+    """Return a copy, which counts: copies of an object into itself double it each time. Raises YamlLimitError."""
+    budget.charge(count_nodes(value))
+    return copy.deepcopy(value)
 
 
-def is_larger(value: Any, most: int) -> bool:
-    """Return whether a value has more than `most` parts."""
-    rest = [value]
-    while rest and most >= 0:
-        one = rest.pop()
-        most -= 1
-        if isinstance(one, dict | list):
-            rest.extend(one.values() if isinstance(one, dict) else one)
-    return most < 0
-
-
-def _given(operation: dict[str, Any]) -> Any:
+def _given(operation: dict[str, Any], budget: YamlBudget) -> Any:
     if "value" not in operation:
         raise _PathError("the operation has no value")
-    return copy.deepcopy(operation["value"])
+    return charged_copy(operation["value"], budget)
 
 
 def _source(operation: dict[str, Any]) -> str:

@@ -12,26 +12,29 @@ from kymatui.engine.sources.kustomize.model.resmap import Gvk, KustomizeResource
 from kymatui.engine.sources.kustomize.model.strict_fields import StrictFields
 from kymatui.engine.sources.kustomize.transformers import json6902_patch, strategic_merge
 from kymatui.errors import SourceError
+from kymatui.helm.yaml.conversions import count_nodes
 from kymatui.helm.yaml.errors import YamlError
+from kymatui.helm.yaml.limits import YamlBudget
 from kymatui.helm.yaml.reading import load_exactly
 
 
 def apply_merge_patches(resources: ResMap, patches: Iterable[str], place: KustomizationFolder) -> None:
     """Apply patchesStrategicMerge, each inline or a file."""
+    budget = place.limits.budget
     for text in patches:
-        for patch in _inline(text) or _read(place.load(text), place.shown(text)):
+        for patch in _inline(text, budget) or _read(place.load(text), place.shown(text), budget):
             _merge(resources, resources.target(_id(patch)), patch)
 
 
-def _inline(text: str) -> list[Object]:
+def _inline(text: str, budget: YamlBudget) -> list[Object]:
     try:
-        return _read(text.encode(), "patchesStrategicMerge")
+        return _read(text.encode(), "patchesStrategicMerge", budget)
     except SourceError:  # text that is no object is the path of a file
         return []
 
 
-def _read(data: bytes, where: str) -> list[Object]:
-    found = list(each_object(data, where, old_words=False))
+def _read(data: bytes, where: str, budget: YamlBudget) -> list[Object]:
+    found = list(each_object(data, where, old_words=False, budget=budget))
     if not found:
         raise SourceError(f"{where} has no patch")
     return found
@@ -50,13 +53,14 @@ def apply_patches(resources: ResMap, patches: Iterable[StrictFields], place: Kus
         options.finish()
         target = read_selector(fields.child("target")) if fields.has("target") else None
         fields.finish()
-        operations = _operations(data, where)
+        operations = _operations(data, where, place.limits.budget)
         if operations is not None:
             if target is None:
                 raise SourceError(f"{where} is a JSON patch without a target")
             _patch_json(resources, target, operations, where)
         else:
-            found = list(each_object(data, where, old_words=False, versioned=target is None))
+            versioned = target is None
+            found = list(each_object(data, where, old_words=False, versioned=versioned, budget=place.limits.budget))
             if found:  # files with comments only are in use, and have no effect
                 _patch_merge(resources, target, found, where, allowed)
 
@@ -68,10 +72,10 @@ def _text(fields: StrictFields, place: KustomizationFolder) -> tuple[bytes, str]
     return (text.encode(), fields.where) if text else (place.load(path), place.shown(path))
 
 
-def _operations(data: bytes, where: str) -> list[Any] | None:
+def _operations(data: bytes, where: str, budget: YamlBudget) -> list[Any] | None:
     """Return the operations of a JSON patch, None for another patch."""
     try:
-        found = load_exactly(data)
+        found = load_exactly(data, budget=budget)
     except YamlError as error:
         raise SourceError(f"{where}: {error.summary}") from None
     return found if isinstance(found, list) else None
@@ -87,7 +91,7 @@ def apply_json_patches(resources: ResMap, patches: Iterable[StrictFields], place
         selector = read_selector(target)
         fields.ignore("options")
         fields.finish()
-        operations = _operations(data, where)
+        operations = _operations(data, where, place.limits.budget)
         if not operations:
             raise SourceError(f"{where} has no JSON patch")
         _patch_json(resources, selector, operations, where, remember=False)
@@ -111,7 +115,7 @@ def _patch_json(
     for one in resources.select(target):
         if remember:
             one.remember()
-        one.body = json6902_patch.apply(one.body, operations, f"{where} for {one.current}")
+        one.body = json6902_patch.apply(one.body, operations, f"{where} for {one.current}", resources.limits.budget)
 
 
 def _patch_merge(
@@ -134,6 +138,7 @@ def _merge(
     name, namespace, kind = one.name, one.namespace, one.kind.kind
     if any(allowed):
         one.remember()
+    resources.limits.budget.charge(count_nodes(patch))
     merged = strategic_merge.merge(one.body, patch)
     if merged is None:
         resources.remove(one)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -11,12 +10,13 @@ from kymatui.engine.sources.kustomize.model.field_specs import split_path
 from kymatui.engine.sources.kustomize.model.file_tree import KustomizationFolder
 from kymatui.engine.sources.kustomize.model.resmap import Gvk, KustomizeResource, PatchSelector, ResId, ResMap
 from kymatui.engine.sources.kustomize.model.strict_fields import StrictFields
-from kymatui.engine.sources.kustomize.transformers.json6902_patch import LARGEST_COPY, is_larger
+from kymatui.engine.sources.kustomize.transformers.json6902_patch import charged_copy
 from kymatui.engine.sources.kustomize.transformers.patches import read_selector
 from kymatui.errors import SourceError
 from kymatui.helm.functions.text.regexes import compiled
 from kymatui.helm.govalues.types import FunctionError
 from kymatui.helm.yaml.errors import YamlError
+from kymatui.helm.yaml.limits import YamlBudget
 from kymatui.helm.yaml.reading import load_exactly
 
 _NAME = "metadata.name"
@@ -34,10 +34,7 @@ def _loaded(entry: StrictFields, place: KustomizationFolder) -> list[StrictField
     if not path:
         return [entry]
     entry.finish()
-    try:
-        document = load_exactly(place.load(path))
-    except YamlError as error:
-        raise SourceError(f"{place.shown(path)}: {error.summary}") from None
+    document = place.read_yaml(path)
     found = document if isinstance(document, list) else [document]
     return [StrictFields(one, f"{place.shown(path)}: [{at}]") for at, one in enumerate(found)]
 
@@ -48,7 +45,7 @@ def _replace(resources: ResMap, fields: StrictFields) -> None:
         raise SourceError(f"{fields.where} needs targets and exactly one of source and sourceValue")
     value = fields.text("sourceValue") if fields.has("sourceValue") else _source(resources, fields.child("source"))
     for target in fields.children("targets"):
-        _Target(target).fill(resources, value)
+        _Target(target, resources.limits.budget).fill(resources, value)
     fields.finish()
 
 
@@ -60,7 +57,7 @@ def _source(resources: ResMap, fields: StrictFields) -> Any:
         named = name in ("", one.name) and namespace in ("", one.effective_namespace)
         return named and kind.selects(one.kind)
 
-    path, options = fields.text("fieldPath") or _NAME, _Options(fields.child("options"))
+    path, options = fields.text("fieldPath") or _NAME, _Options(fields.child("options"), resources.limits.budget)
     fields.finish()
     found = resources.by_any_id(is_meant)
     if len(found) != 1:
@@ -132,16 +129,15 @@ def scalar_text(value: Any) -> str:
 class _Options:
     """The options for splitting and joining a value."""
 
-    def __init__(self, fields: StrictFields) -> None:
+    def __init__(self, fields: StrictFields, budget: YamlBudget) -> None:
+        self._budget = budget
         self.delimiter, self.index, self.create = fields.text("delimiter"), fields.whole("index"), fields.flag("create")
         fields.ignore("encoding")
         fields.finish()
 
     def taken(self, value: Any, where: str) -> Any:
-        if is_larger(value, LARGEST_COPY):
-            raise SourceError(f"{where} has more than {LARGEST_COPY} values")
         if not self.delimiter:
-            return copy.deepcopy(value)
+            return charged_copy(value, self._budget)
         if isinstance(value, dict | list):
             raise SourceError(f"{where}: a delimiter needs a scalar value")
         parts = scalar_text(value).split(self.delimiter)
@@ -163,8 +159,9 @@ class _Options:
             else:
                 parts[self.index] = text
             value = self.delimiter.join(parts)
+            self._budget.charge(1, len(value))  # a text that is joined to itself doubles each time
         if isinstance(old, dict | list) or isinstance(value, dict | list):
-            return copy.deepcopy(value)
+            return charged_copy(value, self._budget)
         if isinstance(old, str):
             return scalar_text(value)
         return value if old is None else _typed(scalar_text(value))
@@ -181,14 +178,14 @@ def _typed(text: str) -> Any:
 class _Target:
     """The target fields of a replacement."""
 
-    def __init__(self, fields: StrictFields) -> None:
+    def __init__(self, fields: StrictFields, budget: YamlBudget) -> None:
         if not fields.has("select"):
             raise SourceError(f"{fields.where} has no select")
         self._where = fields.where
         self._select = read_selector(fields.child("select"))
         self._reject = [read_selector(one) for one in fields.children("reject")]
         self._paths = fields.list_of_texts("fieldPaths") or [_NAME]
-        self._options = _Options(fields.child("options"))
+        self._options = _Options(fields.child("options"), budget)
         fields.finish()
 
     def fill(self, resources: ResMap, value: Any) -> None:
