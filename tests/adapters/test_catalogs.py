@@ -76,6 +76,7 @@ def test_what_means_something_only_inside_a_cluster_is_left_out(tmp_path: Path) 
 MALFORMED: dict[str, dict[str, Any]] = {
     "no name": {**template(), "metadata": {}},
     "metadata is a text": {**template(), "metadata": "x"},
+    "name is a list": {**template(), "metadata": {"name": ["x"]}},
     "spec is a list": {**template(), "spec": []},
     "no spec": {key: value for key, value in template().items() if key != "spec"},
 }

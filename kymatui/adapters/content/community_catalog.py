@@ -219,6 +219,7 @@ def _template(item: Any, source: str) -> Json | None:
     metadata, spec = item.get("metadata"), item.get("spec")
     if not isinstance(metadata, dict):
         metadata = {}
+    name = metadata.get("name")
     labels = {key: text for key, text in _texts(metadata.get("labels")) if key not in _CLAIMS}
     if isinstance(spec, dict):
         spec = {key: _plain(value) for key, value in spec.items() if key not in _ONLY_INSIDE}
@@ -226,7 +227,7 @@ def _template(item: Any, source: str) -> Json | None:
         "apiVersion": item["apiVersion"],
         "kind": "ModuleTemplate",
         "metadata": {
-            "name": metadata.get("name") or "",
+            "name": name if isinstance(name, str) else "",
             "labels": labels,
             "annotations": {**dict(_texts(metadata.get("annotations"))), SOURCE: source},
         },

@@ -10,13 +10,15 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
+from kymatui.helm.functions.text.regexes import occurs
 from kymatui.sandbox.cel import cel_libraries, cel_optionals
+from kymatui.sandbox.cel.cel_costs import count_arguments, hold
 from kymatui.sandbox.cel.cel_times import PARTS, add, duration, show_duration, show_timestamp, subtract, timestamp
 from kymatui.sandbox.cel.cel_values import CelError, equal, type_name
-from kymatui.sandbox.schemas.objects.schema_constraints import pattern
 from kymatui.sandbox.schemas.values.field_errors import go_float
 
 _LIMIT = 1 << 63
+_MOST_DIGITS = 100
 _ORDERED: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt,
     "<=": operator.le,
@@ -36,10 +38,9 @@ def compute(name: str, left: Any, right: Any) -> Any:
         if plain or (_is_number(left) and _is_number(right)):
             return _ORDERED[name](left, right)
         raise CelError("no such overload")
-    if name == "+" and isinstance(left, str) and isinstance(right, str):
+    if name == "+" and type(left) is type(right) and isinstance(left, (str, list)):
+        hold(len(left) + len(right))
         return left + right
-    if name == "+" and isinstance(left, list) and isinstance(right, list):
-        return [*left, *right]
     if name in ("+", "-") and isinstance(left, (datetime, timedelta)):
         return add(left, right) if name == "+" else subtract(left, right)
     if not (_is_number(left) and _is_number(right)) or (type(left) is not type(right) and left != 0):
@@ -113,9 +114,12 @@ def _to_int(value: Any) -> int:
     if isinstance(value, datetime):
         return int(value.timestamp())
     try:
-        return int(value)
+        number = int(value)
     except (TypeError, ValueError, OverflowError):
         raise CelError(f"type conversion error from '{type_name(value)}' to 'int'") from None
+    if not -_LIMIT <= number < 2 * _LIMIT:
+        raise CelError("range error converting to int")
+    return number
 
 
 def _to_double(value: Any) -> float:
@@ -140,10 +144,7 @@ def _to_string(value: Any) -> str:
 
 
 def _matches(text: Any, expression: Any) -> bool:
-    try:
-        return pattern(_text(expression))(_text(text))
-    except ValueError as error:
-        raise CelError(str(error)) from None
+    return cel_libraries.searched(_text(text), _text(expression), occurs)
 
 
 def _text(value: Any) -> str:
@@ -217,15 +218,33 @@ def _format(text: Any, values: Any) -> str:
         except StopIteration:
             raise CelError("index out of range") from None
         if match["verb"] == "f":
-            return f"{value:.{match['digits'] or 6}f}"
+            digits = int(match["digits"][:4]) if match["digits"] else 6
+            if digits > _MOST_DIGITS:
+                raise CelError(f"precision {digits} is more than {_MOST_DIGITS}")
+            return f"{value:.{digits}f}"
         if match["verb"] in "xXob":
             return f"{value:{match['verb']}}"
         return _shown(value)
 
+    hold(len(_text(text)))
     return re.sub(r"%(?:\.(?P<digits>\d+))?(?P<verb>[sdfexXob%])", replaced, _text(text))
 
 
+def _replace(text: Any, old: Any, new: Any, limit: int = -1) -> str:
+    growth = max(len(_text(new)) - len(_text(old)), 0)
+    found = _text(text).count(old)
+    hold(len(text) + growth * (found if limit < 0 else min(found, limit)))
+    replaced: str = text.replace(old, new, limit)
+    return replaced
+
+
+def _join(values: Any, separator: Any = "") -> str:
+    hold(sum(len(_text(value)) for value in _list(values)) + len(_text(separator)) * len(values))
+    return str(separator).join(values)
+
+
 def _shown(value: Any) -> str:
+    count_arguments((value,))
     if isinstance(value, list):
         return "[" + ", ".join(_shown(item) for item in value) + "]"
     if isinstance(value, dict):
@@ -256,9 +275,9 @@ METHODS: dict[str, Callable[..., Any]] = {
     "lowerAscii": lambda text: _text(text).lower(),
     "upperAscii": lambda text: _text(text).upper(),
     "trim": lambda text: _text(text).strip(),
-    "replace": lambda text, old, new, count=-1: _text(text).replace(_text(old), _text(new), count),
+    "replace": _replace,
     "split": _split,
-    "join": lambda values, separator="": separator.join(_text(value) for value in _list(values)),
+    "join": _join,
     "substring": _substring,
     "charAt": lambda text, place: _substring(text, place, min(place + 1, len(text))),
     "indexOf": _position,

@@ -54,8 +54,9 @@ _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}
 _PLAIN = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 
 
-def string_value(text: str) -> str:
-    """Return the value of a string literal."""
+def string_value(token: CelToken) -> str:
+    """Return the value of a string literal. Raise `CelSyntaxError` for an escape of no character."""
+    text = token.text
     raw = text[0] in "rR"
     body = text[1:] if raw else text
     quotes = 3 if body[:3] in ('"""', "'''") else 1
@@ -71,4 +72,7 @@ def string_value(text: str) -> str:
             return chr(int(match[4], 8))
         return _PLAIN.get(match[5], match[5])
 
-    return _ESCAPE.sub(replace, body)
+    try:
+        return _ESCAPE.sub(replace, body)
+    except (ValueError, OverflowError):
+        raise CelSyntaxError("illegal character in the escapes of a string", token.at) from None

@@ -6,11 +6,14 @@ import ipaddress
 import re
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import SplitResult, parse_qs, quote, urlsplit
 
 from msgspec import Struct
 
+from kymatui.helm.functions.text.regexes import Compiled, compiled, find_all, search_cost
+from kymatui.helm.govalues.types import FunctionError
+from kymatui.sandbox.cel.cel_costs import count
 from kymatui.sandbox.cel.cel_optionals import NOTHING, Optional, some
 from kymatui.sandbox.cel.cel_values import CelError, equal
 from kymatui.sandbox.schemas.values import name_rules
@@ -19,6 +22,9 @@ from kymatui.sandbox.schemas.values.string_formats import CHECKS
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Interface | ipaddress.IPv6Interface
+Found = TypeVar("Found")
+_STEPS = 100
+"""Steps of a search that cost a unit."""
 _SEMVER = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?\Z")
 
 
@@ -138,16 +144,22 @@ def _host(value: Any) -> str:
     return location.rpartition("@")[2]
 
 
-def _find_all(text: Any, expression: Any, count: int = -1) -> list[str]:
-    try:
-        found = [match[0] for match in re.finditer(expression, text)]
-    except re.error as error:
-        raise CelError(str(error)) from None
-    return found if count < 0 else found[:count]
+def _find_all(text: Any, expression: Any, limit: int = -1) -> list[str]:
+    return list(searched(text, expression, lambda pattern, text: find_all(pattern, text, limit)))
 
 
 def _find(text: Any, expression: Any) -> str:
-    return next(iter(_find_all(text, expression)), "")
+    return next(iter(_find_all(text, expression, 1)), "")
+
+
+def searched(text: str, expression: str, search: Callable[[Compiled, str], Found]) -> Found:
+    """Return the result of a search by RE2's syntax, and count what it may cost. Raise `CelError`."""
+    try:
+        pattern = compiled(expression)
+    except FunctionError as error:
+        raise CelError(str(error)) from None
+    count(search_cost(pattern, len(text)) // _STEPS)
+    return search(pattern, text)
 
 
 class NamedFormat(Struct, frozen=True):

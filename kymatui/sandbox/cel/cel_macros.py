@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from kymatui.sandbox.cel.cel_costs import CostError, counted
 from kymatui.sandbox.cel.cel_optionals import NOTHING, Optional, select_optional, some
 from kymatui.sandbox.cel.cel_values import CelError, truth
 
@@ -28,9 +29,9 @@ def has(target: Evaluate, field: str) -> Evaluate:
 
 
 def _items(value: Any) -> Iterable[Any]:
-    """Return the items of a list or the keys of a map."""
+    """Yield the items of a list or the keys of a map, and count them."""
     if isinstance(value, (list, dict)):
-        return value
+        return counted(value)
     raise CelError("no such overload")
 
 
@@ -49,6 +50,8 @@ def _quantifier(stops_at: bool) -> Build:
                 try:
                     if truth(body({**env, name: item})) is stops_at:
                         return stops_at
+                except CostError:
+                    raise
                 except CelError as error:
                     failure = error
             if failure is not None:

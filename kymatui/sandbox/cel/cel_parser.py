@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from kymatui.sandbox.cel.cel_costs import LARGEST_EXPRESSION, CostError, count_arguments, evaluated
 from kymatui.sandbox.cel.cel_functions import FUNCTIONS, METHODS, RESULTS, compute, contains, index, select
 from kymatui.sandbox.cel.cel_lexer import CelSyntaxError, CelToken, string_value, tokens
 from kymatui.sandbox.cel.cel_macros import MACROS, has
@@ -29,13 +30,15 @@ def compile_expression(text: str, names: Iterable[str]) -> Evaluate:
 
 def check_expression(text: str, names: Mapping[str, CelType]) -> tuple[Evaluate, CelType]:
     """Return the evaluator and the result type, checked with the variables' types."""
+    if len(text) > LARGEST_EXPRESSION:
+        raise CelSyntaxError(f"expression code point size exceeds limit: size: {len(text)}, limit {LARGEST_EXPRESSION}")
     parser = _Parser(tokens(text), names)
     try:
         evaluate = parser.expression()
     except RecursionError:
         raise CelSyntaxError("expression recursion limit exceeded") from None
     parser.expect("end", "")
-    return evaluate, parser.types.get(evaluate, DYN)
+    return evaluated(evaluate), parser.types.get(evaluate, DYN)
 
 
 class _Parser:
@@ -170,7 +173,7 @@ class _Parser:
     def _perhaps(self, target: Evaluate) -> Evaluate:
         """Parse `.?field`."""
         field = unescaped(self.expect("name", "").text)
-        return lambda env: select_optional(target(env), field)
+        return lambda env: _invoke(select_optional, target(env), field)
 
     def _selected(self, target: Evaluate, at: int) -> Evaluate:
         token = self.expect("name", "")
@@ -258,7 +261,7 @@ class _Parser:
             if not self._take(","):
                 self.expect("op", "}")
                 break
-        return lambda env: {key(env): value(env) for key, value in items}
+        return lambda env: _invoke(dict, [(key(env), value(env)) for key, value in items])
 
     def _name(self, token: CelToken) -> Evaluate:
         name = token.text
@@ -307,6 +310,7 @@ class _Parser:
 
 def _invoke(function: Callable[..., Any], *arguments: Any) -> Any:
     """Call a function; arguments of wrong types raise `CelError`, "no such overload"."""
+    count_arguments(arguments)
     try:
         return function(*arguments)
     except CelError:
@@ -327,31 +331,42 @@ def unescaped(name: str) -> str:
 def _literal(token: CelToken) -> Evaluate:
     value: Any
     if token.kind == "string":
-        value = string_value(token.text)
+        value = string_value(token)
     elif token.kind == "float":
         value = float(token.text)
     elif token.kind == "int":
-        value = int(token.text.rstrip("uU"), 0)
+        value = _integer(token)
     else:
         shown = token.text or "<EOF>"
         raise CelSyntaxError(f"Syntax error: mismatched input '{shown}'{_EXPECTING}", token.at)
     return lambda env: value
 
 
+def _integer(token: CelToken) -> int:
+    digits = token.text.rstrip("uU")
+    try:
+        value = int(digits, 16 if digits[1:2] in ("x", "X") else 10)
+    except ValueError:  # Python reads 4,300 digits at most
+        value = -1
+    if not 0 <= value < 1 << 64:
+        raise CelSyntaxError(f"invalid int literal: {digits[:40]}", token.at)
+    return value
+
+
 def _pair(left: Evaluate, right: Evaluate, combine: Callable[[Any, Any], Any]) -> Evaluate:
-    return lambda env: combine(left(env), right(env))
+    return lambda env: _invoke(combine, left(env), right(env))
 
 
 def _computed(left: Evaluate, right: Evaluate, operator: str) -> Evaluate:
-    return lambda env: compute(operator, left(env), right(env))
+    return lambda env: _invoke(compute, operator, left(env), right(env))
 
 
 def _compared(left: Evaluate, right: Evaluate, operator: str) -> Evaluate:
     if operator == "==":
-        return lambda env: equal(left(env), right(env))
+        return lambda env: _invoke(equal, left(env), right(env))
     if operator == "!=":
-        return lambda env: not equal(left(env), right(env))
-    return lambda env: compute(operator, left(env), right(env))
+        return lambda env: not _invoke(equal, left(env), right(env))
+    return lambda env: _invoke(compute, operator, left(env), right(env))
 
 
 def _logical(left: Evaluate, right: Evaluate, *, stops_at: bool) -> Evaluate:
@@ -360,6 +375,8 @@ def _logical(left: Evaluate, right: Evaluate, *, stops_at: bool) -> Evaluate:
     def evaluate(env: Environment) -> bool:
         try:
             first = truth(left(env))
+        except CostError:
+            raise
         except CelError as error:
             if truth(right(env)) is stops_at:
                 return stops_at

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kymatui.sandbox.apply.typed_values import ABSENT, list_element
+from kymatui.sandbox.cel.cel_costs import one_object
 from kymatui.sandbox.cel.cel_lexer import CelSyntaxError
 from kymatui.sandbox.cel.cel_optionals import NOTHING, some
 from kymatui.sandbox.cel.cel_parser import Evaluate, check_expression, compile_expression
@@ -84,7 +85,8 @@ def validate_rules(schema: Schema, value: Any, old: Any = ABSENT) -> list[ApiFie
     """Return the errors of the rules for a value that replaces `old`."""
     errors: list[ApiFieldError] = []
     if has_rules(schema):
-        _validate(schema, value, old, "", errors)
+        with one_object():
+            _validate(schema, value, old, "", errors)
     return errors
 
 

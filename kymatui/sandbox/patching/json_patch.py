@@ -5,6 +5,7 @@ Deviations of the library: negative indices count from the end, and the root can
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -12,12 +13,15 @@ from kymatui.sandbox.apimachinery.json_copy import copy_json
 from kymatui.sandbox.apply.typed_values import same_value
 from kymatui.sandbox.patching.patch_errors import PatchFailedError
 
+LARGEST_COPY = 3 << 20
+"""Bytes that the copies of a patch may add, as in a kube-apiserver: a copy of an object into itself doubles it."""
 _MISSING: Any = object()
 
 
 def apply_json_patch(document: Any, operations: list[Any]) -> Any:
     """Return the patched document; `document` is unchanged. Raise `PatchFailedError` (422)."""
     root = [copy_json(document)]
+    copied = 0
     for operation in operations:
         if not isinstance(operation, dict):
             raise PatchFailedError("an operation is an object", 400)
@@ -28,8 +32,19 @@ def apply_json_patch(document: Any, operations: list[Any]) -> Any:
         path = operation.get("path")
         if not isinstance(path, str):
             raise PatchFailedError("missing value for the path of an operation")
+        if kind == "copy":
+            copied += _size(_read(root, _from(operation), kind))
+            if copied > LARGEST_COPY:
+                raise PatchFailedError(
+                    "Unable to complete the copy, the accumulated size increase of copy is "
+                    f"{copied}, exceeding the limit {LARGEST_COPY}"
+                )
         perform(root, path, operation)
     return root[0]
+
+
+def _size(value: Any) -> int:
+    return len(json.dumps(value, separators=(",", ":"), ensure_ascii=False))
 
 
 def _parts(path: str) -> list[str]:

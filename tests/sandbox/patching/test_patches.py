@@ -58,6 +58,12 @@ def test_a_json_patch_that_does_not_apply(operation: Obj) -> None:
     assert document == {"a": [1, 2]}
 
 
+def test_copies_that_double_the_object_are_refused() -> None:
+    doubling = [{"op": "copy", "from": "/a", "path": "/a/-"}] * 40
+    with pytest.raises(PatchFailedError, match="the accumulated size increase of copy is"):
+        apply_json_patch({"a": ["x" * 100]}, doubling)
+
+
 def test_merge_patch() -> None:
     assert apply_merge_patch({"a": {"b": 1, "c": 2}}, {"a": {"b": None, "d": {"e": None}}}) == {"a": {"c": 2, "d": {}}}
 

@@ -198,7 +198,7 @@ def _group_text(match: Match, group: int, text: bytes) -> bytes:
 
 def _bounded(call: Callable[..., Result], pattern: Compiled, text: str, *arguments: Any) -> Result:
     """Return the call's result. Raise LimitError at the rendering's deadline, and for work without end."""
-    cost = _cost(pattern, len(text))
+    cost = search_cost(pattern, len(text))
     if cost > LARGEST_SEARCH:
         raise LimitError(f"a regular expression takes too long for a text of {len(text)} characters")
     if cost > LARGE_SEARCH:
@@ -206,7 +206,7 @@ def _bounded(call: Callable[..., Result], pattern: Compiled, text: str, *argumen
     return call(pattern, text, *arguments)
 
 
-def _cost(pattern: Any, length: int) -> int:
+def search_cost(pattern: Any, length: int) -> int:
     """Return how many steps a search takes at most in a text of this length."""
     if isinstance(pattern, re.Pattern):  # each repetition may begin and end anywhere
         return int(length ** (1 + sum(map(pattern.pattern.count, (b"*", b"+", b",}")))))
@@ -223,7 +223,8 @@ def _find(pattern: Compiled, text: str) -> str:
     return from_bytes(data[start:end])
 
 
-def _find_all(pattern: Compiled, text: str, limit: int) -> TypedList:
+def find_all(pattern: Compiled, text: str, limit: int) -> TypedList:
+    """Return the first matches, all for a negative limit."""
     data = to_bytes(text)
     found = []
     for start, end in _all_matches(pattern, data, limit):
@@ -297,7 +298,7 @@ def _family(prefix: str, compile_pattern: Compiler) -> Iterator[Function]:
     yield declare(f"{name}Find(string, string)", lambda pattern, text: _bounded(_find, compile_pattern(pattern), text))
     yield declare(
         f"{name}FindAll(string, string, int)",
-        lambda pattern, text, limit: _bounded(_find_all, compile_pattern(pattern), text, limit),
+        lambda pattern, text, limit: _bounded(find_all, compile_pattern(pattern), text, limit),
     )
     yield declare(
         f"{name}ReplaceAll(string, string, string)",

@@ -6,7 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from kymatui.helm.functions.text.patterns import RegexpError, compile_translated
+from kymatui.helm.functions.text.regexes import compiled, occurs
+from kymatui.helm.govalues.types import FunctionError
 from kymatui.sandbox.schemas.objects.object_meta_rules import validate_annotations, validate_labels
 from kymatui.sandbox.schemas.objects.structural_schemas import object_meta
 from kymatui.sandbox.schemas.types.schema_node import Object, Schema
@@ -136,23 +137,12 @@ def _nowhere(text: str) -> ApiFieldError:
 
 @functools.lru_cache(maxsize=1024)
 def pattern(text: str) -> Callable[[str], bool]:
-    """Return a search by RE2 syntax. Raise ValueError with Go's message.
-
-    Without the re2 library, Python's re searches with an equivalent pattern.
-    """
+    """Return a search by RE2 syntax. Raise ValueError with Go's message."""
     try:
-        import re2
-    except ImportError:
-        python = compile_translated(text)
-        return lambda value: python.search(value.encode("utf-8", "surrogateescape")) is not None
-    options = re2.Options()
-    options.log_errors = False
-    try:
-        compiled = re2.compile(text, options)
-    except re2.error as error:
-        told = error.args[0] if error.args else ""
-        raise RegexpError.of_re2(told.decode() if isinstance(told, bytes) else str(told), text) from None
-    return lambda value: compiled.search(value) is not None
+        found = compiled(text)
+    except FunctionError as error:
+        raise ValueError(str(error)) from None
+    return lambda value: occurs(found, value)
 
 
 def _check_text(limits: Object, value: str, path: str, errors: Errors) -> None:

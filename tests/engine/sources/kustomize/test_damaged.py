@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from kymatui.engine.sources.kustomize.transformers import build
-from kymatui.errors import KymatuiError
+from kymatui.engine.sources.kustomize.transformers.json6902_patch import apply
+from kymatui.errors import KymatuiError, SourceError
+from kymatui.helm.yaml.limits import YamlBudget
 from kymatui.helm.yaml.reading import documents
 from tests.engine.sources.kustomize.test_recorded import cases, contents
 
@@ -77,6 +79,12 @@ def test_lists_with_elements_that_do_not_belong_there_are_refused(base: str, pat
     with pytest.raises(KymatuiError) as caught:
         build.from_files(files, "archive", name="m")
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", [{"a": 1}, ["add"], 5, None, "spin"])
+def test_a_patch_with_an_unknown_operation_is_refused(kind: object) -> None:
+    with pytest.raises(SourceError, match="operation 1 is not a JSON patch operation"):
+        apply({}, [{"op": kind, "path": "/a", "value": 1}], "patch", YamlBudget())
 
 
 def test_lists_of_texts_hold_each_once_and_no_nulls() -> None:

@@ -21,7 +21,8 @@ def apply(body: Any, patch: list[Any], where: str, budget: YamlBudget) -> Any:
     Copies are charged to the budget of the build.
     """
     for number, operation in enumerate(patch, 1):
-        if not isinstance(operation, dict) or operation.get("op") not in _OPERATIONS:
+        kind = operation.get("op") if isinstance(operation, dict) else None
+        if not isinstance(kind, str) or kind not in _OPERATIONS:
             raise SourceError(f"{where}: operation {number} is not a JSON patch operation")
         path = operation.get("path")
         if not isinstance(path, str) or (path and not path.startswith("/")):
