@@ -529,3 +529,15 @@ def test_files_and_folders_are_created_through_one_door(files: list[structure.Mo
         if (name in _CREATES or opens) and place not in CREATORS and ast.unparse(call.func) != "tarfile.open":
             found.append(f"{place}:{call.lineno} {ast.unparse(call.func)}")
     assert found == []
+
+
+def test_each_promise_of_security_has_tests() -> None:
+    """SECURITY.md links the tests of every promise and of every row of its threat model."""
+    text = (structure.PACKAGE.parent / "SECURITY.md").read_text("utf-8")
+    promises = re.findall(r"^- .*\n(?:  .*\n)*", text, re.MULTILINE)
+    rows = re.findall(r"^\| .*$", text, re.MULTILINE)[1:]
+    links = {one: re.findall(r"\]\((tests/[^)]+\.py)\)", one) for one in (*promises, *rows)}
+    assert len(promises) >= 7
+    assert len(rows) >= 10
+    assert [one[:60] for one, found in links.items() if not found] == []
+    assert [one for found in links.values() for one in found if not (structure.PACKAGE.parent / one).exists()] == []

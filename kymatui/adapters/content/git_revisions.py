@@ -120,7 +120,8 @@ def _commit(root: Path, name: str) -> str:
     return found.decode("ascii", "replace").strip()
 
 
-def _environment() -> Mapping[str, str]:
+def git_environment() -> Mapping[str, str]:
+    """Return the environment of a git that opens no connection and asks for nothing."""
     kept = {name: value for name, value in os.environ.items() if name not in _FOREIGN}
     return {
         **kept,
@@ -141,7 +142,7 @@ def _git(root: Path, *words: str, stdin: bytes = b"", largest: int = 1024 * 1024
         given.seek(0)
         try:
             process = subprocess.Popen(  # noqa: S603 no shell; revisions follow --end-of-options
-                command, env=_environment(), stdin=given, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+                command, env=git_environment(), stdin=given, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
             )
         except OSError as error:
             hint = "install git, or use -f with the files"

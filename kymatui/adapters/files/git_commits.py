@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import zlib
 from pathlib import Path
 from typing import Final
 
+from kymatui.adapters.content.git_revisions import git_environment
 from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.engine.authoring.module_component import GitCommit
 from kymatui.errors import ConfigurationError
@@ -91,7 +91,7 @@ def _loose(git: Path, commit: str) -> bytes:
 
 
 def _unpacked(git: Path, commit: str) -> bytes:
-    environment = {**os.environ, "GIT_DIR": str(git.resolve()), "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
+    environment = {**git_environment(), "GIT_DIR": str(git.resolve())}
     try:
         done = subprocess.run(  # noqa: S603 (the hash is hexadecimal)
             ["git", "cat-file", "commit", commit],  # noqa: S607
