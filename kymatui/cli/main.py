@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import argparse
 import atexit
-import contextlib
 import gc
-import os
 import sys
 from collections.abc import Sequence
-from typing import TextIO
 
 from kymatui.cli.command_table import CommandEntry
 from kymatui.cli.output.colours import choose_colours
 from kymatui.cli.output.printing import ANSWER, document, print_message, print_text
-from kymatui.cli.output.terminal import guarded, guarded_streams
+from kymatui.cli.output.terminal import OutputError, abandon_output, guard_process, guarded_streams
 from kymatui.cli.parser import build_parser
 from kymatui.cli.process_end import PROCESS_END
 from kymatui.errors import KymatuiError, ReadOnlyError
@@ -30,13 +27,28 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is not None:
         with guarded_streams():
             return _run(list(argv))
-    sys.stdout, sys.stderr = guarded(sys.stdout), guarded(sys.stderr)  # up to the end, for tracebacks too
+    guard_process()  # up to the end, for tracebacks too
     PROCESS_END.status = _run(sys.argv[1:])
     return PROCESS_END.status
 
 
 def _run(words: list[str]) -> int:
-    """Run a command; return the exit status. No error reaches the terminal as a traceback."""
+    """Run a command, with all of its output; return the exit status. No error reaches the terminal as a traceback."""
+    try:
+        try:
+            return _command(words)
+        finally:  # also behind argparse, which ends the process after a help text
+            sys.stdout.flush()
+    except BrokenPipeError:  # the reader, such as `head`, has read enough
+        abandon_output()
+        return 141  # 128 + SIGPIPE, as shells report it
+    except OutputError as error:
+        abandon_output()
+        print_message(f"standard output cannot be written: {error}")
+        return 1
+
+
+def _command(words: list[str]) -> int:
     if words[:1] == ["__complete"]:
         from kymatui.cli import shell_completion
 
@@ -53,15 +65,12 @@ def _run(words: list[str]) -> int:
         return int(args.command_module.run(args))
     except KymatuiError as error:
         _place(error, args)
-        _report(error)
+        print_message(str(error), error.hint)
         _answer(error, getattr(args, "output", ""))
         return error.exit_code
     except KeyboardInterrupt:
         print_message("interrupted")
         return 130  # 128 + SIGINT, as shells report it
-    except BrokenPipeError:  # the reader, such as `head`, has read enough
-        _abandon(sys.stdout)
-        return 141  # 128 + SIGPIPE, as shells report it
 
 
 def _refuse(command: CommandEntry, args: argparse.Namespace) -> None:
@@ -92,13 +101,6 @@ def _place(error: KymatuiError, args: argparse.Namespace | None) -> None:
         error.args, error.hint = (with_remote_option(str(error), runtime),), with_remote_option(error.hint, runtime)
 
 
-def _report(error: KymatuiError) -> None:
-    try:
-        print_message(str(error), error.hint)
-    except OSError:  # standard error is closed, so nothing can be reported
-        _abandon(sys.stderr)
-
-
 def _answer(error: KymatuiError, form: str) -> None:
     """Print the document of a command that failed before it had one: `{"outcome", "error"}`."""
     if form not in ("json", "yaml") or ANSWER.given:
@@ -109,13 +111,7 @@ def _answer(error: KymatuiError, form: str) -> None:
     try:
         print_text(document({"outcome": outcome, "error": found}, form))
     except OSError:
-        _abandon(sys.stdout)
+        abandon_output()
 
 
 _OUTCOMES = {2: "refused", 3: "unfinished", 4: "refused", 130: "cancelled"}
-
-
-def _abandon(stream: TextIO) -> None:
-    """Point a stream whose reader (head, less) is gone to /dev/null, so that its flush at the end does not fail."""
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -7,27 +7,75 @@ stands behind it (`raw_stream`) is for the few that draw, and for contents that 
 
 from __future__ import annotations
 
+import errno
+import io
+import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Final, TextIO
 
 from kymatui.cli.output.colours import OWN_SEQUENCE, has_colours
-from kymatui.domain.kubernetes.terminal_text import sanitize_lines
+from kymatui.domain.kubernetes.terminal_text import error_reason, sanitize_lines
+
+
+class OutputError(OSError):
+    """Standard output cannot be written: its disk is full, or it is closed."""
 
 
 class GuardedStream:
-    """A text stream that passes on only what `visible` leaves; everything else is the stream's own."""
+    """A text stream that passes on only what `visible` leaves; everything else is the stream's own.
 
-    def __init__(self, raw: TextIO) -> None:
+    `is_answer`: what cannot be written is an OutputError. Messages are lost instead: an installation goes on.
+    """
+
+    def __init__(self, raw: TextIO, *, is_answer: bool = True) -> None:
         self.raw: Final = raw
+        self._is_answer = is_answer
+        self._failure = ""
 
     def write(self, text: str) -> int:
         """Write and return the number of characters, as a stream does; what it cannot encode is replaced."""
         encoding = self.raw.encoding or "utf-8"
         shown = visible(text, has_colours=has_colours(self.raw))
-        self.raw.write(shown.encode(encoding, "replace").decode(encoding))
+        with self._written():
+            self.raw.write(shown.encode(encoding, "replace").decode(encoding))
         return len(text)
+
+    def write_content(self, content: bytes) -> None:
+        """Write bytes as they are; a stream without bytes, such as a test's, gets them as text."""
+        with self._written():
+            self.raw.flush()
+            buffer = getattr(self.raw, "buffer", None)
+            if buffer is None:
+                self.raw.write(content.decode("utf-8", "replace"))
+            else:
+                buffer.write(content)
+
+    def flush(self) -> None:
+        """Flush. Raise OutputError also after a failure of `write`, which argparse ignores."""
+        with self._written():
+            self.raw.flush()
+        if self._failure:
+            raise OutputError(self._failure)
+
+    def abandon(self) -> None:
+        """Point the stream to /dev/null, so that its flush at the end of the process does not fail again."""
+        self._failure, self._is_answer = "", False
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self.raw.fileno())
+
+    @contextmanager
+    def _written(self) -> Iterator[None]:
+        try:
+            yield
+        except BrokenPipeError:  # the reader, such as `head`, has read enough
+            if self._is_answer:
+                raise
+        except (OSError, ValueError) as error:  # ValueError: the stream was closed
+            if self._is_answer:
+                self._failure = error_reason(error)
+                raise OutputError(self._failure) from error
 
     def writelines(self, lines: Any) -> None:
         for line in lines:
@@ -48,9 +96,40 @@ def visible(text: str, *, has_colours: bool) -> str:
     return "".join([*parts, sanitize_lines(text[position:])])
 
 
-def guarded(stream: TextIO) -> TextIO:
+def guarded(stream: TextIO, *, is_answer: bool = True) -> TextIO:
     """Return the stream behind the door, once."""
-    return stream if isinstance(stream, GuardedStream) else GuardedStream(stream)  # type: ignore[return-value]
+    if isinstance(stream, GuardedStream):
+        return stream
+    return GuardedStream(stream, is_answer=is_answer)  # type: ignore[return-value]
+
+
+def guard_process() -> None:
+    """Guard both streams of the process for good. A descriptor that the caller closed is reserved.
+
+    Otherwise the next file that is opened, such as a journal, would be standard output to libraries and children.
+    """
+    while (descriptor := os.open(os.devnull, os.O_RDONLY)) <= _LAST_STREAM:
+        os.set_inheritable(descriptor, True)
+    os.close(descriptor)
+    sys.stdin = sys.stdin or io.StringIO()
+    sys.stdout = guarded(sys.stdout or _Closed())
+    sys.stderr = guarded(sys.stderr or _Closed(), is_answer=False)
+
+
+def abandon_output() -> None:
+    """Give up standard output, whose reader (head, less) is gone, or whose disk is full."""
+    if isinstance(sys.stdout, GuardedStream):
+        sys.stdout.abandon()
+
+
+class _Closed(io.StringIO):
+    """Standard output or standard error of a process that was started without it."""
+
+    def write(self, text: str) -> int:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+
+
+_LAST_STREAM: Final = 2
 
 
 def raw_stream(stream: TextIO) -> TextIO:
@@ -60,13 +139,11 @@ def raw_stream(stream: TextIO) -> TextIO:
 
 def print_content(text: str) -> None:
     """Print a content that a person requests, such as a rendered chart: byte for byte, but not on a terminal."""
-    stream = guarded(sys.stdout)
-    buffer = getattr(stream, "buffer", None)
-    if stream.isatty() or buffer is None:
+    stream = sys.stdout if isinstance(sys.stdout, GuardedStream) else GuardedStream(sys.stdout)
+    if stream.isatty():
         stream.write(text)
     else:
-        stream.flush()
-        buffer.write(text.encode("utf-8", "surrogateescape"))  # as Go does, whatever the locale
+        stream.write_content(text.encode("utf-8", "surrogateescape"))  # as Go does, in every locale
     stream.flush()
 
 
@@ -74,7 +151,7 @@ def print_content(text: str) -> None:
 def guarded_streams() -> Iterator[None]:
     """Guard both streams of the process for the block."""
     before = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = map(guarded, before)
+    sys.stdout, sys.stderr = guarded(sys.stdout), guarded(sys.stderr, is_answer=False)
     try:
         yield
     finally:
