@@ -41,7 +41,7 @@ def _write(value: Any, utf16: bool) -> str:
     if isinstance(value, str):
         return _text(value, utf16)
     if isinstance(value, int | float):
-        return _number(float(value), utf16)
+        return _number(_double(value), utf16)
     if isinstance(value, list | tuple):
         return "[" + ",".join(_write(one, utf16) for one in value) + "]"
     if isinstance(value, dict):
@@ -58,6 +58,13 @@ def _text(text: str, utf16: bool) -> str:
     """Return a JSON string; Go reads half a surrogate pair as U+FFFD."""
     written = json.dumps(_SURROGATE.sub("\ufffd", text), ensure_ascii=False)
     return written if utf16 else _HTML.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
+
+
+def _double(value: int | float) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise DescriptorError("a component descriptor has a number that is too large") from None
 
 
 def _number(number: float, utf16: bool) -> str:

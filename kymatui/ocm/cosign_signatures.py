@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from kymatui.json_input import read_json
 from kymatui.ocm.errors import PrivateKeyError, SignatureError
-from kymatui.ocm.pem import read_public_key
+from kymatui.ocm.pem import read_public_key, require_strong
 from kymatui.ocm.private_keys import PrivateKey
 
 SIMPLE_SIGNING: Final = "application/vnd.dev.cosign.simplesigning.v1+json"
@@ -49,6 +49,7 @@ def read_image_key(text: bytes | str) -> PublicKey:
     key, _ = read_public_key(text)
     if not isinstance(key, RSAPublicKey | EllipticCurvePublicKey | Ed25519PublicKey):
         raise SignatureError("public keys of this kind are not supported", hint="use RSA, elliptic curves or Ed25519")
+    require_strong(key)
     return key
 
 
@@ -88,8 +89,9 @@ def _check_statement(statement: dict[str, Any], digest: str) -> None:
     if statement.get("_type") not in _STATEMENTS or statement.get("predicateType") != SIGN_PREDICATE:
         raise SignatureError(f"the statement is not a signature: {statement.get('predicateType')!r}")
     algorithm, _, value = digest.partition(":")
-    subjects = statement.get("subject")
-    found = [one["digest"] for one in subjects or () if isinstance(one, dict) and isinstance(one.get("digest"), dict)]
+    listed = statement.get("subject")
+    subjects = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    found = [one["digest"] for one in subjects if isinstance(one.get("digest"), dict)]
     if not any(one.get(algorithm) == value for one in found):
         names = ", ".join(f"{kind}:{text}" for one in found for kind, text in one.items()) or "nothing"
         raise SignatureError(f"the signature is for {names}, not for {digest}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kymatui.json_input import read_json
+from kymatui.json_input import DEEPEST, levels_of, read_json
 from kymatui.ocm.descriptors import (
     SCHEMA_V2,
     SCHEMA_V3,
@@ -25,6 +25,8 @@ def read_descriptor(document: object) -> ComponentDescriptor:
 
     Raises DescriptorError that names the field.
     """
+    if levels_of(document) > DEEPEST:
+        raise DescriptorError(f"a component descriptor is nested in more than {DEEPEST} levels")
     root = _Fields(document, "")
     api_version = root.text("apiVersion")
     if api_version == SCHEMA_V3:

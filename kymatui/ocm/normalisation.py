@@ -13,6 +13,7 @@ package follows them.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, timedelta
 from typing import Any, Final
@@ -146,11 +147,17 @@ def _told_apart(resources: Iterable[ComponentResource]) -> tuple[ComponentResour
     This runs in sequence: a changed resource is no longer equal to others, so the last one stays the same.
     """
     found = list(resources)
+    count = Counter(map(_identity, found))
     for index, one in enumerate(found):
-        others = (other for at, other in enumerate(found) if at != index)
-        if any(other.name == one.name and dict(other.extra_identity) == dict(one.extra_identity) for other in others):
+        if count[_identity(one)] > 1:
             found[index] = replace(one, extra_identity={**one.extra_identity, "version": one.version})
+            count[_identity(one)] -= 1
+            count[_identity(found[index])] += 1
     return tuple(found)
+
+
+def _identity(one: ComponentResource) -> tuple[str, frozenset[tuple[str, str]]]:
+    return one.name, frozenset(one.extra_identity.items())
 
 
 def _provider(descriptor: ComponentDescriptor) -> Json:
@@ -237,8 +244,11 @@ def _time(text: str) -> str:
         raise DescriptorError(f"creationTime {text!r} is not a time") from error
     if moment.tzinfo is None or "T" not in text:
         raise DescriptorError(f"creationTime {text!r} has no time zone", hint="write it as 2024-05-17T12:00:00Z")
-    whole = moment.astimezone(UTC)
-    rounded = whole.replace(microsecond=0) + timedelta(seconds=1 if whole.microsecond >= 500_000 else 0)
+    try:
+        whole = moment.astimezone(UTC)
+        rounded = whole.replace(microsecond=0) + timedelta(seconds=1 if whole.microsecond >= 500_000 else 0)
+    except OverflowError:
+        raise DescriptorError(f"creationTime {text!r} is not in the years 1 to 9999") from None
     return rounded.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

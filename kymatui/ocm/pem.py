@@ -11,7 +11,9 @@ from typing import Final, TypeVar
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+from cryptography.hazmat.primitives.hashes import MD5, SHA1
 from cryptography.hazmat.primitives.serialization import load_der_public_key
 from cryptography.x509.oid import ExtendedKeyUsageOID
 from msgspec import Struct
@@ -20,6 +22,14 @@ from kymatui.ocm.errors import SignatureError
 
 PEM_MEDIA_TYPE: Final = "application/x-pem-file"
 LONGEST_CHAIN: Final = 8  # limits the search in untrusted certificates
+MOST_CHAIN_CHECKS: Final = 100  # signatures of certificates that one search checks, as in Go: many may issue each other
+SMALLEST_RSA: Final = 2048  # bits; keys of 1,024 bits have been within reach of many for years
+SMALLEST_CURVE: Final = 256  # bits
+UNREADABLE: Final = (
+    *(ValueError, TypeError, LookupError, OverflowError, RecursionError, UnsupportedAlgorithm),
+    *(x509.InvalidVersion, x509.DuplicateExtension, x509.UnsupportedGeneralNameType),
+)
+"""What reading a hostile certificate may raise."""
 MOST_BLOCKS: Final = 32  # keys and certificates of one file or signature
 
 _BLOCK: Final = re.compile(
@@ -90,13 +100,16 @@ def read_public_key(text: bytes | str) -> tuple[object, tuple[x509.Certificate, 
         raise SignatureError("the public key is not PEM", hint="it must begin with -----BEGIN PUBLIC KEY-----")
     if found[0].type == "CERTIFICATE":
         certificates = tuple(read_certificate(one) for one in found if one.type == "CERTIFICATE")
-        return certificates[0].public_key(), certificates
+        try:
+            return certificates[0].public_key(), certificates
+        except UNREADABLE as error:
+            raise SignatureError(f"the key of the certificate cannot be read: {type(error).__name__}") from None
     if "PRIVATE" in found[0].type:
         raise SignatureError("this is a private key; a public key is needed", hint="openssl pkey -pubout -in KEY")
     try:
         return load_der_public_key(found[0].content), ()
-    except (ValueError, UnsupportedAlgorithm) as error:
-        raise SignatureError(f"the public key cannot be read: {error}") from error
+    except UNREADABLE as error:
+        raise SignatureError(f"the public key cannot be read: {type(error).__name__}") from None
 
 
 def read_certificates(text: bytes | str) -> tuple[x509.Certificate, ...]:
@@ -111,14 +124,23 @@ def is_self_signed(certificate: x509.Certificate) -> bool:
 def _rsa(key: object) -> RSAPublicKey:
     if not isinstance(key, RSAPublicKey):
         raise SignatureError("the public key is not an RSA key", hint="components are signed with RSA")
+    require_strong(key)
     return key
+
+
+def require_strong(key: object) -> None:
+    """Raise SignatureError for a key that can be broken; signatures by it prove nothing."""
+    if isinstance(key, RSAPublicKey) and key.key_size < SMALLEST_RSA:
+        raise SignatureError(f"the RSA key has {key.key_size} bits; at least {SMALLEST_RSA} are required")
+    if isinstance(key, EllipticCurvePublicKey) and key.key_size < SMALLEST_CURVE:
+        raise SignatureError(f"the curve of the key has {key.key_size} bits; at least {SMALLEST_CURVE} are required")
 
 
 def read_certificate(block: PemSection) -> x509.Certificate:
     try:
         return x509.load_der_x509_certificate(block.content)
-    except ValueError as error:
-        raise SignatureError(f"a certificate cannot be read: {error}") from error
+    except UNREADABLE as error:
+        raise SignatureError(f"a certificate cannot be read: {type(error).__name__}") from None
 
 
 def chained_key(
@@ -146,7 +168,7 @@ def chained_key(
         )
     leaf = chain[0]
     _check_leaf(leaf, what)
-    if not _leads_to(leaf, chain[1:], trusted, now, LONGEST_CHAIN):
+    if not _ChainSearch(trusted, now).leads_to_root(leaf, chain[1:], LONGEST_CHAIN):
         raise SignatureError(
             f"{what}: no chain of valid certificates leads from {leaf.subject.rfc4514_string()} to a trusted root"
         )
@@ -168,39 +190,51 @@ def _check_leaf(leaf: x509.Certificate, what: str) -> None:
         raise SignatureError(f"{what}: its certificate is not for signing code")
 
 
-def _leads_to(
-    one: x509.Certificate,
-    others: Sequence[x509.Certificate],
-    trusted: Sequence[x509.Certificate],
-    now: datetime,
-    depth: int,
-) -> bool:
-    if depth == 0 or not one.not_valid_before_utc <= now <= one.not_valid_after_utc:
-        return False
-    if one in trusted:
-        return True
-    below = LONGEST_CHAIN - depth
-    if any(_issued(root, one, now, below) for root in trusted):
-        return True
-    rest = [other for other in others if other != one]
-    return any(_issued(other, one, now, below) and _leads_to(other, rest, trusted, now, depth - 1) for other in rest)
+class _ChainSearch:
+    """The search for a chain to a trusted root, in certificates that anybody may have made."""
 
+    def __init__(self, trusted: Sequence[x509.Certificate], now: datetime) -> None:
+        self._trusted = trusted
+        self._now = now
+        self._checks = 0
 
-def _issued(issuer: x509.Certificate, one: x509.Certificate, now: datetime, below: int) -> bool:
-    """Return whether a CA certificate issued this one; `below` is the number of CAs down to the leaf."""
-    basic, usage = _extension(issuer, x509.BasicConstraints), _extension(issuer, x509.KeyUsage)
-    if basic is None or not basic.ca or (basic.path_length is not None and below > basic.path_length):
-        return False
-    if usage is not None and not usage.key_cert_sign:
-        return False
-    if not issuer.not_valid_before_utc <= now <= issuer.not_valid_after_utc:
-        return False
-    try:
-        one.verify_directly_issued_by(issuer)
-    except (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm):
-        # fail closed: a signature that cannot be checked proves nothing
-        return False
-    return True
+    def leads_to_root(self, one: x509.Certificate, others: Sequence[x509.Certificate], depth: int) -> bool:
+        if depth == 0 or not self._is_valid(one):
+            return False
+        if one in self._trusted:
+            return True
+        below = LONGEST_CHAIN - depth
+        if any(self._issued(root, one, below) for root in self._trusted):
+            return True
+        rest = [other for other in others if other != one]
+        return any(self._issued(other, one, below) and self.leads_to_root(other, rest, depth - 1) for other in rest)
+
+    def _is_valid(self, one: x509.Certificate) -> bool:
+        return one.not_valid_before_utc <= self._now <= one.not_valid_after_utc
+
+    def _issued(self, issuer: x509.Certificate, one: x509.Certificate, below: int) -> bool:
+        """Return whether a CA certificate issued this one; `below` is the number of CAs down to the leaf.
+
+        What cannot be checked, or could have been made by others, proves nothing.
+        """
+        basic, usage = _extension(issuer, x509.BasicConstraints), _extension(issuer, x509.KeyUsage)
+        if basic is None or not basic.ca or (basic.path_length is not None and below > basic.path_length):
+            return False
+        if usage is not None and not usage.key_cert_sign:
+            return False
+        if not self._is_valid(issuer) or issuer.subject != one.issuer:
+            return False
+        self._checks += 1
+        if self._checks > MOST_CHAIN_CHECKS:
+            raise SignatureError(f"the certificates need more than {MOST_CHAIN_CHECKS} checks")
+        try:
+            require_strong(issuer.public_key())
+            if isinstance(one.signature_hash_algorithm, MD5 | SHA1):
+                return False
+            one.verify_directly_issued_by(issuer)
+        except (SignatureError, InvalidSignature, *UNREADABLE):
+            return False
+        return True
 
 
 def _extension(certificate: x509.Certificate, kind: type[E]) -> E | None:
@@ -208,15 +242,15 @@ def _extension(certificate: x509.Certificate, kind: type[E]) -> E | None:
         return certificate.extensions.get_extension_for_class(kind).value
     except x509.ExtensionNotFound:
         return None
-    except ValueError as error:
-        raise SignatureError(f"a certificate cannot be read: {error}") from error
+    except UNREADABLE as error:
+        raise SignatureError(f"a certificate cannot be read: {type(error).__name__}") from None
 
 
 def names_match(wanted: str, name: x509.Name) -> bool:
     """Return whether a name has all wanted parts ("CN=acme,O=example"; one word is a common name)."""
     try:
         asked = x509.Name.from_rfc4514_string(_SEPARATOR.sub(",", wanted) if "=" in wanted else f"CN={wanted}")
-    except ValueError:  # a pattern that is no distinguished name matches no certificate
+    except UNREADABLE:  # a pattern that is no distinguished name matches no certificate
         return False
     return set(_attributes(asked)) <= set(_attributes(name))
 

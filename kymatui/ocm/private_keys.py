@@ -19,14 +19,13 @@ from cryptography.hazmat.primitives.serialization import load_der_private_key, l
 
 from kymatui.json_input import read_json
 from kymatui.ocm.errors import PrivateKeyError
-from kymatui.ocm.pem import PemSection, read_sections
+from kymatui.ocm.pem import SMALLEST_RSA, PemSection, read_sections
 from kymatui.ocm.secretbox import SecretBoxError, open_secretbox
 
 PrivateKey: TypeAlias = RSAPrivateKey | EllipticCurvePrivateKey | Ed25519PrivateKey
 AskPassword: TypeAlias = Callable[[], bytes]
 
 SIGSTORE_TYPES: Final = ("ENCRYPTED SIGSTORE PRIVATE KEY", "ENCRYPTED COSIGN PRIVATE KEY")
-SMALLEST_RSA: Final = 2048  # bits; shorter keys can be broken
 LARGEST_COST: Final = 1 << 20  # of scrypt; cosign uses 2**16 with r=8, which is 64 MiB of memory
 LARGEST_MEMORY: Final = 1 << 30  # bytes for scrypt, so that the file of a key cannot use up the machine's memory
 

@@ -17,6 +17,7 @@ from kymatui.ocm.errors import SignatureError
 from kymatui.ocm.normalisation import HASHES
 from kymatui.ocm.pem import (
     PEM_MEDIA_TYPE,
+    UNREADABLE,
     chained_key,
     is_self_signed,
     names_match,
@@ -48,7 +49,10 @@ class TrustedKeys(Struct, frozen=True):
 
 def check_signature(signature: Signature, trust: TrustedKeys, what: str) -> None:
     """Check the signature of a digest that was compared before. Raises SignatureError; `what` names it in the error."""
-    key, raw, algorithm = _key(signature, trust, what)
+    try:
+        key, raw, algorithm = _key(signature, trust, what)
+    except UNREADABLE:  # of a certificate, whose parts are read when they are asked for
+        raise SignatureError(f"{what} cannot be checked: a key or a certificate of it is malformed") from None
     hashed = hashes.SHA512() if HASHES[signature.digest.hash_algorithm] == "sha512" else hashes.SHA256()
     scheme = padding.PKCS1v15() if algorithm == PKCS1 else padding.PSS(padding.MGF1(hashed), padding.PSS.AUTO)
     try:

@@ -64,11 +64,16 @@ def check_content(resource: ComponentResource, content: bytes) -> None:
             f"resource {resource.name}: {digest.hash_algorithm} by {digest.normalisation_algorithm} cannot be checked"
         )
     found = hashlib.new(name, content).hexdigest()
-    if not hmac.compare_digest(found, digest.value.lower()):
+    if not is_equal_digest(found, digest.value):
         raise SignatureError(
             f"resource {resource.name} has {digest.hash_algorithm} {found}, but {digest.value} was signed",
             hint="it was changed after signing; it was not used",
         )
+
+
+def is_equal_digest(found: str, signed: str) -> bool:
+    """Return whether two digests in hexadecimal are equal; `signed` may be any text."""
+    return hmac.compare_digest(found.encode(), signed.lower().encode("utf-8", "surrogatepass"))
 
 
 def _chosen(descriptor: ComponentDescriptor, name: str) -> Signature:
@@ -92,7 +97,7 @@ def _check_digest(descriptor: ComponentDescriptor, signature: Signature, what: s
         found = digest_of(descriptor, digest.normalisation_algorithm, digest.hash_algorithm)
     except DescriptorError as error:
         raise SignatureError(f"{what} cannot be checked: {error}", hint=error.hint) from error
-    if not hmac.compare_digest(found, digest.value.lower()):
+    if not is_equal_digest(found, digest.value):
         raise SignatureError(
             f"{what} is for the digest {digest.value}, but the descriptor has {found}",
             hint="the descriptor was changed after signing; it was not used",

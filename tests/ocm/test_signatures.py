@@ -13,12 +13,22 @@ from typing import Any
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from kymatui.helm import load_yaml
-from kymatui.ocm import ALGORITHMS, Keys, SignatureError, check_content, read_descriptor, verify
+from kymatui.ocm import (
+    ALGORITHMS,
+    DescriptorError,
+    Keys,
+    SignatureError,
+    check_content,
+    digest_of,
+    read_descriptor,
+    verify,
+)
+from kymatui.ocm.cosign_signatures import read_image_key
 from tests.ocm.components import (
     NOW,
     certificate,
@@ -236,3 +246,144 @@ def test_the_hint_names_the_signatures_to_choose_from() -> None:
         verify(read_descriptor(signed(SIGNED, name="other")), KEYS)
     assert found.value.hint.startswith("choose the one to verify with --signature: ")
     assert found.value.hint.endswith("other")
+
+
+# what is hostile
+
+
+def deep(levels: int) -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    for _ in range(levels):
+        value = {"a": value}
+    return value
+
+
+@pytest.mark.parametrize("normalisation", ALGORITHMS)
+@pytest.mark.parametrize(
+    "value", [10**400, -(10**400), deep(3000), [deep(150)] * 2, float("inf"), float("nan"), {"a": {1, 2}}], ids=range(7)
+)
+def test_a_value_that_json_lacks_is_refused_in_signed_labels(normalisation: str, value: Any) -> None:
+    document = signed(DOCUMENT, normalisation=normalisation)
+    document["component"] = {**document["component"], "labels": [{"name": "x", "value": value, "signing": True}]}
+    with pytest.raises((SignatureError, DescriptorError)) as caught:
+        verify(read_descriptor(document), KEYS)
+    assert len(str(caught.value)) <= 600
+
+
+@pytest.mark.parametrize("digest", ["\u00e9", "\ud800", "\u0130" * 1_000_000, "", "0" * 63, " " + "0" * 64, "\0"])
+def test_a_digest_of_any_text_is_refused(digest: str) -> None:
+    document = changed(signed(DOCUMENT), "signatures", 0, "digest", "value", value=digest)
+    with pytest.raises(SignatureError, match="is for the digest") as caught:
+        verify(read_descriptor(document), KEYS)
+    assert len(str(caught.value)) <= 600
+    content = read_descriptor(component(resources=[resource(digest=blob_digest(digest))])).resources[0]
+    with pytest.raises(SignatureError, match="resource r has SHA-256"):
+        check_content(content, b"content")
+
+
+def blob_digest(value: str) -> dict[str, str]:
+    return {"hashAlgorithm": "SHA-256", "normalisationAlgorithm": "genericBlobDigest/v1", "value": value}
+
+
+@pytest.mark.parametrize("moment", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59.9Z", "9999-12-31T23:00:00-14:00"])
+def test_a_time_beyond_the_calendar_is_refused(moment: str) -> None:
+    with pytest.raises(DescriptorError, match="is not in the years 1 to 9999"):
+        digest_of(read_descriptor(component(creationTime=moment)), "jsonNormalisation/v3")
+
+
+def test_many_resources_of_one_name_take_no_time_for_each_pair() -> None:
+    """What is quadratic runs into the time limit of the test."""
+    resources = [resource(extraIdentity={"n": str(number // 2)}, version=f"1.0.{number}") for number in range(30_000)]
+    assert digest_of(read_descriptor(component(resources=resources)), "jsonNormalisation/v2")
+
+
+# the private half of a key of 512 bits
+MODULUS = int(
+    "c2a397087420cf0968d361f243cfe6f4b22ba4c49bd3908332c29275cf0fd1ed"
+    "b6bbd076bfd7e53125f15c0227d488f7602fb82da543ca1797fb3dab2f9f3dc1",
+    16,
+)
+EXPONENT = int(
+    "4f8f993c2e63fedd44c92b3f6172c9607ab81658fbad66640acab81d89ef588a"
+    "d15c68783c5cc6462a5d99b35872f918d1f4ae47d53e62345d426f2538d4a425",
+    16,
+)
+PREFIX = bytes.fromhex("3031300d060960864801650304020105000420")  # of a SHA-256 in PKCS #1
+
+
+def weak_signature(digest: str) -> str:
+    size = (MODULUS.bit_length() + 7) // 8
+    content = PREFIX + bytes.fromhex(digest)
+    padded = b"\0\1" + b"\xff" * (size - len(content) - 3) + b"\0" + content
+    return pow(int.from_bytes(padded, "big"), EXPONENT, MODULUS).to_bytes(size, "big").hex()
+
+
+def test_a_signature_by_a_short_key_proves_nothing() -> None:
+    digest = signed(DOCUMENT)["signatures"][0]["digest"]["value"]
+    document = signed(DOCUMENT, value=weak_signature(digest))
+    weak = rsa.RSAPublicNumbers(65537, MODULUS).public_key()
+    given = weak.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    with pytest.raises(SignatureError, match="the RSA key has 512 bits; at least 2048 are required"):
+        verify(read_descriptor(document), Keys(public_key=given))
+    with pytest.raises(SignatureError, match="has 512 bits"):
+        read_image_key(given)
+
+
+def made_certificate(subject: str, issuer: str, key: Any, issuer_key: Any, hashed: Any = None) -> x509.Certificate:
+    builder = (
+        x509.CertificateBuilder()
+        .subject_name(x509.Name.from_rfc4514_string(subject))
+        .issuer_name(x509.Name.from_rfc4514_string(issuer))
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(NOW - timedelta(days=1))
+        .not_valid_after(NOW + timedelta(days=1))
+        .add_extension(x509.BasicConstraints(True, None), critical=True)
+    )
+    return builder.sign(issuer_key, hashed or hashes.SHA256())
+
+
+@pytest.mark.parametrize("bits", [1024, 2047])
+def test_a_short_key_of_any_kind_is_refused(bits: int) -> None:
+    short = rsa.generate_private_key(65537, bits)
+    given = short.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    for public_key in (given, pem(made_certificate("CN=acme", "CN=acme", short, short))):
+        with pytest.raises(SignatureError, match=f"has {bits} bits"):
+            verify(read_descriptor(SIGNED), Keys(public_key=public_key))
+
+
+def test_a_chain_through_a_short_key_or_an_old_hash_proves_nothing() -> None:
+    short = rsa.generate_private_key(65537, 1024)
+    middle = made_certificate("CN=middle", "CN=root", short, key(1))
+    leaf = made_certificate("CN=acme", "CN=middle", key(0), short)
+    with pytest.raises(SignatureError, match="no chain of valid certificates"):
+        verify(read_descriptor(in_pem(leaf, middle)), Keys(roots=pem(ROOT)), now=NOW)
+
+
+def test_a_short_curve_is_refused_for_images() -> None:
+    short = ec.generate_private_key(ec.SECP224R1())
+    given = short.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    with pytest.raises(SignatureError, match="the curve of the key has 224 bits; at least 256 are required"):
+        read_image_key(given)
+
+
+def test_certificates_that_issue_each_other_are_not_searched_without_end() -> None:
+    """Without a bound, 31 of them take more checks than there are seconds in a century."""
+    crowd = [made_certificate("CN=x", "CN=x", key(3), key(3)) for _ in range(30)]
+    leaf = made_certificate("CN=x", "CN=x", key(0), key(3))
+    with pytest.raises(SignatureError, match="need more than 100 checks"):
+        verify(read_descriptor(in_pem(leaf, *crowd)), Keys(roots=pem(ROOT)), now=NOW)
+
+
+def test_a_damaged_certificate_is_refused() -> None:
+    whole = LEAF.public_bytes(Encoding.DER)
+    for place in range(0, len(whole), 7):
+        damaged = whole[:place] + bytes([whole[place] ^ 0x55]) + whole[place + 1 :]
+        block = base64.encodebytes(damaged).decode()
+        document = in_pem(LEAF, MIDDLE)
+        signature = document["signatures"][0]["signature"]
+        signature["value"] = signature["value"].replace(
+            pem(LEAF), f"-----BEGIN CERTIFICATE-----\n{block}-----END CERTIFICATE-----\n"
+        )
+        with pytest.raises(SignatureError):
+            verify(read_descriptor(document), Keys(roots=pem(ROOT)), now=NOW)
