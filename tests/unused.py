@@ -35,7 +35,8 @@ glossary_markdown  # the page of docs/guide that tests/reference.py writes
 klm_manager_state, modules_condition
 
 # Called by kubectl and by Textual.
-print_completion, get_theme_variable_defaults
+print_completion, get_theme_variable_defaults, AUTO_FOCUS
+_.check_action, _._render_markup
 
 # Called and read by http.server.
 server_version, sys_version

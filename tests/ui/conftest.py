@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.content import Content
 from textual.pilot import Pilot
 
 from kymatui.ui.application.kymatui_app import KymatuiApp
@@ -39,6 +40,18 @@ def _parse_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def _no_journals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Jobs of other tests, of other runs and of the person's own kymatui are reported on no screen."""
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
+
+
+@pytest.fixture(autouse=True)
+def _no_markup(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing that a test displays is parsed as markup: it may be a name of a cluster."""
+    parse = Content.from_markup
+
+    def parse_no_text(markup: str | Content, **variables: object) -> Content:
+        assert not (isinstance(markup, str) and "[" in markup), f"parsed as markup: {markup}"
+        return parse(markup, **variables)
+
+    monkeypatch.setattr(Content, "from_markup", parse_no_text)
 
 
 @pytest.fixture

@@ -93,7 +93,7 @@ async def test_what_is_left_is_shown_deleted_and_then_the_kyma_lets_the_module_g
         assert "delete 3 Functions of users" in drawn(app)
         await person.press("enter")
         assert cluster.list(FUNCTION), "nothing goes before it is agreed to"
-        await person.press("space", "tab", *"serverless")
+        await person.press("space", *"serverless")
         await person.accepts()
         await person.until(lambda: bool(app.jobs.all) and app.jobs.all[-1].is_over)
         assert app.jobs.all[-1].state is JobState.DONE, app.jobs.all[-1]
@@ -200,7 +200,7 @@ async def test_a_module_is_installed_with_a_resource_that_was_filled_in_and_dele
         await enter(person, "backup-operator", NextStep.UNDEPLOY)
         await person.press("ctrl+d")
         await person.sees(PlanScreen)
-        await person.press("tab", "tab", *"backup-operator")
+        await person.press(*"backup-operator")
         await person.accepts()
         await person.until(lambda: len(app.jobs.all) == 2)
         await ended(person)

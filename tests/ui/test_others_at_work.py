@@ -141,7 +141,7 @@ async def test_what_is_left_without_its_manager_is_deleted_as_it_is(options: Ses
         await person.press("ctrl+d")
         await person.sees(PlanScreen)
         assert "Install cap-operator again so that" in text(person.app, "#plan-words")
-        await person.press("enter", "space", "tab", *"cap", "minus", *"operator")
+        await person.press("enter", "space", *"cap", "minus", *"operator")
         await person.accepts()
         said = await person.ended()
         assert said.startswith("done: cap-operator is deleted, 1 object deleted; not deleted: CustomResourceDefinition")

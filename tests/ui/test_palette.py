@@ -17,7 +17,7 @@ from tests.ui.driving import ready, until
 
 async def found(pilot: Pilot[Any], query: str) -> list[tuple[str, str]]:
     provider = CommandProvider(pilot.app.screen)
-    return [(str(hit.text), hit.help or "") async for hit in provider.search(query)]
+    return [(str(hit.text), str(hit.help or "")) async for hit in provider.search(query)]
 
 
 def shows(app: KymatuiApp, screen: type) -> bool:
@@ -34,13 +34,6 @@ async def test_keys_commands_and_modules_are_found(pilot: Pilot[Any]) -> None:
 async def test_what_is_off_is_found_with_the_reason(pilot: Pilot[Any]) -> None:
     await ready(pilot)
     assert ("Back in history", "[   disabled: no earlier view") in await found(pilot, "back in hist")
-
-
-async def test_what_comes_from_the_cluster_is_no_markup(pilot: Pilot[Any]) -> None:
-    app = await ready(pilot)
-    assert app.catalog is not None
-    for _, help in await found(pilot, "module"):
-        assert "[/" not in help.replace("\\[", "")
 
 
 async def test_choosing_presses_the_key_or_opens_the_module(pilot: Pilot[Any]) -> None:

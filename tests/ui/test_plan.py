@@ -71,7 +71,7 @@ async def test_what_destroys_is_counted_first_and_the_difference_follows_the_cur
     summary = "1 to create, 1 to change, 1 to delete, 1 conflict, 2 unchanged"
     assert text(app, "#plan-head").splitlines()[1] == PREVIEW.summary == summary
     assert "missing permission: create ClusterRole" in text(app, "#plan-words")
-    await asked.press("n")
+    await asked.press("tab", "n")
     assert [*app.screen.query_one(DiffView).lines][-2:] == ["+   maxSize: 20Gi", "    mode: internal"]
     await asked.press("n", "n")
     assert "  delete: not in this version" in app.screen.query_one(DiffView).lines
@@ -86,8 +86,8 @@ async def test_what_must_be_agreed_to_is_ticked_and_typed_before_anybody_is_aske
     await asked.show(replace(PREVIEW, missing=()))
     for keys, said in (
         (("enter",), "Tick the box first (space)"),
-        (("space", "enter"), "Type docker-registry to confirm first"),
-        ([*"docker-registr", "enter"], "Type docker-registry to confirm first"),
+        (("space", "enter"), "Type docker-registry first"),
+        ([*"docker-registr", "enter"], "Type docker-registry first"),
     ):
         await asked.press(*keys)
         assert isinstance(app.screen, PlanScreen)
@@ -191,7 +191,7 @@ async def test_every_part_is_reached_with_tab_at_sixty_columns() -> None:
         for _ in range(4):
             reached.append(type(app.focused).__name__)
             await asked.press("tab")
-        assert reached == ["PlanTable", "DiffView", "Tick", "Input"]
+        assert reached == ["Input", "PlanTable", "DiffView", "Tick"]
         assert all(widget.size.height > 0 for widget in app.screen.query("PlanTable, DiffView, Tick, Input"))
 
 

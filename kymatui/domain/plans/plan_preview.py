@@ -11,6 +11,7 @@ from enum import StrEnum
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.plans.plan_summary import NO_CHANGES, summary_parts
 
 
@@ -47,7 +48,7 @@ class PreviewLine(Struct, frozen=True):
 
 
 class Consent(Struct, frozen=True):
-    """A required consent: a tick, or typing the word in `typed`."""
+    """A required consent: a tick, or typing the text in `typed`, as "Type keda to delete it"; a message is a verb."""
 
     id: str
     message: str
@@ -106,7 +107,8 @@ class Preview(Struct, frozen=True):
     def not_agreed(self, ticked: frozenset[str], typed: dict[str, str]) -> Iterator[Consent]:
         """Yield the missing consents; `typed` maps the consents' ids to the entered text."""
         for one in self.consents:
-            agreed = typed.get(one.id, "").strip() == one.typed if one.typed else one.id in ticked
+            text = typed.get(one.id, "").strip()
+            agreed = text == sanitize(one.typed).strip() if one.typed else one.id in ticked
             if not agreed:
                 yield one
 

@@ -43,7 +43,7 @@ class Announcements:
         reason = sanitize(row.reason.text) if row is not None else ""
         if not self._is_displayed(change.module):
             severity = "error" if change.after == State.ERROR else "warning"
-            app.notify(f"{text}. {reason}".rstrip(". "), severity=severity, markup=False, timeout=_SECONDS)  # type: ignore[arg-type]
+            app.notify(f"{text}. {reason}".rstrip(". "), severity=severity, timeout=_SECONDS)  # type: ignore[arg-type]
         if not self._silent and not app.app_focus:
             write_notice(app, app.settings.notifications, text)
 

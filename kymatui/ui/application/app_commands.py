@@ -169,7 +169,7 @@ def _save(app: FlowApp, words: Sequence[str]) -> None:
     except ValueError as error:
         app.problem(str(error))
     else:
-        app.notify(f"saved {path}", markup=False)
+        app.notify(f"saved {path}")
 
 
 def _filter(app: FlowApp, text: str) -> None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct
 from textual.command import DiscoveryHit, Hit, Hits, Provider
-from textual.markup import escape
+from textual.content import Content
+from textual.fuzzy import Matcher
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.ui.base.framed_screen import FramedScreen
@@ -39,16 +40,14 @@ class CommandProvider(Provider):
     async def discover(self) -> Hits:
         for entry in self._entries():
             if entry.first:
-                yield DiscoveryHit(entry.text, entry.run, help=escape(sanitize(entry.help)))
+                yield DiscoveryHit(Content(entry.text), entry.run, entry.text, _help(entry))
 
     async def search(self, query: str) -> Hits:
         matcher = self.matcher(query)
         for entry in self._entries():
             score = matcher.match(entry.text)
             if score > 0:
-                yield Hit(
-                    score, matcher.highlight(entry.text), entry.run, text=entry.text, help=escape(sanitize(entry.help))
-                )
+                yield Hit(score, _with_marks(entry.text, matcher), entry.run, entry.text, _help(entry))
 
     def _entries(self) -> Iterator[PaletteEntry]:
         screen = self.screen
@@ -60,6 +59,19 @@ class CommandProvider(Provider):
             yield PaletteEntry(
                 f"module {row.name}", row.reason.text, partial(app.ways.open, ScreenStep("module", row.name))
             )
+
+
+def _help(entry: PaletteEntry) -> str:
+    """Return the help as Textual displays it unchanged: it reads a `str` as markup, and a `Content` as it is."""
+    return Content(sanitize(entry.help))  # type: ignore[return-value]
+
+
+def _with_marks(text: str, matcher: Matcher) -> Content:
+    """Mark the matching letters, as `Matcher.highlight` does, which reads the text as markup."""
+    content = Content(text)
+    for offset in matcher.fuzzy_search.match(matcher.query, text)[1]:
+        content = content.stylize(matcher.match_style, offset, offset + 1)
+    return content
 
 
 def _keys(screen: FramedScreen) -> Iterator[PaletteEntry]:

@@ -93,7 +93,7 @@ async def _take(app: FlowApp, line: _Line, form: str) -> None:
         text = as_yaml(whole if whole is not None else await app.jobs.in_thread(lambda: session.read(ref)))
     app.copy_to_clipboard(text)
     lines = format_count(len(text.splitlines()), "line")
-    app.notify(f"copied {lines}" if "\n" in text else f"copied {text}", markup=False, timeout=2)
+    app.notify(f"copied {lines}" if "\n" in text else f"copied {text}", timeout=2)
 
 
 def _line(app: FlowApp) -> _Line:

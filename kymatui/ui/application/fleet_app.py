@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from importlib import import_module
-from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,16 +13,16 @@ from kymatui.domain.kubernetes.refs import split_name
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.snapshot.cluster_index import KYMA_FEED
 from kymatui.domain.snapshot.snapshots import FeedState
+from kymatui.ui.application.fleet_commands import commands
 from kymatui.ui.application.kymatui_app import KymatuiApp
 from kymatui.ui.connection.cluster_view import ClusterView
 from kymatui.ui.connection.connection_status import OUT_OF_DATE, connection_banner
 from kymatui.ui.connection.fleet_view import FleetReading, FleetSource, FleetView, RuntimeViews
 from kymatui.ui.connection.mailbox import Mailbox
 from kymatui.ui.flows.flow_app import FleetFlowApp
-from kymatui.ui.navigation.command_table import ScreenCommand, unknown_name
-from kymatui.ui.navigation.history import OPEN_RUNTIME_FIRST, WHATIF, ScreenStep
+from kymatui.ui.navigation.command_table import ScreenCommand
+from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.screens.fleet.fleet_screen import FleetScreen
-from kymatui.ui.terminal.file_names import manifest_paths
 from kymatui.ui.widgets.top_line import FrameFacts
 
 if TYPE_CHECKING:
@@ -33,19 +31,6 @@ if TYPE_CHECKING:
     from kymatui.ui.connection.cluster_link import ClusterConnection
 
 FLEET = ScreenStep("fleet")
-PLACES = {
-    "matrix": "count module versions over the fleet",
-    "waits": "list what the fleet waits for, and who acts",
-    "recent": "list the fleet's changes of the last hour",
-}
-AT_RUNTIME = {
-    "compare": "compare this runtime with its control plane",
-    "sync": "show which ModuleTemplates and ModuleReleaseMetas this runtime should have and has, with the reasons",
-}
-ANYWHERE = {
-    "windows": "show the next maintenance windows and the upgrades that wait for them",
-    "watchers": "check whether changes in a runtime reach the control plane",
-}
 
 
 class FleetApp(KymatuiApp, FleetFlowApp):
@@ -172,72 +157,7 @@ class FleetApp(KymatuiApp, FleetFlowApp):
 
     def commands(self) -> Sequence[ScreenCommand]:
         """Return the commands of the fleet, then those of every screen."""
-        own = [ScreenCommand("fleet", "list all runtimes", lambda _: self.ways.climb_to(0))]
-        own += [ScreenCommand(kind, text, partial(self._place_of, kind)) for kind, text in PLACES.items()]
-        own.append(
-            ScreenCommand(
-                "runtime",
-                "open the catalog of a runtime",
-                self._runtime,
-                aliases=("rt",),
-                usage="runtime NAME",
-                arguments=self._names,
-            )
-        )
-        own.append(
-            ScreenCommand(
-                WHATIF,
-                "show what new or changed ModuleReleaseMetas, ModuleTemplates and Kymas do to the fleet",
-                self._what_if,
-                usage="whatif FILE|FOLDER",
-                arguments=manifest_paths,
-            )
-        )
-        own += [ScreenCommand(kind, text, partial(self._at_runtime, kind)) for kind, text in AT_RUNTIME.items()]
-        own += [ScreenCommand(kind, text, partial(self._anywhere, kind)) for kind, text in ANYWHERE.items()]
-        return (*own, *super().commands())
-
-    def _at_runtime(self, kind: str, words: Sequence[str]) -> None:
-        del words
-        if self.runtime_key is None:
-            self.problem(OPEN_RUNTIME_FIRST)
-        else:
-            self.ways.open(ScreenStep(kind))
-
-    def _anywhere(self, kind: str, words: Sequence[str]) -> None:
-        del words
-        self.ways.open(ScreenStep(kind))
-
-    def _place_of(self, kind: str, words: Sequence[str]) -> None:
-        del words
-        self.ways.climb_to(0)
-        self.ways.open(ScreenStep(kind))
-
-    def _what_if(self, words: Sequence[str]) -> None:
-        path = Path(" ".join(words)).expanduser()
-        if not words or words == ["-"]:
-            problem = "standard input is the keyboard here" if words else "file missing"
-            self.problem(f"{problem}; type `:whatif FILE|FOLDER`")
-            return
-        self.ways.climb_to(0)
-        self.ways.open(ScreenStep(WHATIF, str(path)))
-
-    def _names(self) -> Sequence[str]:
-        return [name for _, name in self.fleet.picture.runtimes] if self.fleet is not None else ()
-
-    def _runtime(self, words: Sequence[str]) -> None:
-        found = self.fleet.picture.named(words[0]) if self.fleet is not None and words else None
-        if found is None:
-            name, known = " ".join(words), self._names()
-            several = list(known).count(name) > 1
-            self.problem(
-                f'several runtimes have the name "{name}"; type NAMESPACE/NAME'
-                if several
-                else unknown_name("runtime", name, known, "runtime NAME")
-            )
-            return
-        self.ways.climb_to(0)
-        self.look_at((found.ref.namespace, found.name))
+        return (*commands(self), *super().commands())
 
 
 def _runtime_rows() -> ModuleType:

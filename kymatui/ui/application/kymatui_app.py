@@ -68,7 +68,7 @@ class KymatuiApp(FlowApp):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q", "quit", "Quit", id="app.quit"),
         Binding("ctrl+r", "reconnect", "Read the cluster and the kubeconfig again", show=False, id="app.refresh"),
-        Binding("ctrl+p", "command_palette", "Command palette", show=False, id="app.palette"),
+        Binding("ctrl+p", "command_palette", "Command palette", show=False, id="app.palette", priority=True),
         Binding("ctrl+c", "interrupt", "Quit (press twice)", show=False, id="app.interrupt", priority=True),
     ]
 
@@ -299,13 +299,15 @@ class KymatuiApp(FlowApp):
     def problem(self, text: str, *, seconds: float | None = None) -> None:
         """Notify the user of a problem, for `seconds` or for the default time."""
         self.problems.append(text)
-        self.notify(text, severity="warning", markup=False, timeout=seconds)
+        self.notify(text, severity="warning", timeout=seconds)
 
     def action_command_palette(self) -> None:
-        """Open the palette unless the terminal is too small for its list.
+        """Open the palette unless a dialog is open, or the terminal is too small for its list.
 
         Paging through a list without room would end the program.
         """
+        if self.screen.is_modal:
+            return
         if self.size.height < _PALETTE_LINES:
             self.problem("the terminal is too small for the palette; type : for commands")
         else:

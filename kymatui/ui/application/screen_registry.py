@@ -10,6 +10,8 @@ from kymatui.ui.navigation.history import (
     CONTENT,
     CONTEXTS,
     FLEET_PROBLEMS,
+    LOGS,
+    OBJECT_LOGS,
     WHATIF,
     ScreenStep,
     object_reference,
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
 HOME = ScreenStep("modules")
 KINDS = (
-    *("modules", "module", "object", "logs", "channels", "problems", "changes", "jobs", "job", "delete"),
+    *("modules", "module", "object", LOGS, OBJECT_LOGS, "channels", "problems", "changes", "jobs", "job", "delete"),
     *(CONTEXTS, COMPONENT, CONTENT),
 )
 _FLEET_KINDS = ("matrix", "waits", FLEET_PROBLEMS, "recent", "compare", "sync", "windows", "watchers")
@@ -134,7 +136,7 @@ def screen_for(step: ScreenStep) -> FramedScreen:
         from kymatui.ui.screens.object_screen import ObjectScreen
 
         return ObjectScreen(object_reference(step), step.tab)
-    if step.kind == "logs":
+    if step.kind in (LOGS, OBJECT_LOGS):
         from kymatui.ui.logs.logs_screen import LogsScreen
 
         return LogsScreen(step)

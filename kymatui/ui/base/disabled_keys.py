@@ -32,4 +32,4 @@ class DisabledKeysScreen(FirstPaintScreen[ScreenResultType]):
         if reason:
             event.stop()
             label = active.binding.description
-            self.notify(sanitize(f"{label} is disabled: {reason}"), severity="warning", markup=False, timeout=5)
+            self.notify(sanitize(f"{label} is disabled: {reason}"), severity="warning", timeout=5)

@@ -11,8 +11,10 @@ from __future__ import annotations
 from textual import events, on
 from textual.screen import ModalScreen, Screen, ScreenResultType
 
+from kymatui.ui.terminal.plain_widgets import PlainText
 
-class FirstPaintScreen(Screen[ScreenResultType]):
+
+class FirstPaintScreen(Screen[ScreenResultType], PlainText):
     """Screen that Textual styles, lays out and paints once when it opens."""
 
     _has_come = False

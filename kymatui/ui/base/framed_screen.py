@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
-from textual.widgets import Static
 
 from kymatui.ui.base.command_line import CommandLine, FilterLine
 from kymatui.ui.base.disabled_keys import DisabledKeysScreen
 from kymatui.ui.base.screen_frame import ScreenFrame
 from kymatui.ui.base.screen_keys import key_help, why_no_step
 from kymatui.ui.navigation.command_table import ScreenCommand
-from kymatui.ui.navigation.history import LOGS, ScreenStep
+from kymatui.ui.navigation.history import LOGS, OBJECT_LOGS, ScreenStep
+from kymatui.ui.terminal.plain_widgets import Static
 from kymatui.ui.widgets.key_bar import KeyBar
 from kymatui.ui.widgets.top_line import TopLine
 
@@ -27,10 +27,11 @@ if TYPE_CHECKING:
 class FramedScreen(DisabledKeysScreen[None]):
     """Screen with the frame; subclasses return `step`, `body` and why an action is disabled."""
 
+    # What opens a field comes before all other keys: text that is typed right after it would run keys otherwise.
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "filter", "Filter", id="app.filter", priority=True),
         Binding("colon", "command", "Command", id="app.command", priority=True),
-        Binding("question_mark", "help", "Help", id="app.help", key_display="?"),
+        Binding("question_mark", "help", "Help", id="app.help", key_display="?", priority=True),
         Binding("escape", "back", "Back", id="app.back"),
         Binding("left_square_bracket", "history('back')", "Back in history", show=False, id="app.history-back"),
         Binding(
@@ -45,7 +46,7 @@ class FramedScreen(DisabledKeysScreen[None]):
         Binding("P", "open('problems')", "Problems", show=False, id="app.problem-list"),
         Binding("H", "open('changes')", "Changes", show=False, id="app.changes"),
         Binding("J,ctrl+o", "open('jobs')", "Jobs", show=False, id="app.jobs"),
-        Binding("ctrl+s", "save", "Save to a file", show=False, id="app.save"),
+        Binding("ctrl+s", "save", "Save to a file", show=False, id="app.save", priority=True),
     ]
 
     WRITES: ClassVar[frozenset[str]] = frozenset()
@@ -57,7 +58,9 @@ class FramedScreen(DisabledKeysScreen[None]):
         super().__init__()
         self.frame = ScreenFrame(self)
         self.filter_line = FilterLine(self.main_widget)
-        self.command_line = CommandLine(self, self.commands, self.filter_line, lambda: self.main_widget().focus())
+        self.command_line = CommandLine(
+            self, self.commands, self.filter_line, lambda: self.set_focus(self.main_widget())
+        )
 
     # for subclasses
 
@@ -137,10 +140,6 @@ class FramedScreen(DisabledKeysScreen[None]):
         self.kymatui.ways.climb_to(event.number)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Give the prompt keys priority over all other keys, except while a text input has the focus.
-
-        Text that is typed right after such a key would be lost otherwise.
-        """
         if action in ("filter", "command") and self.command_line.is_typing:
             return False
         return None if self.why_off(action, *parameters[:1]) else True
@@ -161,8 +160,8 @@ class FramedScreen(DisabledKeysScreen[None]):
 
     def action_open(self, kind: str) -> None:
         """Open another screen; logs are those of what this screen is about."""
-        step = ScreenStep(kind, self.step.about) if kind == LOGS else self.kymatui.ways.step_here(kind)
-        self.kymatui.ways.open(step)
+        ways = self.kymatui.ways
+        ways.open(ScreenStep(kind, self.step.about) if kind in (LOGS, OBJECT_LOGS) else ways.step_here(kind))
 
     def action_history(self, step: str) -> None:
         ways = self.kymatui.ways

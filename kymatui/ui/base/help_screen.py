@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.widgets import Static
 
 from kymatui.ui.base.first_paint import FirstPaintModal
 from kymatui.ui.navigation.command_table import ScreenCommand
 from kymatui.ui.navigation.key_help import KeyHelp, group_keys
+from kymatui.ui.terminal.plain_widgets import Static
 from kymatui.ui.viewmodels.facts import Fact
 from kymatui.ui.widgets.fact_list import Facts
 from kymatui.ui.widgets.prompt import Prompt
@@ -30,7 +30,7 @@ class HelpScreen(FirstPaintModal[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("question_mark,q", "dismiss", "Close", id="help.close"),
         Binding("escape", "back", "Clear the search, or close", id="help.back"),
-        Binding("slash", "search", "Search", id="help.search"),
+        Binding("slash", "search", "Search", id="help.search", priority=True),
         Binding("i", "ids", "Show key ids", id="help.ids"),
     ]
 
@@ -54,7 +54,7 @@ class HelpScreen(FirstPaintModal[None]):
 
     def on_mount(self) -> None:
         self._draw()
-        self.query_one("#help").focus()
+        self.set_focus(self.query_one("#help"))
 
     def _titles(self) -> Iterator[str]:
         yield from (group for group, _ in self._groups)
@@ -104,7 +104,7 @@ class HelpScreen(FirstPaintModal[None]):
 
     def _leave(self, prompt: Prompt) -> None:
         prompt.close()
-        self.query_one("#help").focus()
+        self.set_focus(self.query_one("#help"))
 
     # user input
 

@@ -14,7 +14,7 @@ class ListScreen(FramedScreen):
     def on_mount(self) -> None:
         super().on_mount()
         self.show_catalog()
-        self.main_widget().focus()
+        self.set_focus(self.main_widget())
 
     def main_widget(self) -> LiveTable:
         return self.query_one(LiveTable)
@@ -26,4 +26,4 @@ class ListScreen(FramedScreen):
             self.kymatui.ways.open(ScreenStep("module", name, tab))
         else:
             said = f"{sanitize(name)} is not in this catalog" if name else "this line has no module"
-            self.notify(said, markup=False, timeout=3)
+            self.notify(said, timeout=3)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Static
 
 from kymatui.ui.presenters.catalog.table_notices import TableNotice
+from kymatui.ui.terminal.plain_widgets import Static
 from kymatui.ui.widgets.tone_styles import with_tone
 
 

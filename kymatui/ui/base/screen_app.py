@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from textual import events
 from textual.app import App
 
 if TYPE_CHECKING:
+    from textual.notifications import SeverityLevel
     from textual.screen import Screen
 
     from kymatui.domain.catalog.rows import Catalog
@@ -17,6 +21,9 @@ if TYPE_CHECKING:
     from kymatui.ui.navigation.command_table import ScreenCommand
     from kymatui.ui.navigation.history import ScreenStep, Trail, VisitHistory
     from kymatui.ui.widgets.top_line import FrameFacts
+
+
+_OPENING_SECONDS = 2.0  # that keys wait for a screen; ctrl-c ends the program also where a screen never opens
 
 
 class Navigation(Protocol):
@@ -97,3 +104,29 @@ class ScreenApp(App[int]):
         def leave(self) -> None: ...
 
         def action_reconnect(self) -> None: ...
+
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = False,
+    ) -> None:
+        """Display a message as it is, whatever `markup` says: widgets ask for markup unless they are told."""
+        del markup
+        super().notify(message, title=title, severity=severity, timeout=timeout, markup=False)
+
+    # typed text
+
+    async def on_event(self, event: events.Event) -> None:
+        """Handle a key once the screen that opens has its fields; text for a field runs no key, whatever the keymap."""
+        if isinstance(event, events.Key) and not event.is_forwarded and self.screen_stack:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self.screen._mounted_event.wait(), _OPENING_SECONDS)
+            field = self.focused
+            if field is not None and field.check_consume_key(event.key, event.character):
+                field._forward_event(event)
+                return
+        await super().on_event(event)

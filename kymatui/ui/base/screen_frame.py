@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
-from textual.widgets import Static
-
+from kymatui.ui.terminal.plain_widgets import Static
 from kymatui.ui.widgets.key_bar import KeyBar
 from kymatui.ui.widgets.top_line import FrameFacts, TopLine
 

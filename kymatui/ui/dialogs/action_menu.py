@@ -9,12 +9,11 @@ from msgspec import Struct
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
-from textual.widgets import Static
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.ui.base.first_paint import FirstPaintModal
+from kymatui.ui.terminal.plain_widgets import Static, Vertical
 from kymatui.ui.viewmodels.columns import Column
 from kymatui.ui.viewmodels.display_text import as_screen_commands
 from kymatui.ui.viewmodels.row_list import Cell, Row
@@ -74,7 +73,7 @@ class MenuScreen(FirstPaintModal[str | None]):
 
     def on_mount(self) -> None:
         self._show_items()
-        self.query_one(PlanTable).focus()
+        self.set_focus(self.query_one(PlanTable))
         self.on_resize()
         if self._later is not None:
             self.run_worker(self._complete(self._later))

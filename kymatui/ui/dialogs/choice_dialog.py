@@ -8,11 +8,10 @@ from typing import ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
-from textual.widgets import Static
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.ui.base.first_paint import FirstPaintModal
+from kymatui.ui.terminal.plain_widgets import Static, Vertical
 from kymatui.ui.viewmodels.columns import GAP, Column
 from kymatui.ui.viewmodels.questions import ChoiceOption, Question
 from kymatui.ui.viewmodels.row_list import Cell, Row
@@ -52,7 +51,7 @@ class ChoiceScreen(FirstPaintModal[dict[str, str] | None]):
             table.set_rows(_row(option) for option in question.options)
             table.move_to(question.chosen)
         self.on_resize()
-        self.query(PlanTable).first().focus()
+        self.set_focus(self.query(PlanTable).first())
 
     def on_resize(self) -> None:
         """Keep every question visible: scroll the longest lists if there is no room for all answers."""

@@ -8,9 +8,7 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
-from textual.widgets import Static
 
 from kymatui.domain.catalog.catalog_columns import CATALOG_COLUMNS
 from kymatui.errors import KymatuiError
@@ -18,6 +16,7 @@ from kymatui.settings.config_file import config_path
 from kymatui.ui.base.first_paint import FirstPaintModal
 from kymatui.ui.base.screen_keys import key_for
 from kymatui.ui.presenters.catalog.catalog_columns import COLUMNS
+from kymatui.ui.terminal.plain_widgets import Static, Vertical
 from kymatui.ui.viewmodels.columns import Column
 from kymatui.ui.viewmodels.row_list import Cell, Row
 from kymatui.ui.widgets.row_table import RowTable
@@ -57,7 +56,7 @@ class ColumnsScreen(FirstPaintModal[tuple[str, ...] | None]):
 
     def on_mount(self) -> None:
         self._draw()
-        self._table.focus()
+        self.set_focus(self._table)
         words = (Content.assemble((" ".join(keys), "bold $accent"), f" {text}") for keys, text in self._keys())
         self.query_one("#columns-keys", Static).update(Content("   ").join(words))
 
@@ -112,7 +111,7 @@ class ColumnsScreen(FirstPaintModal[tuple[str, ...] | None]):
         try:
             set_option(path, "columns", list(self.chosen))
         except KymatuiError as error:
-            self.notify(f"{error}. {error.hint}", severity="warning", markup=False)
+            self.notify(f"{error}. {error.hint}", severity="warning")
             return
-        self.notify(f"saved in {path}", markup=False, timeout=3)
+        self.notify(f"saved in {path}", timeout=3)
         self.dismiss(self.chosen)

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
-from textual.widgets import Static
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.ui.base.first_paint import FirstPaintModal
+from kymatui.ui.terminal.plain_widgets import Static, Vertical
 from kymatui.ui.widgets.target_line import TargetLine
 
 if TYPE_CHECKING:

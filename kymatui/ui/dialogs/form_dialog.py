@@ -11,9 +11,7 @@ from typing import Any, ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.timer import Timer
-from textual.widgets import Input, Label, Static, TextArea
 
 from kymatui.domain.kubernetes.schema_forms import FormField, format_value, parse_value, value_at, with_value
 from kymatui.domain.kubernetes.terminal_text import sanitize
@@ -22,6 +20,7 @@ from kymatui.engine.cluster.yaml_output import dump_yaml
 from kymatui.errors import InvalidError, KymatuiError
 from kymatui.ui.base.first_paint import FirstPaintModal
 from kymatui.ui.connection.remote_reading import LatestReading
+from kymatui.ui.terminal.plain_widgets import FieldLabel, Horizontal, Input, Static, TextArea, Vertical, VerticalScroll
 from kymatui.ui.widgets.tone_styles import with_tone
 
 Json = dict[str, Any]
@@ -55,7 +54,7 @@ class FormScreen(FirstPaintModal[Json | None]):
             with VerticalScroll(id="form-fields", can_focus=False):
                 for field in self._fields.values():
                     with Horizontal(classes="form-row"):
-                        yield Label(sanitize(field.label), classes="form-label", markup=False)
+                        yield FieldLabel(sanitize(field.label), classes="form-label")
                         yield Input(
                             format_value(value_at(self._document, field.path)),
                             placeholder=field.hint,
@@ -82,7 +81,7 @@ class FormScreen(FirstPaintModal[Json | None]):
         self.query_one("#form-yaml").display = not self._shows_form
         self.query_one("#form").border_subtitle = self._keys()
         target = self.query(Input).first() if self._shows_form else self.query_one(TextArea)
-        target.focus()
+        self.set_focus(target)
         self._show_about()
 
     # validation

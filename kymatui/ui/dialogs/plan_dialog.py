@@ -15,9 +15,6 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Container, Vertical, VerticalScroll
-from textual.content import Content
-from textual.widgets import Input, Static
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewAnswer, PreviewVerdict
@@ -27,6 +24,7 @@ from kymatui.ui.base.screen_keys import action_of
 from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
 from kymatui.ui.navigation.key_help import KeyHelp, key_name
 from kymatui.ui.terminal.file_saving import save_new_file
+from kymatui.ui.terminal.plain_widgets import Box, Horizontal, Input, Static, Vertical, VerticalScroll
 from kymatui.ui.widgets.key_bar import KeyBar
 from kymatui.ui.widgets.plan_widgets import DiffView, PlanTable, Tick, line_columns, plan_notes, plan_summary
 from kymatui.ui.widgets.row_table import RowTable
@@ -56,6 +54,8 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
         Binding("question_mark", "help", "Help", id="plan.help", key_display="?"),
         Binding("escape", "cancel", "Back", id="plan.cancel"),
     ]
+
+    AUTO_FOCUS: ClassVar[str | None] = ".typing"  # from the start: the first letters of a name would run keys otherwise
 
     WRITES: ClassVar[frozenset[str]] = frozenset({"accept"})
     """The actions that lead to a change of a cluster; they are off wherever nothing may be written."""
@@ -88,22 +88,23 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
             yield TargetLine(*self._targets)
             yield Static(plan_summary(self.preview), id="plan-head")
             without = not any(line.diff for line in self.preview.lines)
-            with Container(id="plan-panes", classes="-without-diff" if without else ""):
+            with Box(id="plan-panes", classes="-without-diff" if without else ""):
                 yield PlanTable(line_columns(self.preview.lines), id="plan-lines")
                 yield DiffView(id="plan-diff")
             with VerticalScroll(id="plan-notes", can_focus=False):
                 yield Static(plan_notes(self.preview), id="plan-words")
             yield from map(Tick, ticks)
             for one in typed:
-                yield Static(Content(sanitize(f"Type {one.typed} to confirm: {one.message}")), classes="plan-ask")
-                yield Input(placeholder="type here", name=one.id, classes="typing plan-typed", compact=True)
+                with Horizontal(classes="plan-ask"):
+                    yield Static(sanitize(f"Type {one.typed} to {one.message}:"))
+                    yield Input(name=one.id, classes="typing plan-typed", compact=True, select_on_focus=False)
             yield Static("", id="plan-off")
         yield KeyBar(id="keys")
 
     def on_mount(self) -> None:
         self._draw()
         self._to_first_change()
-        self.query_one(PlanTable).focus()
+        self.set_focus(next(iter(self.query(Input)), self.query_one(PlanTable)))
         self.query_one("#plan-notes").display = bool(plan_notes(self.preview).plain)
         self._check_again()
         self.set_interval(_CHECK_SECONDS, self._check_again)
@@ -163,6 +164,8 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         del parameters
+        if not self.is_mounted:  # keys that came before there is something to read
+            return False
         return None if self.why_off(action) else True
 
     # user input
@@ -188,18 +191,22 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
 
     def _ask_for(self, one: Consent) -> None:
         if one.typed:
-            next(field for field in self.query(Input) if field.name == one.id).focus()
+            self.set_focus(next(field for field in self.query(Input) if field.name == one.id))
         else:
-            next(tick for tick in self.query(Tick) if tick.consent.id == one.id).focus()
+            self.set_focus(next(tick for tick in self.query(Tick) if tick.consent.id == one.id))
         self._asked = True
         self._check_again()
 
     def action_agree(self) -> None:
-        """Tick the box under the cursor, else the next unticked box; untick the last once all are ticked."""
+        """Tick the box under the cursor, else the next unticked box; untick the last once all are ticked.
+
+        The focus moves to a field that misses its text: letters that follow are typed, and run no key.
+        """
         ticks, focused = list(self.query(Tick)), self.focused
         tick = focused if isinstance(focused, Tick) else next((one for one in ticks if not one.agreed), ticks[-1])
-        tick.focus()
         tick.toggle()
+        missing = {one.id for one in self.preview.not_agreed(self.ticked, self.typed) if one.typed}
+        self.set_focus(next((field for field in self.query(Input) if field.name in missing), tick))
         self._check_again()
 
     def action_change(self, by: int) -> None:
@@ -220,7 +227,7 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
     def action_pane(self, by: int) -> None:
         panes = list(self._panes())
         place = panes.index(self.focused) if self.focused in panes else -by
-        panes[(place + by) % len(panes)].focus()
+        self.set_focus(panes[(place + by) % len(panes)])
 
     def _panes(self) -> Iterator[PlanTable | DiffView | Tick | Input]:
         yield self.query_one(PlanTable)
@@ -237,7 +244,7 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
     def action_save(self) -> None:
         assert self.preview.document is not None
         try:
-            self.notify(f"saved {save_new_file(self.preview.file_name, self.preview.document)}", markup=False)
+            self.notify(f"saved {save_new_file(self.preview.file_name, self.preview.document)}")
         except ValueError as error:
             self.kymatui.problem(str(error))
 
@@ -262,4 +269,4 @@ def _asking(one: Consent | None) -> str:
     """Return the text of the next missing consent."""
     if one is None:
         return ""
-    return f"Type {one.typed} to confirm first" if one.typed else "Tick the box first (space)"
+    return f"Type {one.typed} first" if one.typed else "Tick the box first (space)"

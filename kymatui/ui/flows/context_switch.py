@@ -88,7 +88,7 @@ class ContextSwitch:
             self._app.problem(f"no earlier context; type `:{USAGE}`")
             return
         if name == self._here:
-            self._app.notify(f"{sanitize(name)} is already open", markup=False, timeout=3)
+            self._app.notify(f"{sanitize(name)} is already open", timeout=3)
             return
         try:
             if name not in (known := [one.name for one in await self.entries()]):
@@ -104,7 +104,7 @@ class ContextSwitch:
         self._app.workers.cancel_group(self._app, "beside")  # what it still reports is about the context before
         self._open_context(lambda: session, _place(session))
         self._restart()
-        self._app.notify(f"context {sanitize(name)}; `:ctx -` returns to {sanitize(self.previous)}", markup=False)
+        self._app.notify(f"context {sanitize(name)}; `:ctx -` returns to {sanitize(self.previous)}")
 
     async def arrived(self, place: ClusterConnection) -> None:
         """Record that a context is open."""
@@ -137,7 +137,7 @@ class ContextSwitch:
         except KymatuiError as error:
             raise _with_stay(error, here) from error
         self._open_context(lambda: session, _place(session), again=True, only=self._app.only_namespace)
-        self._app.notify(sanitize(f"reconnected; the kubeconfig changed: {', '.join(changed)}"), markup=False)
+        self._app.notify(sanitize(f"reconnected; the kubeconfig changed: {', '.join(changed)}"))
 
     # namespaces
 

@@ -110,8 +110,7 @@ def _joined(parts: dict[str, Preview], left_out: Sequence[str], folder: str) -> 
     count = names if len(parts) == 1 else f"{len(parts)} modules"
     made = join_previews(f"delete {count}", parts, left_out)
     ticks = tuple(one for one in made.consents if not one.typed)
-    words = f"delete {names}" if len(parts) == 1 else f"delete {names}, one after the other"
-    typed = Consent("names", words, typed=count)
+    typed = Consent("names", "delete it" if len(parts) == 1 else f"delete {names}, one after the other", typed=count)
     kept = f"deleted objects are saved first, one backup per module, in {folder}"
     warnings = (*(one for one in made.warnings if _BACKUP_MARK not in one), kept)
     return replace(made, consents=(*ticks, typed), warnings=warnings)
@@ -175,7 +174,7 @@ async def remove_one_finalizer(app: FlowApp, module: str) -> None:
     answer = await app.push_screen_wait(PlanScreen(_last_resort(one, finalizer)))
     if answer.is_yes:
         gone = await app.jobs.in_thread(lambda: remove_finalizer(deletions.cluster, one, finalizer, one.typed))
-        app.notify(f"{one.ref} {'is deleted' if gone else 'is still blocked by other finalizers'}", markup=False)
+        app.notify(f"{one.ref} {'is deleted' if gone else 'is still blocked by other finalizers'}")
 
 
 def _question(found: tuple[BlockedObject, ...]) -> Question:
@@ -195,6 +194,6 @@ def _last_resort(one: BlockedObject, finalizer: str) -> Preview:
             one.expected,
             "the object is deleted without its finalizer's cleanup; related resources elsewhere may stay",
         ),
-        consents=(Consent("name", "the finalizer's cleanup does not run", typed=one.typed),),
+        consents=(Consent("name", "remove the finalizer without its cleanup", typed=one.typed),),
         question=f"Remove {finalizer} from {one.ref}?",
     )

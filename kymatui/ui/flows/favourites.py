@@ -48,5 +48,5 @@ class Favourites:
         self.names = names
         done = "unpinned" if is_pinned else "pinned to the top"
         local = _LOCAL if self._app.read_only else ""
-        self._app.notify(f"{sanitize(module)} {done}{local}", markup=False, timeout=3)
+        self._app.notify(f"{sanitize(module)} {done}{local}", timeout=3)
         self._redraw()

@@ -72,7 +72,7 @@ class ScreenJobs:
             self._again[job.number] = again
         if self.target is not None:
             self._targets[job.number] = self.target
-        self._app.notify(f"#{job.number} {sanitize(work.title)}   J shows jobs", markup=False, timeout=3)
+        self._app.notify(f"#{job.number} {sanitize(work.title)}   J shows jobs", timeout=3)
         return job
 
     def _placed(self, work: JobSpec) -> JobSpec:
@@ -140,9 +140,9 @@ class ScreenJobs:
 
         words = sanitize(format_ending(job))
         if job.state is JobState.DONE:
-            self._app.notify(words, markup=False)
+            self._app.notify(words)
         elif job.state is JobState.CANCELLED:
-            self._app.notify(words, markup=False, severity="warning")
+            self._app.notify(words, severity="warning")
         else:
             self._app.problem(words)
         if self._app.settings.bell:

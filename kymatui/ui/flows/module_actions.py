@@ -163,7 +163,7 @@ async def open_action_menu(app: FlowApp, names: Sequence[str]) -> None:
     title = names[0] if len(names) == 1 else f"{len(names)} modules"
     if app.screen is not asked_on or (app.shown is not None and app.shown.command_line.is_typing):
         await reading
-        app.notify(f"Actions for {title} are ready; press a to open", markup=False, timeout=5)
+        app.notify(f"Actions for {title} are ready; press a to open", timeout=5)
         return
     later = None if reading.done() else reading
     items = await reading if later is None else [found.get(one.id) or _waiting(one) for one in ACTIONS]

@@ -23,10 +23,10 @@ async def open_link(app: FlowApp, name: str) -> None:
         app.problem(f"the template of {name} names no documentation and no repository")
     elif link is not None and has_browser():
         app.open_url(link.address)
-        app.notify(f"opened {link.address}", markup=False, timeout=3)
+        app.notify(f"opened {link.address}", timeout=3)
     elif link is not None:
         app.copy_to_clipboard(link.address)
-        app.notify(f"no browser here; copied {link.address}", markup=False, timeout=6)
+        app.notify(f"no browser here; copied {link.address}", timeout=6)
 
 
 async def _choose(app: FlowApp, name: str, links: tuple[ModuleLink, ...]) -> ModuleLink | None:

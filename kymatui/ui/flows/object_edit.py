@@ -55,7 +55,7 @@ async def edit_object(app: FlowApp, module: str) -> None:
     cluster, body = await app.jobs.in_thread(partial(_read, session, ref))
     edit = _in_editor(app, cluster, body, ref, module or "--kyma")
     if edit is None or not edit.changes:
-        app.notify(sanitize(f"{ref}: no changes"), markup=False, timeout=3)
+        app.notify(sanitize(f"{ref}: no changes"), timeout=3)
         return
     management = str(app.view.management) if app.view.management is not None else ""
     plan = PlanScreen(preview_object_edit(edit, management), partial(_outdated, app, edit))

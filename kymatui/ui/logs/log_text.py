@@ -14,13 +14,13 @@ from textual.binding import Binding, BindingType
 from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
-from textual.widget import Widget
 
 from kymatui.domain.logs.log_lines import PodLogLine
 from kymatui.domain.logs.log_sources import LogSource
 from kymatui.ui.logs.log_labels import LogMarks
 from kymatui.ui.logs.log_link import LogLink
 from kymatui.ui.logs.log_window import LogRow, LogWindow
+from kymatui.ui.terminal.plain_widgets import PlainText
 from kymatui.ui.viewmodels.row_filter import RowFilter, parse_filter
 from kymatui.ui.widgets.scrolling import SCROLL_KEYS
 
@@ -29,7 +29,7 @@ _WHEEL = 3  # rows
 _SIDEWAYS = 20  # cells
 
 
-class LogText(Widget, can_focus=True):
+class LogText(PlainText, can_focus=True):
     """Text over the ring of a link. `/` marks matches, the filter hides lines."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {

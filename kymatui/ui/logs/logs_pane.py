@@ -8,9 +8,7 @@ from msgspec.structs import replace
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
-from textual.widgets import Static
 
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import sanitize
@@ -24,6 +22,7 @@ from kymatui.ui.logs.log_choices import MODULE, LogChoice, since_question, sourc
 from kymatui.ui.logs.log_labels import LogCounts, missing_words, reading_words, source_labels, state_words
 from kymatui.ui.logs.log_link import LogLink
 from kymatui.ui.logs.log_text import LogText
+from kymatui.ui.terminal.plain_widgets import Static, Vertical
 
 if TYPE_CHECKING:
     from kymatui.ui.base.screen_app import ScreenApp

@@ -12,7 +12,7 @@ from kymatui.ui.base.framed_screen import FramedScreen
 from kymatui.ui.logs.log_text import LogText
 from kymatui.ui.logs.logs_pane import LogsPane
 from kymatui.ui.navigation.command_table import ScreenCommand
-from kymatui.ui.navigation.history import ScreenStep, object_of_logs
+from kymatui.ui.navigation.history import OBJECT_LOGS, ScreenStep, object_reference
 
 
 class LogsScreen(FramedScreen):
@@ -33,12 +33,13 @@ class LogsScreen(FramedScreen):
         return self._step
 
     def body(self) -> ComposeResult:
-        yield LogsPane(self._step.about, object_of_logs(self._step))
+        ref = object_reference(self._step) if self._step.kind == OBJECT_LOGS else None
+        yield LogsPane(self._step.about, ref)
 
     def on_mount(self) -> None:
         super().on_mount()
         self.show_catalog()
-        self.main_widget().focus()
+        self.set_focus(self.main_widget())
 
     def main_widget(self) -> LogText:
         return self.query_one(LogText)

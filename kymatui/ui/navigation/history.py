@@ -10,6 +10,7 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 _KEPT = 100  # visited screens; the oldest is dropped
 _OBJECT = "object"
 LOGS = "logs"
+OBJECT_LOGS = "object-logs"
 CONTEXTS = "ctx"
 WHATIF = "whatif"
 FLEET_PROBLEMS = "fleet-problems"
@@ -32,8 +33,9 @@ class ScreenStep(Struct, frozen=True):
             ref = object_reference(self)
             return f"{ref.kind.kind} {ref.name}"
         if self.kind == LOGS:
-            about = object_of_logs(self)
-            return f"logs {about.name if about is not None else self.about}"
+            return f"logs {self.about}"
+        if self.kind == OBJECT_LOGS:
+            return f"logs {object_reference(self).name}"
         if self.kind == "modules":
             return self.about.rpartition("/")[2] or self.kind
         if self.kind == COMPONENT:
@@ -69,12 +71,7 @@ def object_reference(step: ScreenStep) -> ObjectRef:
 
 def logs_step(ref: ObjectRef) -> ScreenStep:
     """Return the step to the logs of the Pods of one object; `ScreenStep(LOGS, module)` leads to those of a module."""
-    return replace(object_step(ref), kind=LOGS)
-
-
-def object_of_logs(step: ScreenStep) -> ObjectRef | None:
-    """Return the object whose logs a step leads to; None for those of a module, whose name has no slash."""
-    return object_reference(step) if "/" in step.about else None
+    return replace(object_step(ref), kind=OBJECT_LOGS)
 
 
 COMPONENT, CONTENT = "component", "content"

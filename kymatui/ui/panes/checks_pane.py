@@ -8,7 +8,6 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
-from textual.widgets import Input
 
 from kymatui.domain.catalog.rows import CheckedResource, ModuleRow
 from kymatui.domain.kubernetes.refs import ObjectRef
@@ -18,6 +17,7 @@ from kymatui.domain.snapshot.snapshots import Snapshot
 from kymatui.ui.base.screen_keys import key_for
 from kymatui.ui.panes.pane import Pane
 from kymatui.ui.presenters.module import state_check_lines
+from kymatui.ui.terminal.plain_widgets import Input
 from kymatui.ui.viewmodels.facts import Fact
 from kymatui.ui.widgets.fact_list import Facts
 from kymatui.ui.widgets.live_table import LiveTable
@@ -37,7 +37,7 @@ class ChecksPane(Pane):
         Binding("s", "mode", "Switch klm/strict", id="module.mode"),
         Binding("full_stop", "other", "Next module CR", show=False, id="module.other-resource"),
         Binding("enter", "try_rule", "Evaluate this path", id="module.try-rule"),
-        Binding("p", "try_path", "Evaluate a path", id="module.try"),
+        Binding("p", "try_path", "Evaluate a path", id="module.try", priority=True),
         Binding("escape", "leave_path", "Leave the path field", show=False, id="module.leave-path"),
     ]
 
@@ -115,10 +115,10 @@ class ChecksPane(Pane):
     # typed path
 
     def action_try_path(self) -> None:
-        self.query_one("#path", Input).focus()
+        self.screen.set_focus(self.query_one("#path", Input))
 
     def action_leave_path(self) -> None:
-        self.target().focus()
+        self.screen.set_focus(self.target())
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         del parameters
@@ -135,7 +135,7 @@ class ChecksPane(Pane):
 
     @on(Input.Submitted, "#path")
     def _path_done(self) -> None:
-        self.target().focus()
+        self.screen.set_focus(self.target())
 
     def _evaluate_path(self, path: str) -> None:
         checked = self._checked()

@@ -8,13 +8,13 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
-from textual.widgets import Static
 
 from kymatui.domain.catalog.rows import ModuleRow
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.snapshot.snapshots import Snapshot
 from kymatui.ui.panes.object_view import ObjectView
 from kymatui.ui.panes.pane import Pane
+from kymatui.ui.terminal.plain_widgets import Static
 from kymatui.ui.widgets.document import Document
 
 

@@ -8,7 +8,6 @@ from typing import ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.widget import Widget
-from textual.widgets import Static
 
 from kymatui.domain.catalog.module_events import module_objects
 from kymatui.domain.catalog.rows import ModuleRow
@@ -17,6 +16,7 @@ from kymatui.domain.snapshot.snapshots import Snapshot
 from kymatui.ui.connection.cluster_link import FollowedObjects
 from kymatui.ui.panes.pane import Pane
 from kymatui.ui.presenters.module import event_rows
+from kymatui.ui.terminal.plain_widgets import Static
 from kymatui.ui.viewmodels.sorting import SortOrder
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable

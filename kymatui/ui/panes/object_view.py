@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
 
 from textual import work
 from textual.app import ComposeResult
-from textual.containers import Vertical
 from textual.content import Content
-from textual.widgets import Static
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.refs import ObjectRef
@@ -17,6 +15,7 @@ from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.snapshot.snapshots import Object
 from kymatui.errors import DefectError, KymatuiError, UnreachableError
 from kymatui.ui.presenters.module.yaml_documents import DocumentReading, as_yaml, reading_line, reading_of
+from kymatui.ui.terminal.plain_widgets import Static, Vertical
 from kymatui.ui.widgets.document import Document
 from kymatui.ui.widgets.tone_styles import with_tone
 

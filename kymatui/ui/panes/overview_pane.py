@@ -6,16 +6,15 @@ from collections.abc import Callable, Iterable
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.containers import Horizontal
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Static
 
 from kymatui.domain.catalog.rows import ModuleRow
 from kymatui.domain.snapshot.snapshots import Snapshot
 from kymatui.ui.panes.pane import Pane
 from kymatui.ui.presenters.catalog.catalog_rows import Explanation, explain_row
 from kymatui.ui.presenters.module import event_rows, module_facts
+from kymatui.ui.terminal.plain_widgets import Horizontal, Static
 from kymatui.ui.viewmodels.facts import Fact
 from kymatui.ui.widgets.fact_list import Facts
 from kymatui.ui.widgets.scrolling import TextScroll

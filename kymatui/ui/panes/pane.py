@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar, cast
 
 from msgspec.structs import replace
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.message import Message
 from textual.widget import Widget
 
@@ -17,6 +16,7 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.snapshot.snapshots import Snapshot
 from kymatui.ui.connection.cluster_link import FollowedObjects
 from kymatui.ui.navigation.history import LOGS, ScreenStep, logs_step, object_step
+from kymatui.ui.terminal.plain_widgets import Vertical
 
 if TYPE_CHECKING:
     from kymatui.ui.base.framed_screen import FramedScreen

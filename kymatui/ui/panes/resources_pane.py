@@ -9,7 +9,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Static
 
 from kymatui.domain.catalog.module_events import module_objects
 from kymatui.domain.catalog.object_tree import build_tree, unseen_words
@@ -27,6 +26,7 @@ from kymatui.ui.presenters.module.object_tree import (
     tree_branches,
     tree_rows,
 )
+from kymatui.ui.terminal.plain_widgets import Static
 from kymatui.ui.viewmodels.row_list import EMPTY
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable

@@ -6,13 +6,12 @@ from collections.abc import Iterable, Sequence
 
 from textual import on
 from textual.app import ComposeResult
-from textual.containers import Container, Vertical
 from textual.content import Content
-from textual.widgets import Static
 
 from kymatui.ui.base.notice_box import show_notice
 from kymatui.ui.navigation.command_table import ScreenCommand
 from kymatui.ui.presenters.catalog.table_notices import TableNotice
+from kymatui.ui.terminal.plain_widgets import Box, Static, Vertical
 from kymatui.ui.viewmodels.row_list import rows_with
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable
@@ -61,7 +60,7 @@ class TablePane(Vertical):
 
     def compose(self) -> ComposeResult:
         yield ViewTabs(id="views")
-        with Container(id="catalog-body"):
+        with Box(id="catalog-body"):
             yield self.new_table()
             yield Static("", id="notice")
         yield StatusLine(id="reason")

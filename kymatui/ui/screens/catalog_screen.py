@@ -55,7 +55,7 @@ class CatalogScreen(ModuleActionScreen):
 
     def on_mount(self) -> None:
         super().on_mount()
-        self.main_widget().focus()
+        self.set_focus(self.main_widget())
         self.show_catalog()
 
     def main_widget(self) -> LiveTable:

@@ -7,11 +7,11 @@ from typing import ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.content import Content
-from textual.widgets import Static
 
 from kymatui.ui.base.list_screen import ListScreen
 from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.presenters.catalog.change_rows import COLUMNS, change_rows, format_change
+from kymatui.ui.terminal.plain_widgets import Static
 from kymatui.ui.viewmodels.sorting import SortOrder
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable

@@ -9,7 +9,6 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.widgets import Static
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
@@ -27,6 +26,7 @@ from kymatui.ui.navigation.history import (
     template_name,
 )
 from kymatui.ui.presenters.module import component_rows
+from kymatui.ui.terminal.plain_widgets import Static
 from kymatui.ui.widgets.document import Document
 from kymatui.ui.widgets.fact_list import Facts
 from kymatui.ui.widgets.live_table import LiveTable
@@ -49,7 +49,7 @@ class _ReadingScreen(FramedScreen):
 
     def on_mount(self) -> None:
         super().on_mount()
-        self.main_widget().focus()
+        self.set_focus(self.main_widget())
         self._show_message("loading", "processing")
         self._load()
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.content import Content
-from textual.widgets import Static
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.errors import KymatuiError
@@ -16,6 +15,7 @@ from kymatui.ui.base.list_screen import ListScreen
 from kymatui.ui.flows.flow_app import flow_app
 from kymatui.ui.navigation.history import CONTEXTS, ScreenStep
 from kymatui.ui.presenters.catalog.context_rows import COLUMNS, context_rows, explain_context
+from kymatui.ui.terminal.plain_widgets import Static
 from kymatui.ui.viewmodels.sorting import SortOrder
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable

@@ -13,8 +13,6 @@ from msgspec.structs import replace
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Container, VerticalScroll
-from textual.widgets import Static
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.engine.deletion.deletion_state import NextStep
@@ -24,6 +22,7 @@ from kymatui.ui.flows.flow_app import flow_app, why_no_plan
 from kymatui.ui.navigation.history import ScreenStep, object_step
 from kymatui.ui.presenters.plans import deletion_stages as words
 from kymatui.ui.presenters.plans.job_rows import background_job_line
+from kymatui.ui.terminal.plain_widgets import Box, Static, VerticalScroll
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable
 from kymatui.ui.widgets.target_line import TargetLine
@@ -71,9 +70,9 @@ class DeletionScreen(FramedScreen):
 
     def body(self) -> ComposeResult:
         yield TargetLine()
-        with Container(id="departing"):
+        with Box(id="departing"):
             yield Static("", id="stations")
-            with Container(id="departing-right"):
+            with Box(id="departing-right"):
                 yield Static("", id="departing-title")
                 yield LiveTable(words.COLUMNS, id="left-over")
         with VerticalScroll(id="departing-notes", can_focus=False):
@@ -84,7 +83,7 @@ class DeletionScreen(FramedScreen):
 
     def on_mount(self) -> None:
         super().on_mount()
-        self.main_widget().focus()
+        self.set_focus(self.main_widget())
         self.set_interval(PAUSE / 2, self._read_again)
         self._draw()
 
@@ -157,6 +156,8 @@ class DeletionScreen(FramedScreen):
             is_stuck = seen is not None and bool(seen.stuck)
             return why_no_plan(self.kymatui) if is_stuck else "no finalizers block it"
         if action == "choose":
+            if flow_app(self).jobs.busy:  # a name that is typed early would change what the next plan deletes
+                return "the plan is loading"
             return words.why_no_choice(seen, step, choice)
         return super().why_off(action, choice)
 

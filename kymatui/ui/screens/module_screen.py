@@ -8,7 +8,6 @@ from typing import ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Container
 from textual.widget import Widget
 
 from kymatui.domain.catalog.rows import ModuleRow
@@ -23,6 +22,7 @@ from kymatui.ui.panes.pane import Pane
 from kymatui.ui.panes.resources_pane import ResourcesPane
 from kymatui.ui.panes.versions_pane import VersionsPane
 from kymatui.ui.screens.module_action_screen import ModuleActionScreen
+from kymatui.ui.terminal.plain_widgets import Box
 from kymatui.ui.widgets.document import Document
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.view_tabs import Tab, ViewTabs
@@ -77,7 +77,7 @@ class ModuleScreen(ModuleActionScreen):
 
     def body(self) -> ComposeResult:
         yield ViewTabs(id="views")
-        with Container(id="module-tabs"):
+        with Box(id="module-tabs"):
             yield self._new_pane(self._tab)
 
     async def on_mount(self) -> None:  # type: ignore[override]  # a pane has to be there before keys are taken
@@ -144,7 +144,7 @@ class ModuleScreen(ModuleActionScreen):
             other.display = other is pane
         self.show_catalog()
         self._show_tabs()
-        pane.target().focus()
+        self.set_focus(pane.target())
         return pane
 
     def _new_pane(self, title: str) -> Pane:

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Container
 
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
@@ -17,6 +16,7 @@ from kymatui.ui.base.framed_screen import FramedScreen
 from kymatui.ui.navigation.history import DESCRIBE, YAML, ScreenStep, object_step
 from kymatui.ui.panes.description_view import DescriptionView
 from kymatui.ui.panes.object_view import ObjectView
+from kymatui.ui.terminal.plain_widgets import Box
 from kymatui.ui.widgets.document import Document
 
 
@@ -27,7 +27,7 @@ class ObjectScreen(FramedScreen):
         Binding("y", "view('yaml')", "YAML", id="object.yaml"),
         Binding("d", "view('describe')", "Describe", id="object.describe"),
         Binding("c", "copy", "Copy text", id="object.copy"),
-        Binding("l", "open('logs')", "Logs of its Pods", show=False, id="object.logs"),
+        Binding("l", "open('object-logs')", "Logs of its Pods", show=False, id="object.logs"),
     ]
 
     name_in_help: ClassVar[str] = "Object"
@@ -42,7 +42,7 @@ class ObjectScreen(FramedScreen):
         return replace(object_step(self.ref), tab=self._tab)
 
     def body(self) -> ComposeResult:
-        with Container(id="object-views"):
+        with Box(id="object-views"):
             yield self._new_view(self._tab)
 
     def _new_view(self, tab: str) -> ObjectView | DescriptionView:
@@ -51,7 +51,7 @@ class ObjectScreen(FramedScreen):
     def on_mount(self) -> None:
         super().on_mount()
         self.show_catalog()
-        self.main_widget().focus()
+        self.set_focus(self.main_widget())
 
     def main_widget(self) -> Document:
         return self._view.document
@@ -78,7 +78,7 @@ class ObjectScreen(FramedScreen):
         for view in self.query(other):
             view.display = False
         self.show_catalog()
-        self.main_widget().focus()
+        self.set_focus(self.main_widget())
 
     async def action_view(self, tab: str) -> None:
         await self.show_tab(tab)

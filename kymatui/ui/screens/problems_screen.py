@@ -8,7 +8,6 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.widgets import Static
 
 from kymatui.ui.base.list_screen import ListScreen
 from kymatui.ui.navigation.history import LOGS, ScreenStep, object_step
@@ -20,6 +19,7 @@ from kymatui.ui.presenters.catalog.problem_rows import (
     problem_rows,
     summarize_problems,
 )
+from kymatui.ui.terminal.plain_widgets import Static
 from kymatui.ui.viewmodels.sorting import SortOrder
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable

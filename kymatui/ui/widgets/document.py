@@ -12,10 +12,10 @@ from rich.style import Style
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
 from textual.message import Message
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.ui.terminal.plain_widgets import ScrollView
 from kymatui.ui.widgets.scrolling import SCROLL_KEYS
 
 _YAML_KEY = re.compile(r"^(\s*(?:- )*)([^\s:#][^:#]*)(:)(?=\s|$)")

@@ -8,8 +8,8 @@ from rich.cells import cell_len
 from textual.content import Content
 from textual.geometry import Size
 from textual.style import Style
-from textual.widget import Widget
 
+from kymatui.ui.terminal.plain_widgets import PlainText
 from kymatui.ui.viewmodels.display_text import fit_to_width
 from kymatui.ui.viewmodels.facts import Fact
 from kymatui.ui.widgets.tone_styles import with_tone
@@ -18,7 +18,7 @@ _WIDEST = 44  # cells of the labels' column; longer labels are shortened
 _LEAST = 12  # cells of a text at least, also in a narrower terminal
 
 
-class Facts(Widget):
+class Facts(PlainText):
     """List of facts without the empty ones."""
 
     def __init__(

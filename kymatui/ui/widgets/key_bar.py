@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from textual import events
 from textual.content import Content
-from textual.widget import Widget
 
 from kymatui.ui.navigation.key_help import key_name
+from kymatui.ui.terminal.plain_widgets import PlainText
 
 GAP = "  "
 _KEPT = ("Back", "Help", "Quit")
@@ -16,7 +16,7 @@ def _width(entries: list[tuple[str, str]]) -> int:
     return 1 + sum(len(key) + 1 + len(description) + len(GAP) for key, description in entries)
 
 
-class KeyBar(Widget):
+class KeyBar(PlainText):
     """Bar of the enabled keys; the help has disabled keys with the reason. A click presses the key.
 
     Actions in a screen's `LEADING_KEYS` are hidden last.

@@ -151,7 +151,7 @@ class LiveTable(RowTable):
             said = (
                 ", ".join(lines) if self._copied else format_count(len(lines), "line") if len(lines) > 1 else "the line"
             )
-            self.notify(f"copied {said}", markup=False, timeout=2)
+            self.notify(f"copied {said}", timeout=2)
 
     def action_copy_as(self) -> None:
         """Ask for the form in which to copy the line, or the table."""

@@ -8,10 +8,10 @@ from typing import ClassVar, Literal, Protocol
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal
 from textual.content import Content
 from textual.suggester import SuggestFromList
-from textual.widgets import Input, Static
+
+from kymatui.ui.terminal.plain_widgets import Horizontal, Input, Static
 
 Mode = Literal["filter", "command"]
 SIGNS: dict[Mode, str] = {"filter": "/", "command": ":"}

@@ -15,9 +15,9 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.geometry import Region, Size, Spacing
 from textual.message import Message
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from kymatui.ui.terminal.plain_widgets import ScrollView
 from kymatui.ui.viewmodels.columns import Column, ColumnGrid
 from kymatui.ui.viewmodels.row_list import Row, RowList
 from kymatui.ui.widgets.row_drawing import LineDrawing

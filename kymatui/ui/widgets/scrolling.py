@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
+
+from kymatui.ui.terminal.plain_widgets import VerticalScroll
 
 SCROLL_KEYS: tuple[Binding, ...] = (
     Binding("j,down", "scroll_down", "Down", show=False, id="document.down"),

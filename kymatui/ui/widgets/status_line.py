@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from textual.content import Content
 from textual.css.scalar import Scalar
-from textual.widgets import Static
+
+from kymatui.ui.terminal.plain_widgets import Static
 
 
 class StatusLine(Static):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from textual.content import Content
-from textual.widgets import Static
+
+from kymatui.ui.terminal.plain_widgets import Static
 
 if TYPE_CHECKING:
     from kymatui.domain.plans.cluster_target import ClusterTarget

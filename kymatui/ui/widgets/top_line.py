@@ -11,9 +11,9 @@ from textual import events
 from textual.content import Content
 from textual.message import Message
 from textual.reactive import reactive
-from textual.widget import Widget
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.ui.terminal.plain_widgets import PlainText
 
 
 class FrameFacts(Struct, frozen=True):
@@ -68,7 +68,7 @@ def spread_parts(left: Content, right: Content, width: int) -> Content:
     return Content.assemble(left, " " * space, right)
 
 
-class TopLine(Widget):
+class TopLine(PlainText):
     """Product, trail and cluster on the left; counts, mode and connection on the right."""
 
     class Chosen(Message):

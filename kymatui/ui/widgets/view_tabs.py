@@ -9,9 +9,9 @@ from rich.cells import cell_len
 from textual import events
 from textual.content import Content
 from textual.message import Message
-from textual.widget import Widget
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.ui.terminal.plain_widgets import PlainText
 from kymatui.ui.viewmodels.display_text import clip
 from kymatui.ui.widgets.top_line import spread_parts
 
@@ -26,7 +26,7 @@ class Tab(Struct, frozen=True):
     label: str
 
 
-class ViewTabs(Widget):
+class ViewTabs(PlainText):
     """Views as `0 all  1 regular  2 fast`, the current one marked, and the filter at the right."""
 
     class Chosen(Message):

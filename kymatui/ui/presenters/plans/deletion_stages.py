@@ -243,7 +243,7 @@ def _consents(seen: DeletionState, unmanages: bool) -> Iterator[Consent]:
     theirs = [one for one in seen.theirs if one.deleted_at is None]
     if theirs:
         yield Consent("cascade", f"delete {describe_objects(one.owned for one in theirs)}")
-    yield Consent("name", f"delete {seen.module}", typed=seen.module)
+    yield Consent("name", "delete it", typed=seen.module)
 
 
 def _lines(seen: DeletionState, following: NextStep) -> Iterator[PreviewLine]:

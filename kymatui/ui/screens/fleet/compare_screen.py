@@ -8,7 +8,6 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.widgets import Static
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.remote.side_by_side import SideBySide, compare_sides
@@ -17,6 +16,7 @@ from kymatui.ui.base.list_screen import ListScreen
 from kymatui.ui.connection.remote_reading import LatestReading
 from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.presenters.fleet import runtime_comparison
+from kymatui.ui.terminal.plain_widgets import Static
 from kymatui.ui.viewmodels.sorting import SortOrder
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable

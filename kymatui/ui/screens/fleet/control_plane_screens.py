@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from textual import on
 from textual.app import ComposeResult
 from textual.content import Content
-from textual.widgets import Static
 
 from kymatui.domain.fleet.maintenance import fleet_maintenance, runtime_maintenance
 from kymatui.domain.kubernetes.refs import split_name
@@ -29,6 +28,7 @@ from kymatui.ui.connection.remote_reading import LatestReading
 from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.presenters.fleet import control_plane_reports
 from kymatui.ui.presenters.fleet.control_plane_reports import ReportTable
+from kymatui.ui.terminal.plain_widgets import Static
 from kymatui.ui.viewmodels.columns import Column
 from kymatui.ui.viewmodels.sorting import SortOrder
 from kymatui.ui.widgets.live_table import LiveTable

@@ -9,7 +9,6 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.widgets import Static
 
 from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, recent_changes
 from kymatui.domain.fleet.pending_actions import pending_actions
@@ -20,6 +19,7 @@ from kymatui.ui.navigation.history import FLEET_PROBLEMS, ScreenStep
 from kymatui.ui.presenters.fleet import fleet_reports
 from kymatui.ui.presenters.fleet.matrix_cursor import MatrixCursor
 from kymatui.ui.screens.fleet.fleet_screen import FleetScreen
+from kymatui.ui.terminal.plain_widgets import Static
 from kymatui.ui.viewmodels.columns import Column
 from kymatui.ui.viewmodels.row_list import Row
 from kymatui.ui.viewmodels.sorting import SortOrder

@@ -56,7 +56,7 @@ class FleetScreen(FramedScreen):
 
     def on_mount(self) -> None:
         super().on_mount()
-        self.main_widget().focus()
+        self.set_focus(self.main_widget())
         self.show_catalog()
 
     def main_widget(self) -> LiveTable:
@@ -106,12 +106,6 @@ class FleetScreen(FramedScreen):
 
     def action_group(self) -> None:
         self._pane.group_next()
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Give the group key priority over the table's keys, except in a text input."""
-        if action == "group" and self.command_line.is_typing:
-            return False
-        return super().check_action(action, parameters)
 
     def why_off(self, action: str, choice: object = "") -> str:
         if action == "back" and not (self._pane.is_composed and self._pane.is_narrowed):

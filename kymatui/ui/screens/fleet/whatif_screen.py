@@ -8,7 +8,6 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.widgets import Static
 
 from kymatui.domain.kubernetes.refs import split_name
 from kymatui.domain.kubernetes.terminal_text import sanitize
@@ -19,6 +18,7 @@ from kymatui.ui.connection.forecast_link import ForecastLink, ForecastReading
 from kymatui.ui.navigation.history import WHATIF, ScreenStep
 from kymatui.ui.presenters.fleet import forecast_rows
 from kymatui.ui.presenters.fleet.forecast_rows import CELLS, OpenedNumber
+from kymatui.ui.terminal.plain_widgets import Static
 from kymatui.ui.viewmodels.display_text import clock_time
 from kymatui.ui.viewmodels.row_list import Row
 from kymatui.ui.viewmodels.sorting import SortOrder
@@ -138,7 +138,7 @@ class WhatIfScreen(ListScreen):
         if fleet is not None and split_name(runtime) in fleet.picture.runtimes:
             self.fleet_app.look_at(split_name(runtime), module)
         else:
-            self.notify(f"{sanitize(runtime)} is not in the fleet", markup=False, timeout=3)
+            self.notify(f"{sanitize(runtime)} is not in the fleet", timeout=3)
 
     def _open(self, number: OpenedNumber | None) -> None:
         """List the runtimes behind a number, or the versions again."""
@@ -149,7 +149,7 @@ class WhatIfScreen(ListScreen):
         runtimes.display = number is not None
         runtimes.set_filter("")
         runtimes.show(())
-        self.main_widget().focus()
+        self.set_focus(self.main_widget())
         self._draw()
         self.refresh_bindings()
 
