@@ -388,7 +388,7 @@ LATE_IMPORTS_BELOW = {
     "cli/session_arguments.py": (7, "options are added without a session, and one cluster needs no control plane"),
     "ui/panes": (7, "a tab is loaded when it opens"),
     "composition/completion.py": (6, "a shell waits for each completion, which needs one source of names"),
-    "actions/restore.py": (1, "names of backups are completed without the engine"),
+    "actions/restored_objects.py": (1, "names of backups are completed without the engine"),
     "composition/install_port.py": (3, "a module of the catalog needs no Helm"),
     "composition/session_ports.py": (1, "only a deletion of the operator needs its objects"),
     "composition/sandbox_situations.py": (4, "the sandbox's server is not loaded for its options"),

@@ -31,6 +31,7 @@ from kymatui.domain.snapshot.cluster_index import ClusterIndex, index_cluster
 from kymatui.engine.deletion.deletion_state import (
     DeletionState,
     ManagedBy,
+    ModuleCRHandling,
     NextStep,
     expected,
     new_manager_since,
@@ -124,7 +125,8 @@ class _DeletionRun:
         refuse_missing_rights(self._plan.seen)
         try:
             ended = self._run()
-            self._finish_backup()
+            if self._request.way is not ModuleCRHandling.UNMANAGE:
+                self._port.finish_backups(self._module)
             return ended
         except KymatuiError as error:
             made = with_deleted(error, self._gone)
@@ -161,7 +163,6 @@ class _DeletionRun:
         refuse_missing_rights(self._plan.seen)
         try:
             self._prepare(is_rehearsal=is_rehearsal)
-            self._finish_backup()
         except KymatuiError as error:
             raise with_deleted(error, self._gone) from error
         return tuple(self._gone)
@@ -195,10 +196,6 @@ class _DeletionRun:
         self._saved = self._port.backup(self._request.backup, seen)
         if self._progress is not None and self._saved.message:
             self._progress(Progress(self._saved.message))
-
-    def _finish_backup(self) -> None:
-        if self._saved is not None:
-            self._saved.finish()
 
     def _refuse_another(self, seen: DeletionState, *, has_begun: bool) -> None:
         """Raise OutdatedError where another installation is there than was displayed, RefusedError or PartlyDoneError

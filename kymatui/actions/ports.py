@@ -81,6 +81,10 @@ class DeletionPort(Protocol):
         """Save what the deletion may delete. Raises ConfigurationError where the file cannot be written."""
         ...
 
+    def finish_backups(self, module: str) -> None:
+        """Note that the deletion of a module has ended: a restore after a later one does not reach behind it."""
+        ...
+
 
 class SavedObjects(Protocol):
     """The backup of one deletion; `manifest` is in another file where it is on another cluster."""
@@ -90,10 +94,6 @@ class SavedObjects(Protocol):
 
     @property
     def manifest(self) -> Backup: ...
-
-    def finish(self) -> None:
-        """Note that the deletion has ended: a later one does not continue it."""
-        ...
 
     @property
     def message(self) -> str: ...

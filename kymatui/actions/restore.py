@@ -1,279 +1,178 @@
-"""What a backup holds is created again: seen before, and then done; what is there is left as it is."""
+"""Restore what a deletion deleted: from all its backups, planned first, without a change of what exists.
+
+    deletion = find_deletion(files, "keda", cluster)         # or one of `list_deletions`, which a person chooses
+    plan = plan_restoration(files, deletion, cluster, catalog)
+    if not plan.refusal:
+        require_restored(plan, run_restoration(files, plan, cluster))
+
+A deletion that was interrupted and continued has a backup of each run; they are one restore.
+"""
 
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable, Sequence
-from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
-from msgspec import Struct, field
+from msgspec import Struct
 
-from kymatui.actions.restored_owners import Owners, detach_owners
+from kymatui.actions.restored_objects import (
+    Object,
+    RestoreResult,
+    RestoreStep,
+    RestoreVerdict,
+    plan_restore,
+    restore,
+    restore_refusal,
+    was_installed_here,
+)
 from kymatui.domain.kubernetes.object_meta import read_ref
-from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
-from kymatui.domain.ownership import LABEL_PART_OF
-from kymatui.engine.cluster.concurrency import run_for_each
-from kymatui.engine.cluster.kind_order import defined_kinds, install_waves, is_definition
-from kymatui.engine.jobs.run import USER_ACTION_SECONDS
-from kymatui.errors import CancelledError, ClusterError, ConflictError, ForbiddenError, InvalidError, NotFoundError
+from kymatui.domain.plans.backups import BackupInfo, DeletionBackups, group_by_deletion
+from kymatui.engine.cluster.cluster_identity import cluster_identity
+from kymatui.errors import PartlyDoneError, UnknownNameError
 
 if TYPE_CHECKING:
     from kymatui.domain.catalog.rows import Catalog
     from kymatui.engine.cluster.ports import Cluster
-    from kymatui.engine.plans.diff import FieldDiff
-
-Object = dict[str, Any]
-_LOOK = 0.5  # seconds between two looks for a kind that is not served yet, and for what is still being deleted
-_NAMESPACE = GroupVersionKind("", "v1", "Namespace")
-_LEAVING = "being terminated"  # of a namespace, as the server says it
-_GOING = "it is still being deleted"
 
 
-class RestoreVerdict(StrEnum):
-    """What will become of one object."""
+class BackupFiles(Protocol):
+    """The backups on this machine, as `kymatui.adapters.files.backups` has them."""
 
-    CREATE = "create"
-    THERE = "there"
-    BLOCKED = "blocked"
+    def backups_folder(self) -> Path: ...
+
+    def list_backups(self) -> list[BackupInfo]: ...
+
+    def read_heading(self, path: Path) -> BackupInfo:
+        """Raise ConfigurationError if the file is unreadable."""
+        ...
+
+    def read_backup(self, path: Path) -> list[Object]:
+        """Raise ConfigurationError with file and line."""
+        ...
+
+    def finish_backup(self, path: Path) -> None:
+        """Note that what it was saved for has ended."""
+        ...
 
 
-class RestoreStep(Struct, frozen=True):
-    """One object of a backup; `changes` are its fields, of what is there those that are not as the backup has them.
+class RestorationPlan(Struct, frozen=True):
+    """What a restore makes of the objects in the backups of one deletion.
 
-    What is blocked and not `is_going`, by a deletion that ends on its own, only a person can unblock.
+    objects   each once, as the newest backup has it
+    stranger  why the backups are of another cluster, "" if they are not
+    enables   the Kyma has to enable the module first, since lifecycle-manager installed it
+    refusal   why no object can be created; "" if one can be, or if all exist
     """
 
-    ref: ObjectRef
-    fate: RestoreVerdict
-    reason: str = ""
-    changes: tuple[FieldDiff, ...] = ()
-    is_going: bool = False
-
-
-class RestoreResult(Struct, frozen=True):
-    """What came of a restoration; `failed` has the reasons."""
-
-    made: tuple[ObjectRef, ...] = ()
-    there: tuple[ObjectRef, ...] = ()
-    failed: tuple[tuple[ObjectRef, str], ...] = ()
+    backups: DeletionBackups
+    objects: tuple[Object, ...]
+    steps: tuple[RestoreStep, ...]
+    stranger: str = ""
+    enables: bool = False
+    refusal: str = ""
 
     @property
-    def summary(self) -> str:
-        """Return how many objects are created, exist already, and failed."""
-        existing = f", {len(self.there)} already existed" if self.there else ""
-        return f"{len(self.made)} created{existing}" + (f", {len(self.failed)} failed" if self.failed else "")
+    def newest(self) -> BackupInfo:
+        return self.backups[0]
+
+    @property
+    def module(self) -> str:
+        return self.newest.module
+
+    @property
+    def is_done(self) -> bool:
+        """Return whether all objects exist already."""
+        return bool(self.steps) and all(step.fate is RestoreVerdict.THERE for step in self.steps)
+
+    def awaits_adoption(self, result: RestoreResult) -> bool:
+        """Return whether kymatui had installed the module: it manages what is created once it is adopted."""
+        return bool(result.made and self.module) and was_installed_here(self.objects)
 
 
-# seeing
+def is_backup_file(word: str) -> bool:
+    """Return whether a word names a file, and not a module."""
+    path = Path(word).expanduser()
+    return len(path.parts) > 1 or path.suffix in (".yaml", ".yml", ".json") or path.is_file()
 
 
-def plan_restore(objects: Sequence[Object], cluster: Cluster) -> tuple[RestoreStep, ...]:
-    """Return what would become of each, in the order of installation; asks the server without writing anything."""
-    freed, owners = detach_owners(objects)
-    inside = [body for wave in owners.first(install_waves(freed)) for body in wave]
-    kinds = frozenset(defined_kinds(body for body in inside if is_definition(read_ref(body))))
-    names = frozenset(ref.name for ref in map(read_ref, inside) if ref.kind == _NAMESPACE)
-    wanted = sorted({ref.namespace for ref in map(read_ref, inside)} - {""})
-    stop = threading.Event()
-    there = run_for_each(
-        [ObjectRef(_NAMESPACE, "", name) for name in wanted], lambda ref: _is_there(ref, cluster), stop
-    )
-    missing = frozenset(name for name, found in zip(wanted, there, strict=True) if not found)
-    sight = _Sight(cluster, kinds, names, missing, owners)
-    return tuple(run_for_each(inside, sight.of, stop))
+def list_deletions(files: BackupFiles, cluster: Cluster) -> list[DeletionBackups]:
+    """Return the backups of each deletion: those of this cluster first, then the newest first."""
+    return group_by_deletion(files.list_backups(), cluster.name, cluster_identity(cluster))
 
 
-def needs_module(catalog: Catalog | None, module: str, *, by_klm: bool) -> bool:
-    """Return whether the Kyma has to enable the backup's module before its objects are restored."""
-    row = catalog.row(module) if catalog is not None else None
-    return by_klm and not (row is not None and row.managed)
+def find_deletion(files: BackupFiles, word: str, cluster: Cluster) -> DeletionBackups:
+    """Return the file that a word names, or the backups of the last deletion of a module in this cluster.
 
-
-def restore_refusal(plan: Sequence[RestoreStep]) -> str:
-    """Return why nothing of a backup can be created, "" if something can be, or if all of it already exists.
-
-    An object that is still being deleted is waited for.
+    Raises ConfigurationError for an unreadable file, UnknownNameError for a module without a backup of this cluster.
     """
-    blocked = [one for one in plan if one.fate is RestoreVerdict.BLOCKED]
-    if not blocked or any(one.is_going or one.fate is RestoreVerdict.CREATE for one in plan):
-        return ""
-    reasons = "; ".join(list(dict.fromkeys(one.reason for one in blocked))[:3])
-    return f"no object of the backup can be created now: {reasons}"
+    if is_backup_file(word):
+        return (files.read_heading(Path(word).expanduser()),)
+    deletions, identity = list_deletions(files, cluster), cluster_identity(cluster)
+    named = [deletion for deletion in deletions if deletion[0].module == word]
+    if named and not named[0][0].not_of(cluster.name, identity):
+        return named[0]
+    others = f"backups of other clusters: {', '.join(str(deletion[0].path) for deletion in named[:3])}"
+    known = [] if named else [deletion[0].module for deletion in deletions]
+    where = f"from cluster {cluster.name} in {files.backups_folder()}"
+    hint = others if named else "`kymatui restore` lists all backups"
+    raise UnknownNameError.near("backup of", word, known, where=where, hint=hint)
 
 
-def _is_there(ref: ObjectRef, cluster: Cluster) -> bool:
-    """Return whether an object exists; True if the user may not read it."""
-    try:
-        return cluster.get(ref) is not None
-    except ForbiddenError:  # creating it reports the missing permission, or that it exists
-        return True
+def plan_restoration(
+    files: BackupFiles, backups: DeletionBackups, cluster: Cluster, catalog: Catalog | None
+) -> RestorationPlan:
+    """Read the backups and compare their objects with the cluster; nothing is written.
+
+    Raises ConfigurationError for an unreadable file.
+    """
+    newest: dict[ObjectRef, Object] = {}
+    for backup in backups:
+        for body in files.read_backup(backup.path):
+            newest.setdefault(read_ref(body), body)
+    objects, by_klm = tuple(newest.values()), any(backup.by_klm for backup in backups)
+    steps = plan_restore(objects, cluster)
+    row = catalog.row(backups[0].module) if catalog is not None else None
+    enables = by_klm and not (row is not None and row.managed)
+    return RestorationPlan(
+        backups,
+        objects,
+        steps,
+        stranger=backups[0].not_of(cluster.name, cluster_identity(cluster)),
+        enables=enables,
+        refusal="" if by_klm and not enables else restore_refusal(steps),  # what is being installed is waited for
+    )
 
 
-class _Sight(Struct, frozen=True):
-    """What comes with the backup, and which namespaces are missing now."""
-
-    cluster: Cluster
-    kinds: frozenset[GroupVersionKind]
-    namespaces: frozenset[str]
-    missing: frozenset[str]
-    owners: Owners
-
-    def of(self, body: Object) -> RestoreStep:
-        from kymatui.engine.plans.diff import diff_objects
-
-        ref = read_ref(body)
-        try:
-            live = self.cluster.get(ref)
-        except ForbiddenError as error:
-            return RestoreStep(ref, RestoreVerdict.CREATE, f"not checked: {error}", diff_objects(None, body))
-        if live is not None and (live.get("metadata") or {}).get("deletionTimestamp"):
-            return RestoreStep(ref, RestoreVerdict.BLOCKED, f"{_GOING}; kymatui waits for that", is_going=True)
-        if live is not None:
-            apart = tuple(one for one in diff_objects(live, body) if one.after is not None)
-            reason = "already exists, differs from the backup; not changed" if apart else "already exists; not changed"
-            return RestoreStep(ref, RestoreVerdict.THERE, reason, apart)
-        fate, reason = self._of_missing(ref, body)
-        if fate is RestoreVerdict.CREATE and (lost := self.owners.lost(ref, self.cluster)):
-            reason = "; ".join(filter(None, (reason, without_owners(lost))))
-        return RestoreStep(ref, fate, reason, diff_objects(None, body))
-
-    def _of_missing(self, ref: ObjectRef, body: Object) -> tuple[RestoreVerdict, str]:
-        served = self.cluster.kind(ref.kind)
-        if served is None:
-            if ref.kind in self.kinds:
-                return RestoreVerdict.CREATE, "its CRD is created first"
-            return RestoreVerdict.BLOCKED, f"the cluster does not serve {ref.kind}: install the module first"
-        if served.namespaced and not ref.namespace:
-            return RestoreVerdict.BLOCKED, f"the backup names no namespace for this {ref.kind.kind}: add it to the file"
-        if ref.namespace in self.missing:
-            if ref.namespace in self.namespaces:
-                return RestoreVerdict.CREATE, f"namespace {ref.namespace} is created first"
-            return RestoreVerdict.BLOCKED, f"namespace {ref.namespace} does not exist"
-        empty = "without its data: a backup holds no values of Secrets" if _is_secret(body) else ""
-        return (RestoreVerdict.CREATE, empty) if self.cluster.read_only else self._tried(body, empty)
-
-    def _tried(self, body: Object, note: str) -> tuple[RestoreVerdict, str]:
-        try:
-            self.cluster.create(body, dry_run=True)
-        except ConflictError:  # created after it was read as missing
-            return RestoreVerdict.THERE, "another client has just created it"
-        except (NotFoundError, ForbiddenError, InvalidError) as error:
-            return RestoreVerdict.BLOCKED, str(error)
-        return RestoreVerdict.CREATE, note
-
-
-def without_owners(lost: Sequence[str]) -> str:
-    """Return that an object is created without these owners."""
-    return f"without its owner {', '.join(lost)}, which does not exist"
-
-
-def _is_secret(body: Object) -> bool:
-    return body.get("kind") == "Secret" and body.get("apiVersion") == "v1"
-
-
-# doing
-
-
-def restore(
-    objects: Sequence[Object],
+def run_restoration(
+    files: BackupFiles,
+    plan: RestorationPlan,
     cluster: Cluster,
-    plan: Sequence[RestoreStep],
     *,
     report: Callable[[str], None] = lambda words: None,
     wait: Callable[[str], None] = lambda words: None,
     cancel: threading.Event | None = None,
     timeout: float = 0.0,
 ) -> RestoreResult:
-    """Create what the plan displayed as missing, in the order of installation, and leaves what is there as it is.
+    """Create what the plan displayed as missing, as `restore`; a restore of everything ends the deletion.
 
-    What cannot be created keeps nothing else from it. A kind or a namespace that is not there yet, and an object that
-    is still being deleted, is waited for, all in all `timeout` seconds, and `USER_ACTION_SECONDS` where only a person
-    can bring it; `wait` is told so. Raises CancelledError, which
-    says how far it came; a second run goes on there.
+    A deletion after that has backups of its own. Raises CancelledError.
     """
-    began = time.monotonic()
-    yours = frozenset(one.ref for one in plan if one.fate is RestoreVerdict.BLOCKED and not one.is_going)
-    until = began + min(timeout, USER_ACTION_SECONDS)
-    run = _Run(cluster, cancel or threading.Event(), began + timeout, wait, yours, until)
-    stays = frozenset(one.ref for one in plan if one.fate is RestoreVerdict.THERE)
-    made: list[ObjectRef] = []
-    there: list[ObjectRef] = []
-    failed: list[tuple[ObjectRef, str]] = []
-    freed, owners = detach_owners(objects)
-    for wave in owners.first(install_waves(freed)):
-        for body in wave:
-            if run.stop.is_set():
-                raise CancelledError(
-                    f"stopped: {len(made)} of {format_count(len(objects), 'object')} created; they stay",
-                    hint="restore again to continue",
-                )
-            ref = read_ref(body)
-            lost: tuple[str, ...] = ()
-            if ref not in stays:
-                body, lost = owners.attach(ref, body, cluster)
-            try:
-                is_new = run.stays(ref) if ref in stays else run.create(ref, body)
-            except (NotFoundError, InvalidError, ForbiddenError, ConflictError) as error:
-                failed.append((ref, str(error)))
-            else:
-                (made if is_new else there).append(ref)
-                created = f"created {without_owners(lost)}" if lost else "created"
-                report(f"{ref} {created if is_new else 'already exists'}")
-        cluster.forget_kinds()
-    return RestoreResult(tuple(made), tuple(there), tuple(failed))
+    result = restore(plan.objects, cluster, plan.steps, report=report, wait=wait, cancel=cancel, timeout=timeout)
+    is_whole = not result.failed and not plan.stranger and plan.backups in list_deletions(files, cluster)
+    if is_whole and not plan.newest.is_finished:
+        files.finish_backup(plan.newest.path)
+    return result
 
 
-def was_installed_here(objects: Sequence[Object]) -> bool:
-    """Return whether kymatui had installed some of it: what comes back from a file is nobody's until it is adopted."""
-    labels = ((body.get("metadata") or {}).get("labels") or {} for body in objects)
-    return any(LABEL_PART_OF in some for some in labels)
-
-
-class _Run(Struct):
-    cluster: Cluster
-    stop: threading.Event
-    deadline: float
-    wait: Callable[[str], None]
-    yours: frozenset[ObjectRef]
-    yours_until: float
-    told: set[ObjectRef] = field(default_factory=set)
-
-    def stays(self, ref: ObjectRef) -> bool:
-        """Return False for what the plan displayed as there. Raises NotFoundError where it was deleted since."""
-        if not _is_there(ref, self.cluster):
-            raise NotFoundError("deleted after the plan was displayed; restore again to create it", status=404)
-        return False
-
-    def create(self, ref: ObjectRef, body: Object) -> bool:
-        """Return whether it was created; False where it is there to stay."""
-        while True:
-            try:
-                self.cluster.create(body)
-            except ConflictError:
-                if not self._is_going(ref):
-                    return False
-                self._patient(ref, ConflictError(f"{ref}: {_GOING}", hint="restore again after it is deleted"))
-            except (NotFoundError, ForbiddenError) as error:
-                if isinstance(error, ForbiddenError) and _LEAVING not in str(error):
-                    raise
-                self._patient(ref, error)
-                self.cluster.forget_kinds()
-            else:
-                return True
-
-    def _is_going(self, ref: ObjectRef) -> bool:
-        live = self.cluster.get(ref)
-        return live is None or bool((live.get("metadata") or {}).get("deletionTimestamp"))
-
-    def _patient(self, ref: ObjectRef, error: ClusterError) -> None:
-        """Wait a moment, or raises the error where there is no time left."""
-        if time.monotonic() >= (self.yours_until if ref in self.yours else self.deadline):
-            raise error
-        if ref not in self.told:
-            self.told.add(ref)
-            self.wait(f"{ref} is not created yet: {error}")
-        if self.stop.wait(_LOOK):
-            raise error
+def require_restored(plan: RestorationPlan, result: RestoreResult) -> None:
+    """Raise PartlyDoneError with the objects that were not created, if any."""
+    if result.failed:
+        reasons = "; ".join(f"{ref}: {reason}" for ref, reason in result.failed[:5])
+        raise PartlyDoneError(
+            f"{len(result.failed)} of {format_count(len(plan.objects), 'object')} not created: {reasons}",
+            hint="install the module (or its CRDs and namespaces) first, then restore again",
+        )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from threading import Event
 from typing import TYPE_CHECKING
@@ -72,13 +72,17 @@ class SessionInstallPort:
 
         return signed_chart(source, signers, self._fetch)
 
+    @contextmanager
     def begin(
         self, plan: Plan, cancel: Event, tell: Callable[[Progress], None], limits: RunLimits | None
-    ) -> AbstractContextManager[Run]:
+    ) -> Iterator[Run]:
         from kymatui.adapters.files.backups import plan_backup
 
         path = journal_path(plan.cluster, plan.bundle.namespace, plan.bundle.name)
         backup = plan_backup(plan, self.cluster)
-        return begin(
+        with begin(
             self.cluster, cancel=cancel, journal=path, progress=tell, limits=limits, purpose=plan.purpose, backup=backup
-        )
+        ) as run:
+            yield run
+        if backup is not None:  # a run that fails is continued by the next one, with a backup of its own
+            backup.finish()

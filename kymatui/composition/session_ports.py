@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
 from kymatui.actions.edits.runtime_edits import RuntimeKymaEdits
 from kymatui.actions.modules.module_sources import find_installed
-from kymatui.adapters.files.backups import DeletionBackup, backup_path, save_deletion
+from kymatui.adapters.files.backups import DeletionBackup, backup_path, finish_backups, save_deletion
 from kymatui.adapters.files.journal_path import journal_path
 from kymatui.adapters.sessions.feeds.watched_kinds import DEFINITIONS, KYMA_KINDS
 from kymatui.domain.catalog.catalog import build_catalog
@@ -253,6 +253,11 @@ class SessionDeletions:
     def backup(self, path: Path, seen: DeletionState) -> DeletionBackup:
         """Save what the deletion may delete. Raises ConfigurationError where the file cannot be written."""
         return save_deletion(path, seen, self._cluster, self.manifests_on)
+
+    def finish_backups(self, module: str) -> None:
+        """Note that the deletion of a module has ended, also in the backup of its Manifest on a control plane."""
+        for cluster in {id(cluster): cluster for cluster in (self._cluster, self.manifests_on)}.values():
+            finish_backups(module, cluster)
 
     @property
     def session(self) -> Session:

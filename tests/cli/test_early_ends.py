@@ -89,7 +89,7 @@ def test_a_deletion_that_lifecycle_manager_skips(run: Any, kubeconfig: Path, mon
 def test_a_restoration_into_a_namespace_that_nobody_creates(
     run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kymatui.actions.restore.USER_ACTION_SECONDS", SECONDS)
+    monkeypatch.setattr("kymatui.actions.restored_objects.USER_ACTION_SECONDS", SECONDS)
     file = tmp_path / "backup.yaml"
     kept, lost = (
         f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: {namespace}}}\n"

@@ -13,12 +13,14 @@ from typing import Any
 import pytest
 import yaml
 
+from kymatui.actions.edits import cluster_edits
+from kymatui.adapters.files.backups import list_backups
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.deletion import managed_deletion
 from kymatui.engine.jobs.object_deletion import ObjectDeletion, delete_object
-from kymatui.errors import ForbiddenError
+from kymatui.errors import ForbiddenError, UnreachableError
 from tests.engine.places import eventually
 from tests.sandboxes.resuming import resume_reconciliation
 
@@ -168,6 +170,34 @@ def test_a_deletion_that_is_run_again_keeps_what_the_first_run_saved(
     assert set(found["files"]) == {line.split(":")[0] for line in err.splitlines() if ".yaml: " in line}
     status, _, err = run("delete", "keda", "--cascade", "--yes", "--backup", str(path))
     assert (status, "exists and is not a backup of keda" in err) == (1, True), err
+
+
+def test_a_restore_reaches_behind_a_disable_that_ended_after_it_had_deleted(
+    run: Any, cluster: KubeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run("enable", "serverless", "--yes")[0] == 0
+    cluster.forget_kinds()
+    words = ("disable", "serverless", "--cascade", "--yes")
+    for number, name in enumerate(("early", "late", "last")):
+        body = {"apiVersion": FUNCTION.api_version, "kind": "Function"}
+        cluster.apply({**body, "metadata": {"name": name, "namespace": "default"}}, manager="user")
+        if number == 2:
+            assert run(*words)[0] == 0
+            break
+        with monkeypatch.context() as patching:
+            patching.setattr(cluster_edits, "carry_out", unreachable)
+            status, _, err = run(*words)
+        assert (status, "already deleted" in err) == (3, True), err
+        time.sleep(1)  # the name of a backup has its second
+    assert [one.is_finished for one in list_backups() if one.module == "serverless"][:3] == [True, False, False]
+    status, out, err = run("restore", "serverless", "--dry-run", "-o", "json")
+    found = json.loads(out)
+    names = {one["object"].rpartition("/")[2] for one in found["objects"] if one["object"].startswith("Function")}
+    assert (names, len(found["files"])) == ({"early", "late", "last"}, 3), err
+
+
+def unreachable(*given: Any) -> None:
+    raise UnreachableError("the cluster does not answer")
 
 
 def test_a_dry_run_of_an_installation_counts_missing_rights(run: Any, cluster: KubeCluster) -> None:

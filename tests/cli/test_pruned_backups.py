@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import yaml
+from kymatui.engine.apply.pruning import Pruning
 
 from kymatui.actions.modules.install_choices import InstallAction, InstallStatus
 from kymatui.adapters.files.backups import list_backups, read_backup
@@ -18,6 +20,7 @@ from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.composition.install_port import SessionInstallPort
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.jobs.run import Progress
+from kymatui.errors import UnreachableError
 from kymatui.ui.presenters.plans.install_preview import preview_install
 from tests.cli.intruding import DEFINITION, Json, Stage, run
 from tests.cli.unseen import ask
@@ -97,6 +100,28 @@ def test_an_upgrade_saves_what_it_deletes_and_its_plan_says_so(stage: Stage) -> 
     assert not stage.has_thing()
     assert run(["restore", stage.name, "--yes"]).status == 0
     assert stage.data("only-1") == {"version": "1"}
+
+
+def test_a_restore_has_what_an_upgrade_deleted_that_failed_before_the_deletion(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed(stage)
+    words, prune = [*upgrading(stage), "--yes"], Pruning.prune
+
+    def prune_and_fail(pruning: Pruning) -> None:
+        prune(pruning)
+        raise UnreachableError("the cluster does not answer")
+
+    with monkeypatch.context() as patching:
+        patching.setattr(Pruning, "prune", prune_and_fail)
+        assert run(words).status != 0
+    assert [one.is_finished for one in list_backups()] == [False]
+    time.sleep(1)  # the name of a backup has its second
+    assert run(["delete", stage.name, "--yes"]).status == 0
+    assert [one.is_finished for one in list_backups()] == [True, False]
+    found = json.loads(run(["restore", stage.name, "--dry-run", "-o", "json"]).out)
+    assert found["files"] == [str(one.path) for one in list_backups()]
+    assert "ConfigMap" in {entry["object"].split()[0] for entry in found["objects"]}
 
 
 def test_the_document_says_what_is_saved(stage: Stage) -> None:

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from kymatui.actions.restore import RestoreVerdict, plan_restore, restore, restore_refusal
+from kymatui.actions.restored_objects import RestoreVerdict, plan_restore, restore, restore_refusal
 from kymatui.adapters.files.backups import (
     BackupFile,
-    BackupInfo,
     backup_path,
-    last_deletion,
+    finish_backups,
     list_backups,
     read_backup,
     read_heading,
@@ -19,6 +18,7 @@ from kymatui.adapters.files.backups import (
 )
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.plans.backups import BackupInfo
 from kymatui.engine.cluster.cluster_identity import cluster_identity
 from kymatui.engine.deletion.deletion_state import DeletionState, ManagedBy
 from kymatui.engine.inventory.managed_resources import ManagedObject, ManagedObjects
@@ -120,16 +120,36 @@ def test_a_run_without_objects_writes_no_backup(place: Place) -> None:
     assert (path.exists(), empty.message) == (False, "")
 
 
-def test_a_deletion_has_the_backups_of_all_its_runs() -> None:
-    def of(moment: float, *, is_finished: bool, count: int = 1) -> BackupInfo:
-        path = Path(f"keda-{moment:g}")
-        return BackupInfo(path, "keda", made_at=moment, count=count, is_finished=is_finished)
+def test_only_the_newest_backup_of_a_module_in_this_cluster_is_finished(place: Place) -> None:
+    place.make_namespace()
+    refs = [read_ref(make.config_map("a", place.namespace))]
+    place.kubectl(make.config_map("a", place.namespace))
+    name = place.cluster.name
+    paths = [backup_path(name, "keda", MADE + moment) for moment in (0, 1, 2)]
+    for path in paths[:2]:
+        BackupFile(path, place.cluster, (f"keda 1.5.0 in {name}",)).write(refs)
+    BackupFile(paths[2], place.cluster, (f"keda in {name}",)).write(refs)
+    paths[2].write_text(paths[2].read_text().replace(cluster_identity(place.cluster), "of-another"))
+    backup_path(name, "keda", MADE + 4).mkdir()  # unreadable as a file
+    other = backup_path(name, "nats", MADE + 3)
+    BackupFile(other, place.cluster, (f"nats in {name}",)).write(refs)
+    for _ in range(2):
+        finish_backups("keda", place.cluster)
+        assert [read_heading(path).is_finished for path in (*paths, other)] == [False, True, False, False]
+    assert [read_ref(body) for body in read_backup(paths[1])] == refs
+    assert paths[1].stat().st_mode & 0o077 == 0
 
-    earlier = of(1, is_finished=True)
-    runs = [of(2, is_finished=False), of(3, is_finished=False), of(4, is_finished=True)]
-    assert last_deletion([earlier, *runs]) == runs[::-1]
-    assert last_deletion([earlier, *runs[:2], of(5, is_finished=False, count=0)]) == runs[1::-1]
-    assert last_deletion([earlier]) == [earlier]
+
+def test_a_module_chooses_neither_the_folder_nor_the_objects_of_its_backup(place: Place) -> None:
+    """A module is named in a Kyma, by whoever may edit that."""
+    name = "../../x\nkind: ClusterRole"
+    path = backup_path("prod", name, MADE)
+    assert path.parent == backup_path("prod", "keda", MADE).parent
+    place.make_namespace()
+    place.kubectl(make.config_map("a", place.namespace))
+    ref = read_ref(make.config_map("a", place.namespace))
+    BackupFile(path, place.cluster, (f"{name} in {place.cluster.name}",)).write([ref])
+    assert [read_ref(body) for body in read_backup(path)] == [ref]
 
 
 def test_a_heading_without_a_version_is_read_again(place: Place) -> None:

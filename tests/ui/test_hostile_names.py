@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from textual.command import CommandPalette
 from textual.pilot import Pilot
 from textual.screen import Screen
@@ -74,8 +73,8 @@ def poisoned(value: Any) -> Any:
 
 def poisoned_world() -> Snapshot:
     plain = world()
-    names = [one.name for one in dataclasses.fields(plain)] if dataclasses.is_dataclass(plain) else Snapshot.__slots__
-    return replace(plain, **{name: poisoned(getattr(plain, name)) for name in names if name != "feeds"})
+    names = set(Snapshot.__struct_fields__) - {"feeds"}
+    return replace(plain, **{name: poisoned(getattr(plain, name)) for name in names})
 
 
 class HostileSession(LoggingSession):

@@ -112,7 +112,7 @@ async def delete(person: Person, turn: NextStep) -> None:
     await enter(person, "cache", turn)
     await person.press("ctrl+d")
     await person.sees(PlanScreen)
-    await person.press("tab", "tab", *"cache")
+    await person.press(*"cache")
     await person.accepts()
     await person.until(lambda: len(person.app.jobs.all) > before)
     await ended(person)
@@ -197,7 +197,7 @@ async def delete_both(person: Person) -> None:
     await person.press("ctrl+d")
     await person.sees(PlanScreen)
     assert [line.partition(":")[0] for line in person.lines()] == ["- cache", "- queue"]
-    await person.press("tab", "tab", "2", "space", *"modules")
+    await person.press("2", "space", *"modules")
     await person.accepts()
     await person.until(lambda: len(person.app.jobs.all) == before + 2 and not person.app.jobs.active)
     assert [job.state for job in person.app.jobs.all[-2:]] == [JobState.DONE, JobState.DONE], person.app.jobs.all
@@ -229,10 +229,12 @@ async def restore(person: Person, cluster: Cluster) -> None:
     (kept,) = backups_folder().glob("*/cache-*.yaml")
     foreign = kept.with_name("cache-20010101T000000Z.yaml")
     foreign.write_text(kept.read_text().replace(cluster_identity(cluster), "of-another"))
+    text_of_run = kept.read_text().replace("# finished\n", "").replace("name: cache", "name: of-an-earlier-run")
+    kept.with_name("cache-20020101T000000Z.yaml").write_text(text_of_run)
     await person.types("restore cache")
     await person.sees(ChoiceScreen)
     notes = [row.cells["note"].text for row in person.app.screen.query_one(PlanTable).rows]
-    assert notes == ["1 object, of open", "1 object, of open, ANOTHER CLUSTER"]
+    assert notes == ["2 backups of one deletion, of open", "1 object, of open, ANOTHER CLUSTER"]
     await person.press("j", "enter")
     await person.sees(PlanScreen)
     assert "the backup is from another cluster that is also called open" in text(person.app, "#plan-words")
@@ -242,10 +244,10 @@ async def restore(person: Person, cluster: Cluster) -> None:
     await person.sees(ChoiceScreen)
     await person.press("k", "enter")
     await person.sees(PlanScreen)
-    assert person.lines() == ["+ ConfigMap modules/cache create"]
+    assert person.lines() == [f"+ ConfigMap modules/{name} create" for name in ("cache", "of-an-earlier-run")]
     number = len(person.app.jobs.all) + 1
     await person.accepts()
-    assert await person.ended(number) == "done: 1 created; run `:adopt cache` so that kymatui manages it again"
+    assert await person.ended(number) == "done: 2 created; run `:adopt cache` so that kymatui manages it again"
     assert version(cluster) == "1.1.0"
     await person.types("restore cache")
     await person.sees(ChoiceScreen)

@@ -20,13 +20,13 @@ from textual.widgets import Input
 
 from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
 from kymatui.actions.modules.version_content import VersionReader
-from kymatui.adapters.files.backups import BackupInfo
+from kymatui.domain.plans.backups import BackupInfo, group_by_deletion
 from kymatui.settings.config_file import Settings
 from kymatui.ui.application.kymatui_app import KymatuiApp
 from kymatui.ui.dialogs.action_menu import MenuScreen
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
-from kymatui.ui.presenters.plans.restore_preview import backup_question
+from kymatui.ui.presenters.plans.restore_preview import deletion_question
 from kymatui.ui.screens.jobs_screen import JobsScreen
 from tests.documents import DOCUMENTS
 from tests.domain import builders as b
@@ -140,6 +140,8 @@ BACKUPS = [
     )
 ]
 
+DELETIONS = group_by_deletion(BACKUPS, "prod-eu", "")
+
 SCENES: dict[str, Walk] = {
     **{name: pressing(*keys) for name, keys in PICTURES.items()},
     "changes": _changed,
@@ -152,7 +154,7 @@ SCENES: dict[str, Walk] = {
     "deletion": showing(lambda: StillScreen("keda")),
     "form": showing(form),
     "upgrade": showing(lambda: PlanScreen(replace(PREVIEW, missing=())), "n"),
-    "restore": showing(lambda: ChoiceScreen("Restore from a backup", [backup_question(BACKUPS, "prod-eu", "")])),
+    "restore": showing(lambda: ChoiceScreen("Restore from a backup", [deletion_question(DELETIONS, "prod-eu", "")])),
     "audit": pressing("j"),
 }
 
@@ -191,7 +193,7 @@ def test_the_picture_is_what_the_screen_looks_like(name: str, monkeypatch: pytes
     monkeypatch.setattr(ClusterKymaEdits, "uninstalls", lambda self, modules, *_: tuple(map(uninstall, modules)))
     managed = "btp-operator is managed by lifecycle-manager, which would revert this change"
     monkeypatch.setattr("kymatui.ui.flows.module_actions.why_not_installable", lambda app, names, upgrade: managed)
-    monkeypatch.setattr("kymatui.ui.flows.restore.list_backups", list)
+    monkeypatch.setattr("kymatui.adapters.files.backups.list_backups", list)
     try:
         drawn = asyncio.run(picture(_app(name), (120, 32), SCENES[name]))
     finally:

@@ -6,11 +6,11 @@ import ast
 import asyncio
 import string
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from textual import events
 from textual.keys import _character_to_key
 from textual.pilot import Pilot

@@ -19,7 +19,7 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma_edit.edit_progress import EditProgress, track_edit
 from kymatui.domain.kyma_edit.label_edit import LabelProposal, Labels, propose_labels
 from kymatui.domain.kyma_edit.label_progress import track_label_edit
-from kymatui.domain.kyma_edit.module_edit import EditProposal, ModuleEdit, entry_change, propose_edit
+from kymatui.domain.kyma_edit.module_edit import EditProposal, EditVerb, ModuleEdit, entry_change, propose_edit
 from kymatui.domain.plans.managed_resources import associated_kinds
 from kymatui.domain.snapshot.cluster_index import index_cluster
 from kymatui.domain.snapshot.read_cache import ReadCache
@@ -226,7 +226,18 @@ class ClusterKymaEdits:
         stages = [partial(self._stage, one.proposal, one.generation, memory) for one in started]
         edited = [one.generation > 0 for one in started]
         watch = EditWatch(stages, edited, changed, timeout, progress, cancel, self._silent, unattended=unattended)
-        return watch.ends()
+        ends = watch.ends()
+        self._finish_backups(one.proposal for one, end in zip(started, ends, strict=True) if not end.failed)
+        return ends
+
+    def _finish_backups(self, proposals: Iterable[EditProposal | LabelProposal]) -> None:
+        """Note in the backups of modules that are uninstalled now that their deletion has ended."""
+        for proposal in proposals:
+            gone = {effect.module for effect in proposal.effects if effect.uninstalls}
+            if isinstance(proposal, EditProposal) and proposal.toggle.verb is EditVerb.DISABLE:
+                gone.add(proposal.toggle.module)  # also where the Kyma has the edit already, and so no effect
+            for module in sorted(gone):
+                self._deletions(self._session).finish_backups(module)
 
     def follow_labels(
         self,
@@ -246,6 +257,7 @@ class ClusterKymaEdits:
         (ended,) = watch.ends()
         if ended.failed:
             raise PartlyDoneError(ended.failed, hint="`kymatui catalog`")
+        self._finish_backups([proposal])
         return ended.stage
 
     def _silent(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import calendar
+import contextlib
 import re
 import threading
 import time
@@ -15,7 +16,8 @@ from msgspec import Struct
 from kymatui.adapters.files.user_files import write_own_file, write_private_file
 from kymatui.domain.kubernetes.object_meta import LAST_APPLIED, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
-from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
+from kymatui.domain.plans.backups import BackupInfo
 from kymatui.engine.cluster.cluster_identity import cluster_identity
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.errors import ConfigurationError
@@ -40,35 +42,6 @@ _FINISHED: Final = "finished"
 _OBJECT: Final = re.compile(r"^kind:", re.MULTILINE)
 
 
-class BackupInfo(Struct, frozen=True):
-    """A backup file as its name and heading describe it; "" for unknown fields.
-
-    identity   the uid of the namespace kube-system: a context name may mean different clusters on two machines
-    made_at    Unix seconds
-    count      of its objects
-    by_klm     lifecycle-manager installed the module: enable it again before the restore
-    is_finished  what it was saved for has ended; a run that failed is continued with another backup
-    """
-
-    path: Path
-    module: str
-    version: str = ""
-    cluster: str = ""
-    identity: str = ""
-    made_at: float = 0.0
-    count: int = 0
-    by_klm: bool = False
-    is_finished: bool = False
-
-    def not_of(self, name: str, identity: str) -> str:
-        """Return why the backup is not of this cluster; "" if it is, or if that is unknown."""
-        if self.identity and identity:
-            same, again = self.identity == identity, self.cluster == name
-            other = f"another cluster that is also called {name}" if again else self.cluster
-            return "" if same else f"the backup is from {other}, but this is {name}"
-        return f"the backup is from {self.cluster}, but this is {name}" if self.cluster not in ("", name) else ""
-
-
 # writing
 
 
@@ -82,7 +55,7 @@ class BackupFile:
     def __init__(self, path: Path, cluster: Cluster, heading: Sequence[str]) -> None:
         self._path = path
         identity = cluster_identity(cluster)
-        self._heading = (*heading, *((f"cluster {identity}",) if identity else ()))
+        self._heading = (*map(sanitize, heading), *((f"cluster {identity}",) if identity else ()))
         self._cluster = cluster
         self._lock = threading.Lock()
         self._bodies: dict[str, Object] = {}
@@ -127,11 +100,10 @@ class BackupFile:
                 self._dump()
 
     def finish(self) -> None:
-        """Note that what the objects were saved for has ended, so that a later backup does not continue this one."""
+        """Note that what the objects were saved for has ended, as `finish_backup`."""
         with self._lock:
-            self._heading = (*self._heading, _FINISHED)
             if self._bodies or self._earlier:
-                self._dump()
+                finish_backup(self._path)
 
     @property
     def count(self) -> int:
@@ -197,11 +169,6 @@ class DeletionBackup(Struct, frozen=True):
     def message(self) -> str:
         return self.own.message_with(self.manifest.count if self.manifest is not self.own else 0)
 
-    def finish(self) -> None:
-        """Note that the deletion has ended."""
-        for one in {id(one): one for one in (self.own, self.manifest)}.values():
-            one.finish()
-
 
 def save_deletion(path: Path, seen: DeletionState, cluster: Cluster, manifests_on: Cluster) -> DeletionBackup:
     """Save the objects that the deletion may delete.
@@ -234,7 +201,7 @@ def plan_backup(plan: Plan, cluster: Cluster) -> BackupFile | None:
     name = plan.bundle.name
     heading = f"{name} {plan.intent.adopted_version}".rstrip() + f" in {cluster.name}"
     path = backup_path(cluster.name, name, time.time())
-    return BackupFile(path, cluster, (heading, _FINISHED))  # the next run plans its own deletions
+    return BackupFile(path, cluster, (heading,))
 
 
 def _heading(seen: DeletionState) -> tuple[str, ...]:
@@ -264,6 +231,37 @@ def _without_secrets(body: Object) -> Object:
     return {**found, "metadata": {**metadata, **({"annotations": annotations} if annotations else {})}}
 
 
+# finishing: what was saved belongs to one deletion, over all its runs, until it is noted that it ended
+
+
+def finish_backup(path: Path) -> None:
+    """Note in a backup that what it was saved for has ended.
+
+    A file that cannot be written stays open: a later restore then has more of the past, and never less.
+    """
+    with contextlib.suppress(OSError, ConfigurationError):
+        heading, lines = [], path.read_text(encoding="utf-8").splitlines(keepends=True)
+        while lines and lines[0].startswith("# "):
+            heading.append(lines.pop(0))
+        if f"# {_FINISHED}\n" not in heading:
+            write_private_file(path, "".join([*heading, f"# {_FINISHED}\n", *lines]).encode())
+
+
+def finish_backups(module: str, cluster: Cluster) -> None:
+    """Note that the deletion of a module has ended, in its newest backup: its runs have one each, or none.
+
+    Reads only files of this cluster and module: a campaign calls it for each of its runtimes.
+    """
+    paths = (backups_folder() / _inside(cluster.name)).glob("*.yaml")
+    named = {path: name for path in paths if (name := _NAME.fullmatch(path.name)) and name["module"] == _inside(module)}
+    ordered = sorted(named, key=lambda path: named[path]["moment"], reverse=True)
+    for backup in _headings(ordered):
+        if backup.count and backup.module == module and not backup.not_of(cluster.name, cluster_identity(cluster)):
+            if not backup.is_finished:
+                finish_backup(backup.path)
+            return
+
+
 # listing and reading
 
 
@@ -286,7 +284,7 @@ def _content(path: Path) -> bytes:
 
 def backup_path(context: str, name: str, moment: float) -> Path:
     """Return the file for a backup made at `moment` (Unix seconds)."""
-    return backups_folder() / _inside(context) / f"{name}-{time.strftime(_MOMENT, time.gmtime(moment))}.yaml"
+    return backups_folder() / _inside(context) / f"{_inside(name)}-{time.strftime(_MOMENT, time.gmtime(moment))}.yaml"
 
 
 def sibling_backup_path(path: Path, context: str) -> Path:
@@ -296,21 +294,20 @@ def sibling_backup_path(path: Path, context: str) -> Path:
     return path.with_name(f"{path.stem}-{_inside(context)}{path.suffix}")
 
 
-def _inside(context: str) -> str:
-    return re.sub(r"[^A-Za-z0-9._-]", "_", context) or "_"
+def _inside(name: str) -> str:
+    """Return the name of a context or a module as a part of a path: whoever writes it chooses no folder."""
+    return re.sub(r"[^A-Za-z0-9._-]", "_", name) or "_"
 
 
 def list_backups() -> list[BackupInfo]:
     """Return the backups of all clusters, newest first; unreadable files are skipped."""
-    return sorted(_found(), key=lambda one: (-one.made_at, one.module))
+    return sorted(_headings(backups_folder().glob("*/*.yaml")), key=lambda backup: (-backup.made_at, backup.module))
 
 
-def _found() -> Iterator[BackupInfo]:
-    for path in backups_folder().glob("*/*.yaml"):
-        try:
+def _headings(paths: Iterable[Path]) -> Iterator[BackupInfo]:
+    for path in paths:
+        with contextlib.suppress(ConfigurationError):  # a damaged file does not hide the other backups
             yield read_heading(path)
-        except ConfigurationError:  # a damaged file does not hide the other backups
-            continue
 
 
 def read_heading(path: Path) -> BackupInfo:
@@ -329,25 +326,6 @@ def read_heading(path: Path) -> BackupInfo:
     count = len(_OBJECT.findall(text))
     by_klm, is_finished = bool(heading and heading["klm"]), f"# {_FINISHED}" in lines
     return BackupInfo(path, module, version, cluster, identity, float(made), count, by_klm, is_finished)
-
-
-def last_deletion(found: Sequence[BackupInfo]) -> list[BackupInfo]:
-    """Return the backups of a module's last deletion, newest first: of the run that ended, and of those that failed."""
-    some = sorted((one for one in found if one.count), key=lambda one: -one.made_at)
-    before = next((at for at, one in enumerate(some) if at and one.is_finished), len(some))
-    return some[:before]
-
-
-def read_backups(paths: Iterable[Path]) -> list[Object]:
-    """Return the objects of backups, newest first, each object once. Raise as `read_backup`."""
-    some = list(paths)
-    if len(some) == 1:
-        return read_backup(some[0])
-    found: dict[ObjectRef, Object] = {}
-    for path in some:
-        for body in read_backup(path):
-            found.setdefault(read_ref(body), body)
-    return list(found.values())
 
 
 def read_backup(path: Path) -> list[Object]:

@@ -1,4 +1,4 @@
-"""`kymatui restore [NAME|FILE]`: what a deletion kept is created again; without a word, what is kept is listed."""
+"""`kymatui restore [NAME|FILE]`: create again what a deletion saved; without a word, list the backups."""
 
 from __future__ import annotations
 
@@ -6,10 +6,7 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from msgspec.structs import replace
 
 from kymatui.cli.options.confirmation import confirm
 from kymatui.cli.options.direct_install import CommandContext, add_running, cancellable, open_context
@@ -17,12 +14,12 @@ from kymatui.cli.output.plan_header import plan_document, plan_text
 from kymatui.cli.output.printing import document, markdown, print_line, print_text, table, wrapped
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.plans.plan_summary import summarize_actions
-from kymatui.engine.cluster.cluster_identity import cluster_identity
-from kymatui.errors import PartlyDoneError, RefusedError, UnknownNameError
+from kymatui.errors import RefusedError
 
 if TYPE_CHECKING:
-    from kymatui.actions.restore import RestoreResult, RestoreStep
-    from kymatui.adapters.files.backups import BackupInfo
+    from kymatui.actions.restore import RestorationPlan
+    from kymatui.actions.restored_objects import RestoreResult
+    from kymatui.domain.plans.backups import BackupInfo
 
 
 class RestoreCommand:
@@ -37,8 +34,8 @@ class RestoreCommand:
     def run(self, args: argparse.Namespace) -> int:
         if not args.file:
             return _list(args.output)
-        with open_context(args, once=True) as place:
-            return _Restoration(place).run()
+        with open_context(args, once=True) as context:
+            return _Restoration(context).run()
 
 
 RESTORE = RestoreCommand()
@@ -79,110 +76,78 @@ def _json(one: BackupInfo) -> dict[str, Any]:
 
 
 class _Restoration:
-    """One run of `kymatui restore FILE`."""
+    """One run of `kymatui restore NAME|FILE`."""
 
-    def __init__(self, place: CommandContext) -> None:
-        from kymatui.adapters.files.backups import read_backups
+    def __init__(self, context: CommandContext) -> None:
+        from kymatui.actions.restore import find_deletion, plan_restoration
+        from kymatui.adapters.files import backups
 
-        self._place, self._args = place, place.args
-        self._identity = cluster_identity(place.cluster)
-        self._backups = self._found(place.args.file)
-        by_klm = any(one.by_klm for one in self._backups)
-        self._heading = replace(self._backups[0], by_klm=by_klm)
-        self._objects = read_backups(one.path for one in self._backups)
-        if not self._objects:
-            raise RefusedError(f"{self._heading.path} has no objects", hint="`kymatui restore` lists all backups")
-
-    def _found(self, word: str) -> list[BackupInfo]:
-        """Return the named file, or the backups of the last deletion of the named module on this cluster."""
-        from kymatui.adapters.files.backups import backups_folder, last_deletion, list_backups, read_heading
-
-        path = Path(word)
-        if path.exists() or len(path.parts) > 1 or path.suffix:
-            return [read_heading(path)]
-        named = [one for one in list_backups() if one.module == word and one.count]
-        ours = [one for one in named if not one.not_of(self._place.cluster.name, self._identity)]
-        if ours:
-            return last_deletion(ours)
-        others = f"backups of other clusters: {', '.join(str(one.path) for one in named[:3])}" if named else ""
-        hint = others or "`kymatui restore` lists all backups"
-        where = f"from cluster {self._place.cluster.name} in {backups_folder()}"
-        known = [one.module for one in list_backups()]
-        raise UnknownNameError.near("backup of", word, known if not named else (), where=where, hint=hint)
+        self._context, self._args = context, context.args
+        deletion = find_deletion(backups, context.args.file, context.cluster)
+        self._plan = plan_restoration(backups, deletion, context.cluster, context.catalog)
+        if not self._plan.objects:
+            raise RefusedError(f"{self._plan.newest.path} has no objects", hint="`kymatui restore` lists all backups")
 
     def run(self) -> int:
-        from kymatui.actions.restore import needs_module, plan_restore, restore_refusal
-
-        args, name = self._args, self._place.cluster.name
-        number = len(self._objects)
-        plan = plan_restore(self._objects, self._place.cluster)
+        args, plan, target = self._args, self._plan, self._context.target
         if not args.dry_run:
             rows = _table(_planned(plan), "table") if args.output == "table" else ""
-            print_text(plan_text(self._place.target, _summary(plan), rows, "table"), sys.stderr)
-        for one in self._backups:
-            print_line(f"{one.path}: {format_count(one.count, 'object')}", sys.stderr)
-        stranger = self._heading.not_of(name, self._identity)
-        if stranger:
-            print_text(wrapped(f"warning: {stranger}"), sys.stderr)
-        module = self._heading.module
-        is_first = needs_module(self._place.catalog, module, by_klm=self._heading.by_klm)
-        hint = f"run `kymatui enable {module}`, then restore again" if is_first else ""
-        refusal = "" if self._heading.by_klm and not is_first else restore_refusal(plan)  # else it is being installed
-        if is_first and not refusal:
-            print_line(f"lifecycle-manager installed {module}: run `kymatui enable {module}` first", sys.stderr)
+            print_text(plan_text(target, _summary(plan), rows, "table"), sys.stderr)
+        for backup in plan.backups:
+            print_line(f"{backup.path}: {format_count(backup.count, 'object')}", sys.stderr)
+        if plan.stranger:
+            print_text(wrapped(f"warning: {plan.stranger}"), sys.stderr)
+        if plan.enables and not plan.refusal:
+            enable = f"run `kymatui enable {plan.module}` first"
+            print_line(f"lifecycle-manager installed {plan.module}: {enable}", sys.stderr)
         if args.dry_run:
-            self._print_plan(plan, "refused" if refusal else "planned")
-        if refusal:
-            raise RefusedError(refusal, hint=hint)
+            self._print_result(_planned(plan), "refused" if plan.refusal else "planned", _summary(plan))
+        if plan.refusal:
+            hint = f"run `kymatui enable {plan.module}`, then restore again" if plan.enables else ""
+            raise RefusedError(plan.refusal, hint=hint)
         if args.dry_run:
             return 0
-        if all(one.fate.name == "THERE" for one in plan):
-            return self._unchanged(plan)
+        if plan.is_done:
+            return self._unchanged()
         confirm(
-            self._place.target,
-            f"Restore {format_count(number, 'object')} (existing objects stay unchanged)",
-            sanitize(stranger),
+            target,
+            f"Restore {format_count(len(plan.objects), 'object')} (existing objects stay unchanged)",
+            sanitize(plan.stranger),
             yes=args.yes,
         )
-        return self._carry_out(plan)
+        return self._restore()
 
-    def _carry_out(self, plan: Sequence[RestoreStep]) -> int:
-        from kymatui.actions.restore import restore, was_installed_here
+    def _restore(self) -> int:
+        from kymatui.actions.restore import require_restored, run_restoration
+        from kymatui.adapters.files import backups
 
-        def report_line(words: str) -> None:
-            print_line(f"  {words}", sys.stderr)
+        def report_line(text: str) -> None:
+            print_line(f"  {text}", sys.stderr)
 
-        args = self._args
+        args, plan = self._args, self._plan
         with cancellable() as cancel:
             timeout = args.timeout if args.wait else 0.0
-            cluster = self._place.cluster
-            ended = restore(
-                self._objects, cluster, plan, report=report_line, wait=report_line, cancel=cancel, timeout=timeout
+            result = run_restoration(
+                *(backups, plan, self._context.cluster),
+                report=report_line,
+                wait=report_line,
+                cancel=cancel,
+                timeout=timeout,
             )
-        self._print(ended)
-        module = self._heading.module
-        if ended.made and module and was_installed_here(self._objects):
-            print_line(f"run `kymatui adopt {module}` to manage it with kymatui again", sys.stderr)
-        if ended.failed:
-            said = "; ".join(f"{ref}: {reason}" for ref, reason in ended.failed[:5])
-            raise PartlyDoneError(
-                f"{len(ended.failed)} of {format_count(len(self._objects), 'object')} not created: {said}",
-                hint="install the module (or its CRDs and namespaces) first, then restore again",
-            )
+        self._print(result)
+        if plan.awaits_adoption(result):
+            print_line(f"run `kymatui adopt {plan.module}` to manage it with kymatui again", sys.stderr)
+        require_restored(plan, result)
         return 0
 
     # printing
 
-    def _print_plan(self, seen: Sequence[RestoreStep], outcome: str) -> None:
-        self._print_result(_planned(seen), outcome, _summary(seen))
-
-    def _unchanged(self, plan: Sequence[RestoreStep]) -> int:
+    def _unchanged(self) -> int:
         if self._args.output == "table":
-            print_line(
-                f"no changes: {format_count(len(plan), 'object')} already {'exists' if len(plan) == 1 else 'exist'}"
-            )
+            number = len(self._plan.steps)
+            print_line(f"no changes: {format_count(number, 'object')} already {'exists' if number == 1 else 'exist'}")
         else:
-            self._print_result(_planned(plan), "unchanged", _summary(plan))
+            self._print_result(_planned(self._plan), "unchanged", _summary(self._plan))
         return 0
 
     def _print(self, ended: RestoreResult) -> None:
@@ -198,19 +163,19 @@ class _Restoration:
         form = self._args.output
         if form in ("json", "yaml"):
             objects = [{"object": ref, "result": word, "reason": reason or None} for ref, word, reason in rows]
-            files = [str(one.path) for one in self._backups]
+            files = [str(backup.path) for backup in self._plan.backups]
             found = {"file": files[0], "files": files, "objects": objects, "outcome": outcome}
-            print_text(plan_document(self._place.target, found, form))
+            print_text(plan_document(self._context.target, found, form))
         else:
-            print_text(plan_text(self._place.target, summary, _table(_displayed(rows), form), form))
+            print_text(plan_text(self._context.target, summary, _table(_displayed(rows), form), form))
 
 
-def _summary(plan: Sequence[RestoreStep]) -> str:
-    return summarize_actions("same" if one.fate.name == "THERE" else one.fate.name.lower() for one in plan)
+def _summary(plan: RestorationPlan) -> str:
+    return summarize_actions("same" if step.fate.name == "THERE" else step.fate.name.lower() for step in plan.steps)
 
 
-def _planned(plan: Sequence[RestoreStep]) -> list[tuple[str, str, str]]:
-    return [(str(one.ref), one.fate.value, one.reason) for one in plan]
+def _planned(plan: RestorationPlan) -> list[tuple[str, str, str]]:
+    return [(str(step.ref), step.fate.value, step.reason) for step in plan.steps]
 
 
 def _displayed(rows: Sequence[tuple[str, str, str]]) -> list[tuple[str, str, str]]:

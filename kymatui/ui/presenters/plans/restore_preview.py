@@ -1,13 +1,14 @@
-"""List of backups, and the preview of a restore."""
+"""List of deletions with backups, and the preview of a restore."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
 
-from kymatui.actions.restore import RestoreStep, RestoreVerdict, restore_refusal
-from kymatui.adapters.files.backups import BackupInfo
+from kymatui.actions.restore import RestorationPlan
+from kymatui.actions.restored_objects import RestoreStep, RestoreVerdict
 from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.plans.backups import BackupInfo, DeletionBackups
 from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine
 from kymatui.ui.presenters.plans.install_preview import changed_fields
 from kymatui.ui.viewmodels.display_text import shorten_path
@@ -25,43 +26,39 @@ def restore_title(backup: BackupInfo) -> str:
     return f"restore {backup.module or backup.path.name} {backup.version}".strip()
 
 
-def backup_question(found: Sequence[BackupInfo], name: str, identity: str) -> Question:
-    """Return the backups as a question: this cluster's first, newest first; others name their cluster."""
-    ordered = sorted(found, key=lambda one: bool(one.not_of(name, identity)))
-    width = max(len(_module(one)) for one in ordered)
-    return Question("backup", "backup", tuple(_option(one, width, name, identity) for one in ordered))
+def deletion_question(deletions: Sequence[DeletionBackups], name: str, identity: str) -> Question:
+    """Return the deletions as a question; those of another cluster than `name` name theirs."""
+    width = max(len(_module(deletion[0])) for deletion in deletions)
+    return Question("backup", "backup", tuple(_option(one, width, name, identity) for one in deletions))
 
 
-def _option(one: BackupInfo, width: int, name: str, identity: str) -> ChoiceOption:
-    label = f"{_module(one):{width}}  {_moment(one)}"
-    count = format_count(one.count, "object")
-    whose = f", of {one.cluster}" if one.cluster else ""
-    other = ", ANOTHER CLUSTER" if one.not_of(name, identity) else ""
-    return ChoiceOption(str(one.path), label, f"{count}{whose}{other}")
+def _option(deletion: DeletionBackups, width: int, name: str, identity: str) -> ChoiceOption:
+    newest = deletion[0]
+    label = f"{_module(newest):{width}}  {_moment(newest)}"
+    several = f"{len(deletion)} backups of one deletion"
+    count = format_count(newest.count, "object") if len(deletion) == 1 else several
+    whose = f", of {newest.cluster}" if newest.cluster else ""
+    other = ", ANOTHER CLUSTER" if newest.not_of(name, identity) else ""
+    return ChoiceOption(str(newest.path), label, f"{count}{whose}{other}")
 
 
-def _module(one: BackupInfo) -> str:
-    return f"{one.module} {one.version}".strip()
+def _module(backup: BackupInfo) -> str:
+    return f"{backup.module or backup.path.name} {backup.version}".strip()
 
 
-def _moment(one: BackupInfo) -> str:
-    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(one.made_at))
+def _moment(backup: BackupInfo) -> str:
+    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(backup.made_at))
 
 
-def preview_restore(
-    backup: BackupInfo, seen: Sequence[RestoreStep], name: str, stranger: str, management: str, *, enables: bool
-) -> Preview:
-    """Return the preview; `stranger` says why the backup is of another cluster than `name`, else "".
-
-    `enables` means that the Kyma has to enable the module first.
-    """
+def preview_restore(plan: RestorationPlan, name: str, management: str) -> Preview:
+    """Return the preview of a restore into the cluster `name`."""
     return Preview(
-        f"{restore_title(backup)}, deleted {_moment(backup)}",
-        lines=tuple(map(_line, seen)),
+        f"{restore_title(plan.newest)}, deleted {_moment(plan.newest)}",
+        lines=tuple(map(_line, plan.steps)),
         management=management,
-        refusals=tuple(_refusals(seen, backup, enables=enables)),
-        warnings=tuple(_warnings(backup, seen, stranger, enables=enables)),
-        consents=(Consent("stranger", f"restore the backup of another cluster to {name}"),) if stranger else (),
+        refusals=tuple(_refusals(plan)),
+        warnings=tuple(_warnings(plan)),
+        consents=(Consent("stranger", f"restore the backup of another cluster to {name}"),) if plan.stranger else (),
         question=f"Restore missing objects in {name}?",
         editable=True,
     )
@@ -74,23 +71,24 @@ def _line(one: RestoreStep) -> PreviewLine:
     return PreviewLine(_MARKS[one.fate], str(one.ref), one.reason, tuple(fields))
 
 
-def _refusals(seen: Sequence[RestoreStep], backup: BackupInfo, *, enables: bool) -> Iterator[str]:
-    if not seen:
+def _refusals(plan: RestorationPlan) -> Iterator[str]:
+    if not plan.steps:
         yield "the backup has no objects"
-    elif all(one.fate is RestoreVerdict.THERE for one in seen):
+    elif plan.is_done:
         yield "no changes: all objects already exist"
-    elif (enables or not backup.by_klm) and (refusal := restore_refusal(seen)):
-        yield refusal
+    elif plan.refusal:
+        yield plan.refusal
 
 
-def _warnings(backup: BackupInfo, seen: Sequence[RestoreStep], stranger: str, *, enables: bool) -> Iterator[str]:
-    if stranger:
-        yield stranger
-    if enables:
-        yield f"lifecycle-manager installed {backup.module}: enable it first, then restore the objects of its users"
-    blocked = sum(one.fate is RestoreVerdict.BLOCKED for one in seen)
+def _warnings(plan: RestorationPlan) -> Iterator[str]:
+    if plan.stranger:
+        yield plan.stranger
+    if plan.enables:
+        yield f"lifecycle-manager installed {plan.module}: enable it first, then restore the objects of its users"
+    blocked = sum(step.fate is RestoreVerdict.BLOCKED for step in plan.steps)
     if blocked:
         yield (
             f"{format_count(blocked, 'object')} cannot be created now: kymatui waits, and reports what is not created"
         )
-    yield f"existing objects stay unchanged; backup: {shorten_path(backup.path)}"
+    paths = ", ".join(shorten_path(backup.path) for backup in plan.backups)
+    yield f"existing objects stay unchanged; {'backup' if len(plan.backups) == 1 else 'backups'}: {paths}"

@@ -1,0 +1,55 @@
+"""Backups of deleted objects as their files describe them, and which of them belong to one deletion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from msgspec import Struct
+
+
+class BackupInfo(Struct, frozen=True):
+    """A backup file as its name and heading describe it; "" for unknown fields.
+
+    identity   the uid of the namespace kube-system: a context name may mean different clusters on two machines
+    made_at    Unix seconds
+    count      of its objects
+    by_klm     lifecycle-manager installed the module: enable it again before the restore
+    is_finished  what it was saved for has ended, or it was restored; a later deletion continues only other backups
+    """
+
+    path: Path
+    module: str
+    version: str = ""
+    cluster: str = ""
+    identity: str = ""
+    made_at: float = 0.0
+    count: int = 0
+    by_klm: bool = False
+    is_finished: bool = False
+
+    def not_of(self, name: str, identity: str) -> str:
+        """Return why the backup is not of this cluster; "" if it is, or if that is unknown."""
+        if self.identity and identity:
+            same, again = self.identity == identity, self.cluster == name
+            other = f"another cluster that is also called {name}" if again else self.cluster
+            return "" if same else f"the backup is from {other}, but this is {name}"
+        return f"the backup is from {self.cluster}, but this is {name}" if self.cluster not in ("", name) else ""
+
+
+DeletionBackups = tuple[BackupInfo, ...]
+"""The backups of one deletion, newest first: of the run that ended, and of those before it that did not."""
+
+
+def group_by_deletion(backups: Iterable[BackupInfo], name: str, identity: str) -> list[DeletionBackups]:
+    """Group the backups that have objects by deletion: those of the cluster `name` first, then the newest first."""
+    groups: dict[tuple[str, str], list[list[BackupInfo]]] = {}
+    for backup in sorted(backups, key=lambda backup: (-backup.made_at, backup.module)):
+        if backup.count:
+            cluster = (backup.identity or backup.cluster) if backup.not_of(name, identity) else ""
+            deletions = groups.setdefault((backup.module or str(backup.path), cluster), [])
+            if backup.is_finished or not deletions:
+                deletions.append([])
+            deletions[-1].append(backup)
+    found = [tuple(deletion) for deletions in groups.values() for deletion in deletions]
+    return sorted(found, key=lambda deletion: (bool(deletion[0].not_of(name, identity)), -deletion[0].made_at))
