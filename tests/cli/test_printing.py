@@ -7,12 +7,16 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from kymatui.cli.options.confirmation import confirm, confirm_by_typing
+from kymatui.cli.output.deletion import deletion_text
 from kymatui.cli.output.plan_header import plan_text
-from kymatui.cli.output.printing import table, wrapped
+from kymatui.cli.output.printing import paragraph, table, wrapped
 from kymatui.cli.output.terminal import visible
 from kymatui.domain.plans.cluster_target import ClusterTarget
+from kymatui.engine.deletion.deletion_state import DeletionState, ManagedBy
+from kymatui.engine.inventory.managed_resources import ManagedObjects
 
 HEADS = ("ACTION", "OBJECT", "WHAT")
 ROWS = (
@@ -106,6 +110,23 @@ def test_every_question_starts_with_the_line_of_its_plan(
     assert shown.endswith("[y/N] "), "the answer follows on the same line"
     sentence = target.question("Delete nats").split()[0]
     assert f"\n{sentence}" in shown, "the question starts a line of its own"
+
+
+def test_a_text_of_a_server_is_no_markdown() -> None:
+    link, shown = "[click](https://evil.example/)", "\\[click\\](https://evil.example/)"
+    state = DeletionState(
+        *("prod", "keda", ManagedBy.KYMA),
+        remaining=ManagedObjects((), ((link, link),)),
+        foreseen=(link,),
+        control=link,
+        requested=True,
+    )
+    for seen in (state, replace(state, refusal=link)):
+        text = deletion_text(seen, "md", cascade=False)
+        assert link not in text
+        assert text.count(shown) >= 2
+        assert link in deletion_text(seen, "table", cascade=False)
+    assert paragraph(f"warning: {link}", "md") == f"warning: {shown}"
 
 
 def test_the_question_for_a_name_starts_with_the_same_line(monkeypatch: pytest.MonkeyPatch) -> None:

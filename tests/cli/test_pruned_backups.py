@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-from kymatui.engine.apply.pruning import Pruning
 
 from kymatui.actions.modules.install_choices import InstallAction, InstallStatus
 from kymatui.adapters.files.backups import list_backups, read_backup
@@ -19,6 +18,7 @@ from kymatui.adapters.sessions.cluster.catalog_session import open_session
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.composition.install_port import SessionInstallPort
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.deletion.pruning import Pruning
 from kymatui.engine.jobs.run import Progress
 from kymatui.errors import UnreachableError
 from kymatui.ui.presenters.plans.install_preview import preview_install

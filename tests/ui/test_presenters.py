@@ -36,7 +36,7 @@ from kymatui.ui.presenters.catalog.table_notices import table_notice
 from kymatui.ui.presenters.module import event_rows, module_facts, state_check_lines, version_rows
 from kymatui.ui.presenters.module.object_tree import foldable_keys, tree_branches, tree_rows
 from kymatui.ui.terminal.ascii_filter import ascii_only
-from kymatui.ui.terminal.file_saving import save_file, save_new_file
+from kymatui.ui.terminal.file_saving import as_file_name, save_file, save_new_file
 from kymatui.ui.viewmodels.columns import Column
 from kymatui.ui.viewmodels.row_filter import parse_filter
 from kymatui.ui.viewmodels.row_list import Cell, Row
@@ -423,6 +423,22 @@ def test_a_file_that_does_not_fit_is_not_left_half_written(tmp_path: Path, monke
     with pytest.raises(ValueError, match="No space left on device"):
         save_new_file(str(tmp_path / "b"), b"whole")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("modules", "modules"),
+        ("enable-../../.ssh/config.json", "enable-..-..-.ssh-config.json"),
+        ("../../etc", "etc"),
+        ("logs a b", "logs-a-b"),
+        ("-rf", "rf"),
+        ("/", "kymatui"),
+    ],
+)
+def test_a_name_of_a_cluster_chooses_no_folder_for_a_file(text: str, name: str) -> None:
+    assert as_file_name(text) == name
+    assert Path(as_file_name(text)).name == as_file_name(text)
 
 
 # keys and signs

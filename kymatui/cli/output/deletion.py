@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.output.plan_changes import step_json
-from kymatui.cli.output.printing import markdown, table, wrapped
+from kymatui.cli.output.printing import markdown, paragraph, table
 from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 
@@ -23,27 +23,27 @@ def deletion_text(seen: DeletionState, form: str, *, cascade: bool, is_refused: 
     from kymatui.engine.deletion.deletion_state import ManagedBy
 
     draw = markdown if form == "md" else table
-    parts = [wrapped(f"{seen.module} {seen.installed}".strip() + f": {seen.managed_by_words}")]
+    parts = [paragraph(f"{seen.module} {seen.installed}".strip() + f": {seen.managed_by_words}", form)]
     if seen.manifest is not None and seen.control:
         goes = "is deleted last, after the module's objects in the runtime"
         what = f"{seen.manifest} {seen.reported_by_manifest}".rstrip()
-        parts.append(wrapped(f"on {sanitize(seen.control)}: {what} {goes}"))
+        parts.append(paragraph(f"on {sanitize(seen.control)}: {what} {goes}", form))
     if seen.refusal:
-        parts.append(wrapped(sanitize(seen.refusal)))
+        parts.append(paragraph(sanitize(seen.refusal), form))
     parts += remaining_parts(seen, form, cascade=cascade)
     if seen.warning:
         ways = f"(--way let|ignore|unmanage; selected: {seen.way.value})"
-        parts.append(wrapped(f"warning: {sanitize(seen.warning)} {ways}"))
+        parts.append(paragraph(f"warning: {sanitize(seen.warning)} {ways}", form))
     if seen.advice:
-        parts.append(wrapped(f"warning: {sanitize(seen.advice)}"))
-    parts += [wrapped(f"warning: {sanitize(text)}") for text in seen.foreseen]
-    parts += [wrapped(f"missing permission: {right}") for right in seen.missing]
+        parts.append(paragraph(f"warning: {sanitize(seen.advice)}", form))
+    parts += [paragraph(f"warning: {sanitize(text)}", form) for text in seen.foreseen]
+    parts += [paragraph(f"missing permission: {right}", form) for right in seen.missing]
     if is_refused or seen.refusal:
         return "\n\n".join(parts)
     if seen.managed_by is ManagedBy.KYMA:
-        parts.append(wrapped(_who_deletes(seen)))
+        parts.append(paragraph(_who_deletes(seen), form))
     if seen.managed_by is ManagedBy.MANIFEST and seen.manifest is not None:
-        parts.append(wrapped(f"delete {seen.manifest}: its controller deletes what it installed"))
+        parts.append(paragraph(f"delete {seen.manifest}: its controller deletes what it installed", form))
     if seen.found is not None:
         before = [step for step in seen.found.hooks if step.event.startswith("pre-")]
         after = [step for step in seen.found.hooks if not step.event.startswith("pre-")]
@@ -51,8 +51,10 @@ def deletion_text(seen: DeletionState, form: str, *, cascade: bool, is_refused: 
         rows = [[_word(step), str(step.ref), step.reason] for step in shown]
         parts += [draw(("ACTION", "OBJECT", "REASON"), rows)] if rows else []
         if seen.found.chart_crds and not seen.found.scope.delete_crds:
-            parts.append(wrapped("--delete-crds deletes the chart's CRDs, too, as far as nothing else uses them"))
-        parts += [wrapped(f"{ref} was installed with the module and is already deleted") for ref in seen.found.lost]
+            text = "--delete-crds deletes the chart's CRDs, too, as far as nothing else uses them"
+            parts.append(paragraph(text, form))
+        lost = (f"{ref} was installed with the module and is already deleted" for ref in seen.found.lost)
+        parts += [paragraph(text, form) for text in lost]
     return "\n\n".join(parts)
 
 
@@ -82,7 +84,7 @@ def remaining_parts(seen: DeletionState, form: str, *, cascade: bool) -> list[st
     instances = seen.remaining.instances
     parts = [draw(heads, [_row(one, seen, cascade=cascade) for one in instances])] if instances else []
     unknown = (f"unknown: {kind} cannot be listed: {sanitize(reason)}" for kind, reason in seen.remaining.unknown)
-    return [*parts, *map(wrapped, unknown)]
+    return [*parts, *(paragraph(text, form) for text in unknown)]
 
 
 def _word(step: Step) -> str:

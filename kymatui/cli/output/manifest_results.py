@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from kymatui.cli.output.plan_header import plan_document, plan_text
-from kymatui.cli.output.printing import markdown, print_line, print_text, table, wrapped
+from kymatui.cli.output.printing import markdown, paragraph, print_line, print_text, table
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize, with_subject
 from kymatui.domain.plans.plan_summary import summarize_actions
 from kymatui.errors import CancelledError, PartlyDoneError, RefusedError
@@ -170,10 +170,10 @@ def _proposal_text(proposal: ManifestProposal, form: str) -> str:
     where = f" on {proposal.sides[0]}, for {proposal.sides[1]}" if proposal.sides else ""
     rows = [[_what(proposal), f"{proposal.ref}{where}", f"{proposal.module} {proposal.version}"]]
     parts = [(markdown if form == "md" else table)(("ACTION", "OBJECT", "MODULE"), rows)]
-    parts.append("\n".join(sanitize(line) for line in proposal.diff))
+    parts.append("\n".join(paragraph(sanitize(line), form) for line in proposal.diff))
     if not proposal.operator.works:
         why = sanitize(proposal.operator.message)
-        parts.append(wrapped(f"warning: no effect until you start `kymatui operator` ({why})"))
+        parts.append(paragraph(f"warning: no effect until you start `kymatui operator` ({why})", form))
     return "\n\n".join(parts)
 
 

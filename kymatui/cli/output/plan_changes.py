@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from kymatui.cli.output.printing import markdown, table, wrapped
+from kymatui.cli.output.printing import markdown, paragraph, table
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.ownership import LABEL_PART_OF
 from kymatui.domain.plans.plan_summary import summarize_actions
@@ -31,11 +31,11 @@ def changes_text(plan: Plan, form: str) -> str:
     shown = (*before, *(step for step in plan.steps if step.action.value != "same"), *after)
     rows = [row for step in shown for row in _rows(step, adopts=plan.intent.adopt)]
     parts = [draw(("ACTION", "OBJECT", "CHANGE"), rows)] if rows else []
-    parts += [wrapped(adopted)] if (adopted := _adopted(plan)) else []
-    parts += [wrapped("\n".join(sanitize(line) for line in grant_lines(grant))) for grant in plan.grants]
-    parts += [wrapped(f"missing permission: {right}") for right in plan.missing]
-    parts += [wrapped(f"note: {sanitize(note)}") for note in plan.notes]
-    parts += [wrapped(saved)] if (saved := describe_backup(plan)) else []
+    parts += [paragraph(adopted, form)] if (adopted := _adopted(plan)) else []
+    parts += ["\n".join(paragraph(sanitize(line), form) for line in grant_lines(grant)) for grant in plan.grants]
+    parts += [paragraph(f"missing permission: {right}", form) for right in plan.missing]
+    parts += [paragraph(f"note: {sanitize(note)}", form) for note in plan.notes]
+    parts += [paragraph(saved, form)] if (saved := describe_backup(plan)) else []
     return "\n\n".join(parts)
 
 

@@ -150,6 +150,11 @@ def escaped(cell: str) -> str:
     return re.sub(r"([\\|`*_<>\[\]])", r"\\\1", sanitize(cell)) or "-"
 
 
+def paragraph(text: str, form: str) -> str:
+    """Return a sentence of a plan or a report: wrapped for a terminal, escaped for Markdown, where it may be a link."""
+    return escaped(text) if form == "md" else wrapped(text)
+
+
 def document(value: Mapping[str, Any], form: str, *, one_line: bool = False) -> str:
     """Return a value as JSON or YAML; `one_line` is for a stream of JSON documents, one on each line."""
     if form == "yaml":

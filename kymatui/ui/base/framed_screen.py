@@ -16,6 +16,7 @@ from kymatui.ui.base.screen_frame import ScreenFrame
 from kymatui.ui.base.screen_keys import key_help, why_no_step
 from kymatui.ui.navigation.command_table import ScreenCommand
 from kymatui.ui.navigation.history import LOGS, OBJECT_LOGS, ScreenStep
+from kymatui.ui.terminal.file_saving import as_file_name
 from kymatui.ui.terminal.plain_widgets import Static
 from kymatui.ui.widgets.key_bar import KeyBar
 from kymatui.ui.widgets.top_line import TopLine
@@ -154,7 +155,7 @@ class FramedScreen(DisabledKeysScreen[None]):
 
     async def action_save(self) -> None:
         form = "csv" if self.filter_line.table is not None else "svg"
-        await self.command_line.open_command(f"save {self.step.crumb}.{form}")
+        await self.command_line.open_command(f"save {as_file_name(self.step.crumb)}.{form}")
 
     # help and other screens
 

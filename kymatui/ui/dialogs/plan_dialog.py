@@ -23,7 +23,7 @@ from kymatui.ui.base.first_paint import FirstPaintModal
 from kymatui.ui.base.screen_keys import action_of
 from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
 from kymatui.ui.navigation.key_help import KeyHelp, key_name
-from kymatui.ui.terminal.file_saving import save_new_file
+from kymatui.ui.terminal.file_saving import as_file_name, save_new_file
 from kymatui.ui.terminal.plain_widgets import Box, Horizontal, Input, Static, Vertical, VerticalScroll
 from kymatui.ui.widgets.key_bar import KeyBar
 from kymatui.ui.widgets.plan_widgets import DiffView, PlanTable, Tick, line_columns, plan_notes, plan_summary
@@ -244,7 +244,7 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
     def action_save(self) -> None:
         assert self.preview.document is not None
         try:
-            self.notify(f"saved {save_new_file(self.preview.file_name, self.preview.document)}")
+            self.notify(f"saved {save_new_file(as_file_name(self.preview.file_name), self.preview.document)}")
         except ValueError as error:
             self.kymatui.problem(str(error))
 

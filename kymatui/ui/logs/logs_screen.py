@@ -13,6 +13,7 @@ from kymatui.ui.logs.log_text import LogText
 from kymatui.ui.logs.logs_pane import LogsPane
 from kymatui.ui.navigation.command_table import ScreenCommand
 from kymatui.ui.navigation.history import OBJECT_LOGS, ScreenStep, object_reference
+from kymatui.ui.terminal.file_saving import as_file_name
 
 
 class LogsScreen(FramedScreen):
@@ -69,7 +70,7 @@ class LogsScreen(FramedScreen):
             super().action_back()
 
     async def action_save(self) -> None:
-        await self.command_line.open_command(f"save {self.step.crumb.replace(' ', '-')}.log")
+        await self.command_line.open_command(f"save {as_file_name(self.step.crumb)}.log")
 
     def exports(self) -> Mapping[str, Callable[[], str]]:
         return {"log": self.query_one(LogsPane).whole_text, **super().exports()}

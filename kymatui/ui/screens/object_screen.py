@@ -16,6 +16,7 @@ from kymatui.ui.base.framed_screen import FramedScreen
 from kymatui.ui.navigation.history import DESCRIBE, YAML, ScreenStep, object_step
 from kymatui.ui.panes.description_view import DescriptionView
 from kymatui.ui.panes.object_view import ObjectView
+from kymatui.ui.terminal.file_saving import as_file_name
 from kymatui.ui.terminal.plain_widgets import Box
 from kymatui.ui.widgets.document import Document
 
@@ -99,7 +100,9 @@ class ObjectScreen(FramedScreen):
         return {"txt" if self._tab == DESCRIBE else "yaml": self._text, **super().exports()}
 
     async def action_save(self) -> None:
-        await self.command_line.open_command(f"save {self.ref.name}.{'txt' if self._tab == DESCRIBE else 'yaml'}")
+        await self.command_line.open_command(
+            f"save {as_file_name(self.ref.name)}.{'txt' if self._tab == DESCRIBE else 'yaml'}"
+        )
 
     def action_copy(self) -> None:
         self.app.copy_to_clipboard(self._text())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -22,12 +23,17 @@ def save_file(name: str, exports: Mapping[str, Callable[[], str]]) -> str:
     return _save(path, name, body.encode(), private=False)
 
 
+def as_file_name(text: str) -> str:
+    """Return a text, which may have a name of a cluster in it, as the name of a file in the working folder."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", text).lstrip(".-") or "kymatui"
+
+
 def save_new_file(name: str, content: bytes) -> str:
     """Write a file that only its owner may read and return its path.
 
     Raises ValueError with the problem.
     """
-    return _save(Path(name).expanduser(), name, content, private=True)
+    return _save(Path(name), name, content, private=True)
 
 
 def _save(path: Path, name: str, content: bytes, *, private: bool) -> str:

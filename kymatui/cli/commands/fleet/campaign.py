@@ -19,7 +19,7 @@ from kymatui.cli.options.fleet_filters import (
 from kymatui.cli.options.uninstalls import consent_of
 from kymatui.cli.options.unknown_names import require_in_fleet
 from kymatui.cli.output.plan_header import plan_document, plan_text
-from kymatui.cli.output.printing import markdown, print_line, print_message, print_text, table, wrapped
+from kymatui.cli.output.printing import markdown, paragraph, print_line, print_message, print_text, table
 from kymatui.cli.session_arguments import remote_options_of
 from kymatui.domain.fleet.campaigns import (
     MAX_PARALLEL,
@@ -196,7 +196,7 @@ def _text(target: ClusterTarget, legs: Sequence[CampaignStep], toggle: ModuleEdi
     if form in ("json", "yaml"):
         return plan_document(target, _json(legs, toggle), form)
     rows = [row for leg in legs for row in _rows(leg)]
-    warnings = dict.fromkeys(wrapped(f"warning: {sanitize(text)}") for leg in legs for text in leg.warnings)
+    warnings = dict.fromkeys(paragraph(f"warning: {sanitize(text)}", form) for leg in legs for text in leg.warnings)
     drawn = (markdown if form == "md" else table)(_HEADER, rows)
     return plan_text(target, summarize_campaign(legs), "\n\n".join([drawn, *warnings]), form)
 

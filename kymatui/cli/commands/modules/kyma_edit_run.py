@@ -24,7 +24,7 @@ from kymatui.cli.options.editing import (
 )
 from kymatui.cli.output.plan_header import plan_document, plan_text
 from kymatui.cli.output.plan_summaries import edit_summary
-from kymatui.cli.output.printing import markdown, print_line, print_text, table, wrapped
+from kymatui.cli.output.printing import markdown, paragraph, print_line, print_text, table, wrapped
 from kymatui.domain.kubernetes.terminal_text import sanitize, with_subject
 from kymatui.domain.kyma_edit.module_edit import EditVerb
 from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, RefusedError
@@ -278,9 +278,9 @@ class EditRun:
         if rows := [list(one) for one in (*effects, *same)]:
             yield draw(("MODULE", "EFFECT"), rows)
         yield from uninstalling.uninstall_tables([one for leg in legs for one in leg.uninstalls], form)
-        yield from (wrapped(f"refused: {sanitize(text)}") for leg in legs for text in leg.refusals)
+        yield from (paragraph(f"refused: {sanitize(text)}", form) for leg in legs for text in leg.refusals)
         warnings = dict.fromkeys(one for leg in legs for one in leg.proposal.warnings)
-        yield from (wrapped(f"warning: {sanitize(one)}") for one in warnings)
+        yield from (paragraph(f"warning: {sanitize(one)}", form) for one in warnings)
 
 
 def _say_all(notices: Iterable[str]) -> None:

@@ -25,7 +25,7 @@ from kymatui.cli.options.editing import (
 from kymatui.cli.options.uninstalls import add_uninstalling
 from kymatui.cli.output.plan_header import plan_document, plan_text
 from kymatui.cli.output.plan_summaries import label_summary
-from kymatui.cli.output.printing import markdown, print_line, print_text, table, wrapped
+from kymatui.cli.output.printing import markdown, paragraph, print_line, print_text, table
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.errors import KymatuiError, RefusedError, UnknownNameError, UsageError
 
@@ -161,8 +161,8 @@ def _plan(proposal: LabelProposal, form: str, found: Sequence[Uninstall]) -> str
     else:
         parts.append("no module is installed or uninstalled")
     parts += uninstalls.uninstall_tables(found, form)
-    parts += [wrapped(f"refused: {sanitize(proposal.refusal)}")] if proposal.refusal else []
-    parts += [wrapped(f"warning: {sanitize(text)}") for text in proposal.warnings]
+    parts += [paragraph(f"refused: {sanitize(proposal.refusal)}", form)] if proposal.refusal else []
+    parts += [paragraph(f"warning: {sanitize(text)}", form) for text in proposal.warnings]
     return "\n\n".join(parts)
 
 
