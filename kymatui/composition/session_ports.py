@@ -116,10 +116,10 @@ class SessionDeletions:
             return replace(refused, managed_by=ManagedBy.KYMA)  # whether the module is installed depends on the Kyma
         return _with_unseen(_not_ours(made, row), unseen)
 
-    def _described_by(self, snapshot: Snapshot) -> tuple[object, ...]:
-        """Return the Manifests of a control plane that describe this runtime; its own are read from the cluster."""
+    def _described_by(self, snapshot: Snapshot) -> tuple[object, ...] | None:
+        """Return the Manifests of a control plane that describe this runtime, None for a cluster that has its own."""
         if self.manifests_on is self._cluster:
-            return ()
+            return None
         return tuple(one.raw for one in index_cluster(snapshot, memory=self.memory).manifests.values())
 
     def _wait_listed(self) -> None:

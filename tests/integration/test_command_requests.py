@@ -61,7 +61,7 @@ READING = {
     "logs keda": LISTS + 4,
     "check keda": LISTS,
     "enable compass-manager --dry-run": LISTS,
-    "disable keda --dry-run": LISTS + 4,  # the objects that would block it
+    "disable keda --dry-run": LISTS + 6,  # the objects that would block it, and what else may have its CRDs
 }
 
 

@@ -54,13 +54,13 @@ class DeletionScope(Struct, frozen=True):
 
     delete_crds  also delete the CRDs of a chart's folder crds/
     manifest     the Manifest of this installation ("namespace/name"), "" for none
-    manifests    Manifests on a control plane that describe this cluster
+    manifests    Manifests on a control plane that describe this cluster; None reads the cluster's own
     companions   owners of what the same request deletes, too: their objects may be gone before this deletion ends
     """
 
     delete_crds: bool = False
     manifest: str = ""
-    manifests: tuple[object, ...] = ()
+    manifests: tuple[object, ...] | None = None
     companions: tuple[Owner, ...] = ()
 
     def owners(self, inventory: Inventory) -> tuple[Owner, ...]:

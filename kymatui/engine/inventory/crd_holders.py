@@ -61,12 +61,12 @@ def find_crd_holders(
     mine: Collection[Owner],
     cancel: threading.Event,
     width: int,
-    manifests: Iterable[object] = (),
+    manifests: Iterable[object] | None = None,
 ) -> CrdHolders:
     """Return which installations besides `mine` have these CRDs.
 
-    `manifests` are Manifests of a control plane that describe this cluster. An installation that cannot be read, or
-    listed, may have any CRD.
+    `manifests` are the Manifests that describe this cluster, as those of a control plane; None reads the cluster's own.
+    An installation that cannot be read, or listed, may have any CRD.
     """
     names = frozenset(crds)
     if not names:
@@ -82,8 +82,7 @@ def find_crd_holders(
     readers: tuple[Callable[[], list[tuple[str, str]]], ...] = (
         lambda: list(_of_inventories(cluster, names, mine)),
         lambda: list(_of_releases(cluster, names, mine)),
-        lambda: list(_of_manifests(_manifests_in(cluster), names, mine)),
-        lambda: list(_of_manifests(manifests, names, mine)),
+        lambda: list(_of_manifests(_manifests_in(cluster) if manifests is None else manifests, names, mine)),
     )
     for answer in run_for_each(readers, _attempt, cancel, width):
         if isinstance(answer, str):

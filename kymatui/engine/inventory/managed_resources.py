@@ -147,7 +147,7 @@ def list_managed_resources(
     cancel: threading.Event,
     width: int,
     owners: Collection[Owner] = (),
-    manifests: Iterable[object] = (),
+    manifests: Iterable[object] | None = None,
 ) -> ManagedObjects:
     """Return all objects of the kinds, in all namespaces; kinds that are not served have none.
 

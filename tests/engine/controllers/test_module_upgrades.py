@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import json
 
 import pytest
+from msgspec.structs import replace
 
 from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.controllers.lifecycle.module_installation import CRD_KEPT
+from kymatui.engine.controllers.lifecycle.resource_pruning import OBJECT_KEPT
 from kymatui.errors import ConfigurationError, ForbiddenError, KymatuiError, ServerError
+from kymatui.helm.rendering.releases import Release, Status, to_secret
 from tests.engine.controllers.module_worlds import REF, Json, ModuleWorld, config
 
 OLD, NEW = config("old"), config("new")
@@ -117,13 +122,106 @@ def test_a_dropped_crd_with_objects_of_users_stays_until_they_are_deleted(world:
     assert (world.state(), sorted(world.synced())) == ("Ready", ["new", "old"])
 
 
-def test_a_kept_crd_is_deleted_with_the_module(world: ModuleWorld) -> None:
+@pytest.mark.parametrize("upgrades", [True, False])
+def test_a_crd_with_objects_of_users_outlives_the_module(world: ModuleWorld, upgrades: bool) -> None:
     install_things(world)
     world.runtime.create(a_thing("theirs"))
-    upgrade_without_things(world)
+    if upgrades:
+        upgrade_without_things(world)
+    world.events.clear()
     world.delete()
     assert world.home.get(REF) is None
+    assert world.exists(THINGS)
+    assert world.exists(a_thing("theirs"))
+    assert not world.exists(OLD)
+    (message,) = {one.message for one in world.events if one.reason == OBJECT_KEPT}
+    assert "things.example.org stays: 1 object of its kind left: Thing kyma-system/theirs" in message
+
+
+def test_an_empty_crd_goes_with_the_module(world: ModuleWorld) -> None:
+    install_things(world)
+    world.delete()
     assert not world.exists(THINGS)
+
+
+def release_with_things() -> Json:
+    manifest = f"---\n{json.dumps(THINGS)}\n"
+    made: Json = to_secret(Release("other", "kyma-system", 1, Status.DEPLOYED, manifest=manifest))
+    return made
+
+
+def other_manifest(world: ModuleWorld) -> Json:
+    own = world.manifest()
+    synced = {"group": "apiextensions.k8s.io", "version": "v1", "kind": THINGS["kind"], "namespace": ""}
+    metadata = {"name": "other", "namespace": REF.namespace, "labels": own["metadata"]["labels"]}
+    status = {"state": "Ready", "synced": [{**synced, "name": "things.example.org"}]}
+    return {key: own[key] for key in ("apiVersion", "kind", "spec")} | {"metadata": metadata, "status": status}
+
+
+@pytest.mark.parametrize("verb", ["upgrade", "delete"])
+@pytest.mark.parametrize("holder", ["Helm release kyma-system/other", f"Manifest {REF.namespace}/other"])
+def test_a_crd_that_another_installation_has_stays(world: ModuleWorld, holder: str, verb: str) -> None:
+    install_things(world)
+    if holder.startswith("Helm"):
+        world.runtime.create(release_with_things())
+    else:
+        body = other_manifest(world)
+        world.home.create({key: value for key, value in body.items() if key != "status"})
+        ref = replace(REF, name="other")
+        world.home.patch(ref, {"status": body["status"]}, PatchKind.MERGE, subresource="status")
+    if verb == "upgrade":
+        upgrade_without_things(world)
+    else:
+        world.delete()
+    assert world.exists(THINGS)
+    assert any(f"{holder} has it, too" in one.message for one in world.events)
+
+
+SHOP: Json = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
+
+
+def in_shop(name: str, **annotations: str) -> Json:
+    metadata = {"name": name, "namespace": "shop", "annotations": annotations}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+
+
+def put_with_shop(world: ModuleWorld, *objects: Json) -> None:
+    world.put("1.0.0", OLD, SHOP)
+    world.settle()
+    world.put("1.0.1", OLD, SHOP, *objects)
+    world.settle()
+
+
+@pytest.mark.parametrize("verb", ["upgrade", "delete"])
+def test_a_namespace_stays_for_what_users_have_in_it_and_goes_when_that_has_gone(world: ModuleWorld, verb: str) -> None:
+    put_with_shop(world, in_shop("ours"))
+    world.runtime.create(in_shop("theirs"))
+    if verb == "delete":
+        world.delete()
+    else:
+        upgrade_without_things(world)
+    assert [world.exists(one) for one in (in_shop("ours"), in_shop("theirs"), SHOP)] == [False, True, True]
+    assert any("Namespace shop stays: " in one.message and "theirs" in one.message for one in world.events)
+    if verb == "upgrade":
+        assert (world.state(), sorted(world.synced())) == ("Ready", ["new", "old", "shop"])
+        world.runtime.delete(read_ref(in_shop("theirs")))
+        for _ in range(3):
+            world.resync()
+        assert not world.exists(SHOP)
+        assert (world.state(), sorted(world.synced())) == ("Ready", ["new", "old"])
+
+
+@pytest.mark.parametrize("verb", ["upgrade", "delete"])
+def test_an_object_that_its_annotation_keeps_stays_with_its_namespace(world: ModuleWorld, verb: str) -> None:
+    keep = {"helm.sh/resource-policy": " Keep"}
+    put_with_shop(world, in_shop("data", **keep), in_shop("ours"))
+    if verb == "delete":
+        world.delete()
+    else:
+        upgrade_without_things(world)
+        assert (world.state(), sorted(world.synced())) == ("Ready", ["new", "old", "shop"])
+    assert [world.exists(one) for one in (in_shop("data"), in_shop("ours"), SHOP)] == [True, False, True]
+    assert any("ConfigMap shop/data stays: kept by its annotation" in one.message for one in world.events)
 
 
 def test_a_kept_crd_that_a_later_version_has_again_is_one_of_its_objects(world: ModuleWorld) -> None:

@@ -57,7 +57,7 @@ class ModuleDeletion:
             pruning = turn.pruning(runtime)
             if not pruning.prune(gone):
                 return turn.pause
-            turn.report_foreign(pruning)
+            turn.report_staying(pruning)
         if resource.is_owned and self._delete_resource(resource):
             return turn.soon
         if target is not None and self._apply(runtime, target):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from kymatui.domain.kubernetes.label_selectors import InvalidSelector, read_selector
@@ -14,7 +14,7 @@ from kymatui.domain.kyma.kymas import Policy
 from kymatui.domain.kyma.states import State
 from kymatui.domain.modules.module_manager import owning_manifest
 from kymatui.domain.modules.readiness import klm_manager_state
-from kymatui.engine.cluster.kind_order import is_definition
+from kymatui.engine.cluster.kind_order import is_definition, is_namespace
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, Object, PatchKind
 from kymatui.engine.controllers.lifecycle.default_resource import DefaultResource
 from kymatui.engine.controllers.lifecycle.module_status import CHANGED, READY, WAITING, differs
@@ -24,7 +24,7 @@ from kymatui.engine.controllers.lifecycle.reconcile_pass import (
     ReconcilePass,
     no_access,
 )
-from kymatui.engine.controllers.lifecycle.resource_pruning import names_of, obsolete
+from kymatui.engine.controllers.lifecycle.resource_pruning import OBJECT_KEPT, names_of, obsolete
 from kymatui.engine.controllers.lifecycle.resource_rendering import layer_of, refs_of
 from kymatui.engine.controllers.manifest.custom_state_check import (
     describe_evaluation,
@@ -56,8 +56,8 @@ class ModuleInstallation:
         self._pass = turn
         self._context = turn.context
         self._cancel: threading.Event = turn.cancel
-        self._kept: tuple[ObjectRef, ...] = ()
-        """The CRDs of an earlier version that stay, because they have objects."""
+        self._kept: Mapping[ObjectRef, str] = {}
+        """The CRDs and namespaces of an earlier version that stay because they are in use, with the reason."""
 
     def run(self) -> float:
         """Return the seconds until the next reconciliation. Raises KymatuiError for a retry."""
@@ -144,7 +144,7 @@ class ModuleInstallation:
         if not gone:
             return True
         if turn.manifest.meta.annotations.get(SYNCED_LAYER) == layer:
-            if all(map(is_definition, gone)):
+            if all(is_definition(ref) or is_namespace(ref) for ref in gone):
                 self._kept = self._retry_kept(runtime, target, gone)
                 return True
             words = "resource syncTarget diff detected but in same oci layer, prevent sync resource to be deleted"
@@ -158,26 +158,27 @@ class ModuleInstallation:
         if pruned.left:
             turn.status.wait(f"waiting for the deletion of {names_of(pruned.left)} of the previous version")
             return False
-        turn.report_foreign(pruning)
+        turn.report_staying(pruning)
         return True
 
     def _retry_kept(
         self, runtime: Cluster, target: Sequence[Object], kept: Sequence[ObjectRef]
-    ) -> tuple[ObjectRef, ...]:
-        """Return the CRDs that stay; those without objects are deleted when all objects are applied again."""
+    ) -> Mapping[ObjectRef, str]:
+        """Return what stays in use; what no longer is, is deleted when all objects are applied again."""
         if self._applied_for(runtime, target) > 0:
-            return tuple(kept)
+            return dict.fromkeys(kept, "")
         try:
             return self._pass.pruning(runtime).retry_kept(kept)
         except KymatuiError as error:
             self._pass.fail(error)
 
     def _report_kept(self) -> None:
-        """Record once for each upgrade which CRDs stay."""
+        """Record once for each upgrade which CRDs and namespaces stay."""
         manifest = self._pass.manifest
-        for ref in self._kept:
-            words = f"{ref} stays: {manifest.version} no longer has it, and it has objects, or they cannot be listed"
-            self._context.events(manifest.raw, ObjectEvent(EventType.WARNING, CRD_KEPT, words))
+        for ref, why in self._kept.items():
+            words = f"{ref} stays: {manifest.version} no longer has it, but {why or 'it is in use'}"
+            reason = CRD_KEPT if is_definition(ref) else OBJECT_KEPT
+            self._context.events(manifest.raw, ObjectEvent(EventType.WARNING, reason, words))
 
     def _apply(self, runtime: Cluster, target: Sequence[Object]) -> list[Object]:
         """Apply all objects, each regardless of the others' errors; return the server's answers.

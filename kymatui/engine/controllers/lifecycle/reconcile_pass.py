@@ -11,13 +11,13 @@ from typing import Any, Final, NoReturn
 
 from msgspec import Struct, field
 
-from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, read_ref
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.domain.kyma.states import State
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Clock, Cluster, PatchKind
 from kymatui.engine.controllers.lifecycle.applied_modules import AppliedModules
 from kymatui.engine.controllers.lifecycle.module_status import ModuleStatus
-from kymatui.engine.controllers.lifecycle.resource_pruning import OBJECT_KEPT, ResourcePruning, names_of
+from kymatui.engine.controllers.lifecycle.resource_pruning import OBJECT_KEPT, ResourcePruning, describe_staying
 from kymatui.engine.controllers.lifecycle.resource_rendering import ModuleRenderer
 from kymatui.engine.controllers.manifest.manifest_marks import SYNCED_LAYER
 from kymatui.engine.controllers.monitoring.event_correlation import EventType, ObjectEvent, state_event
@@ -150,13 +150,18 @@ class ReconcilePass:
 
     def pruning(self, runtime: Cluster) -> ResourcePruning:
         """Return the deletion of the Manifest's objects on its runtime."""
-        return ResourcePruning(runtime, self.mark_of_objects, self.cancel)
+        return ResourcePruning(runtime, self.mark_of_objects, self.cancel, self._other_manifests)
 
-    def report_foreign(self, pruning: ResourcePruning) -> None:
-        """Record which objects of the status stay, because they are not the Manifest's."""
-        if pruning.foreign:
-            words = f"{names_of(pruning.foreign)} stay: the status lists them, but they do not bear the Manifest's mark"
-            self.context.events(self.manifest.raw, ObjectEvent(EventType.WARNING, OBJECT_KEPT, words))
+    def _other_manifests(self) -> Sequence[object]:
+        """Return the Manifests of the same Kyma, which may have the same CRDs."""
+        ref, labels = read_ref(self.manifest.raw), f"{LABEL_KYMA_NAME}={self.manifest.kyma}"
+        return self.context.home.list(ref.kind, ref.namespace, labels=labels, cancel=self.cancel)
+
+    def report_staying(self, pruning: ResourcePruning) -> None:
+        """Record which objects of the status stay, and why."""
+        if pruning.staying:
+            event = ObjectEvent(EventType.WARNING, OBJECT_KEPT, describe_staying(pruning.staying))
+            self.context.events(self.manifest.raw, event)
 
     def keep_finalizers(self, names: Sequence[str]) -> None:
         self.mark(names, "")
