@@ -42,6 +42,19 @@ def read_json(text: str | bytes, *, most: int = MOST_VALUES, deepest: int = DEEP
     return value
 
 
+def read_json_start(text: str) -> tuple[Any, int]:
+    """Return the value at the start of a text and where it ends; if there is none, minus the characters read."""
+    try:
+        require_few_values(text)
+        value, end = _DECODER.raw_decode(text)
+    except json.JSONDecodeError as error:
+        is_cut = error.msg.startswith("Unterminated")
+        return None, -len(text) if is_cut else -max(error.pos, 1)
+    except (RecursionError, JsonInputError):
+        return None, -len(text)
+    return (value, end) if levels_of(value) <= DEEPEST else (None, -end)
+
+
 def require_few_values(text: str | bytes | bytearray, most: int = MOST_VALUES) -> None:
     """Raise JsonInputError if the text has more values than `most`, without decoding it."""
     if _marks(text) < most:  # also those in strings: enough for almost every text, at a gigabyte a second

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kymatui.json_input import DEEPEST, MOST_VALUES, JsonInputError, read_json, require_few_values
+from kymatui.json_input import DEEPEST, MOST_VALUES, JsonInputError, read_json, read_json_start, require_few_values
 
 SECRET = "hunter2-token"
 
@@ -99,3 +99,21 @@ def test_an_error_has_nothing_of_the_text(text: str | bytes) -> None:
 def test_an_error_has_the_position() -> None:
     with pytest.raises(JsonInputError, match=r"^line 2, column 4: it is not valid JSON: expecting value$"):
         read_json('["a",\n1, x]')
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "end"),
+    [
+        ('{"a": 1} rest', {"a": 1}, 8),
+        ("[1] [2]", [1], 3),
+        ('{"a": x}', None, -6),
+        ('{"a": "b', None, -8),
+        ("[" * 5000, None, -5000),
+        ("[" * 300 + "]" * 300, None, -600),
+        (f"[{'9' * 5000}]", None, -5002),
+        ("[NaN]", None, -5),
+        ("", None, -1),
+    ],
+)
+def test_a_value_at_the_start_of_a_text(text: str, value: object, end: int) -> None:
+    assert read_json_start(text) == (value, end)

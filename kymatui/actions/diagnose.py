@@ -26,6 +26,8 @@ from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, FeedState, Snapshot
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.errors import KymatuiError, NotFoundError
+from kymatui.helm.yaml.errors import YamlError
+from kymatui.helm.yaml.reading import documents
 
 MOST_OBJECTS: Final = 400  # objects that are read, each with a request; the others are reported as unread
 LOG_LINES: Final = 2000  # of each container
@@ -58,6 +60,14 @@ class Diagnosis(Struct):
     versions: dict[str, str] = field(default_factory=dict)
     unread: list[str] = field(default_factory=list)
     unreachable: str = ""
+
+
+def yaml_documents(text: str) -> list[Any] | None:
+    """Return the documents of a text, None if it is no YAML within the limits."""
+    try:
+        return list(documents(text.encode("utf-8", "replace"), whole=True))
+    except YamlError:
+        return None
 
 
 def diagnose(

@@ -69,7 +69,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "kymatui audit --remote                  # a whole fleet",
     ),
     "diagnose": (
-        "kymatui diagnose keda                   # objects, events, logs, rights; without secrets",
+        "kymatui diagnose keda                   # objects, events, logs, rights; secrets are hidden",
         "kymatui diagnose keda -o ticket.tgz --remote RUNTIME",
         "kymatui diagnose                        # all modules, without their installed objects",
     ),

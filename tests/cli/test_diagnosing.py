@@ -20,7 +20,7 @@ from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.cli.commands.inspect.diagnose import _file_name, _named
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind
-from kymatui.domain.objects.redaction import RULES
+from kymatui.domain.objects.redaction_rules import RULES
 from kymatui.engine.cluster.ports import PatchKind
 from tests.browser import needs_browser, open_page
 from tests.cli.test_fleet import run

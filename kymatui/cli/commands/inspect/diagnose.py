@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from kymatui import __version__
-from kymatui.actions.diagnose import Diagnosis, diagnose
+from kymatui.actions.diagnose import Diagnosis, diagnose, yaml_documents
 from kymatui.adapters.files.user_files import write_private_file
 from kymatui.cli.commands.inspect.checks import checks_json
 from kymatui.cli.commands.inspect.diagnosis_page import PageFacts, diagnosis_page
@@ -28,7 +28,8 @@ from kymatui.cli.output.printing import print_line, print_message, print_text
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.catalog_json import catalog_to_json
 from kymatui.domain.kubernetes.terminal_text import format_count
-from kymatui.domain.objects.redaction import RULES, Redactor
+from kymatui.domain.objects.redaction import Redactor
+from kymatui.domain.objects.redaction_rules import RULES
 from kymatui.engine.cluster.yaml_output import dump_yaml
 from kymatui.errors import ConfigurationError, PartlyDoneError
 
@@ -62,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     if path is not None and path.exists():
         raise ConfigurationError(f"{path} already exists; not overwritten", hint="choose another -o")
     args.output = ""  # no document goes to standard output
-    redactor = Redactor()
+    redactor = Redactor(yaml_documents)
     with listed_session(args, threading.Event(), once=True, partial=True) as session:
         catalog = build_catalog(session.snapshot(), time.time())
         rows = [row_of(catalog, args.name)] if args.name else list(catalog.rows)
@@ -181,4 +182,4 @@ def _report(path: Path, found: Diagnosis, redactor: Redactor) -> None:
         print_line(f"  {rule.name:22} {redactor.hits[rule.name]:5}  {rule.explanation}")
     for one in found.unread:
         print_line(f"not read: {one}", sys.stderr)
-    print_text("Read its index.html before you send it: the redaction rules may miss a secret.")
+    print_text("Read its files before you send it: a secret whose name and form do not say so is not hidden.")

@@ -12,7 +12,7 @@ from msgspec import Struct
 from kymatui.cli.output.audit_formats import stamp
 from kymatui.cli.output.html_page import html_page, html_table
 from kymatui.domain.kubernetes.terminal_text import sanitize
-from kymatui.domain.objects.redaction import RULES
+from kymatui.domain.objects.redaction_rules import RULES
 
 if TYPE_CHECKING:
     from kymatui.actions.diagnose import Diagnosis
