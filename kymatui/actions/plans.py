@@ -84,6 +84,7 @@ def refuse(seen: DeletionState, request: DeletionRequest) -> None:
     """Raise RefusedError where the next turn needs more than was asked for."""
     if seen.refusal and seen.managed_by is not ManagedBy.NOBODY:
         raise RefusedError(seen.refusal, hint="no changes made")
+    refuse_protected(seen)
     default = seen.default if seen.way is ModuleCRHandling.IGNORE else None
     kept = (one for one in seen.remaining.theirs if one.ownership is ObjectOwnership.KEPT_BY_USER)
     asked = (
@@ -96,6 +97,20 @@ def refuse(seen: DeletionState, request: DeletionRequest) -> None:
     consent = DeletionConsent(seen.accepted, cascade, request.accept_unknown)
     require_known(seen.remaining, seen.module, consent)
     require_cascade(blocking, seen.module, consent)
+
+
+def refuse_protected(seen: DeletionState) -> None:
+    """Raise RefusedError where the server would refuse to delete an object, before anything else is deleted."""
+    if seen.way is ModuleCRHandling.UNMANAGE:
+        return
+    protected = [one for one in seen.deleted_objects if one.protection and one.deleted_at is None]
+    if protected:
+        names = "; ".join(f"{one.ref}: {one.protection}" for one in protected[:3])
+        more = f"; and {len(protected) - 3} more" if len(protected) > 3 else ""
+        raise RefusedError(
+            f"{seen.module} cannot be deleted: {names}{more}",
+            hint="remove the annotation if the object may be deleted, then run the command again",
+        )
 
 
 class Uninstall(Struct, frozen=True):

@@ -150,7 +150,7 @@ class SessionDeletions:
         templates = _templates(row, world)
         kinds = {(gvk.group, gvk.kind) for template in templates for gvk in associated_kinds(template)}
         definitions = tuple(read_ref(raw) for raw in world.snapshot.definitions if _defines(raw) in kinds)
-        remaining = self._count(templates, definitions, _default(templates, row.name), keeps_own=True)
+        remaining = self._count(templates, definitions, _default(templates, row.name, world), keeps_own=True)
         unread = tuple(_unread_definitions(world.snapshot.feeds))
         remaining = replace(remaining, unknown=(*remaining.unknown, *unread))
         return replace(made, managed_by=ManagedBy.NOBODY, remaining=remaining, definitions=definitions)
@@ -160,7 +160,7 @@ class SessionDeletions:
         request = world.kyma.request(row.name) if world.kyma is not None else None
         report = world.kyma.report(row.name) if world.kyma is not None else None
         manifest = world.manifests.get(row.name)
-        default = _default(templates, row.name) or _applied_default(manifest)
+        default = _default(templates, row.name, world) or _applied_default(manifest, world)
         definitions = self._definitions(row, world)
         by_hand = Policy.IGNORE in effective_policies(request, manifest)
         counted = self._count(templates, definitions, default, _owner(row, world), keeps_own=by_hand)
@@ -320,11 +320,12 @@ def _manifest_uid(row: ModuleRow, world: ClusterIndex) -> str:
     return manifest.meta.uid if manifest is not None else ""
 
 
-def _applied_default(manifest: Manifest | None) -> ObjectRef | None:
+def _applied_default(manifest: Manifest | None, world: ClusterIndex) -> ObjectRef | None:
     """Return the default CR of a Manifest; None if lifecycle-manager creates none."""
     if manifest is None or manifest.resource is None:
         return None
-    return default_resource(manifest.resource, manifest.meta.name)
+    wide = world.is_cluster_scoped(read_ref(manifest.resource).kind)
+    return default_resource(manifest.resource, manifest.meta.name, cluster_scoped=wide)
 
 
 def _unknown_default(feeds: Mapping[str, Feed]) -> str:
@@ -336,9 +337,12 @@ def _unknown_default(feeds: Mapping[str, Feed]) -> str:
     return f"its default CR is unknown: {missing.reason}" if missing is not None else ""
 
 
-def _default(templates: Iterable[ModuleTemplate], module: str) -> ObjectRef | None:
-    made = (default_resource(t.data, module) for t in templates if t.data is not None and t.resource_kind is not None)
-    return next(made, None)
+def _default(templates: Iterable[ModuleTemplate], module: str, world: ClusterIndex) -> ObjectRef | None:
+    for template in templates:
+        if template.data is not None and template.resource_kind is not None:
+            wide = world.is_cluster_scoped(template.resource_kind)
+            return default_resource(template.data, module, cluster_scoped=wide)
+    return None
 
 
 def _owner(row: ModuleRow, world: ClusterIndex) -> str:

@@ -84,6 +84,18 @@ def resource_policy(body: Mapping[str, Any]) -> str:
     return f"its annotation {RESOURCE_POLICY} is {value[:_LONGEST_VALUE]!r}; as helm, kymatui deletes no object with it"
 
 
+_PROTECTIONS: Final = {"services.cloud.sap.com/preventDeletion": "the webhook of the SAP BTP service operator"}
+"""Annotations that are "true" where a webhook refuses the deletion of the object, and whose webhook it is."""
+
+
+def deletion_protection(body: Mapping[str, Any]) -> str:
+    """Return why a server refuses to delete an object, as far as its annotations tell; "" if it does not."""
+    metadata: Mapping[str, Any] = body.get("metadata") or {}
+    annotations: Mapping[str, Any] = metadata.get("annotations") or {}
+    names = [name for name in _PROTECTIONS if str(annotations.get(name, "")).lower() == "true"]
+    return next((f"{_PROTECTIONS[name]} refuses to delete it: its annotation {name} is true" for name in names), "")
+
+
 class ObjectOwnership(StrEnum):
     """Whose an object of a module's kinds is, seen from the module's deletion."""
 

@@ -101,6 +101,8 @@ def _effect(one: ManagedObject, seen: DeletionState, *, cascade: bool) -> str:
     """Return what becomes of an object, with the other installation that has it."""
     if one.stays:
         return f"stays: {one.stay_reason}"
+    if one.protection:
+        return one.protection
     if one.ours and one not in seen.theirs:
         return "deleted with the module"
     if one.ours and seen.by_hand:
@@ -182,4 +184,5 @@ def _instance_json(one: ManagedObject) -> dict[str, Any]:
         "staysAnyway": one.stays,
         "ownership": one.ownership.value,
         "owner": one.owner or None,
+        "protection": one.protection or None,
     }

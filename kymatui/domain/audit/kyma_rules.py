@@ -25,6 +25,20 @@ DELETING = AuditRule(
     "All its modules are uninstalled with it.",
     "Find out who deleted it; finalizers block the deletion of what is left.",
 )
+ERROR = AuditRule(
+    "kyma.error",
+    "the Kyma itself is in Error",
+    Severity.ERROR,
+    "lifecycle-manager cannot install, upgrade or repair modules until this is resolved.",
+    "The message is lifecycle-manager's; repair what it names.",
+)
+WARNING = AuditRule(
+    "kyma.warning",
+    "the Kyma itself is in Warning",
+    Severity.WARNING,
+    "A condition of the Kyma needs an action, although its modules are well.",
+    "The message is lifecycle-manager's; repair what it names.",
+)
 UNTRUE = AuditRule(
     "kyma.state",
     "the Kyma's state does not match its modules",
@@ -39,7 +53,7 @@ UNREAD = AuditRule(
     "The audit does not cover what it cannot read.",
     "Give the auditor the rights to list and watch them; for a list that is loading, use a longer --timeout.",
 )
-RULES = (SKIPPED, DELETING, UNTRUE, UNREAD)
+RULES = (SKIPPED, DELETING, ERROR, WARNING, UNTRUE, UNREAD)
 _UNREAD = (FeedState.FORBIDDEN, FeedState.FAILED, FeedState.STALE, FeedState.SYNCING)
 
 
@@ -53,6 +67,9 @@ def check(case: AuditInput) -> Iterator[AuditFinding]:
             since = next((_deleted(raw) for raw in case.snapshot.kymas if read_ref(raw) == kyma.ref), None)
             path = "metadata.deletionTimestamp"
             yield AuditFinding(DELETING, f"{name} is being deleted", "", name, path, since=since, actor=Actor.KLM)
+        elif kyma.own_error:
+            rule = ERROR if kyma.state == State.ERROR else WARNING
+            yield AuditFinding(rule, f"{name}: {kyma.own_error}", "", name, "status.state", kyma.state, actor=Actor.YOU)
         elif kyma.state and kyma.state != kyma.expected and kyma.expected is not State.UNKNOWN:
             words = f"{name} reports {kyma.state}, but its modules and conditions imply {kyma.expected}"
             yield AuditFinding(UNTRUE, words, "", name, "status.state", kyma.state, actor=Actor.KLM)

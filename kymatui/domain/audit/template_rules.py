@@ -15,6 +15,8 @@ from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
 from kymatui.domain.kyma.module_templates import ModuleTemplate, TemplateGeneration, read_template
 from kymatui.domain.kyma.problems import Actor, Severity
 from kymatui.domain.modules.state_check_lint import lint_rules
+from kymatui.domain.snapshot.cluster_index import index_cluster
+from kymatui.domain.versions.resolution import missing_versions
 
 MALFORMED = AuditRule(
     "template.malformed",
@@ -36,6 +38,13 @@ NAME = AuditRule(
     Severity.WARNING,
     "A managed module that resolves to this version is not installed.",
     "Name it <module>-<version>.",
+)
+MISSING = AuditRule(
+    "template.missing",
+    "a channel or mandatory module has a version without a template",
+    Severity.ERROR,
+    "lifecycle-manager reports an Error for every Kyma that uses it, and installs nothing.",
+    "Create the template <module>-<version>, or name another version in the ModuleReleaseMeta.",
 )
 NO_SOURCE = AuditRule(
     "template.no-source",
@@ -90,6 +99,7 @@ RULES = (
     MALFORMED,
     SCHEMA,
     NAME,
+    MISSING,
     NO_SOURCE,
     LINK,
     OLD_STYLE,
@@ -114,7 +124,21 @@ def check(case: AuditInput) -> Iterator[AuditFinding]:
             continue
         for flaw in release_metas.release_meta_violations(meta):
             yield AuditFinding(SCHEMA, str(flaw), meta.module, str(read_ref(raw)), flaw.path, actor=Actor.CATALOG)
+    yield from _missing(case)
     yield from _readings(case)
+
+
+def _missing(case: AuditInput) -> Iterator[AuditFinding]:
+    """Yield the versions of release metas that no template has, where all templates are listed."""
+    if case.catalog.templates_unknown is not None:
+        return
+    shelf = index_cluster(case.snapshot).shelf
+    for meta in shelf.metas:
+        for channel, version in missing_versions(shelf, meta):
+            where = f"channel {channel}" if channel else "mandatory"
+            words = f"{where} has {version}, but there is no ModuleTemplate {meta.module}-{version}"
+            path = f"spec.channels[{channel}].version" if channel else "spec.mandatory.version"
+            yield AuditFinding(MISSING, words, meta.module, str(meta.ref), path, version, actor=Actor.CATALOG)
 
 
 def _template(template: ModuleTemplate) -> Iterator[AuditFinding]:

@@ -33,7 +33,7 @@ from kymatui.domain.catalog.rows import Catalog, CatalogOrigin, CheckedResource,
 from kymatui.domain.catalog.unknown_facts import unknown_facts
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import LABEL_SKIP, read_meta
-from kymatui.domain.kyma.kyma_keeper import reason_with_keeper, statement_with_keeper
+from kymatui.domain.kyma.kyma_keeper import reason_with_keeper, statement_with_keeper, with_keeper
 from kymatui.domain.kyma.kymas import KYMA_NAME, KYMA_NAMESPACE, Kyma
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings
 from kymatui.domain.kyma.module_templates import ModuleTemplate, read_template
@@ -41,7 +41,7 @@ from kymatui.domain.kyma.problems import Actor, Problem
 from kymatui.domain.kyma.states import State, kyma_state
 from kymatui.domain.modules.presence import ManagerVisibility, Presence, determine_presence
 from kymatui.domain.modules.readiness import Readiness, check_readiness
-from kymatui.domain.modules.risks import find_risks
+from kymatui.domain.modules.risks import find_risks, kyma_error_words
 from kymatui.domain.snapshot.cluster_index import KYMA_FEED, ClusterIndex, index_cluster
 from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.domain.snapshot.snapshots import Snapshot
@@ -139,6 +139,7 @@ def _summary(kyma: Kyma, keeper: Actor) -> KymaSummary:
         deleting=kyma.meta.deleting,
         skipped=kyma.meta.label_is_true(LABEL_SKIP),
         keeper=keeper,
+        own_error=with_keeper(kyma_error_words(kyma.state, kyma.operation, (r.state for r in kyma.reports)), keeper),
     )
 
 

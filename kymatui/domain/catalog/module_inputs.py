@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, field
@@ -107,7 +107,7 @@ def gather_inputs(name: str, world: ClusterIndex, now: float, settings: CatalogO
     offers = offers_of(world, name)
     origin = _origin(world, name, offers)
     resolution = _resolution(name, world, origin, now, settings.rules)
-    own = newest_version([offer.version for offer in offers if offer.origin is origin and offer.version])
+    own = newest_version(_versions(offer for offer in offers if offer.origin is origin))
     desired = resolution.version or (own if origin is CatalogOrigin.COMMUNITY else "")
     request = world.kyma.request(name) if world.kyma is not None else None
     report = world.kyma.report(name) if world.kyma is not None else None
@@ -183,8 +183,9 @@ def offers_of(world: ClusterIndex, module: str) -> tuple[Offer, ...]:
     offers = []
     for template in world.shelf.offers(module):
         origin = CatalogOrigin.KYMA if world.shelf.is_kyma(template) else CatalogOrigin.COMMUNITY
-        channels = [template.channel] if template.channel else []
-        if meta is not None and origin is CatalogOrigin.KYMA:
+        superseded = world.shelf.is_superseded(template)
+        channels = [template.channel] if template.channel and not superseded else []
+        if meta is not None and origin is CatalogOrigin.KYMA and not superseded:
             channels += [name for name, version in meta.channels.items() if same_version(version, template.version)]
         offers.append(
             Offer(
@@ -193,6 +194,7 @@ def offers_of(world: ClusterIndex, module: str) -> tuple[Offer, ...]:
                 origin,
                 tuple(dict.fromkeys(channels)),
                 template.meta.annotations.get("source", ""),
+                superseded,
             )
         )
     return tuple(offers)
@@ -276,10 +278,13 @@ def presence_evidence(subject: ModuleInputs, world: ClusterIndex) -> PresenceEvi
 
 def _newest(offers: Sequence[Offer], meta: ReleaseMeta | None) -> str:
     """Return the newest version of the module in any catalog."""
-    known = [offer.version for offer in offers if offer.version]
-    return newest_version(
-        known or [version for version in (meta.channels if meta is not None else {}).values() if version]
-    )
+    of_channels = (meta.channels if meta is not None else {}).values()
+    return newest_version(_versions(offers) or [version for version in of_channels if version])
+
+
+def _versions(offers: Iterable[Offer]) -> list[str]:
+    """Return the versions of the offers but those of superseded templates, which no channel installs."""
+    return [offer.version for offer in offers if offer.version and not offer.superseded]
 
 
 def _origin(world: ClusterIndex, name: str, offers: Sequence[Offer]) -> CatalogOrigin:

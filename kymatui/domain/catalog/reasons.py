@@ -63,6 +63,9 @@ def _deleting(case: ReasonInputs) -> Reason | None:
         return action_needed(stuck_words(manifest), Severity.WARNING)
     operation = manifest.operation if manifest is not None else ""
     said = (case.subject.report.message if case.subject.report else "") or operation
+    if case.subject.managed and _has_failed(case):
+        why, about = (said or "it gives no reason").removesuffix("."), manifest.ref if manifest is not None else None
+        return action_needed(f"{KLM} cannot delete the module: {why}", Severity.ERROR, about)
     if case.subject.managed:
         actor = actor_for_state(State.DELETING, operation)
         if actor is Actor.YOU and case.unseen:  # else the Manifest's message is older than the lists
@@ -70,6 +73,12 @@ def _deleting(case: ReasonInputs) -> Reason | None:
             return action_needed(text, Severity.WARNING)
         return Reason(f"{KLM} is deleting the module{f': {said}' if said else ''}", Actor.KLM, says_waiting=True)
     return Reason("The module is being deleted", Actor.MANAGER)
+
+
+def _has_failed(case: ReasonInputs) -> bool:
+    """Return whether lifecycle-manager reports an Error of the deletion, which is no wait."""
+    report, manifest = case.subject.report, case.subject.manifest
+    return State.ERROR in ((report.state if report else ""), (manifest.state if manifest else ""))
 
 
 def _held(case: ReasonInputs, item: CheckedResource) -> Reason:
@@ -108,7 +117,12 @@ def _conflict(case: ReasonInputs) -> Reason | None:
 
 def _refused(case: ReasonInputs) -> Reason | None:
     refusal = case.refusal
-    if refusal is None or not case.subject.managed or case.subject.mandatory or case.subject.request is None:
+    if refusal is None or not case.subject.managed:
+        return None
+    if case.subject.mandatory:  # of these, only a missing template keeps lifecycle-manager from installing
+        if not isinstance(refusal, refusals.TemplateMissing):
+            return None
+    elif case.subject.request is None:
         return None
     words = refusal_words(refusal)
     if refusal.uninstalls:
@@ -273,7 +287,7 @@ def _idle(case: ReasonInputs) -> Reason | None:
 
 
 def _on_drift(case: ReasonInputs) -> Actor:
-    return actor_on_drift(case.drift.kind, managed=case.subject.managed)
+    return actor_on_drift(case.drift.kind, managed=case.subject.managed, mandatory=case.subject.mandatory)
 
 
 def _drifting(case: ReasonInputs) -> Reason | None:
@@ -295,6 +309,9 @@ def _drifting(case: ReasonInputs) -> Reason | None:
     if kind is DriftKind.BEHIND:
         text = f"{case.installed} installed, {case.subject.desired} available ({apart})"
         return Reason(text, _on_drift(case), Severity.WARNING)
+    if kind is DriftKind.AHEAD and _on_drift(case) is Actor.KLM:
+        versions = f"Running {case.installed}, expected {case.subject.desired} ({apart})"
+        return Reason(f"{versions}. {KLM} downgrades mandatory modules.", Actor.KLM, Severity.WARNING)
     if kind is DriftKind.AHEAD:
         text = f"Running {case.installed}, expected {case.subject.desired} ({apart}){_by_hand(case)}"
         return Reason(text, _on_drift(case), Severity.WARNING)

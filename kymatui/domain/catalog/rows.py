@@ -57,7 +57,8 @@ class OfferMark(StrEnum):
 class Offer(Struct, frozen=True):
     """A template of a module: its version, reference and catalog.
 
-    `source` is the address that a community template was fetched from, "" if not recorded.
+    `source` is the address that a community template was fetched from, "" if not recorded. A `superseded` one names a
+    channel that its module's release meta defines: lifecycle-manager ignores it.
     """
 
     version: str
@@ -65,6 +66,7 @@ class Offer(Struct, frozen=True):
     origin: CatalogOrigin
     channels: tuple[str, ...] = ()
     source: str = ""
+    superseded: bool = False
 
 
 def newest_first(offers: Iterable[Offer]) -> list[Offer]:
@@ -238,7 +240,8 @@ class ModuleRow(Struct, frozen=True):
 class KymaSummary(Struct, frozen=True):
     """The Kyma of the catalog, and what works on it.
 
-    `state` is reported, `expected` is computed from modules and conditions.
+    `state` is reported, `expected` is computed from modules and conditions. `own_error` says why the Kyma itself, and
+    no module of it, is in Error or Warning; "" if it is not.
     """
 
     ref: ObjectRef
@@ -248,6 +251,7 @@ class KymaSummary(Struct, frozen=True):
     deleting: bool
     skipped: bool
     keeper: Actor = Actor.KLM
+    own_error: str = ""
 
 
 class Catalog(Struct, frozen=True, dict=True):
@@ -275,6 +279,11 @@ class Catalog(Struct, frozen=True, dict=True):
     def modules_unknown(self) -> UnknownFact | None:
         """Return why modules may lack a row, None if all lists that name modules are complete."""
         return explain_missing(self.feeds, NAMING_LISTS)
+
+    @property
+    def templates_unknown(self) -> UnknownFact | None:
+        """Return why templates or release metas may exist unseen, None if both are listed."""
+        return explain_missing(self.feeds, NAMING_LISTS[1:3])
 
     @property
     def kyma_unknown(self) -> UnknownFact | None:

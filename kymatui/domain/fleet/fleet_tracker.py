@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
 
@@ -67,6 +67,10 @@ class FleetSnapshot(Struct, frozen=True):
     def unknown_manifests(self) -> UnknownFact | None:
         """Return why reports of Manifests are unknown, None if the Manifests are listed."""
         return explain_missing(self.feeds, NAMING_LISTS[3:])
+
+    def manifests_of(self, key: RuntimeKey) -> Sequence[ManifestSummary] | None:
+        """Return the Manifests of a runtime, None if Manifests are not listed."""
+        return self.manifests.get(key, () if self.unknown_manifests is None else None)
 
     @property
     def problem_count(self) -> int:

@@ -46,7 +46,7 @@ def pending_actions(picture: FleetSnapshot) -> list[PendingAction]:
         wait
         for key, runtime in picture.runtimes.items()
         if not _is_at_rest(runtime)
-        for wait in runtime_pending_actions(runtime, picture.manifests.get(key, ()))
+        for wait in runtime_pending_actions(runtime, picture.manifests_of(key))
     ]
     for key in picture.mandatory:
         if (runtime := picture.runtimes.get(key)) is not None:
@@ -82,22 +82,28 @@ def _with_keeper(wait: PendingAction, keeper: Actor) -> PendingAction:
     return replace(wait, on=keeper.value if wait.on == KLM else wait.on, reason=with_keeper(wait.reason, keeper))
 
 
-def runtime_pending_actions(runtime: Runtime, sights: Sequence[ManifestSummary] = ()) -> Iterator[PendingAction]:
-    """Yield the pending actions of one runtime."""
-    return (_with_keeper(wait, runtime.keeper) for wait in _pending_actions(runtime, sights))
+def runtime_pending_actions(
+    runtime: Runtime, manifests: Sequence[ManifestSummary] | None = None
+) -> Iterator[PendingAction]:
+    """Yield the pending actions of one runtime; `manifests` is None where they were not read."""
+    return (_with_keeper(wait, runtime.keeper) for wait in _pending_actions(runtime, manifests))
 
 
-def _pending_actions(runtime: Runtime, sights: Sequence[ManifestSummary]) -> Iterator[PendingAction]:
+def _pending_actions(runtime: Runtime, manifests: Sequence[ManifestSummary] | None) -> Iterator[PendingAction]:
     key = (runtime.ref.namespace, runtime.name)
-    by_module = {sight.module: sight for sight in sights}
-    if runtime.skipped:
+    by_module = {manifest.module: manifest for manifest in manifests or ()}
+    if runtime.skipped and not runtime.deleting:  # lifecycle-manager deletes a Kyma whatever its label
         reason = (
             "Action needed: lifecycle-manager skips this runtime. Remove the label skip-reconciliation from its Kyma."
         )
         yield PendingAction(key, "", parse_state(runtime.state) or State.UNKNOWN, YOU, reason)
     if runtime.deleting:
-        left = f"{format_count(len(sights), 'Manifest')} left" if sights else "no Manifests left"
-        yield PendingAction(key, "", State.DELETING, KLM, f"the runtime is being deleted; {left}")
+        left = (
+            ""
+            if manifests is None
+            else f"; {format_count(len(manifests), 'Manifest') if manifests else 'no Manifests'} left"
+        )
+        yield PendingAction(key, "", State.DELETING, KLM, f"the runtime is being deleted{left}")
     states = [module.state for module in runtime.modules]
     if words := "" if runtime.deleting else kyma_error_words(runtime.state, runtime.message, states):
         yield PendingAction(key, "", runtime.known_state, YOU, f"Action needed: {words}")
@@ -125,10 +131,15 @@ class RuntimeReason(Struct, frozen=True):
 
 
 def runtime_reason(
-    runtime: Runtime, sights: Sequence[ManifestSummary] = (), unknown_drift: UnknownFact | None = None
+    runtime: Runtime,
+    manifests: Sequence[ManifestSummary] | None = None,
+    unknown_drift: UnknownFact | None = None,
 ) -> RuntimeReason:
-    """Return the worst that a runtime waits for, else what drifts; `unknown_drift` says why that is unknown."""
-    found = [*runtime_pending_actions(runtime, sights), *_of_mandatory(runtime, sights)]
+    """Return the worst that a runtime waits for, else what drifts; `unknown_drift` says why that is unknown.
+
+    `manifests` is None where they were not read.
+    """
+    found = [*runtime_pending_actions(runtime, manifests), *_of_mandatory(runtime, manifests or ())]
     waits = sorted(found, key=lambda wait: state_rank(wait.state))
     if waits:
         first, more = waits[0], len(waits) - 1

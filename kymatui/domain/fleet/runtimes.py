@@ -70,7 +70,7 @@ class RuntimeModule(Struct, frozen=True):
     @property
     def actor(self) -> Actor:
         """Return who acts next, as far as the Kyma tells."""
-        return actor_on_report(self.state, self.drift.kind, maintenance=self.maintenance)
+        return actor_on_report(self.state, self.drift.kind, maintenance=self.maintenance, mandatory=self.mandatory)
 
 
 class Runtime(Struct, frozen=True):

@@ -140,7 +140,10 @@ def manifest_name(kyma: str, component: str, module: str) -> str:
 def default_resource(
     data: Mapping[str, Any], manifest: str, *, cluster_scoped: bool = False, namespace: str = KYMA_NAMESPACE
 ) -> ObjectRef:
-    """Return the reference of a module's default CR; an empty name and namespace get defaults."""
+    """Return the reference of a module's default CR; an empty name and namespace get defaults.
+
+    lifecycle-manager ignores the namespace of a cluster-scoped one.
+    """
     ref = read_ref(data)
     where = "" if cluster_scoped else ref.namespace or namespace
     return ObjectRef(ref.kind, where, ref.name or manifest)

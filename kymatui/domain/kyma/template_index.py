@@ -59,6 +59,14 @@ class TemplateIndex(Struct, frozen=True):
             return False
         return any(meta.meta.namespace == self.namespace for meta in self.metas_by_module.get(template.module, ()))
 
+    def is_superseded(self, template: ModuleTemplate) -> bool:
+        """Return whether no channel offers a template that names one: its module has a release meta.
+
+        lifecycle-manager looks at no template with a channel then.
+        """
+        is_old = template.generation is TemplateGeneration.OLD and bool(template.channel) and not template.outside
+        return is_old and self.meta(template.module) is not None
+
     def offers(self, module: str) -> tuple[ModuleTemplate, ...]:
         """Return every template of a module, from all catalogs."""
         return self.by_module.get(module, ())

@@ -22,8 +22,13 @@ def actor_for_manifest_state(state: State) -> Actor:
     return Actor.YOU if state is State.WARNING else Actor.KLM
 
 
-def actor_on_drift(kind: DriftKind, *, managed: bool) -> Actor:
-    """Return who acts next on the drift of a module without other problems."""
+def actor_on_drift(kind: DriftKind, *, managed: bool, mandatory: bool = False) -> Actor:
+    """Return who acts next on the drift of a module without other problems.
+
+    lifecycle-manager downgrades mandatory modules, and no others.
+    """
+    if kind is DriftKind.AHEAD and managed and mandatory:
+        return Actor.KLM
     if kind in (DriftKind.AHEAD, DriftKind.CHANNEL_SKEW):
         return Actor.YOU
     if kind is DriftKind.BEHIND:
@@ -31,10 +36,10 @@ def actor_on_drift(kind: DriftKind, *, managed: bool) -> Actor:
     return Actor.KLM if kind is DriftKind.PENDING_MAINTENANCE else Actor.NOBODY
 
 
-def actor_on_report(state: State, kind: DriftKind, *, maintenance: bool) -> Actor:
+def actor_on_report(state: State, kind: DriftKind, *, maintenance: bool, mandatory: bool = False) -> Actor:
     """Return who acts next on everything that a Kyma reports of a module."""
     if maintenance:
         return Actor.KLM
     if state in (State.READY, State.UNMANAGED):
-        return actor_on_drift(kind, managed=True)
+        return actor_on_drift(kind, managed=True, mandatory=mandatory)
     return actor_for_state(state)

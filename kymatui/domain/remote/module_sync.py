@@ -10,8 +10,8 @@ from kymatui.domain.catalog.rows import Catalog, CatalogOrigin, ModuleRow
 from kymatui.domain.kubernetes.conditions import find_condition
 from kymatui.domain.kubernetes.object_meta import LABEL_SKIP, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.domain.kyma.kymas import KYMA_NAMESPACE, Policy
-from kymatui.domain.kyma.manifests import Manifest, read_manifest
+from kymatui.domain.kyma.kymas import Policy
+from kymatui.domain.kyma.manifests import Manifest, default_resource, read_manifest
 from kymatui.domain.kyma.problems import Actor, Severity
 from kymatui.domain.kyma.states import State
 from kymatui.domain.kyma.versions import same_version
@@ -249,11 +249,7 @@ def _why_absent(manifest: Manifest, ignored: bool) -> tuple[LineVerdict, str, Ac
 
 def _default_cr_ref(manifest: Manifest) -> ObjectRef | None:
     """Return the default CR with lifecycle-manager's defaults for namespace and name."""
-    raw = manifest.resource
-    if not raw:
-        return None
-    ref = read_ref(raw)
-    return ObjectRef(ref.kind, ref.namespace or KYMA_NAMESPACE, ref.name or manifest.meta.name)
+    return default_resource(manifest.resource, manifest.meta.name) if manifest.resource else None
 
 
 class _Unread:

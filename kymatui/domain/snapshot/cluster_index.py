@@ -91,6 +91,13 @@ class ClusterIndex(Struct, frozen=True):
         start, end = kind.kind.lower()[:-1], f".{kind.group}"
         return next((name for name in sorted(self.snapshot.feeds) if name.startswith(start) and name.endswith(end)), "")
 
+    def is_cluster_scoped(self, kind: GroupVersionKind) -> bool:
+        """Return whether objects of a module's kind have no namespace: by its CRD, else by those that exist."""
+        definition = self.definitions.get((kind.group, kind.kind))
+        if definition is not None:
+            return JsonReader(definition).child("spec").text("scope") == "Cluster"
+        return any(not read_ref(raw).namespace for raw in self.resources.get((kind.group, kind.kind), ()))
+
     def resources_of(self, kind: GroupVersionKind) -> tuple[Object, ...] | None:
         """Return every object of a module's kind in all versions and namespaces, None if unreadable."""
         found = self.resources.get((kind.group, kind.kind))

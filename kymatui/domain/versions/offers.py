@@ -44,7 +44,8 @@ def find_offer(shelf: TemplateIndex, module: str, version: str = "", namespace: 
     offers = [t for t in shelf.offers(module) if not namespace or t.meta.namespace == namespace]
     if not offers:
         return NoSuchModule(module, tuple(sorted(name for name in shelf.by_module if module and module in name)))
-    wanted = version or newest_version([template.version for template in offers if template.version])
+    current = [template for template in offers if not shelf.is_superseded(template)] or offers
+    wanted = version or newest_version([template.version for template in current if template.version])
     found = [template for template in offers if same_version(template.version, wanted)]
     if not found:
         known = sorted({template.version for template in offers if template.version}, key=version_order, reverse=True)

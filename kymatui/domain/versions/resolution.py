@@ -7,7 +7,7 @@ broken convention. Old style, without a ModuleReleaseMeta: one template of the m
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 
 from msgspec import Struct, field
@@ -186,6 +186,14 @@ def find_version(shelf: TemplateIndex, module: str, version: str, namespace: str
     return next(
         (template for template in said if template.meta.namespace == namespace or shelf.is_kyma(template)), None
     )
+
+
+def missing_versions(shelf: TemplateIndex, meta: ReleaseMeta) -> Iterator[tuple[str, str]]:
+    """Yield each channel whose version has no template, with the version; the channel of a mandatory one is ""."""
+    versions = {"": meta.mandatory_version} if meta.mandatory_version is not None else meta.channels
+    for channel, version in versions.items():
+        if version and find_version(shelf, meta.module, version, meta.meta.namespace) is None:
+            yield channel, version
 
 
 def _matches_old(template: ModuleTemplate, module: str) -> bool:

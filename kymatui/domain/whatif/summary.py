@@ -6,11 +6,13 @@ from collections.abc import Iterator
 
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.terminal_text import format_count
-from kymatui.domain.whatif.catalog_change import CatalogChange
+from kymatui.domain.versions.resolution import missing_versions
+from kymatui.domain.whatif.catalog_change import CatalogChange, apply_change
 from kymatui.domain.whatif.fleet_objects import FleetObjects
 from kymatui.domain.whatif.forecast import Forecast
 from kymatui.domain.whatif.groups import count_kinds
 from kymatui.domain.whatif.messages import kind_label
+from kymatui.domain.whatif.module_results import namespace_catalogs
 
 
 def forecast_summary(forecast: Forecast) -> str:
@@ -24,11 +26,28 @@ def forecast_summary(forecast: Forecast) -> str:
 
 
 def change_notes(change: CatalogChange, fleet: FleetObjects) -> Iterator[str]:
-    """Yield which objects of a change have no effect."""
+    """Yield which objects of a change have no effect, and which versions have no template after it."""
     for raw in change.objects:
         ref = read_ref(raw)
         if ref.namespace not in fleet.namespaces:
             yield f"{ref} changes nothing: no Kyma is in its namespace"
+    known = set(_missing_templates(fleet))
+    for module, channel, version in _missing_templates(apply_change(fleet, change)):
+        if (module, channel, version) not in known:
+            where = f"channel {channel} of {module}" if channel else f"mandatory module {module}"
+            yield (
+                f"{where} gets {version}, but there is no ModuleTemplate {module}-{version}: "
+                "lifecycle-manager reports an Error for every Kyma that uses it"
+            )
+
+
+def _missing_templates(fleet: FleetObjects) -> Iterator[tuple[str, str, str]]:
+    """Yield module, channel and version of each version that no template has."""
+    namespaces = sorted({namespace for _, namespace, _ in fleet.catalog})
+    for catalog in namespace_catalogs(fleet, namespaces).values():
+        for meta in catalog.index.metas:
+            for channel, version in missing_versions(catalog.index, meta):
+                yield meta.module, channel, version
 
 
 def forecast_notes(forecast: Forecast) -> Iterator[str]:

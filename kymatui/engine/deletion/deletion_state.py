@@ -215,8 +215,13 @@ class DeletionState(Struct, frozen=True):
 
     @property
     def advice(self) -> str:
-        """Return advice for leftovers without a manager, else ""."""
-        if self.managed_by is not ManagedBy.NOBODY or not self.theirs:
+        """Return advice for objects whose finalizers no manager can remove, else ""."""
+        if self.managed_by is not ManagedBy.NOBODY:
+            held = [one for one in self.deleted_objects if one.finalizers]
+            is_managed = self.managed_by in (ManagedBy.KYMA, ManagedBy.MANIFEST) or self.manager is not None
+            is_kept = self.way is ModuleCRHandling.UNMANAGE or not is_managed or self.runs
+            return "" if is_kept or not held else f"{expected(self)}. Finalizers: {count_by_kind(held)}"
+        if not self.theirs:
             return ""
         return (
             f"the manager of {self.module} is missing, so finalizers are not removed and nothing is cleaned up. "

@@ -18,6 +18,7 @@ from kymatui.domain.ownership import (
     OwnedObject,
     Owner,
     OwnerKind,
+    deletion_protection,
     owner_text,
     ownership_of,
     read_owner,
@@ -52,6 +53,8 @@ def is_shared_kind(group: str) -> bool:
 class ManagedObject(Struct, frozen=True):
     """One managed object; `owner` is the other installation in its marks, `keep_reason` what keeps it; "" for none.
 
+    `protection` says why the server refuses its deletion, "" if nothing known does.
+
     `applied` means that lifecycle-manager applied it from the module's manifest and deletes it with the module.
     `created` and `deleted_at` are in seconds of the Unix clock, None if absent; `held` is text after the name that
     tells what blocks the deletion; `maker` is the creator.
@@ -69,6 +72,7 @@ class ManagedObject(Struct, frozen=True):
     applied: bool = False
     owner: str = ""
     keep_reason: str = ""
+    protection: str = ""
 
     @property
     def owned(self) -> OwnedObject:
@@ -231,6 +235,7 @@ class InstallationClaim(Struct, frozen=True):
             applied,
             owner_text(owner) if named and owner is not None else "",
             reason,
+            deletion_protection(body),
         )
 
     def _keep_reason(self, key: ObjectKey, body: Object) -> str:

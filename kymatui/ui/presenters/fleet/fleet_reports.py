@@ -134,7 +134,7 @@ def _malformed_row(action: PendingAction) -> Row:
 
 
 def _problem_row(key: RuntimeKey, runtime: Runtime, picture: FleetSnapshot, short: str) -> Row:
-    why = runtime_reason(runtime, picture.manifests.get(key, ()), picture.unknown_drift)
+    why = runtime_reason(runtime, picture.manifests_of(key), picture.unknown_drift)
     worst = runtime.worst.name if runtime.worst is not None else ""
     cells = {
         "runtime": Cell(sanitize(runtime.name), "strong", short=sanitize(short)),

@@ -190,7 +190,7 @@ def with_runtime(row: Row, feed: Feed | None) -> Row:
 def explain_runtime(runtime: Runtime, picture: FleetSnapshot) -> tuple[str, str, str]:
     """Return what is wrong with a runtime, who must act, and the tone; the text fits one line."""
     key = (runtime.ref.namespace, runtime.name)
-    found = runtime_reason(runtime, picture.manifests.get(key, ()), picture.unknown_drift)
+    found = runtime_reason(runtime, picture.manifests_of(key), picture.unknown_drift)
     who = f"who acts: {next_actor_of(found.actor)}" if found.actor else ""
     return sanitize(found.text), who, TONES[found.state] if found.state is not None else "muted"
 

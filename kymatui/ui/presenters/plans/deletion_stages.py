@@ -110,6 +110,8 @@ def describe_blocking(one: ManagedObject, seen: DeletionState) -> tuple[str, str
         return f"being deleted{one.held}", "deleting"
     if one.stays:
         return f"stays: {one.stay_reason}", "muted"
+    if one.protection:
+        return one.protection, "warning"
     if one.ours and not one.applied and seen.deletes_default:
         words = (
             "deleted before the module: the policy is Ignore" if seen.by_hand else "the default CR, left by the module"
