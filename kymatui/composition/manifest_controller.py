@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +12,7 @@ from msgspec.structs import replace
 
 from kymatui.adapters.files.cache_folder import cache_folder
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
-from kymatui.engine.sources.render_target import chart_targets
+from kymatui.engine.sources.render_target import manifest_targets
 
 if TYPE_CHECKING:
     from kymatui.adapters.content.blob_fetcher import BlobFetcher
@@ -76,12 +78,14 @@ def manifest_controller_context(
     fetch: FetchOptions | None = None,
     *,
     folder: Path | None = None,
+    secrets: Collection[str] = (),
     guards: RuntimeGuards | None = None,
     locked: bool = False,
 ) -> ReconcileContext:
     """Build the Manifest controller's context from options; nothing is sent before it runs.
 
-    `locked` is for one of several replicas that share the control plane.
+    `secrets` are those that charts may read with `lookup`. `locked` is for one of several replicas that share the
+    control plane.
     """
     from kymatui.adapters.kube.watch.locked_cluster import LockedCluster
     from kymatui.adapters.kube.watch.remembering_cluster import RememberingCluster
@@ -94,9 +98,9 @@ def manifest_controller_context(
     home = (LockedCluster if locked else RememberingCluster)(home.client, unattended=True)
     blobs = open_fetcher(fetch)
     runtimes = SecretRuntimes(home, guards=guards)
-    site = ReconcileContext(
-        home, runtimes, blobs, SystemClock(), chart_targets, authenticated=blobs.with_secrets, folder=folder
-    )
+    clock = SystemClock()
+    targets = partial(manifest_targets, clock, secrets)
+    site = ReconcileContext(home, runtimes, blobs, clock, targets, authenticated=blobs.with_secrets, folder=folder)
     runtimes.closing = site.watches.forget
     return site
 

@@ -82,6 +82,7 @@ class OperatorOptions(Struct, frozen=True):
     resync          seconds until an unchanged Manifest of a person is reconciled again
     tenants         further namespaces whose Manifests are installed, with the rights of a ServiceAccount there
     account         the name of that ServiceAccount
+    secrets         Secrets that charts of Manifests may read with `lookup`: NAMESPACE/NAME or NAMESPACE/*
     folder          folder of kustomizations that Manifests may name by path
     agent           the watcher's agent on runtimes; None: none is installed
     rate            requests to the control plane, and to each runtime
@@ -100,6 +101,7 @@ class OperatorOptions(Struct, frozen=True):
     resync: float = RESYNC
     tenants: tuple[str, ...] = ()
     account: str = MANIFEST_ACCOUNT
+    secrets: tuple[str, ...] = ()
     folder: Path | None = None
     agent: AgentOptions | None = None
     rate: RequestRate = field(default_factory=RequestRate)
@@ -232,7 +234,9 @@ def operator_context(
     """Return the context of an operator. Nothing is sent. Raise ConfigurationError."""
     fetch = fetch.with_registry(options.registry)
     guards = RuntimeGuards(options.rate)
-    site = manifest_controller_context(session, fetch, folder=options.folder, guards=guards, locked=options.shards > 1)
+    site = manifest_controller_context(
+        session, fetch, folder=options.folder, secrets=options.secrets, guards=guards, locked=options.shards > 1
+    )
     events = EventWriter(site.home, site.clock, own_identity())
     site = replace(site, events=events.record)
     templates = CatalogCache(site.home, options.kyma_namespace)

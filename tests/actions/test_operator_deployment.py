@@ -71,8 +71,12 @@ def rendered(**values: Any) -> dict[tuple[str, str, str], Json]:
         ),
         ({"shards": 4, "replicas": 3}, {"arguments": ["--shards=4"], "replicas": 3}),
         (
-            {"manifestNamespaces": ["shop", "web"], "manifestServiceAccount": "deployer"},
-            {"tenants": ("shop", "web"), "account": "deployer"},
+            {
+                "manifestNamespaces": ["shop", "web"],
+                "manifestServiceAccount": "deployer",
+                "lookupSecrets": ["shop/db", "web/*"],
+            },
+            {"tenants": ("shop", "web"), "account": "deployer", "arguments": ["--lookup-secrets=shop/db,web/*"]},
         ),
     ],
     ids=["defaults", "single cluster", "listener", "agent", "monitoring", "shards", "manifests"],
@@ -96,6 +100,7 @@ def test_the_chart_renders_what_is_printed(values: Json, more: Json) -> None:
         {"metricsFrom": ["Monitoring"]},
         {"manifestNamespaces": ["a b"]},
         {"manifestServiceAccount": ""},
+        {"lookupSecrets": ["db"]},
     ],
 )
 def test_the_chart_refuses_values_that_cannot_work(values: Json) -> None:
@@ -217,6 +222,8 @@ def test_the_command_prints_yaml_and_json_and_refuses_wrong_options(capsys: pyte
         ("--image", IMAGE, "--metrics-from", "10.0.0.7/8"),
         ("--image", IMAGE, "--metrics-from", "a_b"),
         ("--image", IMAGE, "--manifest-namespaces", "a_b"),
+        ("--image", IMAGE, "--lookup-secrets", "db"),
+        ("--image", IMAGE, "--lookup-secrets", "*/*"),
         ("--image", IMAGE, "--manifest-namespaces", "shop,kcp-system"),
         ("--image", IMAGE, "--manifest-namespaces", "shop", "--controllers", "kyma"),
         ("--image", IMAGE, "--manifest-namespaces", "shop", "--manifest-service-account", "a:b"),

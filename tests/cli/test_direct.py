@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
+import hashlib
 import json
 import os
 import re
@@ -494,6 +496,54 @@ def test_a_plan_is_kept_carried_out_later_and_refused_when_the_cluster_has_moved
     assert status != 0
     assert release in err
     assert (cluster.get(ref) or {})["data"] == {"a": "1", "b": "3"}
+
+
+PASSWORD = "hunter2-of-the-shop"
+READS_A_SECRET = """
+{{- $s := (lookup "v1" "Secret" "shops" "db").data.password | b64dec }}
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings, annotations: {sum: {{ sha256sum $s }}}}
+data: {url: "postgres://u:{{ $s }}@db", greeting: hello}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: copy}
+stringData: {password: {{ $s | quote }}}
+"""
+
+
+def test_what_a_chart_reads_of_a_secret_is_in_no_output(run: Any, cluster: KubeCluster, tmp_path: Path) -> None:
+    chart = tmp_path / "shop"
+    (chart / "templates").mkdir(parents=True)
+    (chart / "Chart.yaml").write_text("apiVersion: v2\nname: shop\nversion: 1.2.3\n")
+    (chart / "templates" / "a.yaml").write_text(READS_A_SECRET)
+    notes = '{{ (lookup "v1" "Secret" "shops" "db").data.password | b64dec }} is it\nEnjoy'
+    (chart / "templates" / "NOTES.txt").write_text(notes)
+    cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shops"}}, force=True)
+    encoded = base64.b64encode(PASSWORD.encode()).decode()
+    data = {"metadata": {"name": "db", "namespace": "shops"}, "data": {"password": encoded}}
+    cluster.apply({"apiVersion": "v1", "kind": "Secret", **data}, force=True)
+    digest = hashlib.sha256(PASSWORD.encode()).hexdigest()
+    words = ["install", "shop", "--chart", str(chart), "-n", "shops"]
+    printed = []
+    for more in (["--dry-run"], ["--dry-run", "-o", "json"], ["--dry-run", "-o", "yaml"], ["--yes"]):
+        status, out, err = run(*words, *more)
+        assert status == 0, err
+        printed.append(out + err)
+    settings = cluster.get(ObjectRef(CONFIG_MAP, "shops", "settings"))
+    assert settings is not None
+    assert settings["data"]["url"] == f"postgres://u:{PASSWORD}@db"
+    (chart / "templates" / "b.yaml").write_text('{{ fail (lookup "v1" "Secret" "shops" "db").data.password }}')
+    status, out, err = run(*words, "--dry-run")
+    assert (status, "chart shop fails at shop/templates/b.yaml:1:" in err) == (1, True)
+    printed.append(out + err)
+    run("delete", "shop", "-n", "shops", "--yes", "--no-backup")
+    text = "\n".join(printed)
+    assert not [form for form in (PASSWORD, encoded, digest) if form in text]
+    assert "(hidden)" in text
+    assert "Enjoy" in printed[3]
+    assert "hello" in printed[1], "what does not depend on the Secret is displayed"
 
 
 def test_a_chart_is_installed_as_a_release(run: Any, cluster: KubeCluster, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ from kymatui.engine.controllers.manifest.controller import ManifestController
 from kymatui.engine.controllers.manifest.reconcile_context import ReconcileContext, Runtimes
 from kymatui.engine.jobs.lease import LeaseTerms
 from kymatui.engine.jobs.run import RunLimits, SystemClock
-from kymatui.engine.sources.render_target import chart_targets
+from kymatui.engine.sources.render_target import manifest_targets
 from kymatui.errors import KymatuiError
 
 Json = dict[str, Any]
@@ -196,7 +197,9 @@ class Desk:
         self.told: list[str] = []
         blobs = BlobFetcher(cache=cache, insecure=(registry,))
         self.runtimes = runtimes or SecretRuntimes(cluster)
-        self.site = ReconcileContext(cluster, self.runtimes, blobs, SystemClock(), chart_targets, limits=TURN)
+        clock = SystemClock()
+        targets = partial(manifest_targets, clock, ())
+        self.site = ReconcileContext(cluster, self.runtimes, blobs, clock, targets, limits=TURN)
         self.controller = ManifestController(self.site, self._tell, "default", workers=2)
         self._cancel = threading.Event()
         self._thread = threading.Thread(target=self.controller.run, args=(self._cancel,), daemon=True)

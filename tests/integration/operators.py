@@ -94,9 +94,10 @@ class RunningOperator:
         session = SessionOptions(str(self.plane.kubeconfig), "kcp")
         self.context = operator_context(self.options, reports, session, FetchOptions())
         self.context.guards.changed = lambda kyma, state: self.circuits.setdefault(kyma, []).append(state)
-        registry = MetricRegistry(METRICS)
+        registry = self._registry = MetricRegistry(METRICS)
         self.listener = ListenerPort(self.events, self.context, registry) if self.events is not None else None
-        self.group = operator_group(self.context, services=[self.listener] if self.listener is not None else [])
+        services = [self.listener] if self.listener is not None else []
+        self.group = operator_group(self.context, services=services, registry=registry)
         self.thread = threading.Thread(target=self._run, daemon=True)
         self.thread.start()
 
@@ -108,6 +109,9 @@ class RunningOperator:
             self.group.run(self.stopped)
         except BaseException as error:  # noqa: BLE001 (the test looks at it)
             self.raised.append(error)
+
+    def metrics(self) -> str:
+        return self._registry.text()
 
     def stop(self) -> None:
         self.stopped.set()

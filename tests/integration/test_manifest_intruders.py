@@ -59,7 +59,9 @@ def walk() -> Iterator[Walk]:
     with ready_sandbox("kcp", "skr") as sandbox, chart_site() as site:
         plane = ControlPlane(sandbox.kubeconfig)
         intruder = Intruder(plane, site)
-        options = OperatorOptions(namespace=HOME, single_cluster=True, tenants=(TENANT,), account=ACCOUNT)
+        options = OperatorOptions(
+            namespace=HOME, single_cluster=True, tenants=(TENANT,), account=ACCOUNT, secrets=(f"{HOME}/named",)
+        )
         intruder.grant(TENANT, "ServiceAccount", ACCOUNT, GRANTED)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(ignored_manifests, "INTERVAL", 0.5)
@@ -166,9 +168,9 @@ def test_kymas_and_watchers_of_other_namespaces_are_left_as_they_are(walk: Walk)
 
 
 def test_what_is_ignored_is_in_the_log(walk: Walk) -> None:
-    ref = walk.intruder.put("unseen", IGNORED, config_map("unseen", IGNORED))
-    eventually(lambda: any(f"{IGNORED}/unseen" in line for line in walk.operator.told), "it is in the log")
-    (line,) = [line for line in walk.operator.told if f"{IGNORED}/unseen" in line]
+    ref = walk.intruder.put("a-first", IGNORED, config_map("unseen", IGNORED))
+    eventually(lambda: any(f"{IGNORED}/a-first" in line for line in walk.operator.told), "it is in the log")
+    (line,) = [line for line in walk.operator.told if f"{IGNORED}/a-first" in line]
     assert line.startswith("ignored: ")
     assert walk.intruder.status(ref) == {}
 
@@ -286,3 +288,90 @@ def test_pull_secrets_are_read_as_the_account(walk: Walk) -> None:
     asked = [one for one in log.requests()["requests"] if one["path"].endswith(f"/{TENANT}/secrets")]
     assert asked
     assert {one["impersonated"] for one in asked} == {f"system:serviceaccount:{TENANT}:{ACCOUNT}"}
+
+
+# what charts read with lookup
+
+PASSWORD = "s3cr3t-of-the-kymas"
+
+
+def put_secret(plane: ControlPlane, name: str, namespace: str) -> None:
+    data = {"password": base64.b64encode(PASSWORD.encode()).decode()}
+    metadata = {"name": name, "namespace": namespace}
+    plane.kcp.apply({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data}, force=True)
+
+
+def reading(namespace: str, name: str, use: str) -> str:
+    return f'{{{{- $s := (lookup "v1" "Secret" "{namespace}" "{name}").data.password | b64dec }}}}\n{use}'
+
+
+TELL = "{{ fail $s }}"
+COPY = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: copied}\ndata: {v: {{ $s | quote }}}\n"
+
+
+def written_texts(walk: Walk) -> str:
+    """Everything that the operator has written for people: statuses, Events, log, metrics."""
+    objects = [*walk.plane.kcp.list(MANIFEST), *walk.plane.kcp.list(EVENT)]
+    return json.dumps(objects) + "\n".join(walk.operator.told) + walk.operator.metrics()
+
+
+@pytest.mark.parametrize("use", [TELL, COPY], ids=["fail", "copy"])
+@pytest.mark.parametrize("namespace", [HOME, TENANT])
+def test_a_chart_reads_no_secret_that_is_not_named(walk: Walk, namespace: str, use: str) -> None:
+    put_secret(walk.plane, "access", namespace)
+    name = f"reads-{namespace}-{len(use)}"
+    walk.intruder.chart(name, reading(namespace, "access", use))
+    walk.plane.kcp.create(walk.intruder.manifest(name, namespace))
+    words = walk.intruder.reaches(ObjectRef(MANIFEST, namespace, name), "Error")
+    assert f"a template reads Secret {namespace}/access with lookup" in words
+    assert not exists(walk.plane, CONFIG_MAP, namespace, "copied")
+    assert PASSWORD not in written_texts(walk)
+
+
+def test_a_tenants_chart_reads_nothing_that_its_account_may_not(walk: Walk) -> None:
+    put_secret(walk.plane, "named", HOME)
+    ref = walk.intruder.put("reads-kymas", TENANT, reading(HOME, "named", TELL))
+    words = walk.intruder.reaches(ref, "Error")
+    assert f"system:serviceaccount:{TENANT}:{ACCOUNT}" in words
+    assert PASSWORD not in written_texts(walk)
+
+
+@pytest.mark.parametrize("use", ["fail $s", "fail (upper $s)", "include $s ."])
+def test_no_error_of_a_chart_has_what_it_read(walk: Walk, use: str) -> None:
+    put_secret(walk.plane, "named", HOME)
+    name = f"tells-{len(use)}"
+    walk.intruder.chart(name, reading(HOME, "named", f"{{{{ {use} }}}}"))
+    walk.plane.kcp.create(walk.intruder.manifest(name, HOME))
+    words = walk.intruder.reaches(ObjectRef(MANIFEST, HOME, name), "Error")
+    assert f"chart {name} fails" in words
+    texts = written_texts(walk)
+    assert not [form for form in (PASSWORD, PASSWORD.upper(), PASSWORD[:8]) if form in texts]
+
+
+def test_no_error_of_the_server_has_what_a_chart_read(walk: Walk) -> None:
+    """A ConfigMap's key is checked by the server, which quotes it."""
+    put_secret(walk.plane, "named", HOME)
+    body = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: refused, labels: {v: {{ printf "%s/" $s | quote }}}}\n'
+    walk.intruder.chart("quoted", reading(HOME, "named", body))
+    walk.plane.kcp.create(walk.intruder.manifest("quoted", HOME))
+    words = walk.intruder.reaches(ObjectRef(MANIFEST, HOME, "quoted"), "Error")
+    assert "(hidden)" in words
+    assert PASSWORD not in written_texts(walk)
+
+
+def test_a_chart_finds_the_password_again_that_its_release_created(walk: Walk) -> None:
+    template = """
+{{- $s := lookup "v1" "Secret" "kcp-system" "generated" }}
+apiVersion: v1
+kind: Secret
+metadata: {name: generated, namespace: kcp-system}
+data: {password: {{ if $s }}{{ $s.data.password | quote }}{{ else }}"Zmlyc3Q="{{ end }} }
+"""
+    ref = ObjectRef(MANIFEST, HOME, "generating")
+    walk.intruder.chart("generating", template)
+    walk.plane.kcp.create(walk.intruder.manifest("generating", HOME))
+    assert walk.intruder.reaches(ref, "Ready")
+    before = len([one for one in walk.operator.finished if one.ref == ref])
+    walk.plane.kcp.patch(ref, {"metadata": {"annotations": {"again": "1"}}}, PatchKind.MERGE)
+    eventually(lambda: len([one for one in walk.operator.finished if one.ref == ref]) > before, "it is reconciled")
+    assert walk.intruder.status(ref)["state"] == "Ready"

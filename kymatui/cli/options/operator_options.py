@@ -1,4 +1,4 @@
-"""The options that the operator shares with what runs it in a cluster: shards, and namespaces with Manifests."""
+"""The options that the operator shares with what runs it in a cluster: shards, Manifests, charts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kymatui.errors import UsageError
 
 MOST_SHARDS: Final = 64
 NAMESPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-_ACCOUNT: Final = re.compile(r"[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?")
+_NAME: Final = re.compile(r"[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?")
 
 
 def add_shards(parser: argparse.ArgumentParser, default: Any) -> None:
@@ -65,9 +65,30 @@ def manifest_namespaces(args: argparse.Namespace, home: str, controllers: Collec
 def manifest_account(args: argparse.Namespace) -> str:
     """Return the name of the ServiceAccount. Raise UsageError."""
     name: str = args.manifest_service_account or MANIFEST_ACCOUNT
-    if not _ACCOUNT.fullmatch(name):
+    if not _NAME.fullmatch(name):
         raise UsageError(f'--manifest-service-account "{name}" is not the name of a ServiceAccount')
     return name
+
+
+def add_lookup_secrets(parser: argparse.ArgumentParser, default: Any) -> None:
+    """Add the option; `default` is its default value."""
+    parser.add_argument(
+        "--lookup-secrets",
+        default=default,
+        metavar="NAMES",
+        help="Secrets that charts of Manifests may read with lookup, separated by commas: NAMESPACE/NAME, or "
+        "NAMESPACE/* for all of a namespace (default: only those of their own release)",
+    )
+
+
+def lookup_secrets(args: argparse.Namespace) -> tuple[str, ...]:
+    """Return the Secrets that charts may read. Raise UsageError."""
+    names = tuple(dict.fromkeys(_names(args.lookup_secrets)))
+    for name in names:
+        namespace, _, rest = name.partition("/")
+        if not (NAMESPACE.fullmatch(namespace) and (rest == "*" or _NAME.fullmatch(rest))):
+            raise UsageError(f'--lookup-secrets "{name}" names no Secret', hint="write NAMESPACE/NAME or NAMESPACE/*")
+    return names
 
 
 def _names(text: str) -> Iterator[str]:

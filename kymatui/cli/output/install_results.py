@@ -122,9 +122,9 @@ class OneInstall(Struct, frozen=True):
         }
         done = ", ".join(f"{number} {word}" for word, number in counted.items() if number)
         print_line(f"{plan.bundle.name} {plan.bundle.version}".rstrip() + f": {done}")
-        if plan.bundle.release is not None and plan.bundle.release.notes:
+        if notes := plan.bundle.displayed_notes:
             print_text("")
-            print_text(plan.bundle.release.notes)
+            print_text(notes)
         return 0
 
 

@@ -61,6 +61,11 @@ def apply(plan: Plan, run: Run, *, wait: bool = True, just_made: bool = False) -
     any write if the plan has blockers, OutdatedError if the cluster has changed, PartlyDoneError if some changes
     are made (a second run continues), and CancelledError.
     """
+    with plan.bundle.hidden.concealed():
+        return _apply(plan, run, wait=wait, just_made=just_made)
+
+
+def _apply(plan: Plan, run: Run, *, wait: bool, just_made: bool) -> ApplyOutcome:
     refuse_blocked_plan(plan, run)
     application = _Application(plan, run, wait)
     if plan.changes_nothing:
@@ -239,7 +244,7 @@ class _Application:
 
     def _write(self, step: Step) -> None:
         body, is_new = self._bodies[step.ref.key], True
-        with self.run.step(step.action.value, step.ref):
+        with self.run.step(step.action.value, step.ref), self._bundle.hidden.concealed():
             if step.part in (BundlePart.DEFINITION, BundlePart.NAMESPACE, BundlePart.RESOURCE):
                 is_new = self._create(body)
             else:
@@ -324,7 +329,7 @@ class _Application:
     def failure(self, error: KymatuiError) -> KymatuiError:
         """Return the error for the caller; record the failure in the inventory if the cluster allows."""
         if self._inventory is not None:
-            self._note_failure(str(error))
+            self._note_failure(self._bundle.hidden.text(str(error)))
         room = ObjectRef(NAMESPACE, "", self._bundle.namespace)
         if not {*self._written, *self._deleted} - {room} and (not self._written or isinstance(error, OutdatedError)):
             return error  # a created namespace alone is no partial result: another run needs it too

@@ -73,8 +73,9 @@ def plan(
     for a bundle that no cluster accepts, and ClusterError.
     """
     stop = cancel or threading.Event()
-    planner = Planner(intent, read_once(cluster, clock, stop, patience), clock, manager, stop, width)
-    return planner.plan(read_previous)
+    with intent.bundle.hidden.concealed():
+        patient = read_once(cluster, clock, stop, patience)
+        return Planner(intent, patient, clock, manager, stop, width).plan(read_previous)
 
 
 def read_previous_inventory(cluster: Cluster, clock: Clock, bundle: Bundle) -> Inventory | None:
@@ -109,8 +110,7 @@ class Planner:
     def __init__(
         self, intent: Intent, cluster: Cluster, clock: Clock, manager: str, cancel: threading.Event, width: int
     ) -> None:
-        self._cluster = cluster
-        self._clock = clock
+        self._cluster, self._clock = cluster, clock
         self._manager = manager
         self._cancel = cancel
         self._width = width
@@ -141,7 +141,7 @@ class Planner:
         self._observed |= pruned.observed
         steps += pruned.steps
         made = self._plan(tuple(steps), note)
-        return replace(made, hooks=self._hooks(made, namespaces))
+        return replace(made, hooks=self._hooks(made, namespaces)).concealed()
 
     def _plan(self, steps: tuple[Step, ...], note: str) -> Plan:
         previous = self._previous

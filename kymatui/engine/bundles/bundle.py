@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from msgspec import Struct, field
 
+from kymatui.engine.bundles.hidden_content import HiddenContent
 from kymatui.engine.cluster.ports import Object
 from kymatui.helm.rendering.manifests import Hook, sort_hooks
 
@@ -65,6 +66,7 @@ class Bundle(Struct, frozen=True):
     resources  further CRs, treated like `resource`
     notes      notes for the user about the source, one sentence each
     create_namespace  False if the namespace must already exist
+    hidden     what of a chart's rendering is displayed to nobody
     """
 
     name: str
@@ -80,8 +82,16 @@ class Bundle(Struct, frozen=True):
     notes: tuple[str, ...] = ()
     resources: tuple[Object, ...] = ()
     create_namespace: bool = True
+    hidden: HiddenContent = HiddenContent()
 
     @property
     def defaults(self) -> tuple[Object, ...]:
         """Return all CRs that are created once."""
         return (*((self.resource,) if self.resource is not None else ()), *self.resources)
+
+    @property
+    def displayed_notes(self) -> str:
+        """Return the notes of a chart's release, "" without any."""
+        if self.release is None:
+            return ""
+        return self.hidden.notes if self.hidden.objects else self.release.notes

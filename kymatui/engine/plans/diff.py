@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from msgspec import Struct
 
 from kymatui.domain.kubernetes.object_meta import LAST_APPLIED, read_kind
+from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.versions.version_diff import ChangeKind, ValueChange, field_changes
+from kymatui.engine.bundles.hidden_content import HIDDEN, HiddenContent
 
-HIDDEN: Final = "(hidden)"
 HIDDEN_CHANGED: Final = "(hidden, another value)"
 
 _KEPT_BY_TOOLS: Final = frozenset({LAST_APPLIED, "deployment.kubernetes.io/revision"})
@@ -33,6 +34,21 @@ def diff_objects(before: Mapping[str, Any] | None, after: Mapping[str, Any] | No
     old, new = _comparable(before or {}), _comparable(after or {})
     secret = _is_secret(before or after or {})
     return tuple(_shown(change, secret) for change in _changes(old, new))
+
+
+def hide_fields(changes: Iterable[FieldDiff], ref: ObjectRef, hidden: HiddenContent) -> tuple[FieldDiff, ...]:
+    """Return the differences with the hidden values of an object, and the keys that may be values, masked."""
+    found: dict[str, FieldDiff] = {}
+    for change in changes:
+        content = hidden.find(ref, change.path)
+        if content is None:
+            found[change.path] = change
+            continue
+        path = content.shown(change.path)
+        before = content.value(change.path, change.before, HIDDEN)
+        after = content.value(change.path, change.after, HIDDEN if before is None else HIDDEN_CHANGED)
+        found.setdefault(path, FieldDiff(path, before, after))
+    return tuple(found.values())
 
 
 def state_digest(live: Mapping[str, Any]) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from enum import StrEnum
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import Policy
 from kymatui.engine.bundles.bundle import Bundle
-from kymatui.engine.plans.diff import FieldDiff
+from kymatui.engine.plans.diff import FieldDiff, hide_fields
 from kymatui.engine.plans.grants import Grant
 
 
@@ -155,6 +156,19 @@ class Plan(Struct, frozen=True):
     @property
     def bundle(self) -> Bundle:
         return self.intent.bundle
+
+    def concealed(self) -> Plan:
+        """Return the plan without the values of its bundle that are displayed to nobody."""
+        hidden = self.bundle.hidden
+
+        def conceal(step: Step) -> Step:
+            if step.part not in (BundlePart.OBJECT, BundlePart.HOOK):
+                return step
+            return replace(step, changes=hide_fields(step.changes, step.ref, hidden), reason=hidden.text(step.reason))
+
+        if not hidden.objects:
+            return self
+        return replace(self, steps=tuple(map(conceal, self.steps)), hooks=tuple(map(conceal, self.hooks)))
 
     def of(self, *actions: Action) -> tuple[Step, ...]:
         """Return the steps with these actions."""

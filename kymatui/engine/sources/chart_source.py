@@ -12,10 +12,12 @@ from msgspec.structs import replace
 
 from kymatui.engine.bundles.addresses import content_digest, redact_address
 from kymatui.engine.bundles.bundle import Bundle, BundleHook, ChartRelease, Origin
+from kymatui.engine.bundles.hidden_content import compare_renderings
 from kymatui.engine.bundles.yaml_objects import document_key, read_objects, unique_documents
 from kymatui.engine.cluster.ports import Blobs, Object
+from kymatui.engine.sources.chart_lookup import RecordedLookup
 from kymatui.engine.sources.render_target import RenderTarget
-from kymatui.errors import HelmError
+from kymatui.errors import CancelledError, ClusterError, HelmError, RefusedError
 from kymatui.helm.charts.chart import Chart, load_archive, load_chart
 from kymatui.helm.charts.coalesce import reuse_values
 from kymatui.helm.charts.dependencies import check_dependencies
@@ -26,6 +28,8 @@ from kymatui.helm.rendering.releases import chart_document, join_manifests
 from kymatui.helm.rendering.render import Rendered, render
 from kymatui.helm.yaml.limits import YamlBudget
 
+LOOKUP_NOTE: Final = "Values that the chart derives from Secrets of the cluster are hidden."
+_PLACE: Final = re.compile(r"(?:execution error at \(|template: )?([\w./-]+(?::\d+){1,2})")
 LONGEST_NAME: Final = 53  # Helm's limit for release names
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
@@ -102,22 +106,112 @@ def chart_bundle(
     Raises HelmError with file and line, in Helm's words; SourceError for a manifest that is not an object.
     """
     _check_installable(loaded.chart, name)
-    config = dict(values or {})
-    rendered = _rendered(loaded.chart, config, name, namespace, target or RenderTarget(), environment or Environment())
-    budget = YamlBudget()
-    objects, notes = _objects(rendered, budget)
-    chart = loaded.chart
-    return Bundle(
-        name,
-        namespace,
-        loaded.origin,
-        chart.version,
-        objects=objects,
-        crds=tuple(_crds(rendered, budget)) if include_crds else (),
-        hooks=tuple(one for hook in rendered.hooks for one in _hook(hook, budget)),
-        release=ChartRelease(chart_document(rendered.root), config, join_manifests(rendered.manifests), rendered.notes),
-        notes=(*notes, *_warnings(chart)),
-    )
+    rendering = _Rendering(loaded, name, namespace, dict(values or {}), target or RenderTarget(), include_crds)
+    return rendering.bundle(environment or Environment())
+
+
+class _Rendering:
+    """One chart with its values, to be rendered once, and again with other values if what `lookup` read is private."""
+
+    def __init__(
+        self,
+        loaded: LoadedChart,
+        name: str,
+        namespace: str,
+        config: dict[str, Any],
+        target: RenderTarget,
+        include_crds: bool,
+    ) -> None:
+        self._loaded = loaded
+        self._name, self._namespace = name, namespace
+        self._config = config
+        self._target = target
+        self._include_crds = include_crds
+
+    def bundle(self, environment: Environment) -> Bundle:
+        if self._target.lookup is None:
+            return self._bundle(environment)
+        lookup = RecordedLookup(self._target.lookup, all_private=self._target.all_private)
+        limits = environment.limits._replace(seconds=environment.limits.seconds / 4)
+        others = [environment._replace(lookup=other, limits=limits) for other in lookup.alternatives()]
+        outcome = self._outcome(environment._replace(lookup=lookup))
+        if isinstance(outcome, Bundle):
+            return _with_hidden(outcome, self._first(others)) if lookup.read else outcome
+        if lookup.read and not any(self._fails_alike(other, outcome) for other in others):
+            outcome = self._withheld(outcome, lookup)
+        raise outcome
+
+    def _outcome(self, environment: Environment) -> Bundle | Exception:
+        """Return the bundle, or why the chart fails. Raise CancelledError."""
+        try:
+            return self._bundle(environment)
+        except Exception as error:  # noqa: BLE001 (it is raised later, if it may be)
+            cause = error.__cause__
+            if isinstance(cause, CancelledError):
+                raise cause from None
+            return HelmError(str(error), hint=cause.hint) if isinstance(cause, ClusterError | RefusedError) else error
+
+    def _bundle(self, environment: Environment) -> Bundle:
+        chart = self._loaded.chart
+        rendered, budget = self._rendered(environment), YamlBudget()
+        objects, notes = _objects(rendered, budget)
+        document, manifest = chart_document(rendered.root), join_manifests(rendered.manifests)
+        return Bundle(
+            self._name,
+            self._namespace,
+            self._loaded.origin,
+            chart.version,
+            objects=objects,
+            crds=tuple(_crds(rendered, budget)) if self._include_crds else (),
+            hooks=tuple(one for hook in rendered.hooks for one in _hook(hook, budget)),
+            release=ChartRelease(document, self._config, manifest, rendered.notes),
+            notes=(*notes, *_warnings(chart)),
+        )
+
+    def _rendered(self, environment: Environment) -> Rendered:
+        target = self._target
+        return render(
+            self._loaded.chart,
+            self._config,
+            release_name=self._name,
+            namespace=self._namespace,
+            is_upgrade=target.installed,
+            revision=target.revision,
+            kube_version=target.kube_version,
+            served=target.served,
+            include_crds=True,
+            environment=environment,
+        )
+
+    def _first(self, environments: Iterable[Environment]) -> Bundle | None:
+        """Return the first bundle that can be rendered, None if there is none."""
+        outcomes = map(self._outcome, environments)
+        return next((outcome for outcome in outcomes if isinstance(outcome, Bundle)), None)
+
+    def _fails_alike(self, environment: Environment, error: Exception) -> bool:
+        """Return whether the chart fails alike with other values, so that the message has none of what is private."""
+        other = self._outcome(environment)
+        return type(other) is type(error) and str(other) == str(error)
+
+    def _withheld(self, error: Exception, lookup: RecordedLookup) -> HelmError:
+        name, place = self._loaded.chart.name, _PLACE.match(str(error))
+        where = f" at {place[1]}" if place is not None and place[1].startswith(f"{name}/") else ""
+        return HelmError(
+            f"chart {name} fails{where}; the message is left out, because it depends on {' and '.join(lookup.read)} "
+            "that a template reads with lookup",
+            hint="read the template at this place",
+        )
+
+
+def _with_hidden(bundle: Bundle, plain: Bundle | None) -> Bundle:
+    """Return the bundle with what of it depends on private objects: all of it without another rendering."""
+    assert bundle.release is not None
+    objects = (*bundle.objects, *(hook.body for hook in bundle.hooks))
+    others = (*plain.objects, *(hook.body for hook in plain.hooks)) if plain is not None else None
+    hidden = compare_renderings(objects, others)
+    notes = plain.release.notes if plain is not None and plain.release is not None else ""
+    hidden = replace(hidden, notes=hidden.lines(bundle.release.notes, notes))
+    return replace(bundle, hidden=hidden, notes=(*map(hidden.text, bundle.notes), LOOKUP_NOTE))
 
 
 def _check_installable(chart: Chart, name: str) -> None:
@@ -129,37 +223,6 @@ def _check_installable(chart: Chart, name: str) -> None:
     if chart.metadata.type not in ("", "application"):
         raise HelmError(f"{chart.metadata.type} charts are not installable: {chart.name}")
     check_dependencies(chart)
-
-
-def _rendered(
-    chart: Chart, values: Mapping[str, Any], name: str, namespace: str, target: RenderTarget, environment: Environment
-) -> Rendered:
-    return render(
-        chart,
-        values,
-        release_name=name,
-        namespace=namespace,
-        is_upgrade=target.installed,
-        revision=target.revision,
-        kube_version=target.kube_version,
-        served=target.served,
-        include_crds=True,
-        environment=_asking(environment, target),
-    )
-
-
-def _asking(environment: Environment, target: RenderTarget) -> Environment:
-    if target.lookup is None:
-        return environment
-    return Environment(
-        environment.random,
-        environment.now,
-        target.lookup,
-        environment.resolve,
-        environment.lint,
-        environment.limits,
-        environment.monotonic,
-    )
 
 
 def _objects(rendered: Rendered, budget: YamlBudget) -> tuple[tuple[Object, ...], Iterable[str]]:

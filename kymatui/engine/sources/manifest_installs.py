@@ -30,7 +30,7 @@ from kymatui.engine.sources.chart_source import LoadedChart
 from kymatui.engine.sources.install_config import InstallConfig, read_configs
 from kymatui.engine.sources.kustomize.transformers import build
 from kymatui.engine.sources.oci_layers import LayerRef, Shape
-from kymatui.engine.sources.render_target import RenderTarget
+from kymatui.engine.sources.render_target import ReleaseTargets, RenderTarget
 from kymatui.errors import KymatuiError, SourceError
 from kymatui.helm.charts.chart import Chart
 from kymatui.helm.charts.values import merge_values
@@ -60,7 +60,7 @@ class InstallReader:
         self,
         manifest: Manifest,
         blobs: Blobs,
-        target: RenderTarget | Callable[[str], RenderTarget] | None = None,
+        target: RenderTarget | ReleaseTargets | None = None,
         *,
         folder: Path | None = None,
         namespace: str = "default",
@@ -187,7 +187,7 @@ class InstallReader:
             name=release,
             namespace=namespace,
             values=merge_values(set=[config.overrides] if config.overrides else []),
-            target=self._target(release) if callable(self._target) else self._target,
+            target=self._target(release, namespace) if callable(self._target) else self._target,
             include_crds=not config.is_set("SkipCRDs"),
         )
         if config.is_set("DisableHooks"):

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Collection
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.cluster.ports import Cluster
+from kymatui.engine.cluster.ports import Clock, Cluster
+from kymatui.engine.inventory.inventory_lookup import read_inventory
+from kymatui.engine.sources.chart_lookup import Lookup, cluster_lookup, manifest_lookup
 from kymatui.helm.rendering.capabilities import KUBE_VERSION
 from kymatui.structs import compare_by
 
-Lookup = Callable[[str, str, str, str], dict[str, Any]]
+ReleaseTargets = Callable[[str, str], "RenderTarget"]
+"""A function that returns the target for a release, by name and namespace."""
 
 
 class RenderTarget(Struct, frozen=True):
@@ -24,6 +26,7 @@ class RenderTarget(Struct, frozen=True):
     lookup        (apiVersion, kind, namespace, name) → object, list or {}; None: always empty
     installed     the release exists, so charts see an upgrade
     revision      revision of the release, from 1
+    all_private   nothing that `lookup` returns may be in errors and plans; else nothing of Secrets
     """
 
     kube_version: str = KUBE_VERSION
@@ -31,29 +34,28 @@ class RenderTarget(Struct, frozen=True):
     lookup: Lookup | None = None
     installed: bool = False
     revision: int = 1
+    all_private: bool = False
 
     __eq__, __hash__ = compare_by("kube_version", "served", "installed", "revision")
 
 
-def chart_targets(cluster: Cluster) -> Callable[[str], RenderTarget]:
-    """Return the targets for charts of Manifests, by release name.
+def manifest_targets(clock: Clock, secrets: Collection[str], cluster: Cluster) -> ReleaseTargets:
+    """Return the targets for charts of Manifests on a cluster; `secrets` are those that `lookup` may read.
 
     Charts always see an upgrade, as in the first module-manager, so that every reconciliation renders the same.
     """
-    found = chart_target(cluster, installed=True)
-    return lambda release: found
+    found = replace(chart_target(cluster, installed=True), all_private=True)
+
+    def target(release: str, namespace: str) -> RenderTarget:
+        read = partial(read_inventory, cluster, clock, release, namespace)
+        return replace(found, lookup=manifest_lookup(cluster, secrets, read))
+
+    return target
 
 
 def chart_target(cluster: Cluster, *, installed: bool = False, revision: int = 1) -> RenderTarget:
     """Return a cluster's version, served kinds and lookup for a chart."""
-
-    def lookup(api_version: str, kind: str, namespace: str, name: str) -> dict[str, Any]:
-        gvk = GroupVersionKind.of(api_version, kind)
-        if name:
-            return cluster.get(ObjectRef(gvk, namespace, name)) or {}
-        items = cluster.list(gvk, namespace)
-        return {"apiVersion": api_version, "kind": f"{kind}List", "metadata": {}, "items": items} if items else {}
-
+    lookup = cluster_lookup(cluster)
     found = RenderTarget(served=tuple(_served(cluster)), lookup=lookup, installed=installed, revision=revision)
     version = cluster.version()
     return replace(found, kube_version=version) if version else found

@@ -86,7 +86,7 @@ class Desk:
         self.layers = Layers()
         self.here = Here(place.cluster)
         self.site = ReconcileContext(
-            place.cluster, self.here, self.layers, SystemClock(), lambda cluster: lambda name: RenderTarget()
+            place.cluster, self.here, self.layers, SystemClock(), lambda cluster: lambda name, namespace: RenderTarget()
         )
         self.reconciler = ManifestReconciler(self.site)
         self.ref = ObjectRef(MANIFEST, place.namespace, f"m-{place.name}")

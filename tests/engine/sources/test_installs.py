@@ -261,7 +261,7 @@ def test_each_release_is_rendered_for_its_own_state() -> None:
     source = layer(blobs.add(chart(template)))
     found = manifest(installs=[{"name": "old", "source": source}, {"name": "new", "source": source}])
 
-    def target(release: str) -> RenderTarget:
+    def target(release: str, namespace: str) -> RenderTarget:
         return replace(RenderTarget(), installed=release == "old", revision=3 if release == "old" else 1)
 
     made = bundles(found, blobs, target=target)

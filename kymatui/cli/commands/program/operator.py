@@ -12,6 +12,7 @@ from pathlib import Path
 from kymatui.cli.cluster_options import add_cluster_options
 from kymatui.cli.durations import add_duration
 from kymatui.cli.options.fetching import add_fetching, fetch_options
+from kymatui.cli.options.operator_options import add_lookup_secrets, lookup_secrets
 from kymatui.cli.options.unknown_names import require_namespace
 from kymatui.cli.output.plan_header import plan_document
 from kymatui.cli.output.printing import print_line, print_text
@@ -76,6 +77,7 @@ def configure_fetching(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="folder of kustomizations that Manifests may name by path (default: only by URL)",
     )
+    add_lookup_secrets(parser, "")
     add_cluster_options(parser)
 
 
@@ -86,7 +88,8 @@ def _site(args: argparse.Namespace) -> tuple[ReconcileContext, str]:
     folder = Path(args.kustomizations) if args.kustomizations else None
     if folder is not None and not folder.is_dir():
         raise ConfigurationError(f"--kustomizations {folder} is not a folder")
-    site = manifest_controller_context(options, fetch_options(args), folder=folder)
+    secrets = lookup_secrets(args)
+    site = manifest_controller_context(options, fetch_options(args), folder=folder, secrets=secrets)
     require_namespace(site.home, args)
     return site, site_namespace(site) or "kcp-system"
 

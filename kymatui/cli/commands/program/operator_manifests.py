@@ -15,8 +15,10 @@ from kymatui.actions.operator.deployment import DeploymentOptions, operator_obje
 from kymatui.cli.durations import read_duration
 from kymatui.cli.options.operator_options import (
     NAMESPACE,
+    add_lookup_secrets,
     add_manifest_namespaces,
     add_shards,
+    lookup_secrets,
     manifest_account,
     manifest_namespaces,
     require_shards,
@@ -67,6 +69,7 @@ def configure_deployment(parser: argparse.ArgumentParser, *, upgrade: bool = Fal
     ):
         parser.add_argument(option, default=argparse.SUPPRESS, metavar=metavar, help=text)
     add_manifest_namespaces(parser, argparse.SUPPRESS)
+    add_lookup_secrets(parser, argparse.SUPPRESS)
     add_shards(parser, argparse.SUPPRESS)
     parser.add_argument(
         "--single-cluster",
@@ -187,6 +190,7 @@ def deployment_options(args: argparse.Namespace) -> DeploymentOptions:
         "--purge-grace": f"{args.purge_grace:g}s" if args.purge_grace else "",
         "--shards": str(args.shards) if args.shards else "",
         "--skip-finalizer-purging-for": args.skip_finalizer_purging_for,
+        "--lookup-secrets": ",".join(lookup_secrets(args)),
     }
     home = OperatorOptions(namespace=args.namespace or "", single_cluster=args.single_cluster).kyma_namespace
     return DeploymentOptions(

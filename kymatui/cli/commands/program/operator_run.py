@@ -31,6 +31,7 @@ from kymatui.cli.options.fetching import fetch_options
 from kymatui.cli.options.operator_options import (
     add_manifest_namespaces,
     add_shards,
+    lookup_secrets,
     manifest_account,
     manifest_namespaces,
     require_shards,
@@ -271,6 +272,7 @@ def _operator_options(args: argparse.Namespace) -> OperatorOptions:
         controllers=names,
         tenants=manifest_namespaces(args, home, names),
         account=manifest_account(args),
+        secrets=lookup_secrets(args),
         namespace=args.namespace or "",
         registry=args.registry.rstrip("/"),
         restricted=frozenset(_names(args.restricted_modules)),

@@ -17,7 +17,7 @@ from kymatui.engine.controllers.monitoring.event_writer import Record, no_events
 from kymatui.engine.controllers.runtime.dependency_watches import DependencyWatches
 from kymatui.engine.jobs.run import Run, RunLimits, begin
 from kymatui.engine.plans.transforms import Transform
-from kymatui.engine.sources.render_target import RenderTarget
+from kymatui.engine.sources.render_target import ReleaseTargets
 
 _OTHERS = ("lifecycle-manager", "module-manager")
 _OTHERS_PREFIX = "declarative.kyma-project.io/"
@@ -38,7 +38,7 @@ class ReconcileContext(Struct, frozen=True):
     """The dependencies of a reconciler.
 
     home        the cluster with the Manifests
-    target_of   the facts of a cluster for a chart, by release name
+    target_of   the facts of a cluster for a chart, by release
     transforms  transforms of every object, besides the Manifest's marks
     authenticated  creates blobs with pull Secrets; None: no credentials
     watches    wakes a Manifest on changes of its dependencies
@@ -54,7 +54,7 @@ class ReconcileContext(Struct, frozen=True):
     runtimes: Runtimes
     blobs: Blobs
     clock: Clock
-    target_of: Callable[[Cluster], Callable[[str], RenderTarget]]
+    target_of: Callable[[Cluster], ReleaseTargets]
     transforms: tuple[Transform, ...] = ()
     authenticated: Callable[[Sequence[Object]], Blobs] | None = None
     watches: DependencyWatches = field(default_factory=DependencyWatches)
