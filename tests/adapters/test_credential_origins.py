@@ -146,6 +146,25 @@ def test_a_redirect_back_to_the_registry_gets_no_credentials() -> None:
     assert len([text for text in tokens.requests if "Basic " in text]) == 1
 
 
+def test_a_stranger_makes_kymatui_ask_for_no_token_of_the_registry() -> None:
+    with origins() as (registry, tokens, stranger):
+        back = {"Location": f"{registry.address}/v2/chosen/by-the-stranger/manifests/1"}
+        to_stranger = {"Location": f"{stranger.address}/storage"}
+
+        def respond(exchange: Exchange) -> None:
+            if "by-the-stranger" in exchange.path:
+                challenge(exchange, tokens.address)
+            else:
+                exchange.answer(307, b"", to_stranger)
+
+        registry.respond = respond
+        stranger.respond = lambda exchange: exchange.answer(307, b"", back)
+        with pytest.raises(RegistryError, match="which requires credentials"):
+            Registry(insecure=True, credentials=lambda host: USERS["password"]).fetch_manifest(f"{registry.host}/a/b:1")
+    assert tokens.requests == []
+    assert not registry.has(SECRET)
+
+
 def test_content_of_another_registry_is_read_with_an_anonymous_token() -> None:
     """Public registries such as ghcr.io ask everybody for a token, and names such as registry.k8s.io lead to them."""
     with origins() as (registry, tokens, stranger):

@@ -15,7 +15,6 @@ from kymatui.cli.options.direct_install import LISTED, add_consent, waiting_note
 from kymatui.cli.options.unknown_names import require_known, require_namespace
 from kymatui.cli.output.printing import print_line
 from kymatui.cli.session_arguments import is_remote, open_configured_pair, open_configured_session, session_options_of
-from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma_edit.module_edit import EditVerb
 from kymatui.errors import ForbiddenError, UnreachableError
 
@@ -75,7 +74,7 @@ def action_words(toggles: Sequence[ModuleEdit]) -> str:
 def print_stage(stage: EditProgress, about: str = "") -> None:
     """Print the progress of an edit to standard error; `about` comes first."""
     waits = "" if stage.finished else waiting_note(stage.message, stage.actor)
-    print_line(f"  {about}{sanitize(stage.message)}{waits}", sys.stderr)
+    print_line(f"  {about}{stage.message}{waits}", sys.stderr)
 
 
 def is_in_progress(args: argparse.Namespace, toggling: ClusterKymaEdits, proposal: EditProposal) -> bool:

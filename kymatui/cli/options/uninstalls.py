@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.output.printing import paragraph
-from kymatui.domain.kubernetes.terminal_text import sanitize
 
 if TYPE_CHECKING:
     from kymatui.actions.edits.uninstall import UninstallConsent
@@ -59,7 +58,7 @@ def uninstall_tables(found: Iterable[Uninstall], form: str) -> list[str]:
     said: list[str] = []
     for one in found:
         if one.seen is None:
-            said.append(paragraph(f"the objects of {one.module} are unknown: {sanitize(one.failure)}", form))
+            said.append(paragraph(f"the objects of {one.module} are unknown: {one.failure}", form))
         else:
             said += remaining_parts(one.seen, form, cascade=one.request.cascade)
     return said

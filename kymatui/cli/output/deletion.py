@@ -27,16 +27,16 @@ def deletion_text(seen: DeletionState, form: str, *, cascade: bool, is_refused: 
     if seen.manifest is not None and seen.control:
         goes = "is deleted last, after the module's objects in the runtime"
         what = f"{seen.manifest} {seen.reported_by_manifest}".rstrip()
-        parts.append(paragraph(f"on {sanitize(seen.control)}: {what} {goes}", form))
+        parts.append(paragraph(f"on {seen.control}: {what} {goes}", form))
     if seen.refusal:
-        parts.append(paragraph(sanitize(seen.refusal), form))
+        parts.append(paragraph(seen.refusal, form))
     parts += remaining_parts(seen, form, cascade=cascade)
     if seen.warning:
         ways = f"(--way let|ignore|unmanage; selected: {seen.way.value})"
-        parts.append(paragraph(f"warning: {sanitize(seen.warning)} {ways}", form))
+        parts.append(paragraph(f"warning: {seen.warning} {ways}", form))
     if seen.advice:
-        parts.append(paragraph(f"warning: {sanitize(seen.advice)}", form))
-    parts += [paragraph(f"warning: {sanitize(text)}", form) for text in seen.foreseen]
+        parts.append(paragraph(f"warning: {seen.advice}", form))
+    parts += [paragraph(f"warning: {text}", form) for text in seen.foreseen]
     parts += [paragraph(f"missing permission: {right}", form) for right in seen.missing]
     if is_refused or seen.refusal:
         return "\n\n".join(parts)

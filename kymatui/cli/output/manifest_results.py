@@ -170,7 +170,7 @@ def _proposal_text(proposal: ManifestProposal, form: str) -> str:
     where = f" on {proposal.sides[0]}, for {proposal.sides[1]}" if proposal.sides else ""
     rows = [[_what(proposal), f"{proposal.ref}{where}", f"{proposal.module} {proposal.version}"]]
     parts = [(markdown if form == "md" else table)(("ACTION", "OBJECT", "MODULE"), rows)]
-    parts.append("\n".join(paragraph(sanitize(line), form) for line in proposal.diff))
+    parts.append("\n".join(paragraph(line, form) for line in proposal.diff))
     if not proposal.operator.works:
         why = sanitize(proposal.operator.message)
         parts.append(paragraph(f"warning: no effect until you start `kymatui operator` ({why})", form))

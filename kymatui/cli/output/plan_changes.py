@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.output.printing import markdown, paragraph, table
-from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
+from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.ownership import LABEL_PART_OF
 from kymatui.domain.plans.plan_summary import summarize_actions
 
@@ -32,9 +32,9 @@ def changes_text(plan: Plan, form: str) -> str:
     rows = [row for step in shown for row in _rows(step, adopts=plan.intent.adopt)]
     parts = [draw(("ACTION", "OBJECT", "CHANGE"), rows)] if rows else []
     parts += [paragraph(adopted, form)] if (adopted := _adopted(plan)) else []
-    parts += ["\n".join(paragraph(sanitize(line), form) for line in grant_lines(grant)) for grant in plan.grants]
+    parts += ["\n".join(paragraph(line, form) for line in grant_lines(grant)) for grant in plan.grants]
     parts += [paragraph(f"missing permission: {right}", form) for right in plan.missing]
-    parts += [paragraph(f"note: {sanitize(note)}", form) for note in plan.notes]
+    parts += [paragraph(f"note: {note}", form) for note in plan.notes]
     parts += [paragraph(saved, form)] if (saved := describe_backup(plan)) else []
     return "\n\n".join(parts)
 

@@ -151,8 +151,11 @@ def escaped(cell: str) -> str:
 
 
 def paragraph(text: str, form: str) -> str:
-    """Return a sentence of a plan or a report: wrapped for a terminal, escaped for Markdown, where it may be a link."""
-    return escaped(text) if form == "md" else wrapped(text)
+    """Return a sentence of a plan or a report: wrapped for a terminal, escaped for Markdown, where it may be a link.
+
+    Names and messages in it have no line breaks: those would make another sentence.
+    """
+    return escaped(text) if form == "md" else wrapped(sanitize(text))
 
 
 def document(value: Mapping[str, Any], form: str, *, one_line: bool = False) -> str:

@@ -196,7 +196,7 @@ def _text(target: ClusterTarget, legs: Sequence[CampaignStep], toggle: ModuleEdi
     if form in ("json", "yaml"):
         return plan_document(target, _json(legs, toggle), form)
     rows = [row for leg in legs for row in _rows(leg)]
-    warnings = dict.fromkeys(paragraph(f"warning: {sanitize(text)}", form) for leg in legs for text in leg.warnings)
+    warnings = dict.fromkeys(paragraph(f"warning: {text}", form) for leg in legs for text in leg.warnings)
     drawn = (markdown if form == "md" else table)(_HEADER, rows)
     return plan_text(target, summarize_campaign(legs), "\n\n".join([drawn, *warnings]), form)
 

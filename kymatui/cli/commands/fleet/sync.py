@@ -13,7 +13,6 @@ from kymatui.cli.options.editing import effects_json
 from kymatui.cli.output.listing import Listing, ListPrinter, is_table, name_lines, render_document
 from kymatui.cli.output.printing import markdown, paragraph, table
 from kymatui.domain.catalog.catalog_json import unknown_json
-from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.snapshot.cluster_index import KYMA_FEED
 from kymatui.domain.snapshot.missing_lists import explain_missing
 from kymatui.errors import KymatuiError, NotFoundError, RefusedError, UsageError
@@ -171,7 +170,7 @@ def _preview_text(pair: RuntimePair, found: LabelEffects, form: str) -> str:
         parts.append(draw(("MODULE", "EFFECT"), [(effect.module, effect.message) for effect in found.effects]))
     else:
         parts.append("No module is installed or uninstalled.")
-    parts += [paragraph(f"warning: {sanitize(text)}", form) for text in found.warnings]
+    parts += [paragraph(f"warning: {text}", form) for text in found.warnings]
     return "\n\n".join([f"Preview for runtime {pair.name}. No changes made.", *parts])
 
 

@@ -14,7 +14,6 @@ from kymatui.cli.options.reading import watch_sessions
 from kymatui.cli.output.listing import Listing, is_table, no_modules, render
 from kymatui.cli.output.printing import print_line, print_text
 from kymatui.domain.catalog.catalog_json import catalog_to_json, reports_json, row_json
-from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.domain.snapshot.missing_lists import RowFact
 from kymatui.domain.versions.messages import drift_words
@@ -55,7 +54,7 @@ def show(args: argparse.Namespace) -> int:
 def _print_problems(found: Catalog) -> None:
     for problem in found.problems:
         if not problem.module:
-            print_line(f"{problem.severity.value}: {sanitize(problem.message)}", sys.stderr)
+            print_line(f"{problem.severity.value}: {problem.message}", sys.stderr)
 
 
 def _text(found: Catalog, manifests: Manifests, args: argparse.Namespace) -> str:

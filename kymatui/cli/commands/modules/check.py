@@ -17,7 +17,7 @@ from kymatui.cli.options.direct_install import (
 )
 from kymatui.cli.options.fetching import add_fetching
 from kymatui.cli.output.plan_changes import from_to
-from kymatui.cli.output.printing import document, markdown, print_text, table
+from kymatui.cli.output.printing import document, markdown, paragraph, print_text, table
 from kymatui.errors import RefusedError
 
 if TYPE_CHECKING:
@@ -74,7 +74,9 @@ class CheckCommand:
             mend = f"`{same} --force` repairs it" if place.source.is_catalog else f"{same} with --force repairs it"
             absent = _absent(args.name, last, same, in_catalog=place.source.is_catalog)
             words = "matches its source" if report.consistent else f"differs from its source; {mend}"
-            print_text("\n\n".join([*parts, f"{args.name} {words}" if report.installed else absent]))
+            print_text(
+                "\n\n".join([*parts, paragraph(f"{args.name} {words}", args.output) if report.installed else absent])
+            )
         return 0 if report.ready else RefusedError.exit_code
 
 

@@ -278,9 +278,9 @@ class EditRun:
         if rows := [list(one) for one in (*effects, *same)]:
             yield draw(("MODULE", "EFFECT"), rows)
         yield from uninstalling.uninstall_tables([one for leg in legs for one in leg.uninstalls], form)
-        yield from (paragraph(f"refused: {sanitize(text)}", form) for leg in legs for text in leg.refusals)
+        yield from (paragraph(f"refused: {text}", form) for leg in legs for text in leg.refusals)
         warnings = dict.fromkeys(one for leg in legs for one in leg.proposal.warnings)
-        yield from (paragraph(f"warning: {sanitize(one)}", form) for one in warnings)
+        yield from (paragraph(f"warning: {one}", form) for one in warnings)
 
 
 def _say_all(notices: Iterable[str]) -> None:

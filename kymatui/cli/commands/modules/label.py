@@ -161,8 +161,8 @@ def _plan(proposal: LabelProposal, form: str, found: Sequence[Uninstall]) -> str
     else:
         parts.append("no module is installed or uninstalled")
     parts += uninstalls.uninstall_tables(found, form)
-    parts += [paragraph(f"refused: {sanitize(proposal.refusal)}", form)] if proposal.refusal else []
-    parts += [paragraph(f"warning: {sanitize(text)}", form) for text in proposal.warnings]
+    parts += [paragraph(f"refused: {proposal.refusal}", form)] if proposal.refusal else []
+    parts += [paragraph(f"warning: {text}", form) for text in proposal.warnings]
     return "\n\n".join(parts)
 
 

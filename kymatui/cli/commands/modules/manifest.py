@@ -12,7 +12,6 @@ from kymatui.cli.options.direct_install import CommandContext, add_running, canc
 from kymatui.cli.options.unknown_names import require_known
 from kymatui.cli.output.manifest_results import manifest_results
 from kymatui.cli.output.printing import print_line, print_text
-from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.errors import UsageError
 
 if TYPE_CHECKING:
@@ -83,4 +82,4 @@ def _print_written(proposal: ManifestProposal) -> None:
 
 def _print_progress(now: ManifestProgress) -> None:
     """Print the operator's progress to standard error."""
-    print_line(f"  {sanitize(now.message)}{waiting_note(now.message, now.actor)}", sys.stderr)
+    print_line(f"  {now.message}{waiting_note(now.message, now.actor)}", sys.stderr)

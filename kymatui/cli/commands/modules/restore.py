@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from kymatui.cli.options.confirmation import confirm
 from kymatui.cli.options.direct_install import CommandContext, add_running, cancellable, open_context
 from kymatui.cli.output.plan_header import plan_document, plan_text
-from kymatui.cli.output.printing import document, markdown, print_line, print_text, table, wrapped
+from kymatui.cli.output.printing import document, markdown, paragraph, print_line, print_text, table
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.plans.plan_summary import summarize_actions
 from kymatui.errors import RefusedError
@@ -96,7 +96,7 @@ class _Restoration:
         for backup in plan.backups:
             print_line(f"{backup.path}: {format_count(backup.count, 'object')}", sys.stderr)
         if plan.stranger:
-            print_text(wrapped(f"warning: {plan.stranger}"), sys.stderr)
+            print_text(paragraph(f"warning: {plan.stranger}", "table"), sys.stderr)
         if plan.enables and not plan.refusal:
             enable = f"run `kymatui enable {plan.module}` first"
             print_line(f"lifecycle-manager installed {plan.module}: {enable}", sys.stderr)
