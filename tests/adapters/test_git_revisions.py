@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from kymatui.adapters.content import git_revisions
-from kymatui.adapters.content.change_files import ChangedFiles, read_git_change
+from kymatui.adapters.content.change_files import ChangedFiles, read_change_files, read_git_change
 from kymatui.errors import ConfigurationError, UsageError
 from tests.adapters.test_git_commits import git
 
@@ -169,8 +169,86 @@ def test_limits_of_files_and_bytes_hold(repository: Repository, monkeypatch: pyt
             repository.change()
     with monkeypatch.context() as patch:
         patch.setattr(git_revisions, "LARGEST_TREE", 10)
-        with pytest.raises(ConfigurationError, match="ls-tree"):
+        with pytest.raises(ConfigurationError, match="git cannot list the files of old"):
             repository.change()
+
+
+def object_file(repository: Repository, name: str) -> Path:
+    """Return the file of a loose object: `new:catalog/x.yaml` is a blob, `new:catalog` a tree."""
+    found = git(repository.folder, "rev-parse", name).strip()
+    return repository.folder / ".git/objects" / found[:2] / found[2:]
+
+
+@pytest.mark.parametrize(
+    ("lost", "message"),
+    [
+        ("new:catalog/x.yaml", "git cannot read new:x.yaml"),
+        ("old:catalog/x.yaml", "git cannot read old:x.yaml"),
+        ("new:catalog/deep", "git cannot list the files of new"),
+        ("new:catalog", "git cannot list the files of new"),
+        ("new:catalog/kustomization.yaml", "git cannot read new:kustomization.yaml"),
+    ],
+)
+@pytest.mark.parametrize("is_damaged", [False, True])
+def test_content_that_the_repository_lacks_is_an_error(
+    repository: Repository, lost: str, message: str, is_damaged: bool
+) -> None:
+    repository.commit({"catalog/x.yaml": meta("keda"), "catalog/kustomization.yaml": "a: b\n"}, "old")
+    more = {"catalog/deep/y.yaml": meta("nats"), "catalog/kustomization.yaml": "a: c\n"}
+    repository.commit({"catalog/x.yaml": meta("keda", "2.0.0"), "catalog/notes.txt": "x", **more}, "new")
+    assert sorted(names(repository.change())) == ["keda", "nats"]
+    path = object_file(repository, lost)
+    path.chmod(0o600)
+    path.unlink()
+    if is_damaged:
+        path.write_bytes(b"damaged")
+    with pytest.raises(ConfigurationError, match=r"^git cannot (read|list)") as error:
+        repository.change()
+    assert is_damaged or str(error.value) == message
+    assert "partial or shallow clone" in error.value.hint
+
+
+def test_content_that_is_no_manifest_may_be_missing(repository: Repository) -> None:
+    repository.commit({"catalog/x.yaml": meta("keda"), "catalog/logo.png": "x"}, "old")
+    repository.commit({"catalog/x.yaml": meta("keda", "2.0.0")}, "new")
+    object_file(repository, "old:catalog/logo.png").unlink()
+    assert names(repository.change()) == ["keda"]
+
+
+@pytest.mark.parametrize("kept", ["blob:none", "tree:0", "blob:limit=1"])
+def test_a_partial_clone_is_not_a_smaller_catalog(repository: Repository, kept: str, tmp_path: Path) -> None:
+    repository.commit({"catalog/x.yaml": meta("keda")}, "old")
+    repository.commit({"catalog/x.yaml": meta("keda", "2.0.0")}, "new")
+    git(repository.folder, "config", "uploadpack.allowFilter", "true")
+    clone = tmp_path / "clone"
+    place = f"file://{repository.folder}"
+    git(repository.folder, "clone", "-q", "--no-checkout", f"--filter={kept}", place, str(clone))
+    with pytest.raises(ConfigurationError, match=r"^git cannot (read|list)"):
+        read_git_change("old..new", str(clone / "catalog"), "kcp-system")
+
+
+POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:abc\nsize 123\n"
+
+
+def test_a_pointer_of_git_lfs_is_not_the_file(repository: Repository) -> None:
+    repository.commit({"catalog/x.yaml": meta("keda")}, "old")
+    repository.commit({"catalog/x.yaml": POINTER}, "new")
+    with pytest.raises(ConfigurationError, match=r"^new:x\.yaml is a pointer of Git LFS"):
+        repository.change()
+    with pytest.raises(ConfigurationError, match=r"x\.yaml is a pointer of Git LFS"):
+        read_change_files([str(repository.folder / "catalog")], "kcp-system")
+
+
+@pytest.mark.parametrize("path", ["catalog/x.yaml", "catalog/deep"])
+def test_a_manifest_that_becomes_a_link_is_not_deleted(repository: Repository, path: str) -> None:
+    repository.commit({"catalog/x.yaml": meta("keda"), "catalog/deep/y.yaml": meta("nats")}, "old")
+    git(repository.folder, "rm", "-q", "-r", path)
+    (repository.folder / "catalog").mkdir(exist_ok=True)
+    (repository.folder / path).symlink_to("../elsewhere")
+    repository.commit({"elsewhere": meta("keda")}, "new")
+    for revisions, name in (("old..new", "new"), ("new..old", "new")):
+        with pytest.raises(ConfigurationError, match=f"^{name}:.* is a symbolic link, whose content is not read"):
+            repository.change(revisions)
 
 
 def test_two_files_of_a_revision_with_one_object_are_refused(repository: Repository) -> None:

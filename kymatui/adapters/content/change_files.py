@@ -13,8 +13,9 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from kymatui.adapters.content.git_revisions import Revision, list_files, open_revisions, read_files
+from kymatui.adapters.content.git_revisions import Revision, RevisionFile, list_files, open_revisions, read_files
 from kymatui.domain.kubernetes.object_meta import OPERATOR, MalformedObject
+from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
 from kymatui.domain.kyma.module_templates import ModuleTemplate, read_template
 from kymatui.domain.kyma.release_metas import ReleaseMeta, read_release_meta
@@ -31,6 +32,7 @@ MOST_NODES: Final = 4_000_000
 """Maps, lists and scalars of a folder: a fleet of 5,000 Kymas and its templates have a quarter of that."""
 _ENDINGS: Final = (".yaml", ".yml", ".json")
 _KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml", "kustomization")
+_LARGE_FILE: Final = b"version https://git-lfs.github.com/"
 _WANTED: Final = f"{RELEASE_META}, {TEMPLATE} or {KYMA}"
 Json = dict[str, Any]
 
@@ -90,9 +92,13 @@ def read_git_change(revisions: str, folder: str, namespace: str) -> ChangedFiles
     kustomizations: list[str] = []
     before: dict[CatalogKey, tuple[str, Json]] = {}
     after: dict[CatalogKey, tuple[str, Json]] = {}
-    for revision, found in zip(open_revisions(revisions, folder), (before, after), strict=True):
+    sides = open_revisions(revisions, folder)
+    listings = [_manifests(revision) for revision in sides]
+    for revision, files, others in zip(sides, listings, reversed(listings), strict=True):
+        _refuse_unread(revision, files, others)
+    for revision, files, found in zip(sides, listings, (before, after), strict=True):
         kustomizations.clear()  # those of the newer revision count
-        _collect(_revision_contents(revision), namespace, found, kustomizations)
+        _collect(_revision_contents(revision, files), namespace, found, kustomizations)
     if not (before or after):
         raise ConfigurationError(f"neither revision of {folder} has a {_WANTED}")
     changed = [
@@ -130,6 +136,10 @@ def _collect(
         if PurePosixPath(source.rpartition(":")[2]).name.lower() in _KUSTOMIZATIONS:
             kustomizations.append(source)
             continue
+        if content.startswith(_LARGE_FILE):
+            raise ConfigurationError(
+                f"{source} is a pointer of Git LFS, not the file", hint="run `git lfs pull`, use -f"
+            )
         for raw in _objects(content, source, namespace, budget):
             key = raw["kind"], raw["metadata"]["namespace"], raw["metadata"]["name"]
             if key in found:
@@ -138,18 +148,34 @@ def _collect(
             found[key] = source, raw
 
 
-def _revision_contents(revision: Revision) -> Iterator[tuple[str, bytes]]:
-    """Yield name and content of what a folder on the disk would give: no hidden files, endings of manifests."""
+def _manifests(revision: Revision) -> list[RevisionFile]:
+    """Return what a folder on the disk would give: no hidden files, endings of manifests; and links and submodules."""
     files = [
-        one
-        for one in list_files(revision)
-        if _is_manifest(PurePosixPath(one.path)) and not any(part.startswith(".") for part in one.path.split("/"))
+        file
+        for file in list_files(revision)
+        if (file.unread or _is_manifest(PurePosixPath(file.path)))
+        and not any(part.startswith(".") for part in file.path.split("/"))
     ]
-    deepest = max((one.path.count("/") for one in files), default=0)
+    deepest = max((file.path.count("/") for file in files), default=0)
     if deepest > DEEPEST_FOLDERS:
         raise ConfigurationError(f"{revision.name} has files more than {DEEPEST_FOLDERS} folders deep")
-    for one, content in read_files(revision, files):
-        yield f"{revision.name}:{one.path}", content
+    return files
+
+
+def _refuse_unread(revision: Revision, files: Sequence[RevisionFile], others: Sequence[RevisionFile]) -> None:
+    """Raise ConfigurationError for a link or submodule where the other revision has manifests: unknown is not empty."""
+    paths = [file.path for file in others if not file.unread]
+    for file in files:
+        if file.unread and any(path == file.path or path.startswith(f"{file.path}/") for path in paths):
+            raise ConfigurationError(
+                f"{revision.name}:{sanitize(file.path)} is {file.unread}, whose content is not read",
+                hint="use -f with a folder that has the files",
+            )
+
+
+def _revision_contents(revision: Revision, files: Sequence[RevisionFile]) -> Iterator[tuple[str, bytes]]:
+    for file, content in read_files(revision, [file for file in files if not file.unread]):
+        yield f"{revision.name}:{file.path}", content
 
 
 def _is_manifest(path: Path | PurePosixPath) -> bool:

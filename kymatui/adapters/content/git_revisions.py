@@ -24,8 +24,10 @@ MOST_FILES: Final = 5000  # manifests of one revision, as many as of a folder
 LARGEST_TREE: Final = 64 * 1024 * 1024
 """The most bytes of a listing: about 500,000 files."""
 GIT_SECONDS: Final = 60.0  # seconds until a git that hangs is killed
+_INCOMPLETE: Final = "a partial or shallow clone lacks objects: fetch them first; `git fsck` finds damage"
 _RANGE: Final = re.compile(r"(?P<base>[^-\s.][^\s]*?)?(?P<dots>\.{2,3})(?P<head>[^-\s.][^\s]*)?")
-_REGULAR: Final = ("100644", "100755")
+_FILES: Final = ("100644", "100755", "100664")
+_UNREAD: Final = {"120000": "a symbolic link", "160000": "a submodule"}
 _FOREIGN: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_CONFIG_PARAMETERS", "GIT_TRACE")
 """Variables of a hook or of another repository, which would name other files than the folder."""
 
@@ -40,11 +42,15 @@ class Revision(Struct, frozen=True):
 
 
 class RevisionFile(Struct, frozen=True):
-    """A file at a revision; `path` is below the folder."""
+    """A file at a revision; `path` is below the folder, `size` None if the repository lacks the content.
+
+    unread  why its content does not count: "a symbolic link"; "" for a regular file
+    """
 
     path: str
     hash: str
-    size: int
+    size: int | None
+    unread: str = ""
 
 
 def open_revisions(revisions: str, folder: str) -> tuple[Revision, Revision]:
@@ -69,19 +75,20 @@ def open_revisions(revisions: str, folder: str) -> tuple[Revision, Revision]:
 
 
 def list_files(revision: Revision) -> tuple[RevisionFile, ...]:
-    """Return the regular files of the folder, without links and submodules; none if the revision lacks the folder."""
+    """Return the files, links and submodules of the folder; none if the revision lacks the folder."""
     words = ("--", f"{revision.path}/") if revision.path else ()
     listed = _git(revision.root, "ls-tree", "-r", "-z", "-l", revision.commit, *words, largest=LARGEST_TREE)
     if listed is None:
-        raise ConfigurationError(f"git ls-tree {revision.name} failed", hint="`git fsck` checks the repository")
+        raise ConfigurationError(f"git cannot list the files of {revision.name}", hint=_INCOMPLETE)
     found = []
     for entry in listed.split(b"\0"):
         head, _, raw = entry.partition(b"\t")
         fields = head.decode("ascii", "replace").split()
-        if len(fields) == 4 and fields[0] in _REGULAR and fields[3].isdigit():
+        if len(fields) == 4 and (fields[0] in _FILES or fields[0] in _UNREAD):
             path = raw.decode("utf-8", "replace")
             below = path.removeprefix(f"{revision.path}/") if revision.path else path
-            found.append(RevisionFile(below, fields[2], int(fields[3])))
+            size = int(fields[3]) if fields[3].isdigit() else None  # git says BAD of content that is missing
+            found.append(RevisionFile(below, fields[2], size, _UNREAD.get(fields[0], "")))
     return tuple(found)
 
 
@@ -89,7 +96,10 @@ def read_files(revision: Revision, files: Sequence[RevisionFile]) -> Iterator[tu
     """Yield files with their contents. Raises ConfigurationError for too many, too large or damaged ones."""
     if len(files) > MOST_FILES:
         raise ConfigurationError(f"{revision.name} has more than {format_count(MOST_FILES, 'file')}")
-    size = sum(one.size for one in files)
+    for one in files:
+        if one.size is None:
+            raise _unreadable(revision, one)
+    size = sum(one.size or 0 for one in files)
     if size > LARGEST_TEXT:
         raise ConfigurationError(f"the files of {revision.name} are larger than {format_count(LARGEST_TEXT, 'byte')}")
     hashes = "".join(f"{one.hash}\n" for one in files).encode()
@@ -98,11 +108,14 @@ def read_files(revision: Revision, files: Sequence[RevisionFile]) -> Iterator[tu
     for one in files:
         line, _, _ = (found or b"")[at : at + 200].partition(b"\n")
         if found is None or line != f"{one.hash} blob {one.size}".encode():
-            message = f"git cannot read {revision.name}:{sanitize(one.path)}"
-            raise ConfigurationError(message, hint="a partial or shallow clone lacks objects: fetch them first")
+            raise _unreadable(revision, one)
         at += len(line) + 1
-        yield one, found[at : at + one.size]
-        at += one.size + 1
+        yield one, found[at : at + (one.size or 0)]
+        at += (one.size or 0) + 1
+
+
+def _unreadable(revision: Revision, file: RevisionFile) -> ConfigurationError:
+    return ConfigurationError(f"git cannot read {revision.name}:{sanitize(file.path)}", hint=_INCOMPLETE)
 
 
 def _place(folder: Path) -> tuple[Path, str]:
