@@ -159,6 +159,52 @@ def parsers_in(module: structure.Module) -> set[str]:
     return {name for name in names if PARSERS.fullmatch(name)}
 
 
+# What reads text from outside, which may take a second of it.
+READERS = {
+    *("load_yaml", "load_exactly", "load_as_json", "documents", "compose_yaml", "read_json", "read_objects"),
+    *("each_object", "connect_from_secret", "read_descriptor", "parse_descriptor", "decode_release", "read_tar"),
+    *("unpack", "load_archive", "render", "chart_bundle", "read_layer", "read_plan", "read_catalog", "from_secret"),
+}
+LOCK = re.compile(r"_?lock\b|_changed\b|_condition\b")
+# Locks that only one cluster, one file or one process needs.
+OWN_LOCKS = {
+    "adapters/kube/auth/credentials.py": "of the credentials of one connection",
+    "adapters/kube/api/discovery.py": "of one client",
+}
+
+
+def test_nothing_from_outside_is_read_within_a_lock_that_others_need(files: list[structure.Module]) -> None:
+    """One runtime, registry or Secret would delay all others."""
+    found = [
+        f"{module.place}:{node.lineno} {name}"
+        for module in of_layers(files)
+        if not module.place.startswith("sandbox/") and module.place not in OWN_LOCKS
+        for klass in module.nodes
+        if isinstance(klass, ast.ClassDef)
+        for node in ast.walk(klass)
+        if isinstance(node, ast.With)
+        and any(re.search(r"_?lock\b|_changed\b|_condition\b", ast.unparse(i)) for i in node.items)
+        for name in called_below(node, klass) & READERS
+    ]
+    assert found == []
+
+
+def called_below(node: ast.AST, klass: ast.ClassDef) -> set[str]:
+    """Return the names of what a block calls, also by way of methods of its own class."""
+    methods = {one.name: one for one in klass.body if isinstance(one, ast.FunctionDef)}
+    names: set[str] = set()
+    queue = [node]
+    while queue:
+        for call in ast.walk(queue.pop()):
+            if isinstance(call, ast.Call):
+                name = ast.unparse(call.func)
+                own = name.removeprefix("self.")
+                if own != name and own in methods and own not in names:
+                    queue.append(methods[own])
+                names.add(own if own != name else name.rpartition(".")[2])
+    return names
+
+
 # The words of other programs: Kubernetes' in the sandbox, Helm's in its library and its command.
 FOREIGN = ("sandbox/", "helm/", "cli/commands/helm/")
 

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import base64
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 import yaml
 
+from kymatui.adapters.kube.auth.connection import Connection
+from kymatui.adapters.kube.auth.secret_kubeconfig import connect_from_secret
+from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+from kymatui.adapters.sessions.control_plane import runtime_clients
 from kymatui.adapters.sessions.control_plane.runtime_clients import SecretRuntimes
 from kymatui.adapters.sessions.control_plane.runtime_guards import RuntimeGuards
 from kymatui.domain.kubernetes.refs import GroupVersionKind
@@ -172,3 +177,49 @@ def test_a_client_is_confirmed_while_it_is_open(place: Place, runtimes: SecretRu
     assert runtimes.confirm((place.namespace, "one"), found)
     runtimes.close()
     assert not runtimes.confirm((place.namespace, "one"), found)
+
+
+def test_a_secret_that_takes_long_to_read_delays_no_other_runtime(
+    place: Place, runtimes: SecretRuntimes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reading, finish = threading.Event(), threading.Event()
+
+    def read(content: bytes, where: str) -> Connection:
+        if where.endswith("/access-slow"):
+            reading.set()
+            finish.wait()
+        return connect_from_secret(content, where)
+
+    monkeypatch.setattr(runtime_clients, "connect_from_secret", read)
+    secret(place, "access-slow", {"config": own(place)}, kyma="slow")
+    secret(place, "access", {"config": own(place)})
+    with ThreadPoolExecutor(2) as pool:
+        slow = pool.submit(runtimes.of, manifest(place, kyma="slow"), threading.Event())
+        assert reading.wait(60)
+        try:
+            assert pool.submit(runtimes.of, manifest(place), threading.Event()).result(60) is not None
+            assert not slow.done()
+        finally:
+            finish.set()
+        assert slow.result(60) is not None
+
+
+def test_two_threads_that_open_one_secret_have_one_client(
+    place: Place, runtimes: SecretRuntimes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = threading.Barrier(2)
+    closed: list[KubeCluster] = []
+
+    def read(content: bytes, where: str) -> Connection:
+        both.wait(60)
+        return connect_from_secret(content, where)
+
+    monkeypatch.setattr(runtime_clients, "connect_from_secret", read)
+    runtimes.closing = closed.append
+    secret(place, "access", {"config": own(place)})
+    with ThreadPoolExecutor(2) as pool:
+        calls = [pool.submit(runtimes.of, manifest(place), threading.Event()) for _ in range(2)]
+        one, other = (call.result(60) for call in calls)
+    assert one is other
+    assert len(closed) == 1
+    assert closed[0] is not one

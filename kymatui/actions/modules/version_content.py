@@ -43,6 +43,7 @@ class VersionReader:
         self._blobs = blobs
         self._known: dict[tuple[object, ...], VersionContent] = {}
         self._lock = threading.Lock()
+        self._turns: dict[tuple[object, ...], threading.Lock] = {}
 
     def forget(self) -> None:
         """Ask again for what failed; content that was read stays, because versions do not change."""
@@ -52,12 +53,19 @@ class VersionReader:
     def read(self, template: ModuleTemplate) -> VersionContent:
         """Return the objects of a version; what cannot be fetched or read is named, never raised."""
         key = template_key(template)
-        with self._lock:  # one version at a time: the second caller finds what the first one fetched
-            if key not in self._known:
-                while len(self._known) >= MOST_KEPT:
-                    del self._known[next(iter(self._known))]
-                self._known[key] = self._read(template)
-            return self._known[key]
+        with self._lock:
+            turn = self._turns.setdefault(key, threading.Lock())
+        with turn:  # the second caller finds what the first one fetched; other versions are read meanwhile
+            found = self._known.get(key)
+            if found is None:
+                found = self._read(template)
+                with self._lock:
+                    while len(self._known) >= MOST_KEPT:
+                        del self._known[next(iter(self._known))]
+                    self._known[key] = found
+        with self._lock:
+            self._turns.pop(key, None)
+        return found
 
     @staticmethod
     def has_source(template: ModuleTemplate) -> bool:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
-from kymatui.adapters.http.size_limits import HEAVIEST_ANSWER, LIGHT_ANSWER, MIB
+from kymatui.adapters.http.size_limits import HEAVIEST_ANSWER, LIGHT_ANSWER, MIB, RECEIVED_HEAVY
 
 if TYPE_CHECKING:
     from urllib3 import BaseHTTPResponse
@@ -119,34 +120,48 @@ def _return_large_blocks() -> None:
 _M_MMAP_THRESHOLD = -3  # glibc, malloc.h
 
 
-class DecodeSlot:
-    """The permission to hold one large answer, from `take` to the end of the block."""
+class HeavySlots(NamedTuple):
+    """The places for heavy answers of several servers: how many may arrive, and how many may be decoded, at a time."""
 
-    def __init__(self, free: threading.BoundedSemaphore) -> None:
-        self._free = free
+    receiving: threading.BoundedSemaphore
+    decoding: threading.BoundedSemaphore
+
+
+class DecodeSlot:
+    """The permission to receive a heavy answer and to decode it, from `take` to the end of the block.
+
+    A server has one such answer at a time, so that a slow one keeps no other from its place.
+    """
+
+    def __init__(self, server: threading.BoundedSemaphore, slots: HeavySlots) -> None:
+        self._server = server
+        self._slots = slots
         self._lock = threading.Lock()
-        self.is_mine = False
+        self._held: list[threading.BoundedSemaphore] = []
         self._over = False
 
+    @property
+    def is_mine(self) -> bool:
+        return bool(self._held)
+
     def take(self, seconds: float) -> None:
-        """Wait for the slot. Raise TimeoutError if none becomes free, or the block has ended."""
-        if self.is_mine:
-            return
-        _return_large_blocks()
-        if not self._free.acquire(timeout=max(seconds, 0.0)):
-            raise TimeoutError("other answers of the same size are still being read")
-        with self._lock:
-            if self._over:  # the request was cancelled meanwhile
-                self._free.release()
-                raise TimeoutError("the request was cancelled")
-            self.is_mine = True
+        """Wait for the place to receive. Raise TimeoutError if none becomes free, or the block has ended."""
+        if not self.is_mine:
+            _return_large_blocks()
+            self._acquire((self._server, self._slots.receiving), seconds)
+
+    def take_to_decode(self, seconds: float) -> None:
+        """Wait for the place to decode, which nobody keeps for longer than that takes. Raise TimeoutError."""
+        self.take(seconds)
+        if self._slots.decoding not in self._held:
+            self._acquire((self._slots.decoding,), seconds)
 
     def leave(self) -> None:
-        """Release the slot; it may be taken again."""
+        """Release the places; they may be taken again."""
         with self._lock:
-            if self.is_mine:
-                self.is_mine = False
-                self._free.release()
+            held, self._held = self._held, []
+        for one in held:
+            one.release()
 
     def __enter__(self) -> Self:
         return self
@@ -158,10 +173,21 @@ class DecodeSlot:
             self._over = True
         self.leave()
 
+    def _acquire(self, places: Sequence[threading.BoundedSemaphore], seconds: float) -> None:
+        end = time.monotonic() + seconds
+        for place in places:
+            if not place.acquire(timeout=max(end - time.monotonic(), 0.0)):
+                raise TimeoutError("other answers of the same size are still being read")
+            with self._lock:
+                if self._over:  # the request was cancelled meanwhile
+                    place.release()
+                    raise TimeoutError("the request was cancelled")
+                self._held.append(place)
 
-OWN_SLOTS: Final = threading.BoundedSemaphore(1)
-RUNTIME_SLOTS: Final = threading.BoundedSemaphore(1)
-"""Heavy answers are in memory one at a time; runtimes, which others chose, have a turn of their own."""
+
+OWN_SLOTS: Final = HeavySlots(threading.BoundedSemaphore(1), threading.BoundedSemaphore(1))
+RUNTIME_SLOTS: Final = HeavySlots(threading.BoundedSemaphore(RECEIVED_HEAVY), threading.BoundedSemaphore(1))
+"""Heavy answers are decoded one at a time; runtimes, which others chose, have places of their own."""
 
 
 def needs_slot(body: bytes | bytearray) -> bool:

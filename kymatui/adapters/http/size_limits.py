@@ -32,7 +32,9 @@ FIRST_ANSWER_SECONDS: Final = 10.0
 FIRST_AGAIN_SECONDS: Final = 3.0
 """The least for one request to a server that has never answered."""
 TURN_SECONDS: Final = 30.0
-"""For the rest of a heavy answer, while others wait for their turn."""
+"""For the rest of a heavy answer, while others may wait for its place."""
+RECEIVED_HEAVY: Final = 6
+"""Heavy answers of runtimes that arrive at a time, one of each: 72 MiB. They are decoded one after the other."""
 EVENT_SECONDS: Final = 60.0
 """For one event of a watch, from its first byte to its last."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import sys
 import threading
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kymatui.adapters.http import size_limits
 from kymatui.adapters.http.response_body import json_weight
@@ -20,9 +22,9 @@ from kymatui.adapters.kube.objects.api_resource import ApiResource
 from kymatui.adapters.kube.objects.memory_budget import BudgetClaim, MemoryBudget, open_budget
 from kymatui.adapters.kube.transport import streams
 from kymatui.adapters.kube.transport import transport as transports
-from kymatui.adapters.kube.transport.transport import Request
+from kymatui.adapters.kube.transport.transport import Request, Transport
 from kymatui.adapters.kube.watch.watch_cache import NewestStore, RowStore, Store
-from kymatui.errors import OversizedAnswerError, ServerError, UnreachableError
+from kymatui.errors import KymatuiError, OversizedAnswerError, ServerError, UnreachableError
 from kymatui.json_input import levels_of
 from tests.adapters import hostile
 from tests.adapters.clusters import Exchange, serving, transport
@@ -339,3 +341,43 @@ def test_the_screen_stays_below_300_mb_and_responsive(attack: str, tmp_path: Pat
     assert run.exit_code == 0, run
     assert run.memory < 300, run
     assert float(run.errors.splitlines()[-1]) < 1.0, run
+
+
+# heavy answers of several servers
+
+
+def runtime(address: str) -> Transport:
+    """A transport to a server that an access Secret names."""
+    return Transport(replace(transport(address).connection, given=True))
+
+
+def test_a_slow_heavy_answer_delays_no_other_runtime() -> None:
+    """Also of several requests: a server has one heavy answer at a time, and others keep their places."""
+    began, finish = threading.Semaphore(0), threading.Event()
+    heavy = b'{"items":[' + b'{"a":[1,2,3]},' * 100_000 + b"{}]}"
+
+    def drip(exchange: Exchange) -> None:
+        exchange.head(200, {"Content-Type": "application/json", "Content-Length": str(4 * size_limits.MIB)})
+        exchange.send(b" " * (2 * size_limits.MIB))
+        began.release()
+        finish.wait()
+        exchange.drop()
+
+    with serving(drip) as slow, serving(lambda exchange: exchange.answer(200, heavy)) as fast:
+        one = runtime(slow)
+        dripping = [threading.Thread(target=fail, args=(one,)) for _ in range(size_limits.RECEIVED_HEAVY + 2)]
+        for thread in dripping:
+            thread.start()
+        try:
+            for _ in dripping:
+                assert began.acquire(timeout=60)
+            assert len(runtime(fast).send(GET).body) == len(heavy)
+        finally:
+            finish.set()
+        for thread in dripping:
+            thread.join()
+
+
+def fail(one: Transport) -> None:
+    with contextlib.suppress(KymatuiError):
+        one.send(Request("GET", GET.path, lasts=60.0))

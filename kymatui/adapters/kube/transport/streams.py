@@ -117,7 +117,7 @@ class AnswerStream:
     def _line(self, line: bytes) -> bytes:
         if needs_slot(line):
             require_light(line)
-            self._turn.take(TURN_SECONDS)
+            self._turn.take_to_decode(TURN_SECONDS)
         return line
 
     def patience(self, seconds: float) -> None:

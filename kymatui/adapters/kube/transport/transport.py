@@ -127,6 +127,7 @@ class Transport:
         self._longest = connection.request_timeout or math.inf  # of everything but streams, which wait for changes
         self._sleep = sleep
         self._lock = threading.Lock()
+        self._heavy = threading.BoundedSemaphore(1)
         self._pool: ConnectionPool | None = None
         self._pool_certificate: ClientCertificate | None = None
 
@@ -183,7 +184,7 @@ class Transport:
     # between the gate and the socket
 
     def _turn(self) -> DecodeSlot:
-        return DecodeSlot(RUNTIME_SLOTS if self.connection.given else OWN_SLOTS)
+        return DecodeSlot(self._heavy, RUNTIME_SLOTS if self.connection.given else OWN_SLOTS)
 
     def _patiently(
         self, request: Request, cancel: threading.Event | None, turn: DecodeSlot, *, stream: bool
@@ -348,7 +349,7 @@ def _body(response: BaseHTTPResponse, deadline: Deadline, turn: DecodeSlot) -> b
                 _take(turn, deadline)
         if needs_slot(content):
             require_light(content)
-            _take(turn, deadline)
+            turn.take_to_decode(ANSWER_SECONDS)
     except BaseException:
         response.close()
         raise
@@ -357,7 +358,7 @@ def _body(response: BaseHTTPResponse, deadline: Deadline, turn: DecodeSlot) -> b
 
 
 def _take(turn: DecodeSlot, deadline: Deadline) -> None:
-    """Take the decode slot. Other threads wait for it, so the server gets less time from now on."""
+    """Take the place to receive. Other servers may wait for it, so this one gets less time from now on."""
     if not turn.is_mine:
         turn.take(ANSWER_SECONDS)
         deadline.extend(TURN_SECONDS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
@@ -102,9 +102,10 @@ class SecretRuntimes:
 
     def close(self) -> None:
         with self._lock:
-            for _, cluster in self._clusters.values():
-                self._let_go(cluster)
+            clusters = [cluster for _, cluster in self._clusters.values()]
             self._clusters.clear()
+            self._proven.clear()
+        self._let_go(clusters)
 
     def close_idle(self) -> None:
         """Close the connections to runtimes with nothing to do; watches stay."""
@@ -114,20 +115,43 @@ class SecretRuntimes:
             cluster.client.transport.close_idle(IDLE_SECONDS)
 
     def _connected(self, name: str, kubeconfig: bytes, guard: RequestGuard | None) -> KubeCluster:
+        cluster = self._known(name, kubeconfig, guard)
+        if cluster is None:
+            # Outside the lock: a kubeconfig is untrusted, and other runtimes need the lock.
+            opened = self._open(kubeconfig, name, guard)
+            cluster = self._keep(name, kubeconfig, opened)
+        require_unexpired(cluster.client.transport.connection, time.time())
+        return cluster
+
+    def _known(self, name: str, kubeconfig: bytes, guard: RequestGuard | None) -> KubeCluster | None:
+        """Return the open client of a Secret that has not changed; it counts as used."""
         with self._lock:
-            known = self._clusters.pop(name, None)
-            if known is None or known[0] != kubeconfig or known[1].client.transport.guard is not guard:
-                if known is not None:
-                    self._let_go(known[1])
-                known = (kubeconfig, self._open(kubeconfig, name, guard))
-            self._clusters[name] = known
+            known = self._clusters.get(name)
+            if known is None or known[0] != kubeconfig or _guard(known[1]) is not guard:
+                return None
+            self._clusters.move_to_end(name)
+            return known[1]
+
+    def _keep(self, name: str, kubeconfig: bytes, opened: KubeCluster) -> KubeCluster:
+        """Keep a new client, in the place of an older one of the Secret, and return the one to use.
+
+        Another thread may have opened the same one meanwhile.
+        """
+        with self._lock:
+            known = self._clusters.get(name)
+            if known is not None and known[0] == kubeconfig and _guard(known[1]) is _guard(opened):
+                surplus, used = [opened], known[1]
+            else:
+                surplus, used = [known[1]] if known is not None else [], opened
+                self._clusters[name] = kubeconfig, opened
+            self._clusters.move_to_end(name)
             while len(self._clusters) > self._most:
                 others = [one for one in self._clusters if one != name]
                 unwatched = (one for one in others if not self.is_watched(self._clusters[one][1]))
-                _, oldest = self._clusters.pop(next(unwatched, others[0]))
-                self._let_go(oldest)
-        require_unexpired(known[1].client.transport.connection, time.time())
-        return known[1]
+                surplus.append(self._clusters.pop(next(unwatched, others[0]))[1])
+            self._proven = {name: proof for name, proof in self._proven.items() if proof[0] not in surplus}
+        self._let_go(surplus)
+        return used
 
     def _require_own(self, cluster: KubeCluster, name: str, kyma: str, cancel: threading.Event | None) -> None:
         """Check until the runtime has confirmed its Kyma; one without a Kyma, or with a hidden one, passes."""
@@ -144,10 +168,10 @@ class SecretRuntimes:
             with self._lock:
                 self._proven[name] = (cluster, kyma)
 
-    def _let_go(self, cluster: KubeCluster) -> None:
-        self._proven = {name: known for name, known in self._proven.items() if known[0] is not cluster}
-        self.closing(cluster)
-        cluster.client.transport.close()
+    def _let_go(self, clusters: Iterable[KubeCluster]) -> None:
+        for cluster in clusters:
+            self.closing(cluster)
+            cluster.client.transport.close()
 
     def _open(self, kubeconfig: bytes, name: str, guard: RequestGuard | None) -> KubeCluster:
         connection = connect_from_secret(kubeconfig, name)
@@ -155,6 +179,10 @@ class SecretRuntimes:
             connection = replace(connection, request_timeout=REQUEST_SECONDS)
         client = Client(Transport(connection, read_only=self._home.read_only, guard=guard))
         return RememberingCluster(client, kinds=RUNTIME_KINDS, unattended=True)
+
+
+def _guard(cluster: KubeCluster) -> RequestGuard | None:
+    return cluster.client.transport.guard
 
 
 Versions = frozenset[tuple[str, str]]

@@ -86,10 +86,10 @@ class ControlPlane:
 
     def rules(self, namespace: str) -> ControllerSettings:
         """Return lifecycle-manager's configuration, read once."""
-        with self._changed:
-            if namespace not in self._rules:
-                self._rules[namespace] = read_controller_rules(self.home, namespace, self._options)[0]
-            return self._rules[namespace]
+        known = self._rules.get(namespace)
+        if known is None:  # two threads may both read: nobody waits for a server within a lock
+            known = self._rules[namespace] = read_controller_rules(self.home, namespace, self._options)[0]
+        return known
 
     def states(self) -> dict[str, Feed]:
         return self._feeds.states()
