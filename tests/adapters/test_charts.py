@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from kymatui.adapters.content import chart_fetcher
 from kymatui.adapters.content.blob_fetcher import BlobFetcher
 from kymatui.adapters.content.chart_fetcher import (
     CHART_CONFIG,
@@ -51,6 +52,18 @@ def test_the_second_time_the_archive_comes_from_the_cache(site: Site, tmp_path: 
     for _ in range(2):
         assert ChartFetcher(ChartAccess(cache=tmp_path)).fetch("demo", repository=site.url).content == ARCHIVE
     assert [path for path, _ in site.asked].count("/charts/demo-1.0.0.tgz") == 1
+
+
+def test_an_index_is_read_again_after_a_while_and_few_are_kept(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    fetcher = ChartFetcher()
+    for seconds in (1000.0, 1000.0, -1.0):
+        monkeypatch.setattr(chart_fetcher, "INDEX_SECONDS", seconds)
+        fetcher.index(site.url)
+    assert [path for path, _ in site.asked].count("/index.yaml") == 2
+    for number in range(chart_fetcher.MOST_INDEXES + 3):
+        site.pages[f"/{number}/index.yaml"] = site.pages["/index.yaml"]
+        fetcher.index(f"{site.url}/{number}")
+    assert len(fetcher._indexes) == chart_fetcher.MOST_INDEXES
 
 
 @pytest.mark.parametrize("cached", [True, False])

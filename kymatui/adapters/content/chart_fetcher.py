@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import math
+import threading
+import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -29,6 +33,10 @@ from kymatui.structs import repr_without
 CHART_CONFIG = "application/vnd.cncf.helm.config.v1+json"
 CHART_LAYER = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
 PROVENANCE_LAYER = "application/vnd.cncf.helm.chart.provenance.v1.prov"
+INDEX_SECONDS = 60.0
+"""How long an index is used: an operator runs for weeks, and charts are published meanwhile."""
+MOST_INDEXES = 8
+"""Indexes in memory; Manifests may name any number of repositories."""
 
 
 class ChartAccess(Struct, frozen=True):
@@ -77,8 +85,9 @@ class ChartFetcher:
 
     def __init__(self, access: ChartAccess | None = None) -> None:
         self._access = access or ChartAccess()
-        self._indexes: dict[str, RepositoryIndex] = {}
+        self._indexes: OrderedDict[str, tuple[float, RepositoryIndex]] = OrderedDict()
         self._cache = BlobCache(self._access.cache) if self._access.cache else None
+        self._lock = threading.Lock()
         self._sender: Requester | None = None
 
     def fetch(
@@ -100,13 +109,19 @@ class ChartFetcher:
         )
 
     def index(self, repository: str) -> RepositoryIndex:
-        """Return the index of a repository, fetched once."""
-        if repository not in self._indexes:
+        """Return the index of a repository; the last ones are kept for a while."""
+        at, known = self._indexes.get(repository, (-math.inf, None))
+        if known is None or time.monotonic() - at > INDEX_SECONDS:
             url = f"{repository.partition('?')[0].rstrip('/')}/index.yaml"
             query = parts_of(repository).query
             content = self._get(f"{url}?{query}" if query else url, repository, LARGEST_INDEX)
-            self._indexes[repository] = read_index(content.decode("utf-8", "replace"), source=url)
-        return self._indexes[repository]
+            known = read_index(content.decode("utf-8", "replace"), source=url)
+            with self._lock:
+                self._indexes.pop(repository, None)
+                self._indexes[repository] = time.monotonic(), known
+                while len(self._indexes) > MOST_INDEXES:
+                    self._indexes.popitem(last=False)
+        return known
 
     def versions(self, reference: str, *, repository: str = "") -> tuple[str, ...]:
         """Return the available versions of a chart, unordered; other tags are skipped.
