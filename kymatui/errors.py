@@ -110,9 +110,22 @@ class ReadOnlyError(KymatuiError):
 
 
 class CancelledError(KymatuiError):
-    """The user cancelled."""
+    """The user cancelled.
+
+    `progress` are the JobProgress of what was done, is under way and left; `is_at_once` means that it was not awaited.
+    """
 
     exit_code = 130
+
+    def __init__(
+        self, message: str, *, hint: str = "", progress: tuple[Any, ...] = (), is_at_once: bool = False
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.progress, self.is_at_once = progress, is_at_once
+
+
+class StoppedError(CancelledError):
+    """A job was stopped; the message has what is done, what is under way and what is left, in whole sentences."""
 
 
 class ClusterError(KymatuiError):

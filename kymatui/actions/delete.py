@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 from msgspec import Struct
 
@@ -28,6 +29,8 @@ from kymatui.domain.kyma.problems import Actor, action_of
 from kymatui.domain.kyma_edit.edit_progress import EditProgress
 from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit
 from kymatui.domain.snapshot.cluster_index import ClusterIndex, index_cluster
+from kymatui.engine.cluster.ports import Backup, Cluster
+from kymatui.engine.deletion.deletion_progress import DeletionSoFar, stopped_deletion
 from kymatui.engine.deletion.deletion_state import (
     DeletionState,
     ManagedBy,
@@ -45,13 +48,15 @@ from kymatui.engine.deletion.managed_deletion import (
 )
 from kymatui.engine.deletion.module_deletion import refuse_replaced, uninstall_module
 from kymatui.engine.inventory.managed_resources import ManagedObjects
+from kymatui.engine.jobs.journal import NO_JOURNAL, Journal
 from kymatui.engine.jobs.object_deletion import delete_object, uid_of
-from kymatui.engine.jobs.run import FRESH, USER_ACTION_SECONDS, Progress, RunLimits, SystemClock, begin
+from kymatui.engine.jobs.run import FRESH, USER_ACTION_SECONDS, Progress, Run, RunLimits, SystemClock, begin
 from kymatui.errors import CancelledError, ForbiddenError, KymatuiError, PartlyDoneError, RefusedError
 
 _SAME_STEP = 3  # times that one step may follow itself until the deletion counts as stuck
 _TOLD = 20.0
 """Seconds for lifecycle-manager to pass a policy on; what it creates again after that is found by the next look."""
+_LATE = "after the plan was displayed"
 _AGAIN = "run the command again to review the new plan"
 _CONTINUE = "run the command again to continue"
 
@@ -74,14 +79,16 @@ class RunControls(Struct, frozen=True):
     turned   is called with each step before it is taken
     unattended   ends waits that only a person can end, after `USER_ACTION_SECONDS`
     just_made    says that nobody was asked since the plan: the first step begins with what the plan read
+    journal      is that of the job
     """
 
     progress: Callable[[Progress], None] | None = None
     cancel: threading.Event | None = None
     changed: threading.Event | None = None
-    turned: Callable[[NextStep], None] | None = None
+    turned: Callable[[NextStep], None] = lambda step: None
     unattended: bool = False
     just_made: bool = False
+    journal: Journal = NO_JOURNAL
 
 
 def run_deletion(port: DeletionPort, plan: DeletionPlan, watching: RunControls | None = None) -> DeletionResult:
@@ -109,10 +116,9 @@ class _DeletionRun:
     def __init__(self, port: DeletionPort, plan: DeletionPlan, watching: RunControls) -> None:
         self._port, self._cluster = port, port.cluster
         self._plan, self._request, self._module = plan, plan.request, plan.module
-        self._accepted = plan.seen.accepted
-        self._entry = plan.seen.entry
+        self._accepted, self._entry = plan.seen.accepted, plan.seen.entry
         self._progress, self._turned, self._unattended = watching.progress, watching.turned, watching.unattended
-        self._just_made = watching.just_made
+        self._just_made, self._journal = watching.just_made, watching.journal
         self._cancel = watching.cancel or threading.Event()
         self._changed = watching.changed or threading.Event()
         self._saved: SavedObjects | None = None
@@ -128,11 +134,13 @@ class _DeletionRun:
             if self._request.way is not ModuleCRHandling.UNMANAGE:
                 self._port.finish_backups(self._module)
             return ended
+        except CancelledError as error:
+            raise self._cancelled(error) from error
         except KymatuiError as error:
             made = with_deleted(error, self._gone)
             if made is not error:
                 raise made from error
-            if not self._has_edited or isinstance(error, (PartlyDoneError, CancelledError)):
+            if not self._has_edited or isinstance(error, PartlyDoneError):
                 raise
             raise PartlyDoneError(f"{error}; the Kyma is edited", hint=error.hint or _CONTINUE) from error
 
@@ -152,8 +160,7 @@ class _DeletionRun:
             refuse(seen, self._request)
             if step not in (NextStep.UNMANAGE, NextStep.FOLLOW):
                 refuse_unplanned(seen.remaining, self._module, self._accepted)
-            if self._turned is not None:
-                self._turned(step)
+            self._turned(step)
             self._save(seen, step)
             ended = self._take(step, seen)
             if ended is not None:
@@ -163,6 +170,8 @@ class _DeletionRun:
         refuse_missing_rights(self._plan.seen)
         try:
             self._prepare(is_rehearsal=is_rehearsal)
+        except CancelledError as error:
+            raise self._cancelled(error) from error
         except KymatuiError as error:
             raise with_deleted(error, self._gone) from error
         return tuple(self._gone)
@@ -176,6 +185,13 @@ class _DeletionRun:
         self._save(seen, NextStep.CLEAR)
         if seen.theirs:
             self._clear(seen)
+
+    def _cancelled(self, error: CancelledError) -> CancelledError:
+        if self._plan.next_step is NextStep.UNMANAGE:
+            return error
+        undo = f"`kymatui restore {self._module}`" if self._saved is not None and self._saved.message else ""
+        known = DeletionSoFar(tuple(self._gone), self._has_left, undo)
+        return stopped_deletion(error, self._plan.seen, known, self._cluster, self._port.manifests_on)
 
     def _planned_state(self) -> DeletionState:
         """Return the state of the plan if it was just made and the engine checks it again under the Lease."""
@@ -198,8 +214,7 @@ class _DeletionRun:
             self._progress(Progress(self._saved.message))
 
     def _refuse_another(self, seen: DeletionState, *, has_begun: bool) -> None:
-        """Raise OutdatedError where another installation is there than was displayed, RefusedError or PartlyDoneError
-        where the module is requested again."""
+        """Raise OutdatedError or PartlyDoneError for another installation, or a new request, than was displayed."""
         agreed = self._plan.seen
         if agreed.found is not None and seen.found is not None:
             refuse_replaced(agreed.found.inventory, seen.found.inventory)
@@ -228,7 +243,8 @@ class _DeletionRun:
                 self._has_left = True
                 self._see_what_stays(seen)
             case NextStep.FOLLOW:
-                self._follow()
+                with self._journal.step("wait for", self._module):
+                    self._follow()
                 self._see_what_stays(seen)
             case NextStep.MANIFEST:
                 self._delete_manifest(seen)
@@ -238,8 +254,11 @@ class _DeletionRun:
                 raise AssertionError(step)
         return None
 
-    def _limits(self) -> RunLimits:
-        return RunLimits(gone=self._request.timeout, hooks=self._request.timeout)
+    def _begin(self, cluster: Cluster, backup: Backup | None) -> AbstractContextManager[Run]:
+        limits = RunLimits(gone=self._request.timeout, hooks=self._request.timeout)
+        return begin(
+            cluster, cancel=self._cancel, progress=self._progress, limits=limits, journal=self._journal, backup=backup
+        )
 
     def _clear(self, seen: DeletionState) -> None:
         consent = DeletionConsent(self._accepted, True, self._request.accept_unknown)
@@ -251,9 +270,7 @@ class _DeletionRun:
             return now.remaining
 
         try:
-            with begin(
-                self._cluster, cancel=self._cancel, progress=self._progress, limits=self._limits(), backup=backup
-            ) as run:
+            with self._begin(self._cluster, backup) as run:
                 delete_managed_resources(run, self._module, count, consent, self._gone, own=seen.deletes_default)
         except PartlyDoneError as error:
             raise PartlyDoneError(str(error), hint=f"{expected(seen)}, then run the command again") from error
@@ -266,9 +283,8 @@ class _DeletionRun:
             raise RefusedError("; ".join(proposal.refusals), hint="the Kyma was not changed")
         edit = proposal.edit
         if edit is not None and requested(edit.before) != self._entry:
-            words = f"the entry of {self._module} in {edit.kyma} was changed after the plan was displayed"
-            raise RefusedError(words, hint=_AGAIN)
-        generation = edits.carry_out(proposal, self._cancel, [without_backup(self._plan)])
+            raise RefusedError(f"the entry of {self._module} in {edit.kyma} was changed {_LATE}", hint=_AGAIN)
+        generation = edits.carry_out(proposal, self._cancel, [without_backup(self._plan)], journal=self._journal)
         self._has_edited, self._entry = True, requested(edit.after) if edit is not None else None
 
         def report_stage(stage: EditProgress) -> None:
@@ -293,12 +309,12 @@ class _DeletionRun:
                 self._progress(Progress(row.reason.text, waits=row.actor))
             last = words
             yours = (yours or time.monotonic()) if row.actor is Actor.YOU else 0.0
+            late = f"{self._module} is not uninstalled yet"
             if self._unattended and yours and time.monotonic() - yours >= USER_ACTION_SECONDS:
-                message = f"{self._module} is not uninstalled yet; action needed: {action_of(row.reason.text)}"
-                raise PartlyDoneError(message, hint="then run the command again")
+                action = action_of(row.reason.text)
+                raise PartlyDoneError(f"{late}; action needed: {action}", hint="then run the command again")
             if time.monotonic() > deadline:
-                message = f"{self._module} is not uninstalled yet: {words}"
-                raise PartlyDoneError(message, hint="run the command again to keep waiting")
+                raise PartlyDoneError(f"{late}: {words}", hint="run the command again to keep waiting")
             self._pause(deadline)
 
     def _pause(self, deadline: float) -> None:
@@ -309,15 +325,12 @@ class _DeletionRun:
     def _delete_manifest(self, seen: DeletionState) -> None:
         assert seen.manifest is not None
         backup = self._saved.manifest if self._saved is not None else None
-        with begin(
-            self._port.manifests_on, cancel=self._cancel, progress=self._progress, limits=self._limits(), backup=backup
-        ) as run:
+        with self._begin(self._port.manifests_on, backup) as run:
             live = run.cluster.get(seen.manifest)
             if live is not None:
                 uid = uid_of(live)
                 if not self._accepted.has(seen.manifest, uid):
-                    words = f"not deleted: {seen.manifest}, created after the plan was displayed"
-                    raise RefusedError(words, hint=_AGAIN)
+                    raise RefusedError(f"not deleted: {seen.manifest}, created {_LATE}", hint=_AGAIN)
                 with run.step("delete", seen.manifest):
                     delete_object(run, seen.manifest, uid)
                 require_deleted(run, {seen.manifest: uid}, "the Manifest", self._gone)
@@ -337,20 +350,11 @@ class _DeletionRun:
         return manifest is None or manifest.policy == Policy.IGNORE
 
     def _undeploy(self, seen: DeletionState) -> str:
-        found = seen.found
-        assert found is not None
+        assert seen.found is not None
         consent = DeletionConsent(self._accepted, self._request.cascade, self._request.accept_unknown)
-        with begin(
-            self._cluster,
-            cancel=self._cancel,
-            journal=self._port.journal(found.inventory),
-            progress=self._progress,
-            limits=self._limits(),
-            purpose=f"delete {self._module}",
-            backup=self._saved.own if self._saved is not None else None,
-        ) as run:
+        with self._begin(self._cluster, self._saved.own if self._saved is not None else None) as run:
             try:
-                ended = uninstall_module(found, run, consent)
+                ended = uninstall_module(seen.found, run, consent)
             except KymatuiError as error:
                 self._gone += error.gone
                 raise

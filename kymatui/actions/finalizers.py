@@ -11,6 +11,7 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.cluster.finalizers import finalizer_owners
 from kymatui.engine.cluster.ports import Cluster, Object, PatchKind
 from kymatui.engine.deletion.deletion_state import DeletionState, explain_finalizers
+from kymatui.engine.jobs.journal import NO_JOURNAL, Journal
 from kymatui.errors import ConflictError, InvalidError, NotFoundError, RefusedError, UnknownNameError
 
 
@@ -73,7 +74,9 @@ def _by_hand(owners: Mapping[str, str]) -> str:
     return f"set by hand ({', '.join(people)}); no controller removes it"
 
 
-def remove_finalizer(cluster: Cluster, one: BlockedObject, finalizer: str, typed: str) -> bool:
+def remove_finalizer(
+    cluster: Cluster, one: BlockedObject, finalizer: str, typed: str, journal: Journal = NO_JOURNAL
+) -> bool:
     """Remove one finalizer from one object, exactly as it was seen; return whether that deleted the object.
 
     The finalizer's cleanup is skipped. Raise RefusedError if the full name was not typed or the object has changed,
@@ -94,7 +97,8 @@ def remove_finalizer(cluster: Cluster, one: BlockedObject, finalizer: str, typed
         {"op": "remove", "path": f"/metadata/finalizers/{at}"},
     ]
     try:
-        cluster.patch(one.ref, patch, PatchKind.JSON)
+        with journal.step("remove finalizer", one.ref):
+            cluster.patch(one.ref, patch, PatchKind.JSON)
     except NotFoundError:  # the object ended between the list and the patch
         return True
     except (ConflictError, InvalidError) as error:

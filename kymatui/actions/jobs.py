@@ -24,6 +24,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kymatui.domain.kyma.problems import Actor
+from kymatui.domain.plans.cluster_name import ClusterName
 from kymatui.domain.plans.jobs import (
     Job,
     JobPurpose,
@@ -37,9 +38,13 @@ from kymatui.domain.plans.jobs import (
     queued_behind,
     start_job,
 )
+from kymatui.engine.cluster.cluster_identity import name_cluster
+from kymatui.engine.jobs.journal import NO_JOURNAL, Journal
 from kymatui.errors import CancelledError, DefectError, KymatuiError, ReadOnlyError
 
 if TYPE_CHECKING:
+    from kymatui.actions.session import Session
+    from kymatui.engine.jobs.open_job import OpenJob
     from kymatui.engine.jobs.run import Progress
 
 MAX_JOBS = 4  # jobs that run at the same time; the others wait in their order
@@ -50,8 +55,9 @@ FOLLOW_SECONDS = 3600.0
 class JobSpec(Struct, frozen=True):
     """What a job is to do; see `kymatui.domain.plans.jobs.Job` for the words. `run` returns how it ended, in words.
 
-    With a `purpose` it is written down, so that it can be gone on with where its process is killed. `place` is the
-    cluster, where a front end has several: what jobs in one keep is in nobody's way in another.
+    With a `purpose` it has a journal, so that it can be continued after an interruption; `cluster` returns the cluster
+    that it is on. `place` is the cluster's name, where a front end has several: what jobs in one keep is in nobody's
+    way in another.
     """
 
     title: str
@@ -62,21 +68,31 @@ class JobSpec(Struct, frozen=True):
     stays: str = "completed steps stay"
     purpose: JobPurpose | None = None
     place: str = ""
+    cluster: Callable[[], ClusterName] | None = None
 
 
 class JobBook(Protocol):
-    """Where jobs are written down, so that those that are cut off can be gone on with."""
+    """Opens the journals of jobs."""
 
-    def begun(self, job: Job, purpose: JobPurpose) -> None: ...
+    def open(self, job: Job, purpose: JobPurpose) -> OpenJob:
+        """Begin a job. Raise ConfigurationError if its journal cannot be written."""
 
-    def ended(self, job: Job, purpose: JobPurpose) -> None: ...
+
+def job_cluster(session: Session) -> ClusterName:
+    """Return the cluster of a session as journals name it, also of a runtime that cannot be reached."""
+    try:
+        return name_cluster(session.cluster)
+    except KymatuiError:  # only its Kyma on the control plane is edited
+        home = session.home.name
+        return ClusterName(home if session.kyma is None else "/".join((home, *session.kyma)))
 
 
 class JobReport:
     """How a job tells where it stands; all of it may be called from any thread."""
 
-    def __init__(self, jobs: JobRunner, number: int) -> None:
+    def __init__(self, jobs: JobRunner, number: int, journal: Journal = NO_JOURNAL) -> None:
         self.cancel = threading.Event()
+        self.journal = journal
         self._jobs = jobs
         self._number = number
 
@@ -140,6 +156,7 @@ class JobRunner:
         self._lock = threading.Condition(threading.RLock())
         self._jobs: dict[int, Job] = {}
         self._works: dict[int, JobSpec] = {}
+        self._open: dict[int, OpenJob] = {}
         self._reports: dict[int, JobReport] = {}
         self._closed = False
 
@@ -153,7 +170,10 @@ class JobRunner:
             return self._jobs.get(number)
 
     def start(self, work: JobSpec) -> Job:
-        """Run it now, or when nothing is in its way any more. Raises ReadOnlyError where nothing may be written."""
+        """Run it now, or when nothing is in its way any more.
+
+        Raises ReadOnlyError where nothing may be written, ConfigurationError if its journal cannot be written.
+        """
         if self._read_only():
             raise ReadOnlyError(f"read-only: {work.title} is not started")
         with self._lock:
@@ -168,10 +188,12 @@ class JobRunner:
                 made=self.now(),
                 place=work.place,
             )
-            self._jobs[number] = job
-            self._works[number], self._reports[number] = work, JobReport(self, number)
+            opened = None
             if self._book is not None and work.purpose is not None:
-                self._book.begun(job, work.purpose)
+                opened = self._open[number] = self._book.open(job, work.purpose)
+            self._jobs[number] = job
+            journal = opened.journal if opened is not None else NO_JOURNAL
+            self._works[number], self._reports[number] = work, JobReport(self, number, journal)
             self._schedule()
             return self._jobs[number]
 
@@ -241,10 +263,14 @@ class JobRunner:
         return found[0] if len(found) >= self._width else None
 
     def _run(self, number: int) -> None:
-        work, report = self._works[number], self._reports[number]
+        work, report, opened = self._works[number], self._reports[number], self._open.get(number)
         outcome: str | KymatuiError
         try:
+            if opened is not None and work.cluster is not None:
+                opened.identify(work.cluster())
             outcome = work.run(report)
+        except CancelledError as error:
+            outcome = opened.stopped(error) if opened is not None else error
         except KymatuiError as error:  # the screen displays it as the job's outcome
             outcome = error
         except Exception as error:  # noqa: BLE001 (a job that dies in silence would run for ever on the screen)
@@ -255,10 +281,9 @@ class JobRunner:
     def _end(self, number: int, outcome: str | KymatuiError) -> None:
         """End a job; one that the end of the program stops stays in the journal, and the next start offers it."""
         job = self._jobs[number] = end_job(self._jobs[number], self.now(), outcome)
-        purpose = self._works[number].purpose
-        stopped = self._closed and job.state is JobState.CANCELLED
-        if self._book is not None and purpose is not None and not stopped:
-            self._book.ended(job, purpose)
+        opened = self._open.get(number)
+        if opened is not None and not (self._closed and job.state is JobState.CANCELLED):
+            opened.end(None if isinstance(outcome, str) else outcome)
         self._schedule()
 
 

@@ -168,6 +168,7 @@ def with_deleted(error: KymatuiError, gone: Sequence[ObjectRef]) -> KymatuiError
         deleted = f"{format_count(len(gone), 'object')} already deleted"
         ended = PartlyDoneError(f"{error}; {deleted}", hint=error.hint or "run the command again to continue")
     elif isinstance(error, CancelledError) and not error.gone:
-        ended = CancelledError(f"{error}; {format_count(len(gone), 'object')} already deleted", hint=error.hint)
+        deleted = f"{format_count(len(gone), 'object')} already deleted"
+        ended = CancelledError(f"{error}; {deleted}", hint=error.hint, progress=error.progress)
     ended.gone = tuple(dict.fromkeys((*gone, *error.gone)))
     return ended

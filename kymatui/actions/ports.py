@@ -15,7 +15,7 @@ from kymatui.domain.snapshot.snapshots import Snapshot
 from kymatui.engine.cluster.ports import Backup, Cluster
 from kymatui.engine.deletion.deletion_state import DeletionState, ModuleCRHandling
 from kymatui.engine.deletion.uninstall_plan import WHOLE, DeletionScope
-from kymatui.engine.inventory.inventory import Inventory
+from kymatui.engine.jobs.journal import NO_JOURNAL, Journal
 
 
 class KymaEdits(Protocol):
@@ -26,7 +26,12 @@ class KymaEdits(Protocol):
     def may_write(self, proposal: EditProposal) -> bool: ...
 
     def carry_out(
-        self, proposal: EditProposal, cancel: threading.Event | None = None, planned: Sequence[Uninstall] = ()
+        self,
+        proposal: EditProposal,
+        cancel: threading.Event | None = None,
+        planned: Sequence[Uninstall] = (),
+        *,
+        journal: Journal = NO_JOURNAL,
     ) -> int: ...
 
     def follow(
@@ -70,8 +75,6 @@ class DeletionPort(Protocol):
     ) -> DeletionState:
         """Read where the deletion of a module is now. Raises RefusedError where no module has this name."""
         ...
-
-    def journal(self, inventory: Inventory) -> Path: ...
 
     def backup_path(self, module: str, moment: float) -> Path:
         """Return a new file for a backup made at `moment` (Unix seconds)."""

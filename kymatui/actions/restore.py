@@ -32,6 +32,7 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.plans.backups import BackupInfo, DeletionBackups, group_by_deletion
 from kymatui.engine.cluster.cluster_identity import cluster_identity
+from kymatui.engine.jobs.journal import NO_JOURNAL, Journal
 from kymatui.errors import PartlyDoneError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -156,12 +157,20 @@ def run_restoration(
     wait: Callable[[str], None] = lambda words: None,
     cancel: threading.Event | None = None,
     timeout: float = 0.0,
+    journal: Journal = NO_JOURNAL,
 ) -> RestoreResult:
     """Create what the plan displayed as missing, as `restore`; a restore of everything ends the deletion.
 
     A deletion after that has backups of its own. Raises CancelledError.
     """
-    result = restore(plan.objects, cluster, plan.steps, report=report, wait=wait, cancel=cancel, timeout=timeout)
+    result = restore(
+        *(plan.objects, cluster, plan.steps),
+        report=report,
+        wait=wait,
+        cancel=cancel,
+        timeout=timeout,
+        journal=journal,
+    )
     is_whole = not result.failed and not plan.stranger and plan.backups in list_deletions(files, cluster)
     if is_whole and not plan.newest.is_finished:
         files.finish_backup(plan.newest.path)

@@ -17,6 +17,8 @@ from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.ownership import LABEL_PART_OF
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.kind_order import defined_kinds, install_waves, is_definition
+from kymatui.engine.jobs.job_progress import CREATION_WORDS, JobProgress
+from kymatui.engine.jobs.journal import NO_JOURNAL, Journal
 from kymatui.engine.jobs.run import USER_ACTION_SECONDS
 from kymatui.errors import CancelledError, ClusterError, ConflictError, ForbiddenError, InvalidError, NotFoundError
 
@@ -271,6 +273,7 @@ def restore(
     wait: Callable[[str], None] = lambda words: None,
     cancel: threading.Event | None = None,
     timeout: float = 0.0,
+    journal: Journal = NO_JOURNAL,
 ) -> RestoreResult:
     """Create what the plan displayed as missing, in the order of installation, and leaves what is there as it is.
 
@@ -291,17 +294,16 @@ def restore(
     for wave in owners.first(install_waves(freed)):
         for body in wave:
             if run.stop.is_set():
-                raise CancelledError(
-                    f"stopped: {len(made)} of {format_count(len(objects), 'object')} created; they stay",
-                    hint="restore again to continue",
-                )
+                raise _stopped(made, plan)
             ref = read_ref(body)
             lost: tuple[str, ...] = ()
             if ref not in stays:
                 body, lost = owners.attach(ref, body, cluster)
             try:
-                is_new = run.stays(ref) if ref in stays else run.create(ref, body)
+                is_new = run.stays(ref) if ref in stays else run.create(ref, body, journal)
             except (NotFoundError, InvalidError, ForbiddenError, ConflictError) as error:
+                if run.stop.is_set():  # it was still waited for
+                    raise _stopped(made, plan) from error
                 failed.append((ref, str(error)))
             else:
                 (made if is_new else there).append(ref)
@@ -309,6 +311,13 @@ def restore(
                 report(f"{ref} {created if is_new else 'already exists'}")
         cluster.forget_kinds()
     return RestoreResult(tuple(made), tuple(there), tuple(failed))
+
+
+def _stopped(made: Sequence[ObjectRef], plan: Sequence[RestoreStep]) -> CancelledError:
+    left = (one.ref for one in plan if one.fate is not RestoreVerdict.THERE and one.ref not in made)
+    progress = JobProgress(CREATION_WORDS, tuple(map(str, made)), left=tuple(map(str, left)))
+    words = f"stopped: {len(made)} of {format_count(len(plan), 'object')} created; they stay"
+    return CancelledError(words, hint="restore again to continue", progress=(progress,))
 
 
 def was_installed_here(objects: Sequence[Object]) -> bool:
@@ -332,11 +341,12 @@ class _Run(Struct):
             raise NotFoundError("deleted after the plan was displayed; restore again to create it", status=404)
         return False
 
-    def create(self, ref: ObjectRef, body: Object) -> bool:
+    def create(self, ref: ObjectRef, body: Object, journal: Journal) -> bool:
         """Return whether it was created; False where it is there to stay."""
         while True:
             try:
-                self.cluster.create(body)
+                with journal.step("create", ref):
+                    self.cluster.create(body)
             except ConflictError:
                 if not self._is_going(ref):
                     return False

@@ -19,7 +19,7 @@ GROUPS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
         ("enable", "disable", "channel", "policy", "manage", "unmanage", "label", "edit"),
     ),
     ("install directly", ("install", "upgrade", "plan", "apply", "check", "adopt", "manifest")),
-    ("delete and restore", ("delete", "finalizers", "restore")),
+    ("delete, restore and resume", ("delete", "finalizers", "restore", "resume")),
     ("control plane and runtimes", ("fleet", "matrix", "whatif", "compare", "sync", "windows", "watchers")),
     ("controllers", ("operator", "reconcile")),
     ("charts", ("helm",)),
@@ -146,6 +146,11 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "finalizers": (
         "kymatui finalizers keda                 # what blocks the deletion, and who set it",
         "kymatui finalizers keda --object shop/cart --remove keda.sh/finalizer --typed shop/cart",
+    ),
+    "resume": (
+        "kymatui resume                          # the one interrupted job; several are listed",
+        "kymatui resume keda --dry-run           # what is left of the job on keda",
+        "kymatui resume --list -o json           # the interrupted jobs of all clusters",
     ),
     "restore": (
         "kymatui restore                         # the backups on this machine",
@@ -366,6 +371,7 @@ SYNONYMS: Final[Mapping[str, tuple[str, ...]]] = {
     "drift": ("diff", "outdated"),
     "check": ("verify", "diff"),
     "restore": ("backups", "backup"),
+    "resume": ("continue", "jobs", "retry"),
     "upgrade": ("rollback", "downgrade", "undo", "update"),
     "channel": ("rollback", "downgrade", "undo"),
     "fleet": ("runtimes",),

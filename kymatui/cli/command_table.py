@@ -33,6 +33,10 @@ def _restores(args: argparse.Namespace) -> bool:
     return bool(args.file) and writes(args)  # without a file it lists the backups of this machine
 
 
+def _resumes(args: argparse.Namespace) -> bool:
+    return not args.list and writes(args)
+
+
 def _removes(args: argparse.Namespace) -> bool:
     return bool(args.remove)
 
@@ -217,6 +221,12 @@ COMMANDS: tuple[CommandEntry, ...] = (
         "restore deleted objects from a backup",
         "kymatui.cli.commands.modules.restore:RESTORE",
         _restores,
+    ),
+    CommandEntry(
+        "resume",
+        "continue an interrupted job",
+        "kymatui.cli.commands.modules.resume:RESUME",
+        _resumes,
     ),
     CommandEntry(
         "reconcile",

@@ -28,7 +28,8 @@ _EXIT_STATUSES: Final = """\
 3    partly done: started, but not finished; --dry-run also, if the plan leaves out some of the runtimes
 4    refused: kymatui runs read-only; no request was sent
 64   usage error, or unknown name
-130  interrupted"""
+130  interrupted by Ctrl-C: standard error names the objects done and left; `kymatui resume` continues
+143  the same by SIGTERM; a second signal ends the command immediately"""
 
 _ENVIRONMENT: Final = """\
 KUBECONFIG             kubeconfig files, as for kubectl

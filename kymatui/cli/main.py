@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 from kymatui.cli.command_table import CommandEntry
 from kymatui.cli.output.colours import choose_colours
-from kymatui.cli.output.printing import ANSWER, document, print_message, print_text
+from kymatui.cli.output.printing import ANSWER, document, print_message, print_sentences, print_text
 from kymatui.cli.output.terminal import OutputError, abandon_output, guard_process, guarded_streams
 from kymatui.cli.parser import build_parser
 from kymatui.cli.process_end import PROCESS_END
-from kymatui.errors import KymatuiError, ReadOnlyError
+from kymatui.errors import KymatuiError, ReadOnlyError, StoppedError
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -65,7 +65,7 @@ def _command(words: list[str]) -> int:
         return int(args.command_module.run(args))
     except KymatuiError as error:
         _place(error, args)
-        print_message(str(error), error.hint)
+        _report(error)
         _answer(error, getattr(args, "output", ""))
         return error.exit_code
     except KeyboardInterrupt:
@@ -101,6 +101,13 @@ def _place(error: KymatuiError, args: argparse.Namespace | None) -> None:
         error.args, error.hint = (with_remote_option(str(error), runtime),), with_remote_option(error.hint, runtime)
 
 
+def _report(error: KymatuiError) -> None:
+    if isinstance(error, StoppedError):  # whole sentences, which are the answer of the command
+        print_sentences(str(error), f"{error.hint}." if error.hint else "")
+    else:
+        print_message(str(error), error.hint)
+
+
 def _answer(error: KymatuiError, form: str) -> None:
     """Print the document of a command that failed before it had one: `{"outcome", "error"}`."""
     if form not in ("json", "yaml") or ANSWER.given:
@@ -114,4 +121,4 @@ def _answer(error: KymatuiError, form: str) -> None:
         abandon_output()
 
 
-_OUTCOMES = {2: "refused", 3: "unfinished", 4: "refused", 130: "cancelled"}
+_OUTCOMES = {2: "refused", 3: "unfinished", 4: "refused", 130: "cancelled", 143: "cancelled"}

@@ -109,6 +109,12 @@ def _kept() -> Iterable[str]:
     return sorted({one.module for one in list_backups()})
 
 
+def _jobs(_: Typed) -> Iterable[str]:
+    from kymatui.adapters.files.job_journals import job_names
+
+    return job_names()
+
+
 def _begin(words: Iterable[str], last: str) -> list[str]:
     found = list(dict.fromkeys(words))
     if found == [FILES]:
@@ -200,21 +206,21 @@ def _values(typed: Typed, action: argparse.Action) -> Iterable[str]:
 
 
 def _contexts(typed: Typed) -> Iterable[str]:
-    from kymatui.adapters.sessions.cluster.completion_cache import kubeconfig_contexts
-
-    return kubeconfig_contexts(_options(typed).kubeconfig)
+    return _contexts_in(_options(typed).kubeconfig)
 
 
 def _control_contexts(typed: Typed) -> Iterable[str]:
-    from kymatui.adapters.sessions.cluster.completion_cache import kubeconfig_contexts
-
-    return kubeconfig_contexts(_options(typed, remote=True).kubeconfig)
+    return _contexts_in(_options(typed, remote=True).kubeconfig)
 
 
 def _runtime_contexts(typed: Typed) -> Iterable[str]:
+    return _contexts_in(typed.options.get("skr_kubeconfig") or _options(typed, remote=True).kubeconfig)
+
+
+def _contexts_in(kubeconfig: str) -> Iterable[str]:
     from kymatui.adapters.sessions.cluster.completion_cache import kubeconfig_contexts
 
-    return kubeconfig_contexts(typed.options.get("skr_kubeconfig") or _options(typed, remote=True).kubeconfig)
+    return kubeconfig_contexts(kubeconfig)
 
 
 def _channels(typed: Typed) -> Iterable[str]:
@@ -277,6 +283,7 @@ _PROVIDERS: dict[str, Callable[[Typed], Iterable[str]]] = {
     "rule": _rules,
     "rules": _every_rule,
     "argument": _settings,
+    "job": _jobs,
 }
 
 

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from kymatui.actions.edits.campaign import Campaign
-from kymatui.adapters.files.campaign_journal import CampaignJournal
+from kymatui.adapters.files.job_journals import job_records
 from kymatui.adapters.sessions.cluster.cluster_target import read_cluster_target
 from kymatui.adapters.sessions.control_plane.pair_session import PairSession
 from kymatui.adapters.sessions.control_plane.shared_feeds import ControlPlane
 from kymatui.composition.session_ports import edits_of
 from kymatui.domain.fleet.campaigns import CampaignPace
 from kymatui.domain.kubernetes.refs import split_name
+from kymatui.domain.kyma_edit.module_edit import edit_options
+from kymatui.engine.jobs.job_records import of_cluster, unfinished_runtimes
 from kymatui.errors import ConfigurationError, UnreachableError
 
 if TYPE_CHECKING:
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from kymatui.actions.session import Session
     from kymatui.adapters.sessions.cluster.session_options import RemoteOptions
     from kymatui.domain.kyma_edit.module_edit import ModuleEdit
+    from kymatui.domain.plans.cluster_name import ClusterName
+    from kymatui.engine.cluster.ports import Cluster
 
 _LISTED: Final = 10.0  # seconds until one runtime has to be listed
 _CONTROL_LISTED: Final = 60.0  # seconds until the control plane has to be listed, with all its Kymas
@@ -36,15 +40,15 @@ def open_campaign(
     """Return one edit over many runtimes. Raise ConfigurationError where one runtime's cluster was named by hand."""
     if options.by_hand is not None:
         raise ConfigurationError("edits of several runtimes cannot use a runtime's own kubeconfig")
-    return Campaign(partial(_listed, replace(options, runtime=""), toggle), toggle, pace, consent)
+    return Campaign(partial(_listed, replace(options, runtime="")), toggle, pace, consent)
 
 
 @contextmanager
-def _listed(options: RemoteOptions, toggle: ModuleEdit, runtimes: Sequence[str]) -> Iterator[_Fleet]:
+def _listed(options: RemoteOptions, runtimes: Sequence[str]) -> Iterator[_Fleet]:
     plane = ControlPlane(options.control, [split_name(name) for name in runtimes])
     try:
         plane.start(_CONTROL_LISTED)
-        yield _Fleet(plane, options, toggle)
+        yield _Fleet(plane, options)
     finally:
         plane.close()
 
@@ -52,10 +56,14 @@ def _listed(options: RemoteOptions, toggle: ModuleEdit, runtimes: Sequence[str])
 class _Fleet:
     """The control plane is listed once; each runtime is asked by itself, and closed again."""
 
-    def __init__(self, plane: ControlPlane, options: RemoteOptions, toggle: ModuleEdit) -> None:
+    def __init__(self, plane: ControlPlane, options: RemoteOptions) -> None:
         self._plane, self._options = plane, options
         self.target = replace(read_cluster_target(plane.home.client), namespace=options.control.namespace)
-        self.journal = CampaignJournal(plane.home.name, toggle)
+        self.cluster: Cluster = plane.home
+
+    def begun(self, cluster: ClusterName, toggle: ModuleEdit) -> frozenset[str]:
+        records = of_cluster(job_records(cluster.name), cluster)
+        return unfinished_runtimes(records, toggle.verb.value, toggle.module, edit_options(toggle))
 
     def open(self, runtime: str, on_change: Callable[[], None]) -> PairSession:
         session = PairSession(self._plane.home, split_name(runtime), self._options, plane=self._plane)

@@ -1,4 +1,4 @@
-"""What installations need of a session: where to fetch from, and where journals and backups are."""
+"""What installations need of a session: where to fetch from, and where backups are."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from functools import cached_property
 from threading import Event
 from typing import TYPE_CHECKING
 
-from kymatui.adapters.files.journal_path import journal_path
 from kymatui.composition.manifest_controller import FetchOptions, LazyFetcher
 from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.engine.cluster.read_once import read_once
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from kymatui.actions.session import Session
     from kymatui.domain.snapshot.snapshots import Snapshot
     from kymatui.engine.cluster.ports import Cluster
+    from kymatui.engine.jobs.journal import Journal
     from kymatui.engine.jobs.run import Progress, Run, RunLimits
     from kymatui.engine.plans.plan import Plan
     from kymatui.engine.sources.chart_source import LoadedChart
@@ -74,15 +74,12 @@ class SessionInstallPort:
 
     @contextmanager
     def begin(
-        self, plan: Plan, cancel: Event, tell: Callable[[Progress], None], limits: RunLimits | None
+        self, plan: Plan, cancel: Event, tell: Callable[[Progress], None], limits: RunLimits | None, journal: Journal
     ) -> Iterator[Run]:
         from kymatui.adapters.files.backups import plan_backup
 
-        path = journal_path(plan.cluster, plan.bundle.namespace, plan.bundle.name)
         backup = plan_backup(plan, self.cluster)
-        with begin(
-            self.cluster, cancel=cancel, journal=path, progress=tell, limits=limits, purpose=plan.purpose, backup=backup
-        ) as run:
+        with begin(self.cluster, cancel=cancel, journal=journal, progress=tell, limits=limits, backup=backup) as run:
             yield run
         if backup is not None:  # a run that fails is continued by the next one, with a backup of its own
             backup.finish()

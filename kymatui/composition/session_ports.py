@@ -14,7 +14,6 @@ from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
 from kymatui.actions.edits.runtime_edits import RuntimeKymaEdits
 from kymatui.actions.modules.module_sources import find_installed
 from kymatui.adapters.files.backups import DeletionBackup, backup_path, finish_backups, save_deletion
-from kymatui.adapters.files.journal_path import journal_path
 from kymatui.adapters.sessions.feeds.watched_kinds import DEFINITIONS, KYMA_KINDS
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.module_inputs import CatalogOptions, gather_inputs
@@ -54,7 +53,6 @@ if TYPE_CHECKING:
     from kymatui.actions.session import Session
     from kymatui.domain.snapshot.snapshots import Feed, Snapshot
     from kymatui.engine.cluster.ports import Cluster
-    from kymatui.engine.inventory.inventory import Inventory
 
 _TEMPLATES = KYMA_KINDS[1].feed
 _LISTED, _LOOK = 20.0, 0.1  # seconds for a runtime to reconnect; seconds between two checks
@@ -243,9 +241,6 @@ class SessionDeletions:
 
     def snapshot(self) -> Snapshot:
         return self._session.snapshot()
-
-    def journal(self, inventory: Inventory) -> Path:
-        return journal_path(self._cluster.name, inventory.namespace, inventory.name)
 
     def backup_path(self, module: str, moment: float) -> Path:
         return backup_path(self._cluster.name, module, moment)

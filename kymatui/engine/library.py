@@ -16,9 +16,9 @@ is applied, use `apply.planner.plan` and `apply.applier.apply`.
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -34,6 +34,8 @@ from kymatui.engine.deletion import module_deletion, uninstall_plan
 from kymatui.engine.deletion.managed_deletion import DeletionConsent
 from kymatui.engine.deletion.module_deletion import DeletionOutcome
 from kymatui.engine.inventory.release_store import ReleaseStore
+from kymatui.engine.jobs.identity import own_identity
+from kymatui.engine.jobs.journal import Journal
 from kymatui.engine.jobs.run import Progress, Run, RunLimits, SystemClock, begin
 from kymatui.engine.plans.plan import Intent, Plan
 from kymatui.engine.plans.transforms import Transform, apply_transforms
@@ -223,14 +225,20 @@ def with_transforms(what: Bundle | Intent, transforms: Sequence[Transform]) -> I
     return replace(intent, bundle=apply_transforms(intent.bundle, transforms)) if transforms else intent
 
 
-def _run(cluster: Cluster, options: EngineOptions) -> AbstractContextManager[Run]:
-    return begin(
-        cluster,
-        clock=options.clock,
-        cancel=options.cancel,
-        journal=options.journal,
-        progress=options.progress,
-        limits=options.limits,
-        manager=options.manager,
-        backup=options.backup,
-    )
+@contextlib.contextmanager
+def _run(cluster: Cluster, options: EngineOptions) -> Iterator[Run]:
+    journal = Journal(options.journal, own_identity(), options.time.now)
+    with (
+        contextlib.closing(journal),
+        begin(
+            cluster,
+            clock=options.clock,
+            cancel=options.cancel,
+            journal=journal,
+            progress=options.progress,
+            limits=options.limits,
+            manager=options.manager,
+            backup=options.backup,
+        ) as run,
+    ):
+        yield run

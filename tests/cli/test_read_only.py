@@ -72,6 +72,7 @@ WRITING = {
     "adopt": ["adopt", "moduleab", "--yes"],
     "manifest": ["manifest", "moduleab", "--yes"],
     "restore": ["restore", "/nowhere/backup.yaml", "--yes"],
+    "resume": ["resume", "--yes"],
     "reconcile": ["reconcile", "manifest", "moduleaa"],
     "operator run": ["operator", "run"],
     "operator install": ["operator", "install", "--image", "r.example/kymatui:1", "--yes"],
@@ -91,7 +92,7 @@ PUBLISHING = {
     "bundle sign": ["bundle", "sign", "r.example//a.io/b:1.0.0", "--private-key", "/nowhere"],
 }
 """What changes a registry, and leaves with 4 too, unless only a context is read-only."""
-DIRECT = ("install", "upgrade", "apply", "delete", "adopt", "manifest", "finalizers --object", "restore")
+DIRECT = ("install", "upgrade", "apply", "delete", "adopt", "manifest", "finalizers --object", "restore", "resume")
 DEPLOYING = ("operator install", "operator upgrade", "operator uninstall")
 ELSEWHERE = ("edit", "sandbox fault", "sandbox situation", "reconcile", "operator run", *DEPLOYING, *DIRECT)
 """Those that write to what this world has not; their own tests show that they do."""

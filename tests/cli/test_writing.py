@@ -226,7 +226,7 @@ def test_the_first_line_of_every_plan_and_every_question_name_the_cluster(
     words = {name: words_of(name, furnished) for name in WRITING}
     words["adopt"], words["manifest"] = ["adopt", "docker-registry"], ["manifest", "docker-registry"]
     words["plan"] = ["plan", *words["install"][1:]]
-    assert asking_commands() - set(words) == {"edit", "finalizers"}
+    assert asking_commands() - set(words) == {"edit", "finalizers", "resume"}
     words["several edits"] = ["disable", MODULE, "nats"]
     words["several deletions"] = ["delete", furnished.name, "nats", "--no-backup", "--cascade", "--accept-unknown"]
     words["install"] = furnished.installing("2")[:-3]
@@ -301,9 +301,9 @@ def test_a_namespace_that_may_not_be_read_is_not_known(stage: Stage, monkeypatch
     [
         ("policy-moved", 0, "interrupted; no changes made"),
         ("install-edit", 0, "interrupted; no changes made"),
-        ("upgrade-edit", 2, "run the command again to continue"),
-        ("delete-object", 3, "again"),
-        ("restore-object", 2, "restore again to continue"),
+        ("upgrade-edit", 2, "`kymatui resume"),
+        ("delete-object", 3, "`kymatui resume"),
+        ("restore-object", 2, "`kymatui resume"),
     ],
 )
 def test_who_interrupts_is_told_what_stays(name: str, number: int, said: str, stage: Stage) -> None:
@@ -335,5 +335,5 @@ def test_who_stops_waiting_is_told_that_the_edit_is_made(
 
     monkeypatch.setattr("kymatui.cli.options.editing.print_line", interrupting)
     assert main(["enable", NEW, "--yes"]) == 130
-    assert "the Kyma is edited" in capsys.readouterr().err
+    assert f"Stopped. Edited, not finished: {NEW} (" in capsys.readouterr().err
     assert stage.entry(NEW) is not None

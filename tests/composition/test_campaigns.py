@@ -10,9 +10,10 @@ import pytest
 from msgspec.structs import replace
 
 from kymatui.actions.edits import campaign
-from kymatui.actions.edits.campaign import Campaign, CampaignBook, CampaignPort
+from kymatui.actions.edits.campaign import Campaign, CampaignPort
 from kymatui.domain.fleet.campaigns import CampaignOutcome, CampaignPace, CampaignStep
 from kymatui.domain.kyma_edit.module_edit import EditProposal, EditVerb, ModuleEdit
+from kymatui.engine.jobs.journal import Journal, JournalMark
 from kymatui.errors import CancelledError
 
 
@@ -24,7 +25,7 @@ class Rehearsal(Campaign):
         self._bad, self._stop = bad, stop
 
     def _edited(
-        self, plane: CampaignPort, leg: CampaignStep, cancel: threading.Event, book: CampaignBook
+        self, plane: CampaignPort, leg: CampaignStep, cancel: threading.Event, journal: Journal
     ) -> CampaignStep:
         if leg.runtime == self._stop:
             cancel.set()
@@ -87,9 +88,12 @@ def test_a_cancel_reaches_what_is_deleted_before_the_edit(
     campaign = Campaign(
         lambda _: contextlib.nullcontext(plane), ModuleEdit(EditVerb.DISABLE, "serverless"), CampaignPace()
     )
-    (ended,) = campaign.carry_out([CampaignStep("r0", CampaignOutcome.PLANNED)], lambda _: None, cancel)
+    journal = Journal(None, "", lambda: 0.0)
+    planned = [CampaignStep("r0", CampaignOutcome.PLANNED)]
+    (ended,) = campaign.carry_out(planned, lambda _: None, cancel, journal=journal)
     assert (ended.outcome, ended.message) == (outcome, message)
-    assert plane.journal.failed.called is not is_made, "the next run starts with what is not done"
+    (step,) = journal.steps
+    assert step.mark is (JournalMark.BEGUN if is_made else JournalMark.FAILED), "the next run starts with it"
 
 
 @pytest.mark.parametrize("waits", [True, False])
@@ -98,7 +102,8 @@ def test_a_campaign_releases_what_is_installed_directly(waits: bool, monkeypatch
     edits = Mock(propose=lambda _: made)
     edits.follow_all.return_value = [Mock(failed="", stage=Mock(held=False, message="keda is Ready"))]
     plane = Mock(edits=lambda _: edits)
-    plane.journal.unfinished.return_value = frozenset()
+    plane.begun.return_value = frozenset()
+    plane.cluster.get.return_value = None
     plane.open.return_value.target.server = "server"
     for name, found in (("awaits_handover", True), ("planned_handover", "1 object"), ("complete_handover", "released")):
         monkeypatch.setattr(campaign, name, lambda *_, found=found: found)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +15,7 @@ from kymatui.engine.apply.applier import ApplyOutcome
 from kymatui.engine.bundles.bundle import Bundle, Origin
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.engine.cluster.retries import RetryPolicy
+from kymatui.engine.jobs.journal import Journal
 from kymatui.engine.jobs.lease import LeaseTerms
 from kymatui.engine.jobs.run import Progress, RunLimits, SystemClock, begin
 from kymatui.engine.plans.plan import Intent, Plan, Step
@@ -61,7 +64,11 @@ def apply(
     just_made: bool = False,
 ) -> ApplyOutcome:
     chosen = cluster or place.cluster
-    with begin(chosen, limits=limits, journal=journal, cancel=cancel, progress=told) as run:
+    book = Journal(journal, "this run" if journal is not None else "", time.time)
+    with (
+        contextlib.closing(book),
+        begin(chosen, limits=limits, journal=book, cancel=cancel, progress=told) as run,
+    ):
         return applier.apply(planned, run, wait=wait, just_made=just_made)
 
 

@@ -11,9 +11,10 @@ from msgspec.structs import replace
 from textual.pilot import Pilot
 
 from kymatui.actions.jobs import JobReport, JobSpec
-from kymatui.adapters.files.interrupted_runs import InterruptedRun
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.plans.jobs import Job, JobState, LogLine, module_key
+from kymatui.engine.jobs.job_records import JobRecord
+from kymatui.engine.jobs.journal import JobHeading, JournalEntry, JournalMark
 from kymatui.errors import PartlyDoneError, RefusedError
 from kymatui.ui.application.kymatui_app import KymatuiApp
 from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
@@ -158,17 +159,23 @@ async def test_read_only_begins_no_job(deletion: Deletion) -> None:
         assert app.problems == ["read-only: delete keda 1.6.0 is not started"]
 
 
+def interrupt(monkeypatch: pytest.MonkeyPatch, *records: JobRecord) -> None:
+    """Have journals of interrupted jobs on this machine."""
+    for place in ("kymatui.adapters.files.job_journals", "kymatui.ui.flows.resume"):
+        monkeypatch.setattr(f"{place}.interrupted", lambda cluster="": records)
+
+
 async def test_what_was_cut_off_is_told_at_the_start_and_gone_on_with(monkeypatch: pytest.MonkeyPatch) -> None:
-    left = InterruptedRun("keda", "kyma-system", deletion=True, began=0.0, steps=("delete ScaledObject shop/cart",))
-    monkeypatch.setattr(
-        "kymatui.ui.flows.resume.interrupted_runs", lambda context: (left,) if context == "prod-eu" else ()
-    )
+    step = JournalEntry(1.0, "dead", JournalMark.BEGUN, "delete", "ScaledObject shop/cart")
+    heading = JobHeading("delete", ("keda",), title="delete keda", cluster="prod-eu")
+    others = JobRecord("9f8e7d", JobHeading("delete", ("keda",), cluster="prod-us"), 0.0, "dead", None, (step,))
+    interrupt(monkeypatch, JobRecord("0a1b2c", heading, 0.0, "dead", None, (step,)), others)
     async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
         app = await ready(pilot)
         await until(pilot, lambda: bool(app.problems))
         assert app.problems == [
-            "the deletion of keda, started 1970-01-01 00:00 UTC, was interrupted at: delete ScaledObject shop/cart; "
-            "type `:resume keda` to continue"
+            "“delete keda”, started 1970-01-01 00:00 UTC, was interrupted at: delete ScaledObject shop/cart; "
+            "type `:resume 0a1b2c` to continue"
         ]
         assert app.shown is not None
         app.shown.command_line.run("resume")
@@ -176,16 +183,13 @@ async def test_what_was_cut_off_is_told_at_the_start_and_gone_on_with(monkeypatc
 
 
 async def test_an_edit_that_was_followed_is_followed_again_and_not_made_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    given = {"channel": "the Kyma's own", "policy": "as it is"}
-    left = InterruptedRun("api-gateway", "", False, 0.0, (), "channel", ("api-gateway",), given, "move api-gateway")
-    monkeypatch.setattr(
-        "kymatui.ui.flows.resume.interrupted_runs", lambda context: (left,) if context == "prod-eu" else ()
-    )
+    heading = JobHeading("channel", ("api-gateway",), {"channel": "default"}, "move api-gateway", "prod-eu")
+    interrupt(monkeypatch, JobRecord("0a1b2c", heading, 0.0, "dead"))
     async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
         app = await ready(pilot)
         await until(pilot, lambda: bool(app.problems))
         assert app.problems == [
-            "“move api-gateway”, started 1970-01-01 00:00 UTC, was interrupted; type `:resume api-gateway` to continue"
+            "“move api-gateway”, started 1970-01-01 00:00 UTC, was interrupted; type `:resume 0a1b2c` to continue"
         ]
         assert app.shown is not None
         app.shown.command_line.run("resume api-gateway")

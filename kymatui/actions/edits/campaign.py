@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, closing
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec.structs import replace
@@ -21,28 +21,18 @@ from kymatui.actions.modules.handover import awaits_handover, complete_handover,
 from kymatui.actions.plans import Uninstall
 from kymatui.domain.fleet.campaigns import MAX_PARALLEL, CampaignOutcome, CampaignPace, CampaignStep, waves
 from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.plans.cluster_name import ClusterName
+from kymatui.engine.cluster.cluster_identity import name_cluster
+from kymatui.engine.jobs.job_progress import EDIT_WORDS, JobProgress
+from kymatui.engine.jobs.job_records import RUNTIME_STEP
+from kymatui.engine.jobs.journal import NO_JOURNAL, Journal, JournalMark
 from kymatui.errors import CancelledError, ForbiddenError, KymatuiError, OutdatedError, PartlyDoneError
 
 if TYPE_CHECKING:
     from kymatui.actions.session import Session
     from kymatui.domain.kyma_edit.module_edit import EditProposal, ModuleEdit
     from kymatui.domain.plans.cluster_target import ClusterTarget
-
-
-class CampaignBook(Protocol):
-    """What earlier runs of an edit have begun and done."""
-
-    def open(self) -> None: ...
-
-    def begun(self, runtime: str) -> None: ...
-
-    def done(self, runtime: str) -> None: ...
-
-    def failed(self, runtime: str) -> None: ...
-
-    def unfinished(self) -> frozenset[str]: ...
-
-    def close(self) -> None: ...
+    from kymatui.engine.cluster.ports import Cluster
 
 
 class CampaignPort(Protocol):
@@ -52,7 +42,11 @@ class CampaignPort(Protocol):
     def target(self) -> ClusterTarget: ...
 
     @property
-    def journal(self) -> CampaignBook: ...
+    def cluster(self) -> Cluster: ...
+
+    def begun(self, cluster: ClusterName, toggle: ModuleEdit) -> frozenset[str]:
+        """Return the runtimes that an earlier run of the same edit began, and did not see to the end."""
+        ...
 
     def open(self, runtime: str, on_change: Callable[[], None]) -> Session:
         """Return the session of a runtime, which is listed. Raise what keeps it from being."""
@@ -78,6 +72,8 @@ class Campaign:
         self._begun: frozenset[str] = frozenset()
         self.target: ClusterTarget | None = None
         """The control plane, once something is planned."""
+        self.home = ClusterName("")
+        """The same as the journal names it."""
         self._uninstalls: dict[str, Sequence[Uninstall]] = {}
         """What each runtime's plan showed of the modules that it uninstalls."""
 
@@ -96,7 +92,8 @@ class Campaign:
 
         with self._listed(runtimes) as plane, ThreadPoolExecutor(MAX_PARALLEL, thread_name_prefix="plan") as pool:
             self.target = plane.target
-            self._begun = plane.journal.unfinished()
+            self.home = name_cluster(plane.cluster)
+            self._begun = plane.begun(self.home, self._toggle)
             return _refuse_unknown(list(pool.map(planned, runtimes)))
 
     def _planned(self, plane: CampaignPort, name: str) -> CampaignStep:
@@ -157,34 +154,39 @@ class Campaign:
             return replace(leg, outcome=CampaignOutcome.UNDER_WAY, message=f"edited by an earlier run; {now.message}")
         return replace(leg, message=f"{leg.message}; {now.message}")
 
+    def progress(self, legs: Sequence[CampaignStep]) -> JobProgress:
+        """Return which runtimes are done, edited without an end yet, and not edited."""
+        done = tuple(leg.runtime for leg in legs if leg.outcome in (CampaignOutcome.DONE, CampaignOutcome.STAYS))
+        edited = tuple((leg.runtime, leg.message) for leg in legs if leg.outcome is CampaignOutcome.ACCEPTED)
+        left = (CampaignOutcome.NOT_BEGUN, CampaignOutcome.FAILED, CampaignOutcome.PLANNED)
+        return JobProgress(EDIT_WORDS, done, edited, tuple(leg.runtime for leg in legs if leg.outcome in left))
+
     def carry_out(
         self,
         legs: Sequence[CampaignStep],
         tell: Callable[[CampaignStep], None],
         cancel: threading.Event,
         begins: Callable[[Sequence[CampaignStep]], None] = lambda _: None,
+        journal: Journal = NO_JOURNAL,
     ) -> list[CampaignStep]:
         """Carry out all that is planned; begin nothing more after the first failure, or once `cancel` is set.
 
         `progress` gets every leg when it has ended, from any thread, and `begins` those that are begun together. Raises
-        what keeps the control plane from being read, and ConfigurationError where what is begun cannot be written down:
-        then nothing was changed.
+        what keeps the control plane from being read.
         """
         found = {leg.runtime: leg for leg in legs}
         planned = [leg.runtime for leg in legs if leg.is_ahead]
         failed = False
 
         def edited(leg: CampaignStep) -> CampaignStep:
-            ended = self._edited(plane, leg, cancel, book)
+            ended = self._edited(plane, leg, cancel, journal)
             tell(ended)
             return ended
 
         with (
             self._listed(planned) as plane,
-            closing(plane.journal) as book,
             ThreadPoolExecutor(self._pace.at_once, thread_name_prefix="edit") as pool,
         ):
-            book.open()
             for wave in waves(legs, self._pace.canaries, self._pace.at_once):
                 if failed or cancel.is_set():
                     found.update({leg.runtime: replace(leg, outcome=CampaignOutcome.NOT_BEGUN) for leg in wave})
@@ -196,7 +198,7 @@ class Campaign:
         return [found[leg.runtime] for leg in legs]
 
     def _edited(
-        self, plane: CampaignPort, leg: CampaignStep, cancel: threading.Event, book: CampaignBook
+        self, plane: CampaignPort, leg: CampaignStep, cancel: threading.Event, journal: Journal
     ) -> CampaignStep:
         if cancel.is_set():
             return replace(leg, outcome=CampaignOutcome.NOT_BEGUN)
@@ -207,8 +209,8 @@ class Campaign:
             return replace(leg, outcome=CampaignOutcome.FAILED, message=f"no changes made: {error}")
         try:
             if leg.outcome is CampaignOutcome.UNDER_WAY:
-                return self._followed(leg, plane.edits(session), changed, cancel, book)
-            return self._run(leg, plane.edits(session), changed, cancel, book)
+                return self._followed(leg, plane.edits(session), changed, cancel, journal)
+            return self._run(leg, plane.edits(session), changed, cancel, journal)
         except KymatuiError as error:
             return replace(leg, outcome=CampaignOutcome.FAILED, message=str(error))
         finally:
@@ -220,13 +222,13 @@ class Campaign:
         toggling: ClusterKymaEdits,
         changed: threading.Event,
         cancel: threading.Event,
-        book: CampaignBook,
+        journal: Journal,
     ) -> CampaignStep:
         """Return what an earlier run has edited, until it is done."""
         proposal = self._proposed(toggling)
         if not proposal.is_done:
             raise OutdatedError("no changes made: another client changed the Kyma after the earlier run")
-        return self._until_done(leg, toggling, proposal, 0, changed, cancel, book)
+        return self._until_done(leg, toggling, proposal, 0, changed, cancel, journal)
 
     def _run(
         self,
@@ -234,7 +236,7 @@ class Campaign:
         toggling: ClusterKymaEdits,
         changed: threading.Event,
         cancel: threading.Event,
-        book: CampaignBook,
+        journal: Journal,
     ) -> CampaignStep:
         proposal = self._proposed(toggling)
         now = replace(_leg(leg.runtime, proposal), server=leg.server)
@@ -246,18 +248,18 @@ class Campaign:
             raise ForbiddenError("no changes made: you lack the permission to patch the runtime's Kyma", status=403)
         if cancel.is_set():
             return replace(leg, outcome=CampaignOutcome.NOT_BEGUN)
-        book.begun(leg.runtime)
+        journal.write(JournalMark.BEGUN, RUNTIME_STEP, leg.runtime)
         try:
             generation = toggling.carry_out(proposal, cancel, self._uninstalls.get(leg.runtime, ()))
         except CancelledError as error:
-            return self._cancelled(leg, toggling, proposal, error, book)
+            return self._cancelled(leg, toggling, proposal, error, journal)
         except KymatuiError:
-            book.failed(leg.runtime)
+            journal.write(JournalMark.FAILED, RUNTIME_STEP, leg.runtime)
             raise
         if not self._pace.wait:
-            book.done(leg.runtime)
+            journal.write(JournalMark.DONE, RUNTIME_STEP, leg.runtime)
             return replace(leg, outcome=CampaignOutcome.ACCEPTED, message="the Kyma is edited")
-        return self._until_done(leg, toggling, proposal, generation, changed, cancel, book)
+        return self._until_done(leg, toggling, proposal, generation, changed, cancel, journal)
 
     def _cancelled(
         self,
@@ -265,17 +267,17 @@ class Campaign:
         toggling: ClusterKymaEdits,
         proposal: EditProposal,
         error: CancelledError,
-        book: CampaignBook,
+        journal: Journal,
     ) -> CampaignStep:
         """Return whether the edit was made before the cancel; the Kyma itself says so."""
         try:
             is_made = toggling.is_made(proposal)
         except KymatuiError:
-            book.failed(leg.runtime)
+            journal.write(JournalMark.FAILED, RUNTIME_STEP, leg.runtime)
             raise
         if is_made:
             return replace(leg, outcome=CampaignOutcome.ACCEPTED, message="the Kyma is edited")
-        book.failed(leg.runtime)
+        journal.write(JournalMark.FAILED, RUNTIME_STEP, leg.runtime)
         gone = tuple(map(str, error.gone))
         deleted = f"the Kyma is not edited; {format_count(len(gone), 'object')} deleted: {', '.join(gone)}"
         return replace(leg, outcome=CampaignOutcome.NOT_BEGUN, message=deleted if gone else "")
@@ -288,7 +290,7 @@ class Campaign:
         generation: int,
         changed: threading.Event,
         cancel: threading.Event,
-        book: CampaignBook,
+        journal: Journal,
     ) -> CampaignStep:
         try:
             started = [StartedEdit(proposal, generation)]
@@ -296,12 +298,12 @@ class Campaign:
         except CancelledError as error:  # the edit stays, and lifecycle-manager continues
             return replace(leg, outcome=CampaignOutcome.ACCEPTED, message=str(error))
         except KymatuiError:
-            book.failed(leg.runtime)
+            journal.write(JournalMark.FAILED, RUNTIME_STEP, leg.runtime)
             raise
         if end.failed and not end.stage.held:
-            book.failed(leg.runtime)
+            journal.write(JournalMark.FAILED, RUNTIME_STEP, leg.runtime)
             raise PartlyDoneError(end.failed)
-        book.done(leg.runtime)
+        journal.write(JournalMark.DONE, RUNTIME_STEP, leg.runtime)
         handed = complete_handover(toggling, self._toggle) if self._toggle.takes_up else ""
         outcome = CampaignOutcome.STAYS if end.stage.held else CampaignOutcome.DONE
         return replace(leg, outcome=outcome, message=handed or end.stage.message)

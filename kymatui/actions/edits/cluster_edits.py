@@ -25,6 +25,7 @@ from kymatui.domain.snapshot.cluster_index import index_cluster
 from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.domain.snapshot.snapshots import FeedState
 from kymatui.engine.cluster.kyma_edit import carry_out, carry_out_labels, is_made
+from kymatui.engine.jobs.journal import NO_JOURNAL, Journal
 from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, RefusedError, UsageError
 
 if TYPE_CHECKING:
@@ -117,15 +118,17 @@ class ClusterKymaEdits:
         cancel: threading.Event | None = None,
         planned: Sequence[Uninstall] = (),
         progress: Callable[[Progress], None] | None = None,
+        journal: Journal = NO_JOURNAL,
     ) -> None:
         """Write the labels, only where they are as they were seen; what they uninstall as `carry_out` does."""
         if proposal.edit is None or proposal.refusal:
             raise RefusedError(proposal.refusal)
-        gone = self._prepare(proposal.effects, planned, progress, cancel)
+        gone = self._prepare(proposal.effects, planned, progress, cancel, journal)
         with _naming_deleted(gone):
             if cancel is not None and cancel.is_set():
                 raise CancelledError("stopped before the edit of the labels")
-            carry_out_labels(self._labelled, proposal.edit, cancel)
+            with journal.step("edit", proposal.edit.kyma):
+                carry_out_labels(self._labelled, proposal.edit, cancel)
 
     @property
     def _labelled(self) -> Cluster:
@@ -138,21 +141,25 @@ class ClusterKymaEdits:
         planned: Sequence[Uninstall],
         progress: Callable[[Progress], None] | None,
         cancel: threading.Event | None,
+        journal: Journal,
     ) -> tuple[ObjectRef, ...]:
         """Check once more what an edit uninstalls, and delete what would block it; every edit calls this."""
         found = list(effects)
         refuse_unplanned(found, planned)
         gone = {effect.module for effect in found if effect.uninstalls}
-        return self.unblock([one for one in planned if one.module in gone], cancel, progress)
+        return self.unblock([one for one in planned if one.module in gone], cancel, progress, journal)
 
     def unblock(
         self,
         planned: Sequence[Uninstall],
         cancel: threading.Event | None = None,
         progress: Callable[[Progress], None] | None = None,
+        journal: Journal = NO_JOURNAL,
     ) -> tuple[ObjectRef, ...]:
         """Delete what blocks the deletion of modules, as far as the plans allow it; return what was deleted."""
-        return prepare_uninstalls(self._deletions(self._session), planned, progress, cancel) if planned else ()
+        if not planned:
+            return ()
+        return prepare_uninstalls(self._deletions(self._session), planned, progress, cancel, journal)
 
     def may_write(self, proposal: EditProposal | LabelProposal) -> bool:
         """Return whether the user may patch the Kyma of a proposal."""
@@ -167,6 +174,7 @@ class ClusterKymaEdits:
         cancel: threading.Event | None = None,
         planned: Sequence[Uninstall] = (),
         progress: Callable[[Progress], None] | None = None,
+        journal: Journal = NO_JOURNAL,
     ) -> int:
         """Write the edit; return the Kyma's generation after it.
 
@@ -175,11 +183,13 @@ class ClusterKymaEdits:
         """
         if proposal.edit is None or proposal.is_refused:
             raise RefusedError("; ".join(proposal.refusals))
-        gone = self._prepare(proposal.effects, planned, progress, cancel)
+        gone = self._prepare(proposal.effects, planned, progress, cancel, journal)
+        module = proposal.toggle.module
         with _naming_deleted(gone):
             if cancel is not None and cancel.is_set():
-                raise CancelledError(f"stopped before the edit of {proposal.toggle.module}")
-            made = carry_out(self._session.cluster, proposal.edit, entry_change(proposal.toggle), cancel)
+                raise CancelledError(f"stopped before the edit of {module}")
+            with journal.step("edit", module):
+                made = carry_out(self._session.cluster, proposal.edit, entry_change(proposal.toggle), cancel)
         return read_meta(JsonReader(made)).generation
 
     def is_made(self, proposal: EditProposal) -> bool:
@@ -224,7 +234,7 @@ class ClusterKymaEdits:
         """
         memory = ReadCache()
         stages = [partial(self._stage, one.proposal, one.generation, memory) for one in started]
-        edited = [one.generation > 0 for one in started]
+        edited = {one.proposal.toggle.module: one.generation > 0 for one in started}
         watch = EditWatch(stages, edited, changed, timeout, progress, cancel, self._silent, unattended=unattended)
         ends = watch.ends()
         self._finish_backups(one.proposal for one, end in zip(started, ends, strict=True) if not end.failed)
@@ -253,7 +263,8 @@ class ClusterKymaEdits:
         def report(_: int, stage: EditProgress) -> None:
             progress(stage)
 
-        watch = EditWatch([stage], [True], changed, timeout, report, cancel, self._silent, unattended=True)
+        names = {"labels": True}
+        watch = EditWatch([stage], names, changed, timeout, report, cancel, self._silent, unattended=True)
         (ended,) = watch.ends()
         if ended.failed:
             raise PartlyDoneError(ended.failed, hint="`kymatui catalog`")

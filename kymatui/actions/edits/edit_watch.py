@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
 from kymatui.domain.kyma.problems import Actor, action_of
+from kymatui.engine.jobs.job_progress import EDIT_WORDS, JobProgress
 from kymatui.engine.jobs.run import USER_ACTION_SECONDS
 from kymatui.errors import CancelledError
 
@@ -36,12 +37,12 @@ class EditOutcome(Struct, frozen=True):
 
 
 class EditWatch:
-    """One wait for what several edits set off."""
+    """One wait for what several edits set off; `edited` names them in order, and whether this run made them."""
 
     def __init__(
         self,
         stages: Sequence[Callable[[], EditProgress]],
-        edited: Sequence[bool],
+        edited: Mapping[str, bool],
         changed: threading.Event,
         timeout: float,
         progress: Callable[[int, EditProgress], None],
@@ -50,7 +51,7 @@ class EditWatch:
         *,
         unattended: bool,
     ) -> None:
-        self._stages, self._edited = stages, edited
+        self._stages, self._names, self._edited = stages, tuple(edited), tuple(edited.values())
         self._changed, self._timeout, self._progress, self._cancel = changed, timeout, progress, cancel
         self._silent, self._unattended = silent, unattended
         self._last: list[EditProgress | None] = [None] * len(stages)
@@ -70,8 +71,14 @@ class EditWatch:
                 return [ended[at] for at in range(len(self._stages))]
             if self._cancel is not None and self._cancel.is_set():
                 said = "the Kyma is edited" if any(self._edited) else "no changes made"
-                raise CancelledError(f"{said}; stopped waiting for its effect")
+                raise CancelledError(f"{said}; stopped waiting for its effect", progress=(self._stopped(ended),))
             self._changed.wait(min(_LOOK, max(0.0, deadline - time.monotonic())))
+
+    def _stopped(self, ended: Mapping[int, EditOutcome]) -> JobProgress:
+        """Return which effects came to their end, and what the others wait for."""
+        done = tuple(name for at, name in enumerate(self._names) if at in ended and not ended[at].failed)
+        others = ((name, self._last[at]) for at, name in enumerate(self._names) if name not in done)
+        return JobProgress(EDIT_WORDS, done, tuple((name, last.message if last else "") for name, last in others))
 
     def _poll(self, at: int, *, is_over: bool) -> EditOutcome | None:
         """Return how it ended, None where it is still waited for."""

@@ -18,6 +18,7 @@ from kymatui.actions.plans import DeletionRequest, Uninstall, with_deleted
 from kymatui.actions.ports import DeletionPort
 from kymatui.domain.catalog.effects import Effect
 from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.engine.jobs.journal import NO_JOURNAL, Journal
 from kymatui.engine.jobs.run import Progress
 from kymatui.errors import CancelledError, KymatuiError, RefusedError
 
@@ -63,6 +64,7 @@ def prepare_uninstalls(
     planned: Sequence[Uninstall],
     progress: Callable[[Progress], None] | None = None,
     cancel: threading.Event | None = None,
+    journal: Journal = NO_JOURNAL,
 ) -> tuple[ObjectRef, ...]:
     """Check every module once more, save what goes, and delete what would block it; then the edit may be made.
 
@@ -79,7 +81,7 @@ def prepare_uninstalls(
     for one in planned:
         if one.plan is not None:
             try:
-                gone += prepare_deletion(port, one.plan, RunControls(progress, cancel))
+                gone += prepare_deletion(port, one.plan, RunControls(progress, cancel, journal=journal))
             except KymatuiError as error:
                 raise with_deleted(error, gone) from error
     return tuple(gone)

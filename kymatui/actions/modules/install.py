@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from kymatui.actions.modules.install_plan import InstallPort, InstallRequest, plan_install, require_unmanaged
 from kymatui.engine.apply import applier
+from kymatui.engine.jobs.journal import NO_JOURNAL, Journal
 from kymatui.engine.jobs.run import Progress, Run, RunLimits, begin
 from kymatui.engine.plans.plan import Plan
 from kymatui.errors import CancelledError, KymatuiError, OutdatedError
@@ -58,6 +59,7 @@ class InstallControls(Struct, frozen=True):
 
     unseen     nobody looks at plans before they are carried out: where others were faster, they are made anew
     replanned  is called with every plan that was made anew, and why
+    journal    is that of the job
     """
 
     cancel: threading.Event
@@ -66,6 +68,7 @@ class InstallControls(Struct, frozen=True):
     wait: bool = True
     unseen: bool = False
     replanned: Callable[[InstallLeg, OutdatedError], None] = lambda leg, error: None
+    journal: Journal = NO_JOURNAL
 
 
 def plan_installs(port: InstallPort, named: Sequence[tuple[str, InstallRequest]]) -> tuple[InstallLeg, ...]:
@@ -118,7 +121,7 @@ def _attempt(port: InstallPort, leg: InstallLeg, controls: InstallControls) -> I
         running = begin(port.cluster, cancel=controls.cancel, progress=controls.progress, limits=controls.limits)
     else:
         require_unmanaged(port, plan.bundle.name, direct=True)  # whoever made the plan has insisted, or need not
-        running = port.begin(plan, controls.cancel, controls.progress, controls.limits)
+        running = port.begin(plan, controls.cancel, controls.progress, controls.limits, controls.journal)
     just_made = controls.unseen and leg.request is not None
     with running as run:
         return replace(leg, outcome=applier.apply(plan, run, wait=controls.wait, just_made=just_made))

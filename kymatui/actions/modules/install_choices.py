@@ -19,6 +19,7 @@ from kymatui.actions.modules.install_plan import (
     namespace_of,
     plan_install,
     read_catalog,
+    with_interrupted_values,
 )
 from kymatui.actions.modules.module_sources import ModuleSource, find_installed, refuse_deleting, release_values
 from kymatui.actions.modules.upgrade import newest_source, survey_upgrades
@@ -30,6 +31,7 @@ from kymatui.domain.plans.cluster_management import detect_management
 from kymatui.domain.plans.direct_install import adoptable_row, install_refusals, is_lower_version
 from kymatui.domain.snapshot.cluster_index import index_cluster
 from kymatui.engine.inventory.inventory import Inventory, InventoryState
+from kymatui.engine.jobs.journal import NO_JOURNAL, Journal
 from kymatui.engine.sources import chart_source
 from kymatui.errors import KymatuiError, RefusedError
 from kymatui.helm.charts.values import merge_maps
@@ -256,9 +258,16 @@ class InstallAction:
         """Raise as `plan_install`; what only a person may allow, the plan asks for when it is shown."""
         return plan_install(self._port, replace(wanted, direct=True, allow_downgrade=True))
 
-    def carry_out(self, plan: Plan, cancel: Event, progress: Callable[[Progress], None]) -> str:
+    def interrupted(self, request: InstallRequest, *, has_others: bool) -> InstallRequest:
+        """Return the request of an interrupted installation with its values. Raise as `with_interrupted_values`."""
+        return with_interrupted_values(self._port, request, has_others=has_others)
+
+    def carry_out(
+        self, plan: Plan, cancel: Event, progress: Callable[[Progress], None], journal: Journal = NO_JOURNAL
+    ) -> str:
         """Carry the plan out; return what was done. Raise the error that stopped it."""
-        ended = run_install(self._port, InstallLeg(plan.bundle.name, plan=plan), InstallControls(cancel, progress))
+        controls = InstallControls(cancel, progress, journal=journal)
+        ended = run_install(self._port, InstallLeg(plan.bundle.name, plan=plan), controls)
         if ended.error is not None:
             raise ended.error
         assert ended.outcome is not None

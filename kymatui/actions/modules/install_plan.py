@@ -43,6 +43,8 @@ from kymatui.engine.apply import planner
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.cluster.ports import Blobs, Cluster
 from kymatui.engine.cluster.read_once import read_once
+from kymatui.engine.inventory.release_store import interrupted_values
+from kymatui.engine.jobs.journal import Journal
 from kymatui.engine.jobs.run import Progress, Run, RunLimits, SystemClock
 from kymatui.engine.plans.plan import Intent, Plan
 from kymatui.engine.sources.chart_source import LoadedChart
@@ -122,9 +124,14 @@ class InstallPort(Protocol):
         ...
 
     def begin(
-        self, plan: Plan, cancel: Event, progress: Callable[[Progress], None], limits: RunLimits | None
+        self,
+        plan: Plan,
+        cancel: Event,
+        progress: Callable[[Progress], None],
+        limits: RunLimits | None,
+        journal: Journal,
     ) -> AbstractContextManager[Run]:
-        """Return the run of a plan: with its journal, and with the backup of what it deletes."""
+        """Return the run of a plan, with the backup of what it deletes."""
         ...
 
 
@@ -156,6 +163,25 @@ def _adopting(port: InstallPort, request: InstallRequest, intent: Intent) -> Int
             return intent
         raise RefusedError(f"{name} is not installed", hint=f"run `kymatui install {name}`")
     return adopt_intent(intent, row, _shelf(port), port.blobs)
+
+
+def with_interrupted_values(port: InstallPort, request: InstallRequest, *, has_others: bool) -> InstallRequest:
+    """Return the request of an interrupted installation of a chart with the values that it has written to the release.
+
+    `has_others` means that the interrupted command had values that are not in the journal. Raise RefusedError if no
+    release has them.
+    """
+    if not request.source.chart:
+        return request
+    namespace = namespace_of(port, request)
+    values = interrupted_values(port.cluster, request.module, namespace)
+    if values is None and has_others:
+        raise RefusedError(
+            f"the values of {request.module} are in no release and not in the journal; nothing was installed",
+            hint="run the same install command again",
+        )
+    source = request.source if values is None else replace(request.source, value_files=())
+    return replace(request, document=values, source=source)
 
 
 def install_intent(port: InstallPort, request: InstallRequest, cluster: Cluster | None = None) -> Intent:

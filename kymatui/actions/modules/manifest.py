@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -31,6 +31,8 @@ from kymatui.domain.plans.manifest_body import (
 )
 from kymatui.domain.snapshot.cluster_index import index_cluster
 from kymatui.engine.cluster.ports import Cluster
+from kymatui.engine.jobs.job_progress import JobProgress
+from kymatui.engine.jobs.journal import NO_JOURNAL, Journal
 from kymatui.errors import CancelledError, ConflictError, KymatuiError, OutdatedError, PartlyDoneError, RefusedError
 
 _LOOK = 1.0  # seconds until the cancellation and the deadline are checked again without a change
@@ -101,6 +103,7 @@ class ManifestControls(Struct, frozen=True):
     wait     until the operator is done
     changed  is set whenever the session's snapshot changes
     wrote    is called with each Manifest that is written
+    journal  is that of the job
     """
 
     cancel: threading.Event
@@ -109,6 +112,7 @@ class ManifestControls(Struct, frozen=True):
     wait: bool = True
     changed: threading.Event = field(default_factory=threading.Event)
     wrote: Callable[[ManifestProposal], None] = lambda proposal: None
+    journal: Journal = NO_JOURNAL
 
 
 class ManifestAction:
@@ -148,9 +152,10 @@ class ManifestAction:
             try:
                 if controls.cancel.is_set():
                     raise CancelledError(f"stopped before the Manifest of {leg.module}", hint="written Manifests stay")
-                written[at] = self._write(leg.proposal)
+                with controls.journal.step("change", leg.proposal.ref):
+                    written[at] = self._write(leg.proposal)
             except CancelledError as error:
-                now[at] = replace(leg, failure=error)
+                now[at] = replace(leg, failure=_stopped(error, now, written))
                 return tuple(now)
             except KymatuiError as error:
                 now[at] = replace(leg, failure=error)
@@ -162,10 +167,11 @@ class ManifestAction:
             assert proposal is not None
             try:
                 now[at] = replace(now[at], message=self._follow(proposal, made, controls, deadline))
+            except CancelledError as error:
+                now[at] = replace(now[at], failure=_stopped(error, now, range(at, len(now))))
+                break
             except KymatuiError as error:
                 now[at] = replace(now[at], failure=error)
-                if isinstance(error, CancelledError):
-                    break
         return tuple(now)
 
     def refusals(self, module: str) -> Iterator[str]:
@@ -316,6 +322,19 @@ class ManifestAction:
             return seen
         found = read_manifest(self.cluster.get(proposal.ref))
         return found if isinstance(found, Manifest) else None
+
+
+def _stopped(error: CancelledError, legs: Sequence[ManifestLeg], following: Collection[int]) -> CancelledError:
+    """Return the error with the Manifests that are applied, followed and not written; `following` are their places."""
+    refs = {at: str(leg.proposal.ref) for at, leg in enumerate(legs) if leg.proposal is not None and not leg.is_same}
+    written = {at for at, leg in enumerate(legs) if leg.message}
+    progress = JobProgress(
+        ("Done", "Written, not finished", "Not written"),
+        tuple(ref for at, ref in refs.items() if at in written and at not in following),
+        tuple((ref, "kymatui's operator continues") for at, ref in refs.items() if at in written and at in following),
+        tuple(ref for at, ref in refs.items() if at not in written),
+    )
+    return CancelledError(str(error), hint=error.hint, progress=(progress,))
 
 
 def _layer(template: ModuleTemplate) -> ManifestLayer | None:

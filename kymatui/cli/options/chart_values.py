@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 _FLAGS = (
     ("--set", "K=V", "value of the chart: key1=val1,key2=val2; repeatable"),
@@ -12,6 +13,7 @@ _FLAGS = (
     ("--set-file", "K=FILE", "value read from a file; repeatable"),
     ("--set-literal", "K=TEXT", "literal value; repeatable"),
 )
+VALUE_OPTIONS: Final = ("set", "set_string", "set_json", "set_file", "set_literal")
 
 
 def add_values(group: argparse._ActionsContainer) -> None:
@@ -25,10 +27,9 @@ def add_values(group: argparse._ActionsContainer) -> None:
 
 def value_flags(args: argparse.Namespace) -> Mapping[str, tuple[str, ...]]:
     """Return the keywords of `merge_values` and `ModuleSource` that the flags mean."""
-    names = ("set", "set_string", "set_json", "set_file", "set_literal")
-    return {"value_files": _split(args.values), **{name: tuple(getattr(args, name)) for name in names}}
+    return {"value_files": split_files(args.values), **{name: tuple(getattr(args, name)) for name in VALUE_OPTIONS}}
 
 
-def _split(files: Iterable[str]) -> tuple[str, ...]:
+def split_files(files: Iterable[str]) -> tuple[str, ...]:
     """Split the values of -f: `-f a.yaml,b.yaml` names two files, as in helm."""
     return tuple(name for value in files for name in value.split(",") if name)

@@ -7,8 +7,8 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
@@ -223,9 +223,7 @@ class CommandContext:
 
     def require_module(self, seen: DeletionState) -> None:
         """Raise UnknownNameError where neither the catalog nor the cluster has what was looked for."""
-        from kymatui.engine.deletion.deletion_state import ManagedBy
-
-        if seen.managed_by is ManagedBy.NOBODY and (found := self.catalog).row(seen.module) is None:
+        if not seen.has_manager and (found := self.catalog).row(seen.module) is None:
             raise unknown_module(found, seen.module)
 
 
@@ -281,26 +279,47 @@ def install_request(
 
 @contextmanager
 def cancellable() -> Iterator[threading.Event]:
-    """Set by Ctrl-C, so that a run ends between two requests and says what stays behind; twice ends it at once."""
-    cancel = threading.Event()
+    """Set by Ctrl-C or SIGTERM, so that a run ends between two requests and says what is left; twice ends it at once.
+
+    A closed terminal (SIGHUP) ends the process: nobody would read what is left, and the journal has it.
+    """
+    cancel, numbers = threading.Event(), list[int]()
 
     def stop(number: int, frame: object) -> None:
+        numbers.append(number)
         if cancel.is_set():
             raise KeyboardInterrupt
-        print_message("stopping after the current request; press Ctrl-C again to stop now")
         cancel.set()
+        with suppress(OSError):  # nobody reads it any more
+            print_message("stopping after the current request; press Ctrl-C again to stop now")
 
     main = threading.current_thread() is threading.main_thread()
-    before = signal.signal(signal.SIGINT, stop) if main else None
+    before = {one: signal.signal(one, stop) for one in _stopping_signals()} if main else {}
     try:
         yield cancel
+    except CancelledError as error:
+        _set_status(error, numbers)
+        raise
     except KeyboardInterrupt:
-        raise CancelledError(
-            "interrupted; the last request may still take effect", hint="run the same command again to continue"
-        ) from None
+        words = "interrupted; the last request may still take effect"
+        stopped = CancelledError(words, hint="run the same command again to continue", is_at_once=True)
+        _set_status(stopped, numbers)
+        raise stopped from None
     finally:
-        if main:
-            signal.signal(signal.SIGINT, before)
+        for one, handler in before.items():
+            signal.signal(one, handler)
+
+
+def _stopping_signals() -> tuple[int, ...]:
+    """Return Ctrl-C, and SIGTERM unless the process was started to ignore it."""
+    ends = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    return (signal.SIGINT, signal.SIGTERM) if ends else (signal.SIGINT,)
+
+
+def _set_status(error: CancelledError, numbers: Sequence[int]) -> None:
+    """Set the exit status that shells expect of the first signal."""
+    if numbers:
+        error.exit_code = 128 + numbers[0]
 
 
 def waiting_note(words: str, actor: Actor | None) -> str:

@@ -10,6 +10,7 @@ from kymatui.cli.output.plan_changes import step_json
 from kymatui.cli.output.printing import markdown, paragraph, table
 from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
+from kymatui.engine.jobs.job_progress import JobProgress, progress_document
 
 if TYPE_CHECKING:
     from kymatui.domain.kubernetes.refs import ObjectRef
@@ -119,10 +120,12 @@ def deletion_json(
     lost: Sequence[ObjectRef] = (),
     *,
     accept_unknown: bool = False,
+    stopped: Sequence[JobProgress] = (),
 ) -> dict[str, Any]:
     """Return the document of a deletion.
 
-    `{"cluster", "name", "charge", "manifest", "stations": […], "remaining": […], "steps": […], "outcome"}`.
+    `{"cluster", "name", "charge", "manifest", "stations": […], "remaining": […], "steps": […], "outcome"}`. One that a
+    person `stopped` has `{"stopped": {"done", "ongoing", "unknown", "left"}}`.
     """
     from kymatui.engine.deletion.deletion_state import deletion_stages
 
@@ -153,6 +156,7 @@ def deletion_json(
         "lost": [str(ref) for ref in dict.fromkeys((*(seen.found.lost if seen.found is not None else ()), *lost))],
         "gone": [str(ref) for ref in gone],
         "kept": [{"object": str(ref), "reason": reason} for ref, reason in kept],
+        "stopped": progress_document(stopped) if stopped else None,
         "outcome": outcome,
     }
 

@@ -196,6 +196,12 @@ def print_message(text: str, hint: str = "") -> None:
             print_text(wrapped(_indented(part), sys.stderr), sys.stderr)
 
 
+def print_sentences(*lines: str) -> None:
+    """Print whole sentences on standard error, which need no name of the program in front."""
+    for line in filter(None, lines):
+        print_text(wrapped(_indented(line), sys.stderr), sys.stderr)
+
+
 def _indented(text: str) -> str:
     return "\n".join(_CONTINUED * bool(at) + line for at, line in enumerate(sanitize_lines(text).split("\n")))
 

@@ -5,7 +5,7 @@ Nothing is written here. The effects come from a second catalog, built with the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 
 from msgspec import Struct
@@ -58,6 +58,23 @@ class ModuleEdit(Struct, frozen=True):
     def takes_up(self) -> bool:
         """Return whether lifecycle-manager installs the module then, over what kymatui may have installed."""
         return self.verb in (EditVerb.ENABLE, EditVerb.MANAGE)
+
+
+OWN_CHANNEL = "default"
+"""The word of the command line for the Kyma's own channel."""
+
+
+def edit_options(edit: ModuleEdit) -> dict[str, str]:
+    """Return channel and policy of an edit as texts, for a journal."""
+    options = {"channel": edit.channel or OWN_CHANNEL} if edit.channel is not None else {}
+    return {**options, "policy": edit.policy.value} if edit.policy is not None else options
+
+
+def read_edit(verb: EditVerb, module: str, options: Mapping[str, str]) -> ModuleEdit:
+    """Return the edit that a journal has; a policy that does not exist is left out."""
+    channel, policy = options.get("channel"), options.get("policy")
+    known = next((one for one in Policy if one.value == policy), None)
+    return ModuleEdit(verb, module, "" if channel == OWN_CHANNEL else channel, known)
 
 
 class EditProposal(Struct, frozen=True):

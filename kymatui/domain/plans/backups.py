@@ -7,6 +7,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from kymatui.domain.plans.cluster_name import ClusterName
+
 
 class BackupInfo(Struct, frozen=True):
     """A backup file as its name and heading describe it; "" for unknown fields.
@@ -30,11 +32,8 @@ class BackupInfo(Struct, frozen=True):
 
     def not_of(self, name: str, identity: str) -> str:
         """Return why the backup is not of this cluster; "" if it is, or if that is unknown."""
-        if self.identity and identity:
-            same, again = self.identity == identity, self.cluster == name
-            other = f"another cluster that is also called {name}" if again else self.cluster
-            return "" if same else f"the backup is from {other}, but this is {name}"
-        return f"the backup is from {self.cluster}, but this is {name}" if self.cluster not in ("", name) else ""
+        other = ClusterName(self.cluster, self.identity).differs_from(ClusterName(name, identity))
+        return f"the backup is from {other}, but this is {name}" if other else ""
 
 
 DeletionBackups = tuple[BackupInfo, ...]

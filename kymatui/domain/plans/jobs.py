@@ -62,12 +62,18 @@ class LogLine(Struct, frozen=True):
     about: str = ""
 
 
+RUNTIMES = "runtimes"
+"""The option with the runtimes of a job on a fleet, separated by commas."""
+VALUES_LEFT_OUT = "values_left_out"
+"""The option that says that a job has values, or a document, that are not in its journal."""
+
+
 class JobPurpose(Struct, frozen=True):
-    """The purpose of a job, enough to start it again: kind ("install", "enable"), modules, chosen options."""
+    """The purpose of a job, enough to plan it again: kind ("install", "enable"), modules, chosen options."""
 
     kind: str
     modules: tuple[str, ...]
-    given: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict)
 
 
 class Job(Struct, frozen=True):

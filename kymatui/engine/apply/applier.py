@@ -11,6 +11,7 @@ from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.ownership import LABEL_PART_OF, OwnerKind, resource_policy
+from kymatui.engine.apply.apply_progress import apply_progress
 from kymatui.engine.apply.plan_refusals import refuse_blocked_plan, refuse_foreign_plan
 from kymatui.engine.apply.planner import own_namespace
 from kymatui.engine.bundles.bundle import Bundle
@@ -77,7 +78,7 @@ def _apply(plan: Plan, run: Run, *, wait: bool, just_made: bool) -> ApplyOutcome
             fresh = just_made and not waited and run.clock.now() - plan.made_at <= FRESH
             return application.carry_out(check=not fresh)
     except CancelledError as error:
-        raise CancelledError(f"{error}; {application.summary()}", hint="run the command again to continue") from error
+        raise application.cancelled(error) from error
     except KymatuiError as error:
         raise application.failure(error) from error
 
@@ -129,7 +130,8 @@ class _Application:
         self._verify(previous, objects=check)
         pruning = Pruning(plan, run, self._deleted, previous)
         save_deletions(run, plan.steps, pruning.contents)
-        self._inventory = inventory = self._keeper.begin(self._planned(previous), self._bundle)
+        with run.step("record", self._bundle.name):  # from here on there is something to continue
+            self._inventory = inventory = self._keeper.begin(self._planned(previous), self._bundle)
         verb = plan.verb
         run.report(Progress(f"{plan.user_verb} {self._bundle.name}", None, 0, self._total))
         inventory = self._hooks(f"pre-{verb}", inventory)
@@ -325,6 +327,12 @@ class _Application:
             f"{done} of {format_count(len(self.plan.writes), 'change')} applied, left: {', '.join(map(str, left[:10]))}"
             + (f" and {len(left) - 10} more" if len(left) > 10 else "")
         )
+
+    def cancelled(self, error: CancelledError) -> CancelledError:
+        """Return the error for the caller, with what is done and left."""
+        progress = apply_progress(self.plan, self.run, self._written, self._deleted)
+        hint = "run the command again to continue"
+        return CancelledError(f"{error}; {self.summary()}", hint=hint, progress=progress)
 
     def failure(self, error: KymatuiError) -> KymatuiError:
         """Return the error for the caller; record the failure in the inventory if the cluster allows."""

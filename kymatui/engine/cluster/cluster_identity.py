@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.plans.cluster_name import ClusterName
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.errors import ClusterError, RefusedError
 
@@ -24,3 +25,8 @@ def refuse_another_cluster(name: str, cluster: Cluster) -> None:
     """Raise RefusedError if a plan was made for another cluster."""
     if name != cluster.name:
         raise RefusedError(f"the plan is for cluster {name}, but this is {cluster.name}")
+
+
+def name_cluster(cluster: Cluster) -> ClusterName:
+    """Return name and identity of a cluster."""
+    return ClusterName(cluster.name, cluster_identity(cluster))

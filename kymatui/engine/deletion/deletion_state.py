@@ -141,6 +141,11 @@ class DeletionState(Struct, frozen=True):
         return with_keeper(self.managed_by.message, self.keeper)
 
     @property
+    def has_manager(self) -> bool:
+        """Return whether something manages the installed module."""
+        return self.managed_by is not ManagedBy.NOBODY
+
+    @property
     def accepted(self) -> AcceptedObjects:
         """Return the objects that the state displays and the user accepts."""
         stays = [(one.ref, one.uid) for one in self.remaining.instances if one.stays]

@@ -120,7 +120,8 @@ class _Deletion:
         require_consent(self._count(), inventory.name, self._consent)
         if not inventory.is_deleting:
             inventory = replace(inventory, state=InventoryState.DELETING, done=())
-            inventory = self._inventory = keeper.note(inventory)
+            with self.run.step("record", inventory.name):
+                inventory = self._inventory = keeper.note(inventory)
         hooks = keeper.hooks(inventory) if isinstance(keeper, ReleaseStore) else ()
         inventory = self._hooks(hooks, "pre-delete", inventory, keeper)
         delete_managed_resources(self.run, self._inventory.name, self._count, self._consent, self.gone)

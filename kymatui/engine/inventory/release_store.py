@@ -329,6 +329,13 @@ class ReleaseStore:
         return datetime.fromtimestamp(self._now(), UTC)
 
 
+def interrupted_values(cluster: Cluster, name: str, namespace: str) -> dict[str, Any] | None:
+    """Return the user's values of a release's newest revision, also of one that is not deployed; None without one."""
+    secrets = cluster.list(SECRET, namespace, labels=f"owner=helm,name={name}")
+    newest = max(map(from_secret, secrets), key=lambda release: release.version, default=None)
+    return dict(newest.config) if newest is not None else None
+
+
 _GONE: Final = (Status.UNINSTALLING, Status.UNINSTALLED)
 _STATES: Final = {Status.DEPLOYED: InventoryState.INSTALLED, Status.UNINSTALLING: InventoryState.DELETING}
 

@@ -6,7 +6,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from contextlib import AbstractContextManager
 from typing import Final
 
 from msgspec import Struct, field
@@ -18,7 +18,7 @@ from kymatui.engine.cluster.concurrency import WIDTH
 from kymatui.engine.cluster.ports import FIELD_MANAGER, Backup, Clock, Cluster
 from kymatui.engine.cluster.retries import DEFAULT_RETRY, RetryingCluster, RetryPolicy
 from kymatui.engine.jobs.identity import own_identity
-from kymatui.engine.jobs.journal import RUN_STEP, Journal, JournalMark
+from kymatui.engine.jobs.journal import NO_JOURNAL, Journal
 from kymatui.engine.jobs.lease import Lease, LeaseTerms
 
 
@@ -96,16 +96,9 @@ class Run(Struct, frozen=True):
     outside: Cluster
     backup: Backup | None = None
 
-    @contextlib.contextmanager
-    def step(self, what: str, on: object = "") -> Iterator[None]:
+    def step(self, what: str, on: object = "") -> AbstractContextManager[None]:
         """Write the lines of a step to the journal."""
-        self.journal.write(JournalMark.BEGUN, what, on)
-        try:
-            yield
-        except BaseException as error:
-            self.journal.write(JournalMark.FAILED, what, on, f"{type(error).__name__}: {error}")
-            raise
-        self.journal.write(JournalMark.DONE, what, on)
+        return self.journal.step(what, on)
 
     @contextlib.contextmanager
     def alone(self, name: str, namespace: str) -> Iterator[tuple[Run, bool]]:
@@ -131,30 +124,22 @@ def begin(
     *,
     clock: Clock | None = None,
     cancel: threading.Event | None = None,
-    journal: Path | None = None,
+    journal: Journal = NO_JOURNAL,
     progress: Callable[[Progress], None] | None = None,
     limits: RunLimits | None = None,
     manager: str = FIELD_MANAGER,
-    purpose: str = "",
     backup: Backup | None = None,
 ) -> Iterator[Run]:
-    """Start a run on a cluster; `progress` is called from any thread.
+    """Start a run on a cluster; `progress` is called from any thread. The journal is that of its job, and stays open.
 
-    With a purpose ("install keda 1.5.0"), the journal has start and end of the run, which identifies one that was
-    killed between two steps.
+    The holder of Leases is the run of the journal, so that a killed job is recognised in both.
     """
     chosen_clock, chosen_cancel, chosen = clock or SystemClock(), cancel or threading.Event(), limits or RunLimits()
-    identity = own_identity()
-    book = Journal(journal, identity, chosen_clock.now)
+    identity = journal.run or own_identity()
     patient = RetryingCluster(cluster, chosen_clock, chosen_cancel, chosen.patience)
-    run = Run(
-        patient, chosen_clock, chosen_cancel, book, progress or _silent, chosen, manager, identity, cluster, backup
+    yield Run(
+        patient, chosen_clock, chosen_cancel, journal, progress or _silent, chosen, manager, identity, cluster, backup
     )
-    try:
-        with run.step(RUN_STEP, purpose) if purpose else contextlib.nullcontext():
-            yield run
-    finally:
-        book.close()
 
 
 def _silent(progress: Progress) -> None:

@@ -198,12 +198,6 @@ class Plan(Struct, frozen=True):
         return "adopt and upgrade" if before and before != self.bundle.version else "adopt"
 
     @property
-    def purpose(self) -> str:
-        """Return the purpose for the journal; a resumed adoption needs the same intent."""
-        verb = "adopt" if self.intent.adopt else self.verb
-        return f"{verb} {self.bundle.name} {self.bundle.version}".rstrip()
-
-    @property
     def waves(self) -> tuple[tuple[Step, ...], ...]:
         """Return the steps in waves; those of one wave run in parallel."""
         numbers = sorted({step.wave for step in self.steps})

@@ -57,7 +57,7 @@ class FleetApp(KymatuiApp, FleetFlowApp):
         fleet = self.fleet_view.place
         if fleet is not None and place.name == fleet.name:
             resuming = await self.jobs.in_thread(lambda: import_module("kymatui.ui.flows.resume"))
-            await resuming.look_around(self, place.name)
+            await resuming.report_runtimes(self, place.name)
 
     def _is_busy(self, key: RuntimeKey) -> bool:
         """Return whether a job uses the runtime, so that its session must stay open."""

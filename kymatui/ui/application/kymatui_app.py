@@ -234,7 +234,7 @@ class KymatuiApp(FlowApp):
     async def look_back(self, place: ClusterConnection) -> None:
         """Report what an earlier run left unfinished; import the journal reader only after the first rows."""
         resuming = await self.jobs.in_thread(lambda: import_module("kymatui.ui.flows.resume"))
-        await resuming.look_back(self, place.name)
+        await resuming.report_interrupted(self)
 
     @property
     def frame_facts(self) -> FrameFacts:

@@ -123,7 +123,8 @@ def _commands(app: FlowApp) -> Iterator[ScreenCommand]:
         "resume",
         "resume an interrupted job",
         lambda words: app.jobs.run_flow(resume_job(app, words)),
-        usage="resume [NAME]",
+        usage="resume [JOB]",
+        arguments=lambda: [name for one in app.jobs.interrupted for name in (*one.heading.modules, one.number)],
     )
     yield ScreenCommand(
         "link",

@@ -15,8 +15,10 @@ from kymatui.domain.fleet.campaigns import MAX_PARALLEL, CampaignPace, CampaignS
 from kymatui.domain.kubernetes.refs import split_name
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma.kymas import Policy
-from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit
+from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit, edit_options, read_edit
+from kymatui.domain.plans.jobs import RUNTIMES, JobPurpose
 from kymatui.domain.plans.plan_preview import PreviewVerdict
+from kymatui.engine.jobs.job_records import JobRecord
 from kymatui.errors import CancelledError, ConfigurationError, PartlyDoneError, RefusedError
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
@@ -79,9 +81,30 @@ async def plan_runtimes(
     if answer.is_yes:
         planned = sum(leg.is_ahead for leg in legs)
         run = partial(_carry_out, campaign, legs, pace)
-        work = JobSpec(campaign_title(toggle, planned), run, "", frozenset({FLEET_JOB_KEY}), _steps(legs, pace), _STAYS)
+        keeps, steps = frozenset({FLEET_JOB_KEY}), _steps(legs, pace)
+        purpose = JobPurpose(toggle.verb.value, (toggle.module,), _options(legs, toggle, pace, consent))
+        title = campaign_title(toggle, planned)
+        work = JobSpec(title, run, "", keeps, steps, _STAYS, purpose, cluster=lambda: campaign.home)
         app.jobs.start(work, partial(_again, app, runtimes, toggle, pace, consent))
     return answer.verdict
+
+
+def _options(
+    legs: Sequence[CampaignStep], toggle: ModuleEdit, pace: CampaignPace, consent: UninstallConsent | None
+) -> dict[str, str]:
+    """Return what the user chose, for the journal."""
+    runtimes = ",".join(leg.runtime for leg in legs if leg.is_ahead)
+    numbers = {"canaries": str(pace.canaries), "at_once": str(pace.at_once)}
+    cascade = {"cascade": "true"} if consent is not None and consent.cascade else {}
+    return {**edit_options(toggle), **numbers, **cascade, RUNTIMES: runtimes}
+
+
+async def resume_campaign(app: FleetFlowApp, record: JobRecord) -> None:
+    """Plan again what is left of an interrupted campaign."""
+    heading, options = record.heading, record.heading.options
+    edit = read_edit(EditVerb(heading.kind), heading.modules[0], options)
+    pace = CampaignPace(int(options.get("canaries", 1)), int(options.get("at_once", 4)))
+    await plan_runtimes(app, record.runtimes, edit, pace, UninstallConsent(cascade="cascade" in options))
 
 
 async def _again(
@@ -113,11 +136,11 @@ def _carry_out(campaign: Campaign, legs: Sequence[CampaignStep], pace: CampaignP
     def begins(wave: Sequence[CampaignStep]) -> None:
         report.step(_step(wave))
 
-    ended = campaign.carry_out(legs, report_step, report.cancel, begins)
+    ended = campaign.carry_out(legs, report_step, report.cancel, begins, report.journal)
     worked = [leg for leg, before in zip(ended, legs, strict=True) if before.is_ahead]
     words = format_campaign_end(worked)
     if report.cancel.is_set():
-        raise CancelledError(words)
+        raise CancelledError(words, progress=(campaign.progress(ended),))
     if not all(leg.is_good for leg in worked):
         raise PartlyDoneError(words)
     return format_outcomes(worked)

@@ -132,9 +132,15 @@ async def _accepted(app: FlowApp, deletions: SessionDeletions, plans: Sequence[D
 def start_deletion_job(app: FlowApp, deletions: SessionDeletions, plan: DeletionPlan, keeps: frozenset[str]) -> None:
     """Start the job, which edits the Kyma only for a moment and so leaves it free for other jobs."""
     run = partial(run_deletion_job, deletions, plan, app.view.link)
-    purpose = JobPurpose("delete", (plan.module,))
+    purpose = JobPurpose("delete", (plan.module,), _options(plan.request))
     work = JobSpec(f"delete {plan.module}", run, plan.module, keeps, stays=STAYS, purpose=purpose)
     app.jobs.start(work, partial(open_deletion, app, plan.module))
+
+
+def _options(request: DeletionRequest) -> dict[str, str]:
+    """Return what the user chose, for the journal."""
+    flags = {"cascade": request.cascade, "accept_unknown": request.accept_unknown, "no_backup": request.backup is None}
+    return {"way": request.way.value, **{name: "true" for name, value in flags.items() if value}}
 
 
 def run_deletion_job(
@@ -148,7 +154,8 @@ def run_deletion_job(
         report.step(step.value)
 
     try:
-        ended = run_deletion(deletions, plan, RunControls(report.progress, report.cancel, changed, turned))
+        controls = RunControls(report.progress, report.cancel, changed, turned, journal=report.journal)
+        ended = run_deletion(deletions, plan, controls)
     finally:
         link.forget(changed)
     kept = f"; not deleted: {', '.join(f'{ref} ({reason})' for ref, reason in ended.kept)}" if ended.kept else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,9 +11,10 @@ from msgspec.structs import replace
 from kymatui.actions.jobs import JobReport, JobSpec
 from kymatui.actions.modules.install_choices import InstallAction, InstallSelection, InstallStatus, newest_version
 from kymatui.actions.modules.install_plan import Adoption, InstallRequest
+from kymatui.actions.modules.module_sources import ModuleSource
 from kymatui.composition.install_port import SessionInstallPort
 from kymatui.domain.kyma.kymas import Policy
-from kymatui.domain.plans.jobs import JobPurpose, module_key
+from kymatui.domain.plans.jobs import VALUES_LEFT_OUT, JobPurpose, module_key
 from kymatui.domain.plans.plan_preview import PreviewVerdict
 from kymatui.engine.plans.plan_json import plan_to_json
 from kymatui.errors import ConfigurationError, RefusedError
@@ -84,6 +85,24 @@ async def install(app: FlowApp, name: str, first: InstallRequest | None = None) 
         verdict = await _plan(app, directing, InstallSelection((wanted,), ()), again, editable=True)
         if verdict is not PreviewVerdict.EDITED:
             return
+
+
+async def resume_install(app: FlowApp, kind: str, names: Sequence[str], options: Mapping[str, str]) -> None:
+    """Plan an interrupted installation again, in its version and with the values that it has written."""
+    if len(names) > 1:
+        await (upgrade if kind == "upgrade" else install_several)(app, names)
+        return
+    directing, name, chart = install_action(app), names[0], options.get("chart", "")
+    source = ModuleSource(chart=chart, repository=options.get("repo", ""), version=options.get("version", ""))
+    policy = next((one for one in Policy if one.value == options.get("policy")), Policy.CREATE_AND_DELETE)
+    request = InstallRequest(name, source, options.get("namespace", "") if chart else "", policy=policy)
+    has_others = VALUES_LEFT_OUT in options
+    if not source.version or (has_others and not chart):  # what was typed is in no journal: ask again
+        await install(app, name, request if chart else None)
+        return
+    wanted = await app.jobs.in_thread(lambda: directing.interrupted(request, has_others=has_others))
+    again = partial(resume_install, app, kind, names, options)
+    await _plan(app, directing, InstallSelection((wanted,), ()), again)
 
 
 async def adopt(app: FlowApp, names: Sequence[str]) -> None:
@@ -230,16 +249,25 @@ def start_install_job(
         frozenset({module_key(name)}),
         ("apply",),
         _STAYS,
-        JobPurpose("adopt" if plan.intent.adopt else plan.verb, (name,), _given(wanted)),
+        JobPurpose("adopt" if plan.intent.adopt else plan.verb, (name,), _options(plan, wanted)),
     )
     app.jobs.start(work, again)
 
 
-def _given(wanted: InstallRequest) -> dict[str, str]:
-    given = {"chart": wanted.source.chart, "namespace": wanted.namespace}
-    return {**given, "repository": wanted.source.repository} if wanted.source.repository else given
+def _options(plan: Plan, wanted: InstallRequest) -> dict[str, str]:
+    """Return what the user chose, for the journal: no values, which are in the release."""
+    source = wanted.source
+    options = {
+        "chart": source.chart,
+        "repo": source.repository,
+        "namespace": plan.bundle.namespace if source.chart else wanted.namespace,
+        "version": plan.bundle.version,
+        "policy": wanted.policy.value,
+        VALUES_LEFT_OUT: "true" if wanted.document is not None else "",
+    }
+    return {name: value for name, value in options.items() if value}
 
 
 def _carry_out(directing: InstallAction, plan: Plan, report: JobReport) -> str:
     report.step("apply")
-    return directing.carry_out(plan, report.cancel, report.progress)
+    return directing.carry_out(plan, report.cancel, report.progress, report.journal)

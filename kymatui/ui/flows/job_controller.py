@@ -17,29 +17,54 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec.structs import replace
 
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
-from kymatui.errors import KymatuiError, ReadOnlyError
+from kymatui.errors import ConfigurationError, KymatuiError, ReadOnlyError
 from kymatui.ui.connection.remote_reading import read_remote
 from kymatui.ui.viewmodels.display_text import as_screen_commands
 
 if TYPE_CHECKING:
     from kymatui.actions.jobs import JobRunner, JobSpec
+    from kymatui.actions.session import Session
     from kymatui.domain.plans.cluster_target import ClusterTarget
     from kymatui.domain.plans.jobs import Job
+    from kymatui.engine.jobs.job_records import JobRecord
     from kymatui.ui.base.screen_app import ScreenApp
     from kymatui.ui.connection.cluster_link import ClusterConnection
 
-JobRecord = TypeVar("JobRecord")
+Result = TypeVar("Result")
 JobRestart = Callable[[], Coroutine[Any, Any, None]]
 """Makes the flow that led to a job anew."""
 
 JOBS = "jobs"
+_INTERRUPTED = "interrupted jobs"
 _PATIENCE = 10.0  # seconds for running steps when the user quits
 _LONGEST = 3600.0  # seconds that a step can take; its session stays open for it
+
+
+def _interrupted_jobs(session: Session) -> tuple[JobRecord, ...]:
+    """Return the interrupted jobs on the cluster of a session, which is asked only if this machine has any."""
+    from kymatui.actions.jobs import job_cluster
+    from kymatui.adapters.files.job_journals import interrupted
+    from kymatui.engine.jobs.job_records import of_cluster
+
+    if not interrupted():
+        return ()
+    cluster = job_cluster(session)
+    return of_cluster(interrupted(cluster.name), cluster)
+
+
+async def read_interrupted(app: ScreenApp, jobs: ScreenJobs) -> None:
+    """Read the interrupted jobs on the displayed cluster from their journals."""
+    session = app.view.writing
+    if session is not None:
+        before, jobs.interrupted = jobs.interrupted, await jobs.in_thread(partial(_interrupted_jobs, session))
+        if jobs.interrupted != before:
+            jobs.publish(_INTERRUPTED, jobs.interrupted)  # so that the screen is drawn again
 
 
 class ScreenJobs:
@@ -47,7 +72,7 @@ class ScreenJobs:
 
     def __init__(self, app: ScreenApp, publish: Callable[[str, object], None]) -> None:
         self._app = app
-        self._publish = publish
+        self.publish = publish
         self._runner: JobRunner | None = None
         self._again: dict[int, JobRestart] = {}
         self._busy = False
@@ -55,6 +80,8 @@ class ScreenJobs:
         self._flow_target: ClusterTarget | None = None
         self._targets: dict[int, ClusterTarget] = {}
         self.all: tuple[Job, ...] = ()
+        self.interrupted: tuple[JobRecord, ...] = ()
+        """The interrupted jobs of this machine on the displayed cluster, newest first."""
         self.is_closed = False
 
     # jobs
@@ -65,8 +92,8 @@ class ScreenJobs:
             self._runner = self._new_runner()
         try:
             job = self._runner.start(self._placed(work))
-        except ReadOnlyError as error:
-            self._app.problem(str(error))
+        except (ReadOnlyError, ConfigurationError) as error:
+            self._app.problem(sanitize(f"{error}; {error.hint}" if error.hint else str(error)))
             return None
         if again is not None:
             self._again[job.number] = again
@@ -76,8 +103,12 @@ class ScreenJobs:
         return job
 
     def _placed(self, work: JobSpec) -> JobSpec:
-        """Add the runtime to the job's title; the list has the jobs of all runtimes."""
-        place = self._flow_place if self._busy else self._app.view.place
+        """Add the cluster, and the runtime to the job's title; the list has the jobs of all runtimes."""
+        from kymatui.actions.jobs import job_cluster
+
+        place, session = self._flow_place if self._busy else self._app.view.place, self._app.view.writing
+        if work.cluster is None and session is not None:
+            work = replace(work, cluster=partial(job_cluster, session))
         if place is None or not place.title:
             return work
         return replace(work, place=place.title, title=f"{work.title} on {place.title.rpartition('/')[2]}")
@@ -99,11 +130,11 @@ class ScreenJobs:
 
     def _new_runner(self) -> JobRunner:
         from kymatui.actions.jobs import JobRunner
-        from kymatui.adapters.files.job_journal import JobJournals
+        from kymatui.adapters.files.job_journals import JobJournals
 
         place = self._app.view.place
         return JobRunner(
-            lambda jobs: self._publish(JOBS, jobs),
+            lambda jobs: self.publish(JOBS, jobs),
             read_only=lambda: self._app.read_only,
             now=self._app.clock,
             book=JobJournals(place.context) if place is not None else None,
@@ -130,15 +161,17 @@ class ScreenJobs:
         """Store the jobs from the mailbox and report those that have ended."""
         before = {job.number for job in self.all if job.is_over}
         self.all = jobs
-        for job in jobs:
-            if job.is_over and job.number not in before:
-                self._announce(job)
+        ended = [job for job in jobs if job.is_over and job.number not in before]
+        for job in ended:
+            self._announce(job)
+        if ended:
+            self.run_beside(read_interrupted(self._app, self))
 
     def _announce(self, job: Job) -> None:
         from kymatui.domain.plans.jobs import JobState
         from kymatui.ui.presenters.plans.job_rows import format_ending
 
-        words = sanitize(format_ending(job))
+        words = as_screen_commands(sanitize(format_ending(job)))
         if job.state is JobState.DONE:
             self._app.notify(words)
         elif job.state is JobState.CANCELLED:
@@ -183,7 +216,7 @@ class ScreenJobs:
         except Exception as error:  # noqa: BLE001 (a flow that dies in silence would leave a person waiting)
             self._app.problem(sanitize(f"{type(error).__name__}: {error}; this is a bug in kymatui, please report it"))
 
-    async def in_thread(self, call: Callable[[], JobRecord]) -> JobRecord:
+    async def in_thread(self, call: Callable[[], Result]) -> Result:
         """Run a slow call in a thread, which does not keep the program from ending while a server is silent."""
         return await read_remote(call)
 

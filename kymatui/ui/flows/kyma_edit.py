@@ -19,7 +19,7 @@ from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kyma.kymas import Policy
 from kymatui.domain.kyma_edit.edit_progress import EditProgress, edit_phases
 from kymatui.domain.kyma_edit.label_edit import LABELS, LabelProposal
-from kymatui.domain.kyma_edit.module_edit import EditProposal, EditVerb, ModuleEdit
+from kymatui.domain.kyma_edit.module_edit import EditProposal, EditVerb, ModuleEdit, edit_options, read_edit
 from kymatui.domain.plans.jobs import KYMA_KEY, JobPurpose, module_key
 from kymatui.domain.plans.plan_preview import PreviewVerdict
 from kymatui.errors import CancelledError, ConfigurationError, KymatuiError, PartlyDoneError
@@ -82,11 +82,12 @@ def _toggle(verb: EditVerb, module: str, chosen: Mapping[str, str]) -> ModuleEdi
     )
 
 
-async def resume_edit(app: FlowApp, verb: EditVerb, modules: Sequence[str], given: Mapping[str, str]) -> None:
-    """Resume an edit whose process ended: follow it if it was applied, else plan it again."""
+async def resume_edit(app: FlowApp, verb: EditVerb, modules: Sequence[str], options: Mapping[str, str]) -> None:
+    """Resume an interrupted edit: follow it if it was applied, else plan it again."""
     edits = kyma_edit_action(app)
-    chosen = {"channel": SAME, "policy": SAME, **given}
-    toggles = [_toggle(verb, module, chosen) for module in modules]
+    toggles = [read_edit(verb, module, options) for module in modules]
+    channel = OWN if toggles[0].channel == "" else toggles[0].channel
+    chosen = {"channel": channel or SAME, "policy": toggles[0].policy or SAME}
     proposals = await app.jobs.in_thread(lambda: [edits.propose(one) for one in toggles])
     if not all(_is_made(one) for one in proposals):
         await edit_modules(app, verb, modules, chosen)
@@ -95,7 +96,7 @@ async def resume_edit(app: FlowApp, verb: EditVerb, modules: Sequence[str], give
     keeps = frozenset(map(module_key, modules))
     run = partial(_follow_all, proposals, [0] * len(proposals), edits, app.view.link)
     made = replace(work, title=f"resume: {work.title}", run=run, keeps=keeps, steps=work.steps[1:])
-    app.jobs.start(made, partial(resume_edit, app, verb, modules, given))
+    app.jobs.start(made, partial(resume_edit, app, verb, modules, options))
 
 
 def _is_made(proposal: EditProposal) -> bool:
@@ -173,7 +174,7 @@ def _work(
     ahead = tuple(phase.value for phase in edit_phases(toggles[0].verb)) if len(toggles) == 1 else (_FOLLOW,)
     keeps = frozenset({KYMA_KEY, *map(module_key, names)})
     run = partial(_carry_out, proposals, edits, link, planned)
-    purpose = JobPurpose(toggles[0].verb.value, tuple(names), given)
+    purpose = JobPurpose(toggles[0].verb.value, tuple(names), edit_options(toggles[0]))
     return JobSpec(
         edit_title(toggles), run, names[0] if len(names) == 1 else "", keeps, (EDIT, *ahead), _STAYS, purpose
     )
@@ -195,7 +196,7 @@ def _carry_out(
     for number, one in enumerate(proposals):
         report.check(f"the edit of {one.toggle.module}")
         try:
-            generations.append(edits.carry_out(one, report.cancel, planned, report.progress))
+            generations.append(edits.carry_out(one, report.cancel, planned, report.progress, report.journal))
         except CancelledError:
             raise
         except KymatuiError as error:
@@ -337,9 +338,9 @@ async def edit_labels(app: FlowApp, name: str, wanted: bool) -> None:
     if answer.is_yes and proposal.edit is not None:
         words = f"{'allow' if wanted else 'stop allowing'} {name} modules"
         run = partial(_carry_out_label, proposal, edits, found)
-        jobs.start(
-            JobSpec(words, run, keeps=frozenset({KYMA_KEY}), steps=(EDIT,)), partial(edit_labels, app, name, wanted)
-        )
+        purpose = JobPurpose("label", (), {"labels": f"{name}=true" if wanted else f"{name}-"})
+        work = JobSpec(words, run, keeps=frozenset({KYMA_KEY}), steps=(EDIT,), purpose=purpose)
+        jobs.start(work, partial(edit_labels, app, name, wanted))
 
 
 def _uninstalled_by_label(edits: ClusterKymaEdits, proposal: LabelProposal) -> tuple[Uninstall, ...]:
@@ -351,7 +352,7 @@ def _carry_out_label(
     proposal: LabelProposal, edits: ClusterKymaEdits, planned: Sequence[Uninstall], report: JobReport
 ) -> str:
     report.step(EDIT)
-    edits.carry_out_labels(proposal, report.cancel, planned, report.progress)
+    edits.carry_out_labels(proposal, report.cancel, planned, report.progress, report.journal)
     assert proposal.edit is not None
     changes = proposal.edit.changes
     return ", ".join(f"{one.label} set to {one.after}" if one.after else f"{one.label} removed" for one in changes)

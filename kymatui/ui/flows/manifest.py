@@ -99,7 +99,7 @@ def _begin(app: FlowApp, manifesting: ManifestAction, proposal: ManifestProposal
         frozenset({module_key(name)}),
         (WRITE, FOLLOW),
         _STAYS,
-        JobPurpose("manifest", (name,)),
+        JobPurpose("manifest", (name,), {"version": proposal.version}),
     )
     app.jobs.start(work, partial(install_manifest, app, name))
 
@@ -139,7 +139,9 @@ def _carry_out(
         report.log(f"wrote {proposal.ref}")
         report.step(FOLLOW)
 
-    controls = ManifestControls(report.cancel, report_progress, FOLLOW_SECONDS, changed=changed, wrote=wrote)
+    controls = ManifestControls(
+        report.cancel, report_progress, FOLLOW_SECONDS, changed=changed, wrote=wrote, journal=report.journal
+    )
     try:
         (ended,) = manifesting.run([ManifestLeg(proposal.module, proposal)], controls)
     finally:

@@ -19,7 +19,7 @@ from kymatui.actions.restore import (
 from kymatui.adapters.files import backups
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.plans.backups import DeletionBackups
-from kymatui.domain.plans.jobs import module_key
+from kymatui.domain.plans.jobs import JobPurpose, module_key
 from kymatui.domain.plans.plan_preview import PreviewVerdict
 from kymatui.engine.cluster.cluster_identity import cluster_identity
 from kymatui.errors import ConfigurationError
@@ -83,7 +83,8 @@ async def _restore(app: FlowApp, deletion: DeletionBackups) -> PreviewVerdict:
     if answer.is_yes:
         keeps = frozenset({module_key(plan.module)}) if plan.module else frozenset()
         run = partial(_run_restoration, plan, cluster)
-        job = JobSpec(restore_title(deletion[0]), run, plan.module, keeps, (_STEP,), _STAYS)
+        purpose = JobPurpose("restore", (plan.module,) if plan.module else (), {"file": str(plan.newest.path)})
+        job = JobSpec(restore_title(deletion[0]), run, plan.module, keeps, (_STEP,), _STAYS, purpose)
         app.jobs.start(job, partial(_restore_again, app, deletion))
     return answer.verdict
 
@@ -105,7 +106,12 @@ def _run_restoration(plan: RestorationPlan, cluster: Cluster, report: JobReport)
         report.wait(text, Actor.YOU)
 
     result = run_restoration(
-        backups, plan, cluster, report=report_line, wait=wait, cancel=report.cancel, timeout=_WAIT_SECONDS
+        *(backups, plan, cluster),
+        report=report_line,
+        wait=wait,
+        cancel=report.cancel,
+        timeout=_WAIT_SECONDS,
+        journal=report.journal,
     )
     require_restored(plan, result)
     adopt = f"; run `:adopt {plan.module}` so that kymatui manages it again" if plan.awaits_adoption(result) else ""

@@ -1,84 +1,104 @@
-"""Unfinished jobs of earlier runs: reported at start, resumed on request."""
+"""Interrupted jobs on the screen: reported at start, listed, and resumed on request."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from kymatui.adapters.files.campaign_journal import interrupted_campaigns
-from kymatui.adapters.files.interrupted_runs import InterruptedRun, interrupted_runs, runtimes_with_interrupted_runs
+from kymatui.adapters.files.job_journals import interrupted
 from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.kyma_edit.label_edit import LABELS
 from kymatui.domain.kyma_edit.module_edit import EditVerb
+from kymatui.errors import RefusedError
+from kymatui.ui.flows.job_controller import read_interrupted
 from kymatui.ui.navigation.command_table import unknown_name
 
 if TYPE_CHECKING:
-    from kymatui.ui.flows.flow_app import FlowApp
+    from kymatui.engine.jobs.job_records import JobRecord
+    from kymatui.ui.flows.flow_app import FleetFlowApp, FlowApp
 
 
-_TOLD = 30.0
-"""Seconds for which it stands there what was cut off: whoever has just started looks at the list first."""
+_SECONDS = 30.0
+"""Seconds for which it is displayed what was interrupted: after a start people look at the list first."""
 
 
-async def look_back(app: FlowApp, context: str) -> None:
-    """Report the interrupted jobs on this cluster."""
-    for one in await app.jobs.in_thread(lambda: interrupted_runs(context)):
-        app.problem(sanitize(f"{_describe(one)}; type `:resume {one.name}` to continue"), seconds=_TOLD)
+async def report_interrupted(app: FlowApp) -> None:
+    """Report the interrupted jobs on the displayed cluster."""
+    await read_interrupted(app, app.jobs)
+    for record in app.jobs.interrupted:
+        app.problem(sanitize(f"{_describe(record)}; type `:resume {record.number}` to continue"), seconds=_SECONDS)
 
 
-async def look_around(app: FlowApp, control: str) -> None:
-    """Report interrupted jobs on the runtimes of a control plane, and interrupted campaigns."""
-    for edit in await app.jobs.in_thread(lambda: interrupted_campaigns(control)):
-        names = ", ".join(name.rpartition("/")[2] for name in edit.runtimes[:3])
-        more = f" and {len(edit.runtimes) - 3} more" if len(edit.runtimes) > 3 else ""
-        app.problem(
-            sanitize(
-                f"“{edit.verb} {edit.module}” on several runtimes was interrupted at {names}{more}; "
-                "mark the runtimes (space) and plan it again (a) to continue"
-            )
-        )
-    for name in await app.jobs.in_thread(lambda: runtimes_with_interrupted_runs(control)):
+async def report_runtimes(app: FlowApp, control: str) -> None:
+    """Report the runtimes of a control plane with interrupted jobs."""
+    records = await app.jobs.in_thread(interrupted)
+    names = dict.fromkeys(one.cluster.name.removeprefix(f"{control}/") for one in records if _is_of(one, control))
+    for name in names:
         app.problem(sanitize(f"a job on runtime {name} was interrupted; open the runtime (enter) to resume it"))
 
 
-def _describe(one: InterruptedRun) -> str:
-    verb = "deletion" if one.deletion else "installation"
-    what = f"“{one.title}”" if one.title else f"the {verb} of {one.name}"
-    moment = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(one.began))
-    where = f" at: {', '.join(one.steps[:3])}" if one.steps else ""
-    return f"{what}, started {moment}, was interrupted{where}"
+def _is_of(record: JobRecord, control: str) -> bool:
+    return record.cluster.name.startswith(f"{control}/")
+
+
+def _describe(record: JobRecord) -> str:
+    moment = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(record.began))
+    steps = [f"{step.what} {step.on}".strip() for step in record.unfinished]
+    where = f" at: {', '.join(steps[:3])}" if steps else ""
+    return f"\u201c{record.title}\u201d, started {moment}, was interrupted{where}"
 
 
 async def resume_job(app: FlowApp, words: Sequence[str]) -> None:
     """Plan an interrupted job again, or follow it again; completed steps are skipped."""
-    context = app.view.place.name if app.view.place is not None else ""
-    found = {one.name: one for one in await app.jobs.in_thread(lambda: interrupted_runs(context))}
-    name = " ".join(words) or next(iter(found), "")
-    if not found:
+    await read_interrupted(app, app.jobs)
+    records = app.jobs.interrupted
+    word = " ".join(words)
+    found = [one for one in records if word in ("", one.number, *one.heading.modules, " ".join(one.heading.modules))]
+    if not records:
         app.problem("no interrupted job on this cluster")
-    elif name not in found:
-        app.problem(unknown_name("interrupted job", name, found, "resume NAME"))
+    elif not found:
+        known = [name for one in records for name in (one.number, *one.heading.modules)]
+        app.problem(unknown_name("interrupted job", word, known, "resume JOB"))
+    elif len(found) > 1:
+        listed = ", ".join(f"{one.number} ({one.title})" for one in found)
+        app.problem(sanitize(f"{len(found)} interrupted jobs: {listed}; type `:resume JOB`, or open the jobs (J)"))
     else:
-        await _go_on(app, found[name])
+        await resume_record(app, found[0])
 
 
-async def _go_on(app: FlowApp, one: InterruptedRun) -> None:
-    from kymatui.actions.modules.install_plan import InstallRequest
-    from kymatui.actions.modules.module_sources import ModuleSource
-    from kymatui.ui.flows import manifest
-    from kymatui.ui.flows.deletion import open_deletion
-    from kymatui.ui.flows.direct_install import adopt, install
-    from kymatui.ui.flows.kyma_edit import resume_edit
+async def resume_record(app: FlowApp, record: JobRecord) -> None:
+    """Run the flow that leads to the job again; its plan has what is left."""
+    from kymatui.ui.flows import campaign, deletion, direct_install, kyma_edit, manifest, restore
 
-    if one.deletion:
-        await open_deletion(app, one.name)
-    elif one.kind in set(EditVerb):
-        await resume_edit(app, EditVerb(one.kind), one.modules, one.given)
-    elif one.kind == "adopt":
-        await adopt(app, [one.name])
-    elif one.kind == "manifest":
-        await manifest.install_manifest(app, one.name)
-    else:
-        chart, namespace, repository = (one.given.get(word, "") for word in ("chart", "namespace", "repository"))
-        source = ModuleSource(chart=chart, repository=repository)
-        await install(app, one.name, InstallRequest(one.name, source, namespace))
+    heading = record.heading
+    modules, options = heading.modules, heading.options
+    if record.is_fleet:
+        await campaign.resume_campaign(cast("FleetFlowApp", app), record)
+        return
+    match heading.kind:
+        case "delete":
+            await deletion.start_deletion(app, modules)
+        case kind if kind in set(EditVerb):
+            await kyma_edit.resume_edit(app, EditVerb(kind), modules, options)
+        case "label":
+            for word in options.get("labels", "").split():
+                name = word.partition("=")[0].removesuffix("-")
+                await kyma_edit.edit_labels(app, name if name in LABELS else "beta", word.endswith("=true"))
+        case "adopt":
+            await direct_install.adopt(app, modules)
+        case "manifest":
+            await manifest.start_manifest_job(app, modules)
+        case "restore":
+            await restore.run_restore_command(app, [options.get("file") or modules[0]])
+        case "finalizers":
+            await deletion.remove_one_finalizer(app, modules[0])
+        case "install" | "upgrade" if not any(options.get(name) for name in _IN_A_TERMINAL):
+            await direct_install.resume_install(app, heading.kind, modules, options)
+        case _:
+            hint = f"run `kymatui resume {record.number}` in a terminal"
+            raise RefusedError(f"the screen does not continue \u201c{record.title}\u201d", hint=hint)
+
+
+_IN_A_TERMINAL = ("file", "kustomize", "component")
+"""Sources that the screen does not install from."""

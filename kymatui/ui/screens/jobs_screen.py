@@ -16,6 +16,7 @@ from kymatui.domain.plans.jobs import Job, format_job_counts
 from kymatui.ui.base.list_screen import ListScreen
 from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
 from kymatui.ui.flows.flow_app import flow_app, why_no_plan
+from kymatui.ui.flows.resume import resume_record
 from kymatui.ui.navigation.command_table import ScreenCommand
 from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.presenters.plans import job_rows as words
@@ -28,6 +29,7 @@ from kymatui.ui.widgets.target_line import TargetLine
 from kymatui.ui.widgets.tone_styles import with_tone
 
 if TYPE_CHECKING:
+    from kymatui.engine.jobs.job_records import JobRecord
     from kymatui.ui.flows.flow_app import FlowApp
 
 
@@ -59,11 +61,18 @@ class JobListing(ListScreen):
         found = flow_app(self).jobs.targets(job) if job is not None else ()
         self.query_one(TargetLine).show_targets(*(found or ((here,) if here is not None else ())))
 
+    @property
+    def interrupted(self) -> JobRecord | None:
+        """Return the interrupted job of an earlier run that the keys apply to."""
+        return None
+
     def why_off(self, action: str, choice: object = "") -> str:
         job = self.job if self.frame.is_whole else None
         if action == "cancel_job":
             return "no job selected" if job is None else "already finished" if job.is_over else ""
         if action == "again":
+            if self.frame.is_whole and self.interrupted is not None:
+                return why_no_plan(self.kymatui)
             is_known = job is not None and flow_app(self).jobs.again(job.number) is not None
             return why_no_plan(self.kymatui) if is_known else "cannot be planned again"
         return super().why_off(action, choice)
@@ -73,6 +82,9 @@ class JobListing(ListScreen):
             flow_app(self).jobs.run_flow(cancel_job(flow_app(self), job))
 
     def action_again(self) -> None:
+        if (record := self.interrupted) is not None:
+            flow_app(self).jobs.run_flow(resume_record(flow_app(self), record))
+            return
         again = flow_app(self).jobs.again(self.job.number) if self.job is not None else None
         if again is not None:
             flow_app(self).jobs.run_flow(again())
@@ -82,7 +94,7 @@ class JobListing(ListScreen):
 
 
 class JobsScreen(JobListing):
-    """Table of jobs, newest first."""
+    """Table of jobs, newest first, and of the interrupted jobs of earlier runs."""
 
     name_in_help: ClassVar[str] = "Jobs"
 
@@ -93,7 +105,13 @@ class JobsScreen(JobListing):
     @property
     def job(self) -> Job | None:
         key = self.main_widget().cursor_key
-        return flow_app(self).jobs.find(int(key)) if key is not None else None
+        is_own = key is not None and not key.startswith(words.INTERRUPTED)
+        return flow_app(self).jobs.find(int(key)) if key is not None and is_own else None
+
+    @property
+    def interrupted(self) -> JobRecord | None:
+        number = (self.main_widget().cursor_key or "").removeprefix(words.INTERRUPTED)
+        return next((one for one in flow_app(self).jobs.interrupted if one.number == number), None)
 
     def body(self) -> ComposeResult:
         yield TargetLine()
@@ -105,17 +123,25 @@ class JobsScreen(JobListing):
     def show_catalog(self) -> None:
         if not self.query(StatusLine):
             return
-        jobs = flow_app(self).jobs.all
-        self.query_one("#job-counts", Static).update(with_tone(format_job_counts(jobs), "muted"))
-        self.main_widget().show(words.job_rows(jobs, self.kymatui.clock()))
-        self.set_class(not jobs, "-empty")
+        jobs, interrupted, now = flow_app(self).jobs.all, flow_app(self).jobs.interrupted, self.kymatui.clock()
+        counts = [format_job_counts(jobs), *([f"{len(interrupted)} interrupted"] if interrupted else [])]
+        self.query_one("#job-counts", Static).update(with_tone("  ".join(filter(None, counts)), "muted"))
+        self.main_widget().show([*words.job_rows(jobs, now), *words.interrupted_rows(interrupted, now)])
+        self.set_class(not (jobs or interrupted), "-empty")
         self._show_words()
 
     @on(RowTable.Highlighted)
     def _show_words(self) -> None:
         """Display the whole text that the table may clip."""
         self.show_target()
-        job = self.job
+        job, record = self.job, self.interrupted
+        if record is not None:
+            said = (
+                f"{record.number} {record.title}: interrupted ({record.state_words}). {words.interrupted_line(record)}"
+            )
+            self.query_one(StatusLine).show(with_tone(sanitize(said), "warning"))
+            self.refresh_bindings()
+            return
         said = (
             f"#{job.number} {job.title}: {'waiting for ' * bool(job.waits_for)}"
             f"{words.job_status_line(job)} {self._advice(job)}"
@@ -132,6 +158,9 @@ class JobsScreen(JobListing):
 
     @on(RowTable.Chosen)
     def _chosen(self, event: RowTable.Chosen) -> None:
+        if event.key.startswith(words.INTERRUPTED):
+            self.action_again()
+            return
         self.kymatui.ways.open(ScreenStep("job", event.key))
 
 

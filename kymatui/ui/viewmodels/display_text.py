@@ -10,7 +10,7 @@ from rich.cells import cell_len, set_cell_size
 
 __all__ = ["as_screen_commands", "clip", "clock_time", "fit_to_width", "shorten_path"]
 
-_SAME_ON_SCREEN = "adopt|disable|enable|install|logs|manage|manifest|restore|unmanage"
+_SAME_ON_SCREEN = "adopt|disable|enable|install|logs|manage|manifest|restore|resume|unmanage"
 _COMMAND = re.compile(rf"`kymatui (({_SAME_ON_SCREEN})( [^`\s-][^`\s]*)*)`")
 
 

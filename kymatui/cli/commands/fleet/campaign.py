@@ -7,7 +7,6 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from kymatui.cli.options.confirmation import confirm, no_changes_on_interrupt
-from kymatui.cli.options.direct_install import cancellable
 from kymatui.cli.options.editing import action_words
 from kymatui.cli.options.fleet_filters import (
     FILTERS,
@@ -16,6 +15,7 @@ from kymatui.cli.options.fleet_filters import (
     read_selected_fleet,
     require_drift,
 )
+from kymatui.cli.options.recorded_jobs import recorded_job
 from kymatui.cli.options.uninstalls import consent_of
 from kymatui.cli.options.unknown_names import require_in_fleet
 from kymatui.cli.output.plan_header import plan_document, plan_text
@@ -31,11 +31,14 @@ from kymatui.domain.fleet.campaigns import (
     summarize_campaign,
 )
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
-from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, RefusedError, UsageError
+from kymatui.domain.kyma_edit.module_edit import edit_options
+from kymatui.domain.plans.jobs import RUNTIMES
+from kymatui.errors import CancelledError, PartlyDoneError, RefusedError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from kymatui.actions.edits.campaign import Campaign
     from kymatui.adapters.sessions.cluster.session_options import RemoteOptions
     from kymatui.domain.kyma_edit.module_edit import ModuleEdit
     from kymatui.domain.plans.cluster_target import ClusterTarget
@@ -109,9 +112,30 @@ def run(args: argparse.Namespace, toggle: ModuleEdit) -> int:
         many = format_count(planned or begun, "runtime")
         action = f"{action_words([toggle])} in {many}" if planned else f"Wait for {many}"
         confirm(target, action, yes=args.yes)
-    with cancellable() as cancel:
-        ended = campaign.carry_out(legs, _print_step, cancel)
-        return _answer(target, ended, toggle, args, cancelled=cancel.is_set())
+    return _carry_out(campaign, legs, toggle, target, args)
+
+
+def _carry_out(
+    campaign: Campaign,
+    legs: Sequence[CampaignStep],
+    toggle: ModuleEdit,
+    target: ClusterTarget,
+    args: argparse.Namespace,
+) -> int:
+    """Edit all runtimes as one job on the control plane."""
+    runtimes = [leg.runtime for leg in legs if leg.is_ahead]
+    words = action_words([toggle])
+    title = f"{words[:1].lower()}{words[1:]} in {format_count(len(runtimes), 'runtime')}"
+    chosen = {**edit_options(toggle), RUNTIMES: ",".join(runtimes)}
+    with recorded_job(args, campaign.home, toggle.verb.value, [toggle.module], title, chosen) as (job, cancel):
+        ended = campaign.carry_out(legs, _print_step, cancel, journal=job.journal)
+        print_text(_text(target, ended, toggle, args.output))
+        if cancel.is_set():
+            raise CancelledError(format_outcomes(ended), progress=(campaign.progress(ended),))
+        if not all(leg.is_good for leg in ended):
+            hint = "run the command again to continue; completed runtimes are skipped"
+            raise PartlyDoneError(format_outcomes(ended), hint=hint)
+        return 0
 
 
 def selected_runtimes(args: argparse.Namespace, options: RemoteOptions) -> list[str]:
@@ -165,31 +189,6 @@ def _print_step(leg: CampaignStep) -> None:
     print_line(
         f"  {leg.runtime}: {leg.outcome.label}" + (f": {sanitize(leg.message)}" if leg.message else ""), sys.stderr
     )
-
-
-def _answer(
-    target: ClusterTarget,
-    legs: Sequence[CampaignStep],
-    toggle: ModuleEdit,
-    args: argparse.Namespace,
-    *,
-    cancelled: bool,
-) -> int:
-    print_text(_text(target, legs, toggle, args.output))
-    error = _error(legs, cancelled=cancelled)
-    if error is not None:
-        raise error
-    return 0
-
-
-def _error(legs: Sequence[CampaignStep], *, cancelled: bool) -> KymatuiError | None:
-    """Return what is to be said of an end that is not whole."""
-    hint = "run the command again to continue; completed runtimes are skipped"
-    if cancelled:
-        return CancelledError(format_outcomes(legs), hint=hint)
-    if not all(leg.is_good for leg in legs):
-        return PartlyDoneError(format_outcomes(legs), hint=hint)
-    return None
 
 
 def _text(target: ClusterTarget, legs: Sequence[CampaignStep], toggle: ModuleEdit, form: str) -> str:

@@ -16,15 +16,17 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kymatui.actions.jobs import job_cluster
 from kymatui.cli.options.confirmation import confirm
-from kymatui.cli.options.direct_install import CommandContext, ProgressPrinter, add_running, cancellable, open_context
+from kymatui.cli.options.direct_install import CommandContext, ProgressPrinter, add_running, open_context
+from kymatui.cli.options.recorded_jobs import recorded_job
 from kymatui.cli.output.deletion import deletion_consequence, deletion_json, deletion_text
 from kymatui.cli.output.plan_header import plan_document, plan_text
 from kymatui.cli.output.plan_summaries import deletion_summary
 from kymatui.cli.output.printing import markdown, print_text, table
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize, with_subject
 from kymatui.domain.kyma.kyma_keeper import with_keeper
-from kymatui.domain.plans.jobs import JobPurpose
+from kymatui.engine.jobs.job_progress import JobProgress
 from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, RefusedError, UsageError
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from kymatui.actions.plans import DeletionPlan, DeletionRequest
     from kymatui.composition.session_ports import SessionDeletions
     from kymatui.engine.deletion.deletion_state import DeletionState
+    from kymatui.engine.jobs.open_job import OpenJob
 
 
 class DeleteCommand:
@@ -78,12 +81,14 @@ class DeleteCommand:
 DELETE = DeleteCommand()
 
 
-def delete_modules(place: CommandContext, names: Sequence[str], *, delete_kymas: bool = False) -> int:
+def delete_modules(
+    place: CommandContext, names: Sequence[str], *, kind: str = "delete", delete_kymas: bool = False
+) -> int:
     """Plan, ask and delete with the options of a command line; return the exit status.
 
-    `delete_kymas` is for the operator, whose Kymas are then deleted first.
+    `kind` is the command for its journal; `delete_kymas` is for the operator, whose Kymas are then deleted first.
     """
-    return _Deletions(place, delete_kymas=delete_kymas).run(names)
+    return _Deletions(place, kind, delete_kymas=delete_kymas).run(names)
 
 
 class _Leg(Struct, frozen=True):
@@ -121,6 +126,11 @@ class _Leg(Struct, frozen=True):
         return f"{named} ({error.hint})" if error.hint else named
 
     @property
+    def stopped(self) -> tuple[JobProgress, ...]:
+        """Return what was done and left when a person stopped it; () if none did."""
+        return self.failed.progress if isinstance(self.failed, CancelledError) else ()
+
+    @property
     def outcome(self) -> str:
         if self.refusal or self.failed:
             return "refused" if self.refusal or isinstance(self.failed, RefusedError) else "unfinished"
@@ -130,10 +140,10 @@ class _Leg(Struct, frozen=True):
 class _Deletions:
     """One run of `kymatui delete`."""
 
-    def __init__(self, place: CommandContext, *, delete_kymas: bool) -> None:
+    def __init__(self, place: CommandContext, kind: str, *, delete_kymas: bool) -> None:
         from kymatui.composition.session_ports import deletions_of
 
-        self._place, self._args = place, place.args
+        self._place, self._args, self._kind = place, place.args, kind
         self._departing: SessionDeletions = deletions_of(place.session, place.cluster)
         self._departing.delete_kymas = delete_kymas
 
@@ -148,16 +158,21 @@ class _Deletions:
             return self._answer(legs, "unchanged", _nothing_left(legs))
         if args.output == "table":
             print_text(self._text(legs, "table"), sys.stderr)
-        self._confirm(todo)
-        return self._ended(self._carried_out(legs))
+        title = self._confirm(todo)
+        left = [leg.name for leg in todo]
+        with recorded_job(args, job_cluster(self._place.session), self._kind, left, title) as (job, cancel):
+            return self._ended(self._carried_out(legs, job, cancel))
 
-    def _confirm(self, todo: Sequence[_Leg]) -> None:
+    def _confirm(self, todo: Sequence[_Leg]) -> str:
+        """Ask for all deletions; return what is done: "delete keda"."""
         from kymatui.engine.deletion.deletion_state import NextStep
 
         args, names = self._args, ", ".join(leg.name for leg in todo)
         seen = [leg.seen for leg in todo if leg.plan.next_step is not NextStep.UNMANAGE]
         following = deletion_consequence(seen, backup=not args.no_backup) if seen else ""
-        confirm(self._place.target, f"{'Delete' if seen else 'Unmanage'} {names}", following, yes=args.yes)
+        verb = "delete" if seen else "unmanage"
+        confirm(self._place.target, f"{verb.capitalize()} {names}", following, yes=args.yes)
+        return f"{verb} {names}"
 
     # the plan
 
@@ -165,7 +180,7 @@ class _Deletions:
         from kymatui.actions.deletion_planning import plan_deletions
 
         plans = plan_deletions(self._departing, [self._request(name) for name in names])
-        for plan in plans:
+        for plan in plans if getattr(self._args, "resumed_job", None) is None else ():
             self._place.require_module(plan.seen)
         return [_Leg(plan) for plan in plans]
 
@@ -197,33 +212,34 @@ class _Deletions:
 
     # doing it
 
-    def _carried_out(self, legs: Sequence[_Leg]) -> list[_Leg]:
+    def _carried_out(self, legs: Sequence[_Leg], job: OpenJob, cancel: threading.Event) -> list[_Leg]:
         """Delete one after the other; once a person stops one, begin no other."""
         ended: list[_Leg] = []
-        with cancellable() as cancel:
-            for leg in legs:
-                if leg.plan.is_gone:
-                    ended.append(leg)
-                    continue
-                if len(legs) > 1:
-                    print_text(f"{leg.name} {leg.seen.installed}".rstrip(), sys.stderr)
-                try:
-                    ended.append(replace(leg, ended=self._run(leg.plan, cancel)))
-                except CancelledError as error:
-                    self._unfinished([*ended, replace(leg, failed=error), *legs[len(ended) + 1 :]])
-                    raise
-                except KymatuiError as error:
-                    ended.append(replace(leg, failed=error))
+        for leg in legs:
+            if leg.plan.is_gone:
+                ended.append(leg)
+                continue
+            if len(legs) > 1:
+                print_text(f"{leg.name} {leg.seen.installed}".rstrip(), sys.stderr)
+            try:
+                job.start(leg.name)
+                result = self._run(leg.plan, job, cancel)
+                ended.append(replace(leg, ended=result))
+                job.complete(leg.name, JobProgress(done=tuple(map(str, result.gone))))
+            except CancelledError as error:
+                self._unfinished([*ended, replace(leg, failed=error), *legs[len(ended) + 1 :]])
+                raise
+            except KymatuiError as error:
+                ended.append(replace(leg, failed=error))
         return ended
 
-    def _run(self, plan: DeletionPlan, cancel: threading.Event) -> DeletionResult:
+    def _run(self, plan: DeletionPlan, job: OpenJob, cancel: threading.Event) -> DeletionResult:
         from kymatui.actions.delete import RunControls, run_deletion
-        from kymatui.adapters.files.job_journal import recorded_job
 
-        purpose = JobPurpose("delete", (plan.module,))
-        with recorded_job(self._place.cluster.name, f"delete {plan.module}", purpose):
-            controls = RunControls(ProgressPrinter(), cancel, unattended=True, just_made=self._args.yes)
-            return run_deletion(self._departing, plan, controls)
+        controls = RunControls(
+            ProgressPrinter(), cancel, unattended=True, just_made=self._args.yes, journal=job.journal
+        )
+        return run_deletion(self._departing, plan, controls)
 
     def _ended(self, legs: Sequence[_Leg]) -> int:
         failed = [leg for leg in legs if leg.failed is not None]
@@ -258,7 +274,8 @@ class _Deletions:
             else:
                 outcome = "refused" if isinstance(legs[0].failed, RefusedError) else "unfinished"
                 gone = legs[0].failed.gone if legs[0].failed is not None else ()
-                found = deletion_json(now, outcome, gone, accept_unknown=self._args.accept_unknown)
+                accept_unknown = self._args.accept_unknown
+                found = deletion_json(now, outcome, gone, accept_unknown=accept_unknown, stopped=legs[0].stopped)
                 print_text(plan_document(target, found, form))
 
     def _answer(self, legs: Sequence[_Leg], outcome: str, words: str = "", *, to_errors: bool = False) -> int:
@@ -298,7 +315,7 @@ def _leg_json(leg: _Leg, outcome: str) -> dict[str, Any]:
     gone, kept, lost = (leg.ended.gone, leg.ended.kept, leg.ended.lost) if leg.ended is not None else ((), (), ())
     gone = leg.failed.gone if leg.failed is not None else gone
     accept_unknown = leg.plan.request.accept_unknown
-    return deletion_json(leg.seen, outcome, gone, kept, lost, accept_unknown=accept_unknown)
+    return deletion_json(leg.seen, outcome, gone, kept, lost, accept_unknown=accept_unknown, stopped=leg.stopped)
 
 
 def _line(leg: _Leg) -> str:

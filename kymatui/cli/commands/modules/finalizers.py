@@ -8,10 +8,12 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from kymatui.actions.jobs import job_cluster
 from kymatui.cli.options.confirmation import confirm_by_typing
 from kymatui.cli.options.direct_install import add_clusters, open_context
 from kymatui.cli.options.fetching import add_fetching
 from kymatui.cli.options.listing import add_list_output, add_list_timeout, read_again
+from kymatui.cli.options.recorded_jobs import recorded_job
 from kymatui.cli.output.listing import Listing, ListPrinter, is_table, render_document
 from kymatui.cli.output.plan_header import plan_text
 from kymatui.cli.output.printing import print_line, print_text, wrapped
@@ -79,7 +81,9 @@ class FinalizersCommand:
                 name = confirm_by_typing(
                     place.target, f"Remove {args.remove} from {one.ref}", one.typed, f"--typed {one.typed}"
                 )
-            is_gone = remove_finalizer(place.cluster, one, args.remove, name)
+            title = f"remove {args.remove} from {one.ref}"
+            with recorded_job(args, job_cluster(place.session), "finalizers", [args.name], title) as (job, _):
+                is_gone = remove_finalizer(place.cluster, one, args.remove, name, job.journal)
             target = place.target.document
         if args.output == "name":
             print_line(one.typed)

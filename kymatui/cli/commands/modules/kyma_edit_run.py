@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kymatui.actions.jobs import job_cluster
 from kymatui.actions.modules.handover import awaits_handover, complete_handover, planned_handover
 from kymatui.cli.options import uninstalls as uninstalling
 from kymatui.cli.options.confirmation import confirm
-from kymatui.cli.options.direct_install import ProgressPrinter, cancellable
+from kymatui.cli.options.direct_install import ProgressPrinter
 from kymatui.cli.options.editing import (
     action_words,
     is_in_progress,
@@ -22,11 +23,13 @@ from kymatui.cli.options.editing import (
     print_stage,
     require_rights,
 )
+from kymatui.cli.options.recorded_jobs import recorded_job
 from kymatui.cli.output.plan_header import plan_document, plan_text
 from kymatui.cli.output.plan_summaries import edit_summary
 from kymatui.cli.output.printing import markdown, paragraph, print_line, print_text, table, wrapped
 from kymatui.domain.kubernetes.terminal_text import sanitize, with_subject
-from kymatui.domain.kyma_edit.module_edit import EditVerb
+from kymatui.domain.kyma_edit.module_edit import EditVerb, edit_options
+from kymatui.engine.jobs.job_progress import EDIT_WORDS, JobProgress
 from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, RefusedError
 
 if TYPE_CHECKING:
@@ -36,6 +39,8 @@ if TYPE_CHECKING:
     from kymatui.domain.kyma_edit.edit_progress import EditProgress
     from kymatui.domain.kyma_edit.module_edit import EditProposal, ModuleEdit
     from kymatui.domain.plans.cluster_target import ClusterTarget
+    from kymatui.engine.jobs.journal import Journal
+    from kymatui.engine.jobs.open_job import OpenJob
 
 _SAME = "no change: the Kyma already has this setting"
 
@@ -103,7 +108,7 @@ class EditRun:
             return self._refused(legs)
         released = [leg for leg in legs if leg.hands_over]
         if not (todo or released) and any(leg.on_its_way for leg in legs) and not self._args.dry_run:
-            return self._ended(self._carry_out(legs))
+            return self._run(legs)
         if not (todo or released):
             stages = (leg.message for leg in legs if leg.message)
             return self._answer(legs, "unchanged", "; ".join(dict.fromkeys((_SAME, *stages))))
@@ -120,7 +125,7 @@ class EditRun:
         following = uninstalling.uninstall_consequence(one for leg in todo for one in leg.uninstalls)
         action = action_words([leg.proposal.toggle for leg in todo or released])
         confirm(self._target(todo or released), action, following, yes=self._args.yes)
-        return self._ended(self._carry_out(legs))
+        return self._run(legs)
 
     def _leg(self, toggle: ModuleEdit) -> _Leg:
         """Return what is proposed, with what still exists of a module that goes."""
@@ -128,7 +133,8 @@ class EditRun:
         on_its_way = is_in_progress(self._args, self._toggling, proposal)
         hands_over = not on_its_way and self._hands_over(proposal)
         stage = self._toggling.standing(proposal).message if on_its_way and self._args.dry_run else ""
-        if on_its_way and proposal.gone:  # the Kyma does not request it: there is nothing to refuse
+        is_resumed = getattr(self._args, "resumed_job", None) is not None
+        if (on_its_way or is_resumed) and proposal.gone:  # the Kyma does not request it: there is nothing to refuse
             proposal = replace(proposal, refusals=())
         modules = [effect.module for effect in proposal.effects if effect.uninstalls]
         if on_its_way and toggle.verb is EditVerb.DISABLE and self._args.cascade:
@@ -154,27 +160,42 @@ class EditRun:
 
     # doing it
 
-    def _carry_out(self, legs: Sequence[_Leg]) -> list[_Leg]:
-        """Make all edits, one patch each, then follow each to its end; a failure stops no other edit."""
-        with cancellable() as cancel:
-            now = list(legs)
-            try:
-                for at, leg in enumerate(now):
-                    now[at] = self._edit(leg, cancel)
-                return self._follow(now, cancel) if self._args.wait else now
-            except CancelledError:
-                if self._args.output != "table":
-                    self._answer(now, "unfinished")
-                raise
+    def _run(self, legs: Sequence[_Leg]) -> int:
+        """Make all edits as one job."""
+        work = [leg for leg in legs if leg.is_todo or leg.on_its_way]
+        names, first = [leg.module for leg in work], work[0].proposal.toggle
+        words = action_words([leg.proposal.toggle for leg in work])
+        title, options = f"{words[:1].lower()}{words[1:]}", edit_options(first)
+        with recorded_job(self._args, job_cluster(self._session), first.verb.value, names, title, options) as (
+            job,
+            cancel,
+        ):
+            return self._ended(self._carry_out(legs, job, cancel))
 
-    def _edit(self, leg: _Leg, cancel: threading.Event) -> _Leg:
+    def _carry_out(self, legs: Sequence[_Leg], job: OpenJob, cancel: threading.Event) -> list[_Leg]:
+        """Make all edits, one patch each, then follow each to its end; a failure stops no other edit."""
+        now = list(legs)
+        try:
+            for at, leg in enumerate(now):
+                now[at] = self._edit(leg, job.journal, cancel)
+            now = self._follow(now, cancel) if self._args.wait else now
+        except CancelledError as error:
+            if self._args.output != "table":
+                self._answer(now, "unfinished")
+            raise CancelledError(str(error), hint=error.hint, progress=_progress(now, error)) from error
+        for leg in now:
+            if leg.error is None and (leg.is_made or leg.on_its_way):
+                job.complete(leg.module)
+        return now
+
+    def _edit(self, leg: _Leg, journal: Journal, cancel: threading.Event) -> _Leg:
         if not leg.is_todo:
             return leg
         try:
             if leg.unblocks:
-                self._toggling.unblock(leg.uninstalls, cancel, ProgressPrinter())
+                self._toggling.unblock(leg.uninstalls, cancel, ProgressPrinter(), journal)
                 return leg
-            generation = self._toggling.carry_out(leg.proposal, cancel, leg.uninstalls, ProgressPrinter())
+            generation = self._toggling.carry_out(leg.proposal, cancel, leg.uninstalls, ProgressPrinter(), journal)
         except CancelledError:
             raise
         except KymatuiError as error:
@@ -281,6 +302,14 @@ class EditRun:
         yield from (paragraph(f"refused: {text}", form) for leg in legs for text in leg.refusals)
         warnings = dict.fromkeys(one for leg in legs for one in leg.proposal.warnings)
         yield from (paragraph(f"warning: {one}", form) for one in warnings)
+
+
+def _progress(legs: Sequence[_Leg], error: CancelledError) -> tuple[JobProgress, ...]:
+    """Return what is done and left of all edits; `error` has what it stopped in."""
+    known = {name for part in error.progress for name in (*part.done, *(name for name, _ in part.ongoing))}
+    made = tuple((leg.module, "") for leg in legs if leg.is_made and leg.module not in known)
+    left = tuple(leg.module for leg in legs if leg.is_todo and not leg.is_made and leg.module not in known)
+    return (*error.progress, JobProgress(EDIT_WORDS, ongoing=made, left=left))
 
 
 def _say_all(notices: Iterable[str]) -> None:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kymatui.actions.jobs import job_cluster
 from kymatui.cli.commands.fleet.sync import read_labels
 from kymatui.cli.options import uninstalls
 from kymatui.cli.options.confirmation import confirm
-from kymatui.cli.options.direct_install import ProgressPrinter, cancellable
+from kymatui.cli.options.direct_install import ProgressPrinter
 from kymatui.cli.options.editing import (
     add_editing,
     effects_json,
@@ -22,6 +23,7 @@ from kymatui.cli.options.editing import (
     print_stage,
     require_rights,
 )
+from kymatui.cli.options.recorded_jobs import recorded_job
 from kymatui.cli.options.uninstalls import add_uninstalling
 from kymatui.cli.output.plan_header import plan_document, plan_text
 from kymatui.cli.output.plan_summaries import label_summary
@@ -94,9 +96,11 @@ class _Run(Struct, frozen=True):
         require_rights(self.session, toggling, proposal)
         print_text(self._text(proposal, found, "table"), sys.stderr)
         following = uninstalls.uninstall_consequence(found)
-        confirm(self._target(proposal), _action(proposal.edit), following, yes=self.args.yes)
-        with cancellable() as cancel:
-            toggling.carry_out_labels(proposal, cancel, found, ProgressPrinter())
+        action = _action(proposal.edit)
+        confirm(self._target(proposal), action, following, yes=self.args.yes)
+        title = f"{action[:1].lower()}{action[1:]}"
+        with recorded_job(self.args, job_cluster(self.session), "label", [], title) as (job, cancel):
+            toggling.carry_out_labels(proposal, cancel, found, ProgressPrinter(), job.journal)
             if not self.args.wait:
                 return self._answer(proposal, "accepted", "Kyma edited")
             return self._wait(toggling, proposal, cancel)

@@ -7,8 +7,10 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from kymatui.actions.jobs import job_cluster
 from kymatui.cli.options.confirmation import confirm
-from kymatui.cli.options.direct_install import CommandContext, add_running, cancellable, open_context, waiting_note
+from kymatui.cli.options.direct_install import CommandContext, add_running, open_context, waiting_note
+from kymatui.cli.options.recorded_jobs import recorded_job
 from kymatui.cli.options.unknown_names import require_known
 from kymatui.cli.output.manifest_results import manifest_results
 from kymatui.cli.output.printing import print_line, print_text
@@ -70,10 +72,14 @@ def _carry_out(place: CommandContext, action: ManifestAction, legs: Sequence[Man
     if args.output == "table":
         print_text(results.text(legs, "table"), sys.stderr)
     confirm(place.target, results.action(todo), yes=args.yes)
-    with cancellable() as cancel:
-        controls = ManifestControls(cancel, _print_progress, args.timeout, args.wait, wrote=_print_written)
-        ended = action.run(legs, controls)
-    return results.end(ended)
+    names = [leg.module for leg in todo]
+    title = f"manifest {', '.join(names)}"
+    versions = {"version": todo[0].proposal.version} if len(todo) == 1 and todo[0].proposal is not None else {}
+    with recorded_job(args, job_cluster(place.session), "manifest", names, title, versions) as (job, cancel):
+        controls = ManifestControls(
+            cancel, _print_progress, args.timeout, args.wait, wrote=_print_written, journal=job.journal
+        )
+        return results.end(action.run(legs, controls))
 
 
 def _print_written(proposal: ManifestProposal) -> None:

@@ -16,7 +16,9 @@ from kymatui.cli.commands.modules.upgrade import recorded_source
 from kymatui.cli.options.direct_install import add_intent, add_running, add_source, install_request, open_context
 from kymatui.cli.output.install_results import show_plan
 from kymatui.cli.output.printing import print_line, print_message
+from kymatui.engine.apply import planner
 from kymatui.engine.cluster.cluster_identity import cluster_identity
+from kymatui.engine.jobs.run import SystemClock
 from kymatui.errors import RefusedError
 
 _UNIDENTIFIED = "the plan does not identify its cluster, so only the name of the context is compared"
@@ -62,10 +64,12 @@ class ApplyCommand:
             plan = read_plan(Path(args.plan))
             if not plan.identity:
                 print_message(f"{_UNIDENTIFIED}")
-            if args.dry_run:  # the run compares when it begins
+            if getattr(args, "resumed_job", None):  # the cluster is no longer as the plan displayed it
+                plan = planner.plan(plan.intent, place.cluster, SystemClock())
+            elif args.dry_run:  # the run compares when it begins
                 refuse_unfit_plan(place.port, plan)
             require_unmanaged(place.port, plan.bundle.name, direct=True)  # who made the plan has insisted, or need not
-            return carry_out_installs(place, plan.verb, [InstallLeg(plan.bundle.name, plan=plan)])
+            return carry_out_installs(place, plan.verb, [InstallLeg(plan.bundle.name, plan=plan)], kind="apply")
 
 
 PLAN, APPLY = PlanCommand(), ApplyCommand()

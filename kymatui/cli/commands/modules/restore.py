@@ -8,8 +8,10 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from kymatui.actions.jobs import job_cluster
 from kymatui.cli.options.confirmation import confirm
-from kymatui.cli.options.direct_install import CommandContext, add_running, cancellable, open_context
+from kymatui.cli.options.direct_install import CommandContext, add_running, open_context
+from kymatui.cli.options.recorded_jobs import recorded_job
 from kymatui.cli.output.plan_header import plan_document, plan_text
 from kymatui.cli.output.printing import document, markdown, paragraph, print_line, print_text, table
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
@@ -125,7 +127,9 @@ class _Restoration:
             print_line(f"  {text}", sys.stderr)
 
         args, plan = self._args, self._plan
-        with cancellable() as cancel:
+        title, modules = f"restore {plan.module or plan.newest.path}", [plan.module] if plan.module else []
+        cluster = job_cluster(self._context.session)
+        with recorded_job(args, cluster, "restore", modules, title) as (job, cancel):
             timeout = args.timeout if args.wait else 0.0
             result = run_restoration(
                 *(backups, plan, self._context.cluster),
@@ -133,6 +137,7 @@ class _Restoration:
                 wait=report_line,
                 cancel=cancel,
                 timeout=timeout,
+                journal=job.journal,
             )
         self._print(result)
         if plan.awaits_adoption(result):

@@ -10,9 +10,9 @@ import time
 from pathlib import Path
 
 from kymatui.cli.cluster_options import add_cluster_options
+from kymatui.cli.commands.program.operator_options import add_lookup_secrets, lookup_secrets
 from kymatui.cli.durations import add_duration
 from kymatui.cli.options.fetching import add_fetching, fetch_options
-from kymatui.cli.options.operator_options import add_lookup_secrets, lookup_secrets
 from kymatui.cli.options.unknown_names import require_namespace
 from kymatui.cli.output.plan_header import plan_document
 from kymatui.cli.output.printing import print_line, print_text

@@ -109,7 +109,7 @@ def _changed_options(args: argparse.Namespace, known: DeploymentOptions) -> Depl
 def _carry_out(place: CommandContext, verb: str, options: DeploymentOptions) -> int:
     require_image(options.image)
     legs = operator_legs(place.cluster, options, force=place.args.force)
-    return carry_out_installs(place, verb, legs)
+    return carry_out_installs(place, verb, legs, kind=f"operator {verb}")
 
 
 def uninstall_operator(args: argparse.Namespace) -> int:
@@ -122,7 +122,7 @@ def uninstall_operator(args: argparse.Namespace) -> int:
         if not names:
             return _nothing_to_delete(place)
         place.namespace = _namespace(known, crds)
-        return delete_modules(place, names, delete_kymas=args.delete_kymas)
+        return delete_modules(place, names, kind="operator uninstall", delete_kymas=args.delete_kymas)
 
 
 def _namespace(*found: Inventory | None) -> str:

@@ -12,8 +12,7 @@ from typing import Any
 import yaml
 
 from kymatui.actions.operator.deployment import DeploymentOptions, operator_objects
-from kymatui.cli.durations import read_duration
-from kymatui.cli.options.operator_options import (
+from kymatui.cli.commands.program.operator_options import (
     NAMESPACE,
     add_lookup_secrets,
     add_manifest_namespaces,
@@ -23,6 +22,7 @@ from kymatui.cli.options.operator_options import (
     manifest_namespaces,
     require_shards,
 )
+from kymatui.cli.durations import read_duration
 from kymatui.cli.output.printing import print_text
 from kymatui.composition.operator import CONTROLLERS, OperatorOptions, purge_terms
 from kymatui.composition.operator_crds import kyma_crds

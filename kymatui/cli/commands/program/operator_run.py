@@ -26,9 +26,7 @@ from kymatui.cli.commands.program.operator_manifests import (
     print_crds,
     print_manifests,
 )
-from kymatui.cli.durations import add_duration, read_duration
-from kymatui.cli.options.fetching import fetch_options
-from kymatui.cli.options.operator_options import (
+from kymatui.cli.commands.program.operator_options import (
     add_manifest_namespaces,
     add_shards,
     lookup_secrets,
@@ -36,6 +34,8 @@ from kymatui.cli.options.operator_options import (
     manifest_namespaces,
     require_shards,
 )
+from kymatui.cli.durations import add_duration, read_duration
+from kymatui.cli.options.fetching import fetch_options
 from kymatui.cli.options.unknown_names import require_namespace
 from kymatui.cli.output.plan_header import plan_document
 from kymatui.cli.output.printing import print_line, print_text

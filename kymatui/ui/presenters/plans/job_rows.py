@@ -10,6 +10,7 @@ from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.plans.jobs import Job, JobState, JobStep, StepState
+from kymatui.engine.jobs.job_records import JobRecord
 from kymatui.ui.terminal.glyphs import SIGNS
 from kymatui.ui.viewmodels.columns import Column
 from kymatui.ui.viewmodels.display_text import clock_time
@@ -19,7 +20,7 @@ QUIET = 300.0
 """Seconds without any change after which a job that waits says whom to look after."""
 
 COLUMNS = (
-    Column("number", "#", 3, right=True, falls=True),
+    Column("number", "#", 6, right=True, falls=True),
     Column("job", "JOB", 24, flex=2),
     Column("state", "STATE", 13),
     Column("progress", "PROGRESS", 15, priority=2),
@@ -78,6 +79,33 @@ def _row(job: Job, now: float) -> Row:
         ),
     }
     return Row(str(job.number), cells)
+
+
+INTERRUPTED = "interrupted "
+"""The prefix of the keys of interrupted jobs in the table."""
+
+
+def interrupted_rows(records: Iterable[JobRecord], now: float) -> list[Row]:
+    """Return the interrupted jobs of earlier runs, newest first."""
+    return [_interrupted_row(record, now) for record in records]
+
+
+def _interrupted_row(record: JobRecord, now: float) -> Row:
+    cells = {
+        "number": Cell(record.number, "muted", order=-1),
+        "job": Cell(sanitize(record.title), "strong"),
+        "state": Cell(f"{SIGNS['warning']} interrupted", "warning"),
+        "progress": Cell(""),
+        "step": Cell(record.state_words, "muted"),
+        "elapsed": Cell(format_duration(max(0.0, now - record.began)), "muted", order=now - record.began),
+        "waits": Cell(sanitize(interrupted_line(record)), "warning"),
+    }
+    return Row(f"{INTERRUPTED}{record.number}", cells)
+
+
+def interrupted_line(record: JobRecord) -> str:
+    """Return how much an interrupted job has done, and what continues it."""
+    return f"{record.counts}; r resumes it" if record.counts else "r resumes it"
 
 
 def format_steps(job: Job) -> str:
@@ -167,7 +195,8 @@ def log_name(job: Job) -> str:
 
 def format_ending(job: Job) -> str:
     """Return the result for a notification."""
-    return f"#{job.number} {job.title}: {job.message or job.state.value}" + (f". {job.hint}" if job.hint else "")
+    said = f"#{job.number} {job.title}: {job.message or job.state.value}"
+    return f"{said.removesuffix('.')}. {job.hint}" if job.hint else said
 
 
 def cancel_consequences(job: Job) -> str:

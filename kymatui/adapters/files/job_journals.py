@@ -1,0 +1,113 @@
+"""The journals of jobs on this machine: one file for each job, in a folder for each cluster."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import secrets
+import time
+from pathlib import Path
+from typing import Final
+
+from kymatui.adapters.files.earlier_journals import earlier_records
+from kymatui.adapters.files.journal_path import cluster_folder, journals_folder
+from kymatui.domain.plans.cluster_name import ClusterName
+from kymatui.domain.plans.jobs import Job, JobPurpose, JobState
+from kymatui.engine.jobs.identity import own_identity
+from kymatui.engine.jobs.job_records import JobRecord, interrupted_jobs, of_cluster, read_record
+from kymatui.engine.jobs.journal import JobHeading, Journal, JournalMark, read_journal
+from kymatui.engine.jobs.open_job import OpenJob
+from kymatui.errors import ConfigurationError
+
+_FOLDER: Final = "_jobs"  # no namespace is called so: earlier journals are in folders of namespaces
+_NUMBER: Final = re.compile(r"[0-9a-f]{6}")
+_MOST: Final = 200  # files of a cluster that are kept: the newest, and those that can be continued
+
+
+def open_job(cluster: ClusterName, purpose: JobPurpose, title: str, *, number: str = "") -> OpenJob:
+    """Begin a job, or with a number continue an interrupted one in its own journal.
+
+    Raises ConfigurationError if the journal cannot be written: then the job does not start.
+    """
+    path = _path_of(number) or _new_path(cluster.name)
+    own = _number(path)
+    heading = JobHeading(purpose.kind, purpose.modules, dict(purpose.options), title, cluster.name, cluster.identity)
+
+    def others(cluster: ClusterName) -> bool:
+        return any(one.number != own for one in of_cluster(interrupted(cluster.name), cluster))
+
+    return OpenJob(own, Journal(path, own_identity(), time.time), heading, others, is_resumed=bool(number))
+
+
+class JobJournals:
+    """The journals of a front end's jobs, each in the folder of its cluster; jobs without one are on `home`."""
+
+    def __init__(self, home: str) -> None:
+        self._home = home
+
+    def open(self, job: Job, purpose: JobPurpose) -> OpenJob:
+        """Begin a job. Raise ConfigurationError if its journal cannot be written."""
+        return open_job(ClusterName(job.place or self._home), purpose, job.title)
+
+
+def close_job(record: JobRecord) -> None:
+    """Write that an interrupted job is done: somebody else has completed it."""
+    with contextlib.suppress(ConfigurationError):  # what cannot be written stays in the list
+        path = _path_of(record.number) or _new_path(record.heading.cluster)
+        journal = Journal(path, own_identity(), time.time)
+        journal.begin(record.heading)
+        journal.end(JournalMark.DONE, JobState.DONE.value)
+
+
+def interrupted(cluster: str = "") -> tuple[JobRecord, ...]:
+    """Return the interrupted jobs of this machine on all clusters, newest first; `cluster` as for `job_records`."""
+    return interrupted_jobs(job_records(cluster))
+
+
+def job_records(cluster: str = "") -> list[JobRecord]:
+    """Return all jobs that have a journal; unreadable ones say nothing.
+
+    `cluster` is the name of the cluster that somebody asks for: earlier versions wrote down only its folder's name.
+    """
+    found = list(earlier_records(cluster))
+    for path in journals_folder().glob(f"*/{_FOLDER}/*.jsonl"):
+        with contextlib.suppress(ConfigurationError):
+            record = read_record(_number(path), read_journal(path))
+            if record is not None:
+                found.append(record)
+    return found
+
+
+def job_names() -> tuple[str, ...]:
+    """Return what a shell completes: the modules of interrupted jobs, and the numbers of these."""
+    found = interrupted()
+    return tuple(dict.fromkeys((*(name for one in found for name in one.heading.modules), *(o.number for o in found))))
+
+
+def _number(path: Path) -> str:
+    return path.stem.rpartition("-")[2]
+
+
+def _path_of(number: str) -> Path | None:
+    """Return the journal of a job; None without a number, and for a job of an earlier version."""
+    found = journals_folder().glob(f"*/{_FOLDER}/*-{number}.jsonl") if _NUMBER.fullmatch(number) else ()
+    return next(iter(found), None)
+
+
+def _new_path(cluster: str) -> Path:
+    folder = cluster_folder(cluster) / _FOLDER
+    _make_room(folder)
+    moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    return folder / f"{moment}-{secrets.token_hex(3)}.jsonl"
+
+
+def _make_room(folder: Path) -> None:
+    """Delete the oldest journals of jobs that nobody can continue."""
+    paths = sorted(folder.glob("*.jsonl"))
+    if len(paths) < _MOST:
+        return
+    kept = {one.number for one in interrupted()}
+    for path in paths[: len(paths) - _MOST + 1]:
+        if _number(path) not in kept:
+            with contextlib.suppress(OSError):  # it only takes room
+                path.unlink()

@@ -1,0 +1,142 @@
+"""`kymatui resume [JOB]`: an interrupted job is planned again, and continued once its plan is accepted."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from kymatui.actions.jobs import job_cluster
+from kymatui.adapters.files.job_journals import close_job, interrupted, job_records
+from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
+from kymatui.cli.options.direct_install import add_running, open_context
+from kymatui.cli.options.recorded_jobs import resume_args
+from kymatui.cli.output.printing import document, markdown, print_line, print_text, table
+from kymatui.cli.session_arguments import is_remote, session_options_of
+from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
+from kymatui.domain.plans.cluster_name import ClusterName
+from kymatui.engine.cluster.cluster_identity import name_cluster
+from kymatui.engine.jobs.job_records import JobRecord, of_cluster
+from kymatui.errors import RefusedError, UnknownNameError, UsageError
+
+
+class ResumeCommand:
+    """Continues the one interrupted job of a cluster; of several, the named one."""
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        what = "number of the job, or one of its modules (default: the only one; several are listed)"
+        parser.add_argument("job", metavar="JOB", nargs="?", default="", help=what)
+        parser.add_argument("--list", action="store_true", help="list the interrupted jobs of all clusters")
+        parser.add_argument(
+            "--allow-fleet-writes", action="store_true", help="allow edits of several runtimes to continue"
+        )
+        parser.set_defaults(creates_namespace=True)
+        add_running(parser)
+
+    def run(self, args: argparse.Namespace) -> int:
+        if args.list:
+            return _show(interrupted(), args.output, "no interrupted job")
+        cluster = _cluster(args)
+        jobs = of_cluster(interrupted(cluster.name), cluster)
+        if args.job:
+            return _resume(_named(args.job, jobs, cluster), args)
+        if len(jobs) == 1:
+            return _resume(jobs[0], args)
+        if jobs and args.yes:
+            numbers = ", ".join(f"{one.number} ({one.title})" for one in jobs)
+            raise UsageError(f"{len(jobs)} jobs were interrupted: {numbers}", hint="run `kymatui resume JOB --yes`")
+        others = len(interrupted()) - len(jobs)
+        more = f"; {format_count(others, 'job')} on other clusters: `kymatui resume --list`" if others else ""
+        return _show(jobs, args.output, f"no interrupted job on {cluster.name}{more}")
+
+
+RESUME = ResumeCommand()
+
+
+def _cluster(args: argparse.Namespace) -> ClusterName:
+    """Return the cluster of the command line; of a runtime, also one that is connected."""
+    if is_remote(args):
+        with open_context(args, once=True) as place:
+            return job_cluster(place.session)
+    cluster = open_cluster(session_options_of(args)[0])
+    try:
+        return name_cluster(cluster)
+    finally:
+        cluster.client.transport.close()
+
+
+def _named(word: str, jobs: Sequence[JobRecord], cluster: ClusterName) -> JobRecord:
+    """Return the job that a person means. Raise RefusedError, UnknownNameError or UsageError."""
+    found = [one for one in jobs if word == one.number] or [one for one in jobs if word in one.heading.modules]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        numbers = ", ".join(f"{one.number} ({one.title})" for one in found)
+        raise UsageError(f"several interrupted jobs are about {word}: {numbers}", hint="name one by its number")
+    known = next((one for one in job_records(cluster.name) if one.number == word), None)
+    if known is None:
+        names = [name for one in jobs for name in (one.number, *one.heading.modules)]
+        hint = "`kymatui resume --list` lists the interrupted jobs"
+        raise UnknownNameError.near("interrupted job", word, names, where=f"on {cluster.name}", hint=hint)
+    if other := known.cluster.differs_from(cluster):
+        raise RefusedError(
+            f"job {word} ({known.title}) is from {other}, but this is {cluster.name}",
+            hint=f"run `kymatui resume {word} --context {known.cluster.name}`",
+        )
+    if known.is_running:
+        raise RefusedError(f"job {word} ({known.title}) is running: {known.run}", hint="stop it first, or wait for it")
+    raise RefusedError(f"job {word} ({known.title}) is not interrupted", hint="nothing to continue")
+
+
+def _resume(record: JobRecord, args: argparse.Namespace) -> int:
+    """Run the command of a job again, in its journal; close a job of which nothing is left."""
+    resumed = resume_args(record, args)
+    print_line(f"resuming job {record.number}: {record.title}, {_ended(record)}", sys.stderr)
+    status: int = resumed.command_module.run(resumed)
+    is_open = any(one.number == record.number for one in interrupted(record.cluster.name))
+    if status == 0 and is_open and not args.dry_run:
+        close_job(record)
+        print_line(f"job {record.number} is done: nothing was left to do", sys.stderr)
+    return status
+
+
+def _ended(record: JobRecord) -> str:
+    moment = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(record.began))
+    return f"{record.state_words} after its start at {moment}"
+
+
+def _show(jobs: Sequence[JobRecord], form: str, nothing: str) -> int:
+    if form in ("json", "yaml"):
+        print_text(document({"jobs": [_json(one) for one in jobs]}, form))
+    elif jobs:
+        heads = ("JOB", "WHAT", "CLUSTER", "STARTED", "STATE", "PROGRESS")
+        print_text((markdown if form == "md" else table)(heads, [_row(one) for one in jobs]))
+        print_text("`kymatui resume JOB` continues one", sys.stderr)
+    else:
+        print_text(nothing, sys.stderr)
+    return 0
+
+
+def _row(record: JobRecord) -> list[str]:
+    moment = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(record.began))
+    cells = (record.number, record.title, record.cluster.name, moment, record.state_words, record.counts)
+    return [sanitize(cell) for cell in cells]
+
+
+def _json(record: JobRecord) -> dict[str, Any]:
+    return {
+        "job": record.number,
+        "kind": record.heading.kind,
+        "modules": list(record.heading.modules),
+        "runtimes": list(record.runtimes),
+        "title": record.title,
+        "cluster": record.cluster.name,
+        "clusterIdentity": record.cluster.identity or None,
+        "startedAt": record.began,
+        "state": record.state_words,
+        "done": [f"{step.what} {step.on}".strip() for step in record.done],
+        "unfinished": [f"{step.what} {step.on}".strip() for step in record.unfinished],
+        "resume": f"kymatui resume {record.number}",
+    }

@@ -1,0 +1,205 @@
+"""What journals say of jobs: what each has done, which were interrupted, and what of them is left. Reads no file.
+
+A job was interrupted if its process is dead, or if it began to change something and did not come to its end: stopped
+by a person, at a time limit, by an error. It leaves the list when it is done, or when a later job on the same cluster
+has taken up the same modules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kymatui.domain.plans.cluster_name import ClusterName
+from kymatui.domain.plans.jobs import RUNTIMES, JobState
+from kymatui.engine.jobs.identity import is_dead
+from kymatui.engine.jobs.job_progress import JobProgress, merge_progress
+from kymatui.engine.jobs.journal import JOB_STEP, JobHeading, JournalEntry, JournalMark
+
+MODULE_STEP: Final = "module"
+"""The step of one module in a job on several: those that are done are not continued."""
+RUNTIME_STEP: Final = "edit runtime"
+"""The step of one runtime in a job on a fleet."""
+
+
+class JobRecord(Struct, frozen=True):
+    """One job as its journal says it.
+
+    number  what a person types to continue it
+    began   of its last run, in Unix seconds; `run` is the identity of that run
+    state   how the last run ended, None if no end is written
+    steps   the last line of each step
+    """
+
+    number: str
+    heading: JobHeading
+    began: float
+    run: str
+    state: JobState | None = None
+    steps: tuple[JournalEntry, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """Return the job in words: "delete api-gateway"."""
+        return self.heading.title or " ".join((self.heading.kind, *self.heading.modules))
+
+    @property
+    def cluster(self) -> ClusterName:
+        return ClusterName(self.heading.cluster, self.heading.identity)
+
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        """Return what the job is about: its modules, else its kind; a later job on the same replaces it."""
+        return self.heading.modules or (self.heading.kind,)
+
+    @property
+    def state_words(self) -> str:
+        """Return how the last run ended."""
+        return _STATE_WORDS.get(self.state, "failed") if self.state is not None else "killed"
+
+    @property
+    def done(self) -> tuple[JournalEntry, ...]:
+        """Return the completed steps, without those of whole modules."""
+        return tuple(step for step in self.steps if step.mark is JournalMark.DONE and step.what != MODULE_STEP)
+
+    @property
+    def unfinished(self) -> tuple[JournalEntry, ...]:
+        """Return the steps that began and have no result, or failed."""
+        return tuple(step for step in self.steps if step.mark is not JournalMark.DONE and step.what != MODULE_STEP)
+
+    @property
+    def counts(self) -> str:
+        """Return how much of it the journal has as done: "3 deletion requested, 1 unknown"."""
+        return ", ".join(filter(None, (part.counts for part in steps_progress(self.steps))))
+
+    @property
+    def completed(self) -> frozenset[str]:
+        """Return the modules of which nothing is left."""
+        return frozenset(s.on for s in self.steps if s.what == MODULE_STEP and s.mark is JournalMark.DONE)
+
+    @property
+    def is_fleet(self) -> bool:
+        """Return whether it edits several runtimes of a control plane."""
+        return RUNTIMES in self.heading.options
+
+    @property
+    def runtimes(self) -> tuple[str, ...]:
+        """Return the runtimes of a fleet's job that are not done."""
+        every = tuple(filter(None, self.heading.options.get(RUNTIMES, "").split(",")))
+        done = {s.on for s in self.steps if s.what == RUNTIME_STEP and s.mark is JournalMark.DONE}
+        return tuple(runtime for runtime in every if runtime not in done)
+
+    @property
+    def is_running(self) -> bool:
+        """Return whether its process may still work on it."""
+        return self.state is None and not is_dead(self.run)
+
+    @property
+    def is_done(self) -> bool:
+        return self.state is JobState.DONE
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Return whether it was interrupted; one that ended before it changed anything was not."""
+        if self.state is None:
+            return is_dead(self.run)
+        return not self.is_done and bool(self.steps)
+
+
+_STEP_WORDS: Final = {
+    "delete": ("Requested to delete", "", ""),
+    "create": ("Created", "", ""),
+    "change": ("Changed", "", ""),
+    "edit": ("Edited", "", ""),
+    RUNTIME_STEP: ("Edited", "", ""),
+    "remove finalizer": ("Finalizer removed", "", ""),
+}
+_STATE_WORDS: Final = {JobState.CANCELLED: "stopped", JobState.PARTLY: "partly done"}
+
+
+def read_record(number: str, entries: Iterable[JournalEntry]) -> JobRecord | None:
+    """Return what a journal says of its job; None if not even the first line was written."""
+    record: JobRecord | None = None
+    steps: dict[tuple[str, str], JournalEntry] = {}
+    for entry in entries:
+        if entry.job is not None:
+            record = JobRecord(number, entry.job, entry.time, entry.run)
+        elif record is not None and entry.what == JOB_STEP:
+            record = replace(record, state=_state(entry))
+        elif record is not None:
+            steps[entry.what, entry.on] = entry
+    return replace(record, steps=tuple(steps.values())) if record is not None else None
+
+
+def _state(entry: JournalEntry) -> JobState:
+    try:
+        return JobState(entry.state)
+    except ValueError:  # of another version of kymatui
+        return JobState.DONE if entry.mark is JournalMark.DONE else JobState.FAILED
+
+
+def steps_progress(steps: Iterable[JournalEntry]) -> tuple[JobProgress, ...]:
+    """Return what a journal knows of a job without the cluster: an accepted deletion may still be under way."""
+    some = [step for step in steps if step.what in _STEP_WORDS]
+    return merge_progress(
+        JobProgress(
+            _STEP_WORDS[step.what],
+            done=(step.on,) if step.mark is JournalMark.DONE else (),
+            unknown=(step.on,) if step.mark is not JournalMark.DONE else (),
+        )
+        for step in some
+    )
+
+
+def of_cluster(records: Iterable[JobRecord], cluster: ClusterName) -> tuple[JobRecord, ...]:
+    """Return the jobs on a cluster."""
+    return tuple(one for one in records if not one.cluster.differs_from(cluster))
+
+
+def interrupted_jobs(records: Iterable[JobRecord]) -> tuple[JobRecord, ...]:
+    """Return the interrupted jobs, newest first, each with the modules that no later job has taken up."""
+    known = sorted(records, key=lambda one: -one.began)
+    return tuple(_interrupted(known))
+
+
+def _interrupted(newest_first: list[JobRecord]) -> Iterator[JobRecord]:
+    for number, record in enumerate(newest_first):
+        if not record.is_interrupted or (record.is_fleet and not record.runtimes):
+            continue
+        later = [one for one in of_cluster(newest_first[:number], record.cluster) if _replaces(one)]
+        taken = {subject for one in later for subject in one.subjects} | record.completed
+        left = tuple(subject for subject in record.subjects if subject not in taken)
+        if left:
+            modules = left if record.heading.modules else ()
+            yield replace(record, heading=_with_modules(record.heading, modules))
+
+
+def _replaces(record: JobRecord) -> bool:
+    return record.is_done or record.state is None or bool(record.steps)
+
+
+def _with_modules(heading: JobHeading, modules: tuple[str, ...]) -> JobHeading:
+    return replace(heading, modules=modules)
+
+
+def unfinished_runtimes(
+    records: Iterable[JobRecord], kind: str, module: str, options: Mapping[str, str]
+) -> frozenset[str]:
+    """Return the runtimes whose last edit of a module is this one, and has not come to its end."""
+    last: dict[str, tuple[bool, JournalMark]] = {}
+    for record in sorted(records, key=lambda one: one.began):
+        heading = record.heading
+        if heading.modules != (module,) or not record.is_fleet:
+            continue
+        is_same = heading.kind == kind and _edit_of(heading.options) == _edit_of(options)
+        for step in record.steps:
+            if step.what == RUNTIME_STEP:
+                last[step.on] = (is_same, step.mark)
+    return frozenset(name for name, (is_same, mark) in last.items() if is_same and mark is not JournalMark.DONE)
+
+
+def _edit_of(options: Mapping[str, str]) -> tuple[str, str]:
+    return options.get("channel", ""), options.get("policy", "")
