@@ -179,7 +179,7 @@ def test_what_nobody_knows_is_refused_unless_a_person_insists(
             "no version 9.9.9 of backup-operator in the catalog; available: 0.4.0",
         ),
         (["install", "backup-operator", "--file", "/nowhere.yaml", "--yes"], 1, "/nowhere.yaml"),
-        (["apply", "/nowhere.json"], 1, "cannot read /nowhere.json"),
+        (["apply", "/nowhere.json"], 1, "/nowhere.json cannot be read"),
     ],
 )
 def test_61_what_is_not_there_is_named(words: list[str], status: int, said: str, run: Any) -> None:

@@ -31,7 +31,7 @@ def changes_text(plan: Plan, form: str) -> str:
     shown = (*before, *(step for step in plan.steps if step.action.value != "same"), *after)
     rows = [row for step in shown for row in _rows(step, adopts=plan.intent.adopt)]
     parts = [draw(("ACTION", "OBJECT", "CHANGE"), rows)] if rows else []
-    parts += [paragraph(adopted, form)] if (adopted := _adopted(plan)) else []
+    parts += ["\n".join(paragraph(line, form) for line in adopted)] if (adopted := _adopted(plan)) else []
     parts += ["\n".join(paragraph(line, form) for line in grant_lines(grant)) for grant in plan.grants]
     parts += [paragraph(f"missing permission: {right}", form) for right in plan.missing]
     parts += [paragraph(f"note: {note}", form) for note in plan.notes]
@@ -47,19 +47,19 @@ def plan_summary(plans: Iterable[Plan]) -> str:
     return summary + (f", {format_count(hooks, 'hook')} to run" if hooks else "")
 
 
-def _adopted(plan: Plan) -> str:
-    """Return what an adoption changes besides the objects; "" where nothing is adopted."""
+def _adopted(plan: Plan) -> list[str]:
+    """Return sentences on what an adoption changes besides the objects, none where nothing is adopted."""
     if not plan.intent.adopt or plan.changes_nothing:
-        return ""
+        return []
     before, after = plan.intent.adopted_version, plan.bundle.version
     version = f" and upgrades it {before} → {after}" if before and before != after else ""
     same = sum(step.action.value == "change" and all(map(_is_mark, step.changes)) for step in plan.steps)
-    only = f"In {format_count(same, 'object')} only the owner changes.\n" if same else ""
-    return (
-        f"kymatui adopts {plan.bundle.name}{version}: kymatui becomes the owner of its objects.\n{only}"
-        "The old owner is the tool that applied the object; it may not manage the object any more.\n"
-        f"kymatui marks the objects that it owns with the label {LABEL_PART_OF}."
-    )
+    return [
+        f"kymatui adopts {plan.bundle.name}{version}: kymatui becomes the owner of its objects.",
+        *([f"In {format_count(same, 'object')} only the owner changes."] if same else []),
+        "The old owner is the tool that applied the object; it may not manage the object any more.",
+        f"kymatui marks the objects that it owns with the label {LABEL_PART_OF}.",
+    ]
 
 
 def _is_mark(change: FieldDiff) -> bool:
