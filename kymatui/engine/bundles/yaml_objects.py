@@ -51,13 +51,15 @@ def each_object(
 ) -> Iterator[Object]:
     """Yield the objects of a text, including duplicates. Raises SourceError.
 
-    old_words: yes, no, on, off, y and n are booleans, as in kubectl; versioned: each object needs an apiVersion,
-    which a patch with a target may lack.
+    old_words: as kubectl, read yes, no, on, off, y and n as booleans, and take the last of equal keys; without, as
+    kustomize, equal keys are an error. versioned: each object needs an apiVersion, which a patch with a target lacks.
     """
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     number = count = 0
     try:
-        for number, document in enumerate(documents(data, whole=True, old_words=old_words, budget=budget), 1):
+        for number, document in enumerate(
+            documents(data, whole=True, old_words=old_words, strict=not old_words, budget=budget), 1
+        ):
             where = _Where(source, data, number)
             if only is not None and not _is_wanted(document, only):
                 continue

@@ -77,18 +77,24 @@ def _load(text: str | bytes, strict: bool, budget: YamlBudget, *, whole: bool = 
 
 
 def documents(
-    text: str | bytes, *, whole: bool = False, old_words: bool = True, budget: YamlBudget | None = None
+    text: str | bytes,
+    *,
+    whole: bool = False,
+    old_words: bool = True,
+    strict: bool = False,
+    budget: YamlBudget | None = None,
 ) -> Iterator[Any]:
     """Yield the value of each document, as the stream decoder of k8s.io/apimachinery. Raise YamlError.
 
     whole: whole numbers are int, as in load_exactly; objects of a cluster have int64.
     old_words: yes, no, on, off, y and n are booleans; in go-yaml v3 they are text.
+    strict: a duplicate key is an error, as in go-yaml v3.
     """
     data = _encoded(text)
     budget = budget or YamlBudget()
     yielded = 0
     for attempt in range(_MAX_COLONS):
-        reader = NodeReader(data, False, budget, whole=whole)
+        reader = NodeReader(data, strict, budget, whole=whole)
         reader.words_of_text = frozenset() if old_words else OLD_BOOLEANS
         position = 0
         try:

@@ -310,10 +310,13 @@ def default_config() -> TransformerConfig:
         template_labels=tuple(_templates("labels", "apps")),
         volume_claim_labels=claims,
         common_annotations=tuple(_templates("annotations", "")),
-        images=tuple(
-            FieldSpec(f"{base}/{path}", create=True)
-            for base in ("spec", "spec/template/spec")
-            for path in ("containers[]/image", "initContainers[]/image", "volumes[]/image/reference")
+        images=(
+            *(
+                FieldSpec(f"{base}/{path}", create=True)
+                for base in ("spec", "spec/template/spec")
+                for path in ("containers[]/image", "initContainers[]/image", "volumes[]/image/reference")
+            ),
+            FieldSpec("spec/jobTemplate/spec/template/spec/volumes[]/image/reference"),
         ),
         replicas=tuple(_each("Deployment ReplicationController ReplicaSet StatefulSet", "spec/replicas", create=True)),
         references=tuple(_references()),

@@ -59,7 +59,7 @@ class Kustomization(Struct, frozen=True):
 def read_kustomization(data: bytes, where: str, budget: YamlBudget) -> Kustomization:
     """Read a kustomization. Raises SourceError that names the field."""
     try:
-        document = load_exactly(data, budget=budget)
+        document = load_exactly(data, strict=True, budget=budget)
     except YamlError as error:
         raise SourceError(f"{where}: {error.summary}") from None
     if not document:
@@ -103,6 +103,6 @@ def _check(fields: StrictFields) -> str:
         raise fields.error("apiVersion", f"is {version!r}, expected {_VERSIONS[kind]}")
     fields.ignore("metadata")
     for name, instead in _UNSUPPORTED.items():
-        if fields.has(name) and fields.raw[name]:
+        if fields.value(name):
             raise SourceError(f"{fields.where}: {name} is not supported", hint=instead)
     return kind

@@ -15,6 +15,7 @@ class StrictFields:
         if raw is not None and not isinstance(raw, Mapping):
             raise SourceError(f"{where} is not a map")
         self.raw: Mapping[str, Any] = raw or {}
+        self._names = {str(name).lower(): name for name in self.raw}
         self.where = where
         self._known: set[str] = set()
 
@@ -22,14 +23,21 @@ class StrictFields:
         return SourceError(f"{self.where}: {name} {problem}")
 
     def _get(self, name: str) -> Any:
+        """Return a field by its name, else by it in any case, as Go reads JSON."""
+        if name not in self.raw:
+            name = self._names.get(name.lower(), name)
         self._known.add(name)
         return self.raw.get(name)
 
     def has(self, name: str) -> bool:
         return self._get(name) is not None
 
+    def value(self, name: str) -> object:
+        """Return a field of any type, None if it is absent."""
+        return self._get(name)
+
     def ignore(self, name: str) -> None:
-        self._known.add(name)
+        self._get(name)
 
     def text(self, name: str, default: str = "") -> str:
         value = self._get(name)

@@ -93,8 +93,16 @@ def build(place: KustomizationFolder) -> list[Object]:
     return [_printed(one) for one in ordered if not _is_local(one)]
 
 
+_OWN_ANNOTATIONS: Final = ("config.kubernetes.io/index", "config.kubernetes.io/path", "config.k8s.io/id")
+"""What kustomize's tools remember of an object's place."""
+
+
 def _printed(one: KustomizeResource) -> Object:
-    """Return the object without empty annotations; empty labels stay, as in kustomize."""
+    """Return the object without kustomize's own and without empty annotations; empty labels stay, as in kustomize."""
+    annotations = one.metadata.get("annotations")
+    for name in [*annotations] if isinstance(annotations, dict) else ():
+        if name in _OWN_ANNOTATIONS or name.startswith("internal.config.kubernetes.io/"):
+            del one.metadata["annotations"][name]
     if not one.metadata.get("annotations", True):
         del one.metadata["annotations"]
     return one.body

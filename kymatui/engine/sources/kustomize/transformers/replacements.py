@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Final
 
 from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.engine.cluster.yaml_output import dump_yaml
 from kymatui.engine.sources.kustomize.model.field_specs import split_path
 from kymatui.engine.sources.kustomize.model.file_tree import KustomizationFolder
 from kymatui.engine.sources.kustomize.model.resmap import Gvk, KustomizeResource, PatchSelector, ResId, ResMap
@@ -83,8 +85,10 @@ def split_field_path(path: str) -> list[str]:
 
 def _looked_up(node: Any, path: list[str]) -> Any:
     for part in path:
+        if part == "*":
+            raise SourceError("'*' is not valid in the path of a source, which is one value")
         if isinstance(node, list):
-            node = next(iter(_elements(node, part)), None)
+            node = next((node[at] for at in _positions(node, part)), None)
         elif isinstance(node, dict):
             node = node.get(part)
         else:
@@ -92,21 +96,21 @@ def _looked_up(node: Any, path: list[str]) -> Any:
     return node
 
 
-def _elements(items: list[Any], part: str) -> Iterator[Any]:
-    """Yield the list elements that match a part of a path: all, by index, or by value."""
+def _positions(items: list[Any], part: str) -> Iterator[int]:
+    """Yield the positions of the list elements that match a part of a path: all, by index, or by value."""
     if part == "*":
-        yield from items
+        yield from range(len(items))
     elif part.isdigit() and part.isascii():
         if int(part) >= len(items):
             raise SourceError(f"the list has {format_count(len(items), 'element')}, none at index {part}")
-        yield items[int(part)]
+        yield int(part)
     elif part.startswith("[") and part.endswith("]") and "=" in part:
         key, _, pattern = part[1:-1].partition("=")
         matches = _matcher(pattern)
-        for item in items:
+        for at, item in enumerate(items):
             value = item.get(key) if key and isinstance(item, dict) else item if not key else None
             if value is not None and matches(scalar_text(value)):
-                yield item
+                yield at
     else:
         raise SourceError(f"{part!r} is not valid in a list")
 
@@ -151,7 +155,7 @@ class _Options:
             if isinstance(old, dict | list):
                 raise SourceError("a delimiter needs a scalar value")
             parts = scalar_text(old).split(self.delimiter)
-            text = scalar_text(value)
+            text = "" if isinstance(value, dict | list) else scalar_text(value)  # only a scalar has a text
             if self.index < 0:
                 parts = [text, *parts]
             elif self.index >= len(parts):
@@ -164,15 +168,23 @@ class _Options:
             return charged_copy(value, self._budget)
         if isinstance(old, str):
             return scalar_text(value)
-        return value if old is None else _typed(scalar_text(value))
+        return value if old is None else _of_type(old, scalar_text(value))
 
 
-def _typed(text: str) -> Any:
-    """Parse an unquoted YAML scalar."""
+def _of_type(old: Any, text: str) -> Any:
+    """Return an unquoted YAML scalar of the type that a field has. Raises SourceError for another type."""
     try:
-        return load_exactly(text)
+        value = load_exactly(text)
     except YamlError:  # not a scalar of YAML, so the text itself is the value
-        return text
+        value = text
+    if isinstance(old, float) and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if type(value) is not type(old):
+        raise SourceError(f"the field is a {_TYPES.get(type(old), 'scalar')}, and the value is {text[:40]!r}")
+    return value
+
+
+_TYPES: Final = {bool: "boolean", int: "whole number", float: "number"}
 
 
 class _Target:
@@ -185,7 +197,7 @@ class _Target:
         self._select = read_selector(fields.child("select"))
         self._reject = [read_selector(one) for one in fields.children("reject")]
         self._paths = fields.list_of_texts("fieldPaths") or [_NAME]
-        self._options = _Options(fields.child("options"), budget)
+        self._options, self._budget = _Options(fields.child("options"), budget), budget
         fields.finish()
 
     def fill(self, resources: ResMap, value: Any) -> None:
@@ -224,41 +236,68 @@ class _Target:
             return self._set_in_list(node, part, rest, value)
         if node is None:
             return 0
-        raise SourceError("fields within strings are not supported")
+        raise SourceError(f"{part!r} is not valid in a scalar")
+
+    def _set_in_text(self, text: str, path: list[str], value: Any) -> tuple[str, int]:
+        """Set the matching fields of YAML or JSON in a text; return the text as written again, and their number."""
+        try:
+            document = load_exactly(text, strict=True, budget=self._budget)
+        except YamlError as error:
+            raise SourceError(f"the text in front of {path[0]!r} is not valid YAML: {error.summary}") from None
+        if not isinstance(document, dict | list):
+            raise SourceError(f"the text in front of {path[0]!r} has no fields")
+        count = self._set(document, path, value)
+        return (_written_again(document, text), count) if count else (text, 0)
 
     def _set_in_map(self, node: dict[str, Any], part: str, rest: list[str], value: Any) -> int:
         if part == "*":
             raise SourceError("'*' is not valid in a map")
-        if node.get(part) is None:
+        is_new = node.get(part) is None
+        if is_new:
             if not self._options.create:
                 return 0
             if rest:
                 is_list = rest[0].isdigit() or (rest[0].startswith("[") and "=" in rest[0])
                 node[part] = [] if is_list else {}
         if rest:
-            return self._set(node[part], rest, value)
-        node[part] = self._options.put(node.get(part), value)
+            node[part], count = self._set_below(node[part], rest, value)
+            return count
+        empty = "" if self._options.delimiter else None  # a value is joined to an empty text
+        node[part] = self._options.put(empty if is_new else node[part], value)
         return 1
+
+    def _set_below(self, node: Any, path: list[str], value: Any) -> tuple[Any, int]:
+        """Set all matching fields; return the node, which is another one if it is a text, and their number."""
+        return self._set_in_text(node, path, value) if isinstance(node, str) else (node, self._set(node, path, value))
 
     def _set_in_list(self, node: list[Any], part: str, rest: list[str], value: Any) -> int:
         if self._options.create:
             _make_element(node, part)
-        found = list(_elements(node, part))
         count = 0
-        for item in found:
-            at = next(at for at, one in enumerate(node) if one is item)
+        for at in list(_positions(node, part)):
             if rest:
-                count += self._set(item, rest, value)
+                node[at], changed = self._set_below(node[at], rest, value)
+                count += changed
             else:
-                node[at] = self._options.put(item, value)
+                node[at] = self._options.put(node[at], value)
                 count += 1
         return count
+
+
+def _written_again(document: Any, text: str) -> str:
+    """Return YAML or JSON as the text was: JSON on one line or on several, without a line break at the end."""
+    if text.lstrip()[:1] not in ("{", "["):
+        return dump_yaml(document).rstrip()
+    is_wide = "\n" in text and "  " in text
+    separators = None if is_wide else (",", ":")
+    indent = 2 if is_wide else None
+    return json.dumps(document, indent=indent, separators=separators, sort_keys=True, ensure_ascii=False)
 
 
 def _make_element(items: list[Any], part: str) -> None:
     if part.isdigit():
         if int(part) == len(items):
             items.append({})
-    elif part.startswith("[") and "=" in part and not list(_elements(items, part)):
+    elif part.startswith("[") and "=" in part and not list(_positions(items, part)):
         key, _, text = part[1:-1].partition("=")
         items.append({key: text} if key else text)
