@@ -68,8 +68,13 @@ def write_file(path: Path, content: bytes, *, private: bool) -> None:
     """Write a whole file that a person names, or leave the old one. Raise OSError.
 
     Folders that are missing are created, and writable for nobody else. The file is for the user only if it is
-    `private`; else the umask decides who reads it, and a file that is replaced keeps its mode.
+    `private`; else the umask decides who reads it, and a file that is replaced keeps its mode. A device or a pipe, such
+    as /dev/null and /dev/stdout, is written to, and never replaced.
     """
+    if _is_stream(path):
+        with open(os.open(path, os.O_WRONLY | getattr(os, "O_CLOEXEC", 0)), "wb") as file:
+            file.write(content)
+        return
     create_folder(path.parent)
     mode = 0o600 if private else 0o644
     if not private:
@@ -113,6 +118,17 @@ def replaced(path: Path, mode: int) -> Iterator[int]:
         with contextlib.suppress(OSError):
             os.unlink(beside)
         raise
+
+
+def _is_stream(path: Path) -> bool:
+    """Return whether a path is a device, a pipe or a socket, or a file that the system names, as /dev/stdout."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    if stat.S_ISREG(mode):
+        return _IS_POSIX and os.path.realpath(path.parent).split("/")[1] in ("dev", "proc")
+    return not stat.S_ISDIR(mode)
 
 
 def _replace(path: Path, content: bytes, mode: int) -> None:

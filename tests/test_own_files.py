@@ -219,3 +219,27 @@ def test_a_file_in_the_way_is_named(tmp_path: Path) -> None:
         own_folder(tmp_path / "file" / "below")
     with pytest.raises(NotADirectoryError):
         create_folder(tmp_path / "file")
+
+
+@pytest.mark.parametrize("is_link", [False, True])
+@pytest.mark.parametrize("private", [False, True])
+def test_a_pipe_that_a_person_names_is_written_to_and_stays(tmp_path: Path, is_link: bool, private: bool) -> None:
+    pipe, named = tmp_path / "pipe", tmp_path / "named"
+    os.mkfifo(pipe)
+    if is_link:
+        named.symlink_to(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_file(named if is_link else pipe, b"content", private=private)
+        assert os.read(reader, 100) == b"content"
+    finally:
+        os.close(reader)
+    assert stat.S_ISFIFO(pipe.lstat().st_mode)
+    assert named.is_symlink() is is_link
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs /proc")
+def test_a_file_that_the_system_names_is_written_to(tmp_path: Path) -> None:
+    with (tmp_path / "output").open("wb") as output:
+        write_file(Path(f"/proc/self/fd/{output.fileno()}"), b"content", private=False)
+    assert (tmp_path / "output").read_bytes() == b"content"
