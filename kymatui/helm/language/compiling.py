@@ -116,7 +116,8 @@ class _Compiler(Expressions):
         element = Value(self.out.name("e"), container=container)
         targets = [Value(self.out.name("i")), element] if pairs else [element]
         loop_locals = self.loop_locals(node, value)
-        self.out.line(f"for {', '.join([target.code for target in targets])} in {items}:")
+        # Many items look at the clock while they are taken.
+        self.out.line(f"for {', '.join([target.code for target in targets])} in {items}:", self.origin())
         self.out.indent += 1
         for local, target in zip(loop_locals, targets, strict=False):
             self.out.line(f"{local.code} = {target.code}")

@@ -34,7 +34,7 @@ HUNGRY = {
 
 @pytest.mark.parametrize("template", HUNGRY.values(), ids=HUNGRY.keys())
 def test_hungry_templates_end_in_a_helm_error(template: str) -> None:
-    with pytest.raises(HelmError):
+    with pytest.raises(HelmError, match=r"\A(?!rendering template failed)"):
         render(template, {"t": "{{ tpl .Values.t . }}"}, environment=SMALL)
 
 
@@ -157,6 +157,11 @@ def test_a_limit_is_reported_with_template_and_line() -> None:
         'template: c/templates/t.txt:2:3: executing "a" at <repeat 200000 "x">: '
         "templates made more than 100000 bytes of text, lists and maps"
     )
+
+
+def test_a_loop_that_ends_at_a_limit_is_named() -> None:
+    with pytest.raises(HelmError, match=r"template: c/templates/t.txt:2:9: .* took more than 20000 steps"):
+        render("a\n{{ range 100000000 }}{{ end }}", environment=SMALL)
 
 
 def test_counting_starts_again_with_each_rendering() -> None:
