@@ -87,7 +87,7 @@ def test_an_upgrade_deletes_no_object_that_only_the_status_names(world: ModuleWo
     assert str(read_ref(victim)) in message
 
 
-def test_the_release_of_a_module_takes_the_label_only_off_its_own_objects(world: ModuleWorld) -> None:
+def test_the_release_of_a_module_takes_the_label_off_no_object_of_another(world: ModuleWorld) -> None:
     victim = marked(config("victim"), f"{REF.namespace}/other")
     world.runtime.create(victim)
     forge(world, victim)

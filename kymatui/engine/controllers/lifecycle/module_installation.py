@@ -312,8 +312,9 @@ class ModuleInstallation:
         live = runtime.get(ref, cancel=self._cancel)
         if live is None:
             raise NotFoundError(f"{ref} is missing, so it cannot be released", hint="create it again", status=404)
-        is_own = owning_manifest(live) == self._pass.mark_of_objects
-        if is_own and LABEL_MANAGED_BY in (live["metadata"].get("labels") or {}):
+        # an object that a user created again has the label alone, and loses it, as with lifecycle-manager
+        is_of_others = owning_manifest(live) not in ("", self._pass.mark_of_objects)
+        if not is_of_others and LABEL_MANAGED_BY in (live["metadata"].get("labels") or {}):
             patch = {"metadata": {"labels": {LABEL_MANAGED_BY: None}}}
             runtime.patch(ref, patch, PatchKind.MERGE, manager=OPERATOR_FIELD_MANAGER, cancel=self._cancel)
 
