@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from kymatui.actions.modules.install import InstallLeg
     from kymatui.actions.modules.upgrade import SkippedUpgrade
     from kymatui.domain.plans.cluster_target import ClusterTarget
-    from kymatui.engine.plans.plan import Plan
+    from kymatui.engine.plans.plan import Plan, Step
 
 _SAME = "no changes"
+_MOST_KEPT = 3  # objects that the last line names; the others are counted
 _DONE = {"install": "installed", "upgrade": "upgraded", "adopt": "adopted"}
 
 
@@ -121,11 +122,18 @@ class OneInstall(Struct, frozen=True):
             "unchanged": len(plan.of(Action.SAME)),
         }
         done = ", ".join(f"{number} {word}" for word, number in counted.items() if number)
-        print_line(f"{plan.bundle.name} {plan.bundle.version}".rstrip() + f": {done}")
+        print_line(f"{plan.bundle.name} {plan.bundle.version}".rstrip() + f": {done}{_not_deleted(outcome.kept)}")
         if notes := plan.bundle.displayed_notes:
             print_text("")
             print_text(notes)
         return 0
+
+
+def _not_deleted(kept: Sequence[Step]) -> str:
+    """Return which objects of the earlier version stay, each with the reason; "" for none."""
+    named = ", ".join(f"{step.ref} ({step.reason})" for step in kept[:_MOST_KEPT])
+    more = f" and {len(kept) - _MOST_KEPT} more" if len(kept) > _MOST_KEPT else ""
+    return f"; not deleted: {named}{more}" if kept else ""
 
 
 def _plan(leg: InstallLeg) -> Plan:
