@@ -1,8 +1,9 @@
 """Something bad at every single request of a run, and then everything is compared with an undisturbed cluster.
 
-    python -m tests.benchmarks.kill_walk [deaths|faults|MISFORTUNE,...] [every:N] [SHAPE-VERB ...]
+    python -m tests.benchmarks.kill_walk [deaths|faults|MISFORTUNE,...] [every:N|writes] [SHAPE-VERB ...]
 
 A module of thirty objects with hooks, as a chart and as a manifest: installed, upgraded (with pruning) and uninstalled.
+And a chart with objects that are kept and shared (`tests/engine/keeping.py`): deleted with consent, and pruned.
 Deaths are SIGKILL before a request leaves and after its answer came, and then a second run. Faults are 409, 429 with
 Retry-After, 500, connections that close and servers that do not answer within the client's time, each before and after
 the request was carried out. Ends with 1 where anything differs.
@@ -19,7 +20,11 @@ from collections import Counter
 
 from tests.engine.misfortunes import FAULTS, KILLS
 
-WALKS = tuple((shape, verb) for shape in ("manifest", "chart") for verb in ("install", "upgrade", "uninstall"))
+WALKS = (
+    *((shape, verb) for shape in ("manifest", "chart") for verb in ("install", "upgrade", "uninstall")),
+    ("kept", "upgrade"),
+    ("kept", "uninstall"),
+)
 SETS = {"deaths": KILLS, "faults": FAULTS}
 
 
@@ -52,7 +57,7 @@ def walk(shape: str, verb: str, words: str, which: str) -> int:
 
 
 def main(words: list[str]) -> None:
-    which = next((word for word in words if word.startswith("every:")), "every:1")
+    which = next((word for word in words if word.startswith("every:") or word == "writes"), "every:1")
     wanted = [pair for pair in WALKS if "-".join(pair) in words] or WALKS
     named = [word for word in words if word in SETS or set(word.split(",")) <= {*KILLS, *FAULTS}]
     misfortunes = ",".join(SETS.get(named[0], (named[0],)) if named else KILLS)

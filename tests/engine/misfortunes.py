@@ -23,21 +23,44 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kymatui.adapters.kube.api.client import Client
 from kymatui.adapters.kube.auth.connection import Connection
 from kymatui.adapters.kube.transport.transport import Transport
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+from kymatui.engine.bundles.bundle import Bundle
 from kymatui.sandbox.apiserver.http.server_faults import parse_fault
-from tests.engine import thirty
+from tests.engine import keeping, thirty
 from tests.engine.comparing import plain
 from tests.engine.forking import KILLED, World, contents
 from tests.engine.places import Json
 
 NAMESPACE = "walked"
 GROUP = "walked.example.org"
-SHAPES = {"chart": thirty.as_chart, "manifest": thirty.as_manifest}
+
+
+class Shape(Struct, frozen=True):
+    """What is walked with; `protected` is what every run leaves."""
+
+    install: Callable[[KubeCluster, str], None]
+    uninstall: Callable[[KubeCluster], None]
+    protected: tuple[str, ...] = ()
+
+
+def _thirty(bundle: Callable[[str, str, str], Bundle]) -> Shape:
+    return Shape(
+        lambda cluster, version: thirty.install(cluster, bundle(NAMESPACE, GROUP, version)),
+        lambda cluster: thirty.uninstall(cluster, "thirty", NAMESPACE),
+    )
+
+
+SHAPES = {
+    "chart": _thirty(thirty.as_chart),
+    "manifest": _thirty(thirty.as_manifest),
+    "kept": Shape(keeping.install, keeping.uninstall, keeping.PROTECTED),
+}
 KILLS = ("kill-before", "kill-after")
 FAULTS = ("conflict", "throttle", "error", "drop", "lose", "hang", "stall")
 PATIENCE = 0.6
@@ -73,14 +96,14 @@ class Walk:
     """One shape of module and one verb, with the world in which it begins."""
 
     def __init__(self, world: World, folder: Path, shape: str, verb: str) -> None:
-        self._world, self._folder, self._shape, self._verb = world, folder, shape, verb
+        self._world, self._folder, self._shape, self._verb = world, folder, SHAPES[shape], verb
         if verb != "install":
             assert self._run([_with(self._installing("1"))]) == 0
         self._world.forget()
         self.requests = 0
         self._expected: Json = {}
         self._created: dict[str, int] = {}
-        self._methods: list[str] = []
+        self.methods: list[str] = []
 
     def measure(self) -> None:
         """The undisturbed run."""
@@ -90,7 +113,9 @@ class Walk:
         assert found is not None, "the undisturbed run died"
         assert found["status"] == 0, "the undisturbed run failed"
         self.requests, self._expected, self._created = found["requests"], found["contents"], found["created"]
-        self._methods = found["methods"]
+        self.methods = found["methods"]
+        lost = [name for name in self._shape.protected if self._verb != "install" and name not in self._expected]
+        assert not lost, f"the undisturbed run lost {lost}: {sorted(self._expected)}"
         gc.collect()
         gc.freeze()  # what is shared with the copies is not to be written to by a collector
 
@@ -112,7 +137,7 @@ class Walk:
 
     def _makes_sense(self, number: int, word: str) -> bool:
         """Of what only reads, it is all one whether it was carried out before the answer was lost."""
-        return word not in ("lose", "stall") or self._methods[number - 1] != "GET"
+        return word not in ("lose", "stall") or self.methods[number - 1] != "GET"
 
     def _judged(self, found: Json | None) -> Json:
         if found is None:
@@ -167,11 +192,11 @@ class Walk:
 
     def _work(self) -> Work:
         if self._verb == "uninstall":
-            return lambda cluster: thirty.uninstall(cluster, "thirty", NAMESPACE)
+            return self._shape.uninstall
         return self._installing("1" if self._verb == "install" else "2")
 
     def _installing(self, version: str) -> Work:
-        return lambda cluster: thirty.install(cluster, SHAPES[self._shape](NAMESPACE, GROUP, version))
+        return lambda cluster: self._shape.install(cluster, version)
 
 
 def _with(work: Work, *, number: int = 0, after: bool = False, patience: float = 0.0) -> Callable[[Connection], None]:
@@ -215,11 +240,14 @@ def differences(expected: Any, found: Any, path: str = "") -> Iterator[Any]:
         yield [path, expected, found]
 
 
-def chosen(words: list[str], requests: int) -> Iterator[int]:
-    """The numbers that words stand for: "7", "50%", "every:3"."""
+def chosen(words: list[str], methods: list[str]) -> Iterator[int]:
+    """The numbers that words stand for: "7", "50%", "every:3", "writes"."""
+    requests = len(methods)
     for word in words:
         if word.startswith("every:"):
             yield from range(1, requests + 1, int(word.removeprefix("every:")))
+        elif word == "writes":
+            yield from (number for number, method in enumerate(methods, 1) if method != "GET")
         elif word.endswith("%"):
             yield max(1, requests * int(word.removesuffix("%")) // 100)
         elif int(word) <= requests:
@@ -234,7 +262,7 @@ def walk(world: World, words: list[str]) -> None:
         walking = Walk(world, Path(folder), shape, verb)
         walking.measure()
         _tell({"walk": name, "requests": walking.requests})
-        for line in walking.walk(misfortunes.split(","), list(chosen(numbers, walking.requests)), int(processes)):
+        for line in walking.walk(misfortunes.split(","), list(chosen(numbers, walking.methods)), int(processes)):
             _tell({"walk": name, **line})
 
 

@@ -23,6 +23,8 @@ MOMENTS = [
     ("manifest", "uninstall", DEATHS, "50%"),
     ("chart", "upgrade", DEATHS, "60%"),
     ("chart", "install", "lose,hang,stall", "60%"),
+    ("kept", "upgrade", DEATHS, "70%"),
+    ("kept", "uninstall", DEATHS, "70%"),
 ]
 
 
