@@ -6,6 +6,8 @@ import pytest
 import yaml
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.helm.yaml import reading
+from kymatui.helm.yaml.limits import YamlBudget
 from tests.engine.controllers.desks import Desk
 from tests.engine.objects import cluster_role, config_map, custom, definition, deployment, rule
 from tests.engine.places import Json, eventually
@@ -117,3 +119,14 @@ def test_28_and_51_a_manager_of_any_kind_stays_until_what_it_manages_anywhere_is
     desk.place.raw.delete(theirs)
     eventually(lambda: desk.turn() is None and desk.manifest() is None, "it is gone", timeout=40.0)
     assert desk.place.get("apps/v1", kind, "manager") is None
+
+
+def test_a_layer_that_is_too_large_is_a_state_with_a_reason(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.put(desk.layers.push(config_map("a", desk.place.namespace)))
+    desk.settle()
+    monkeypatch.setattr(reading, "YamlBudget", lambda: YamlBudget(1000))
+    desk.put(desk.layers.keep(text(config_map("b", desk.place.namespace)) + b"x: [" + b"[]," * 1000 + b"]\n"))
+    desk.turn()
+    assert desk.status()["state"] == "Error"
+    assert "it has more than 1000 values" in words(desk)
+    assert desk.config("a") is not None, "what cannot be read deletes nothing"
