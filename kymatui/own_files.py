@@ -103,8 +103,10 @@ def create_folder(path: Path) -> None:
 def replaced(path: Path, mode: int) -> Iterator[int]:
     """Yield the descriptor of a new file beside `path`, which replaces it once the block ends without an error.
 
-    The content is on the disk before. Raise OSError.
+    The content is on the disk before. Raise OSError, PermissionError for a device or a pipe.
     """
+    if _is_stream(path):
+        raise PermissionError(errno.EPERM, "it is not a regular file", str(path))
     beside = path.with_name(f".{path.name[:32]}.{os.urandom(8).hex()}")
     descriptor = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL | _NO_LINK, mode)
     try:

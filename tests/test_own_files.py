@@ -243,3 +243,11 @@ def test_a_file_that_the_system_names_is_written_to(tmp_path: Path) -> None:
     with (tmp_path / "output").open("wb") as output:
         write_file(Path(f"/proc/self/fd/{output.fileno()}"), b"content", private=False)
     assert (tmp_path / "output").read_bytes() == b"content"
+
+
+def test_a_pipe_is_never_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(PermissionError, match="not a regular file"), replaced(tmp_path / "pipe", 0o600):
+        pass
+    assert stat.S_ISFIFO((tmp_path / "pipe").lstat().st_mode)
+    assert os.listdir(tmp_path) == ["pipe"]
