@@ -102,6 +102,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         backup="",
         allow_downgrade=True,
         cascade=False,
+        delete_crds=False,
         accept_unknown=False,
         way="let",
         dry_run=False,
