@@ -103,6 +103,11 @@ def test_a_stopped_deletion_says_what_is_left_and_is_continued(run: Any, cluster
         ("delete", ["serverless"], "stopped", "kcp")
     ]
     assert "delete Function billing/tax" in listed[0]["done"]
+    told = f"`kymatui resume {listed[0]['job']}` continues it"
+    assert "deletion interrupted" in run("catalog", "--no-headers")[1]
+    rows = {one["name"]: one for one in json.loads(run("catalog", "-o", "json")[1])["modules"]}
+    assert [name for name, one in rows.items() if told in one["reason"]] == ["serverless"]
+    assert told in run("module", "serverless")[1]
     status, out, err = run("resume", "--dry-run", "-o", "json")
     assert (status, [one["object"] for one in json.loads(out)["remaining"]]) == (
         0,
@@ -120,6 +125,7 @@ def test_a_stopped_deletion_says_what_is_left_and_is_continued(run: Any, cluster
     assert (status, out) == (0, "serverless is deleted\n"), err
     assert "resuming job " in err
     assert (jobs(), cluster.list(FUNCTION)) == ([], [])
+    assert "interrupted" not in run("catalog", "-o", "json")[1]
     assert len(job_records()) == 1, "it is continued in its own journal"
     assert run("resume")[:2] == (0, "")
 

@@ -7,19 +7,30 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from kymatui.adapters.files import job_journals
-from kymatui.adapters.files.job_journals import close_job, interrupted, job_names, job_records, open_job
+from kymatui.adapters.files.job_journals import (
+    close_job,
+    interrupted,
+    job_names,
+    job_records,
+    open_job,
+    with_interrupted,
+)
 from kymatui.adapters.files.journal_path import cluster_folder, journals_folder
+from kymatui.domain.catalog.catalog import build_catalog
+from kymatui.domain.catalog.rows import Catalog
 from kymatui.domain.plans.cluster_name import ClusterName
 from kymatui.domain.plans.jobs import JobPurpose
 from kymatui.engine.jobs.identity import own_identity
 from kymatui.engine.jobs.job_records import JobRecord, of_cluster, unfinished_runtimes
 from kymatui.engine.jobs.journal import JournalMark
 from kymatui.errors import CancelledError
+from tests.domain.builders import NOW, community_template, deployment, gvk, resource, snapshot
 
 LINE = "Deployment kyma-system/keda-manager"
 PROD = ClusterName("prod-eu")
@@ -291,3 +302,49 @@ os._exit(0)
     placed = WORLD.replace('JobJournals("prod-eu")', 'JobJournals("kcp")')
     assert subprocess.run([sys.executable, "-c", placed + script], check=False, env=home).returncode == 0
     assert [list(jobs(name)) for name in ("kcp", "kcp/kcp-system/r1", "kcp-system/r1")] == [["keda"], ["keda"], []]
+
+
+# the catalog
+
+
+def catalog(state: str = "Ready", *, is_installed: bool = True) -> Catalog:
+    parts: dict[str, Any] = {"workloads": [deployment("mod", "1.0.0")]} if is_installed else {}
+    crs = {gvk("mod"): (resource("mod", state),)} if is_installed else {}
+    return build_catalog(snapshot(outside=[community_template("mod", "1.0.0")], module_resources=crs, **parts), NOW)
+
+
+def on(name: str) -> Any:
+    return lambda: SimpleNamespace(name=name, get=lambda ref: None)
+
+
+@pytest.mark.parametrize(
+    ("kind", "before", "state"),
+    [
+        ("delete", catalog(), "deletion interrupted"),
+        ("install", catalog(), "installation interrupted"),
+        ("upgrade", catalog(), "upgrade interrupted"),
+        ("install", catalog(is_installed=False), "installation interrupted"),
+        ("delete", catalog("Error"), "Error"),
+    ],
+    ids=["deletion", "installation", "upgrade", "not installed", "error"],
+)
+def test_a_module_of_an_interrupted_job_is_not_plainly_ready(kind: str, before: Catalog, state: str) -> None:
+    stop(start("mod", kind=kind))
+    (record,) = interrupted()
+    (row,) = with_interrupted(before, on("prod-eu")).rows
+    assert row.state_words == state
+    assert f"`kymatui resume {record.number}` continues it" in row.problems[0].message
+    assert (row.reason.text == row.problems[0].message) is (state != "Error")
+    assert with_interrupted(before, on("prod-us")) == before, "it is of another cluster"
+    close_job(record)
+    assert with_interrupted(before, on("prod-eu")) == before
+
+
+def test_a_deletion_after_which_the_module_is_gone_is_in_no_row() -> None:
+    stop(start("mod"))
+    gone = catalog(is_installed=False)
+    assert with_interrupted(gone, on("prod-eu")) == gone
+
+
+def test_a_cluster_is_not_asked_without_an_interrupted_job() -> None:
+    assert with_interrupted(catalog(), lambda: pytest.fail("it was asked")) == catalog()

@@ -6,18 +6,27 @@ import contextlib
 import re
 import secrets
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from msgspec.structs import replace
+
 from kymatui.adapters.files.earlier_journals import earlier_records
 from kymatui.adapters.files.journal_path import cluster_folder, journals_folder
+from kymatui.domain.catalog.rows import Catalog, ModuleRow
+from kymatui.domain.kyma.problems import Actor, Problem, Reason, Severity
+from kymatui.domain.kyma.states import State
+from kymatui.domain.modules.presence import Presence
 from kymatui.domain.plans.cluster_name import ClusterName
 from kymatui.domain.plans.jobs import Job, JobPurpose, JobState
+from kymatui.engine.cluster.cluster_identity import name_cluster
+from kymatui.engine.cluster.ports import Cluster
 from kymatui.engine.jobs.identity import own_identity
 from kymatui.engine.jobs.job_records import JobRecord, interrupted_jobs, of_cluster, read_record
 from kymatui.engine.jobs.journal import JobHeading, Journal, JournalMark, read_journal
 from kymatui.engine.jobs.open_job import OpenJob
-from kymatui.errors import ConfigurationError
+from kymatui.errors import ConfigurationError, KymatuiError
 
 _FOLDER: Final = "_jobs"  # no namespace is called so: earlier journals are in folders of namespaces
 _NUMBER: Final = re.compile(r"[0-9a-f]{6}")
@@ -62,6 +71,36 @@ def close_job(record: JobRecord) -> None:
 def interrupted(cluster: str = "") -> tuple[JobRecord, ...]:
     """Return the interrupted jobs of this machine on all clusters, newest first; `cluster` as for `job_records`."""
     return interrupted_jobs(job_records(cluster))
+
+
+def with_interrupted(catalog: Catalog, read_cluster: Callable[[], Cluster]) -> Catalog:
+    """Return the catalog with the jobs on its modules that the journals of this machine say were interrupted.
+
+    The cluster is read only if there is such a job. A deletion after which the module is gone is not one of them.
+    """
+    if not (jobs := interrupted()):
+        return catalog
+    try:
+        cluster = name_cluster(read_cluster())
+    except KymatuiError:  # a runtime that cannot be reached; its jobs are listed by `kymatui resume --list`
+        return catalog
+    jobs = tuple(job for job in of_cluster(interrupted(cluster.name), cluster) if not job.is_fleet)
+    by_module = {module: job for job in reversed(jobs) for module in job.heading.modules}
+    rows = tuple(_with_job(row, by_module[row.name]) if row.name in by_module else row for row in catalog.rows)
+    return replace(catalog, rows=rows)
+
+
+def _with_job(row: ModuleRow, job: JobRecord) -> ModuleRow:
+    kind = job.heading.kind
+    if kind in ("delete", "disable") and row.presence is Presence.NOT_INSTALLED:
+        return row
+    text = f"{job.title} was interrupted, says the journal of this machine; `kymatui resume {job.number}` continues it"
+    problem = Problem(Severity.WARNING, text, Actor.YOU, row.name)
+    reason = row.reason if row.state is State.ERROR else Reason(text, Actor.YOU, Severity.WARNING)
+    return replace(row, interrupted=_NOUNS.get(kind, kind), reason=reason, problems=(problem, *row.problems))
+
+
+_NOUNS: Final = {"delete": "deletion", "install": "installation"}
 
 
 def job_records(cluster: str = "") -> list[JobRecord]:

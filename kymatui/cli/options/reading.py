@@ -10,6 +10,7 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 from kymatui.actions.unknown_names import unknown_module
+from kymatui.adapters.files.journal_path import journals_folder
 from kymatui.cli.cluster_options import add_cluster_options, add_remote_options
 from kymatui.cli.options.listing import add_list_output, add_list_timeout
 from kymatui.cli.options.unknown_names import require_namespace
@@ -67,7 +68,16 @@ def watch_catalogs(args: argparse.Namespace) -> Generator[Catalog]:
 
     with closing(watch_sessions(args)) as seen:
         for session in seen:
-            yield build_catalog(session.snapshot(), time.time())
+            yield _with_interrupted(build_catalog(session.snapshot(), time.time()), session)
+
+
+def _with_interrupted(catalog: Catalog, session: ListedSession) -> Catalog:
+    """Return the catalog with the jobs that were interrupted on this machine; most machines have no journals."""
+    if not journals_folder().is_dir():
+        return catalog
+    from kymatui.adapters.files.job_journals import with_interrupted
+
+    return with_interrupted(catalog, lambda: session.cluster)
 
 
 def watch_sessions(args: argparse.Namespace) -> Generator[ListedSession]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
+from kymatui.adapters.files.job_journals import open_job
 from kymatui.cli.options.chart_values import VALUE_OPTIONS, split_files
 from kymatui.cli.options.direct_install import cancellable
 from kymatui.cli.parser import build_parser
@@ -87,8 +88,6 @@ def recorded_job(
 
     Raises StoppedError with what is done and left.
     """
-    from kymatui.adapters.files.job_journals import open_job
-
     resumed: JobRecord | None = getattr(args, "resumed_job", None)
     purpose = JobPurpose(kind, tuple(modules), {**job_options(kind, args), **(options or {})})
     job = open_job(cluster, purpose, title, number=resumed.number if resumed is not None else "")

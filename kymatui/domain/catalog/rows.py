@@ -126,7 +126,8 @@ class ModuleRow(Struct, frozen=True):
     `channels` maps each channel of the module to its version. A missing version is ""; `channel` is "" for
     community modules. `checked` holds every module CR, the worst first; `evaluation` explains the first of them.
     `created` is when the module came into the cluster, in seconds of the Unix clock. `unknown` names the facts that
-    depend on a missing list; their values in the row are not facts. `keeper` is what works on the Kyma.
+    depend on a missing list; their values in the row are not facts. `keeper` is what works on the Kyma. `interrupted`
+    is the job on this module that a machine's journal says was interrupted, such as "deletion"; "" for none.
     """
 
     name: str
@@ -160,6 +161,7 @@ class ModuleRow(Struct, frozen=True):
     foreseen: tuple[ModuleRisk, ...] = ()
     unknown: Mapping[RowFact, UnknownFact] = field(default_factory=dict)
     keeper: Actor = Actor.KLM
+    interrupted: str = ""
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -195,11 +197,12 @@ class ModuleRow(Struct, frozen=True):
 
     @property
     def state_words(self) -> str:
-        """Return the text of STATE, on the screen and in tables: a partial installation precedes the state.
+        """Return the text of STATE, on the screen and in tables: what is partial or interrupted precedes the state.
 
         But an Error is never hidden, and of an unknown state it is the reason.
         """
-        partial = _PRESENCE_WORDS.get(self.presence) if self.state is not State.ERROR else None
+        partial = f"{self.interrupted} interrupted" if self.interrupted else _PRESENCE_WORDS.get(self.presence)
+        partial = partial if self.state is not State.ERROR else None
         return self.text(RowFact.STATE, partial or self.state.value)
 
     @property
