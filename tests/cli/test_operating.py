@@ -177,7 +177,7 @@ def test_the_operator_follows_manifests_takes_over_from_a_killed_one_and_is_stop
     sandbox: ReadySandbox, cluster: KubeCluster, tmp_path: Path
 ) -> None:
     ref = put(cluster, sandbox.registry, "kept", config_map("kept", SPACE, a="1"))
-    command = [sys.executable, "-m", "kymatui", "operator", "--insecure-registry", sandbox.registry]
+    command = [sys.executable, "-m", "kymatui", "operator", "-n", SPACE, "--insecure-registry", sandbox.registry]
     with subprocess.Popen(command, env=dict(os.environ)) as first:
         try:
             eventually(lambda: state(cluster, ref) == "Ready", "it is installed")
@@ -229,7 +229,7 @@ def test_a_manifest_of_a_kyma_in_another_namespace_is_left_alone(cluster: KubeCl
     )
     ref = ObjectRef(KIND, SPACE, "of-others")
     (controller,) = CONTROLLERS["manifest"](context)
-    with pytest.raises(RefusedError, match="this operator reconciles the Kymas of kcp-system"):
+    with pytest.raises(RefusedError, match="this operator installs Manifests of kcp-system only"):
         controller.reconcile(ref, threading.Event())
     live = cluster.get(ref)
     assert live is not None
