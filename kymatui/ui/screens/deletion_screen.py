@@ -41,7 +41,7 @@ class DeletionScreen(FramedScreen):
         Binding("l", "open('logs')", "Logs of the manager", show=False, id="delete.logs"),
         Binding("w", "choose('way')", "Next option", id="delete.way"),
         Binding("b", "choose('backup')", "Turn backup on or off", id="delete.backup"),
-        Binding("c", "choose('crds')", "Keep or delete the chart's CRDs", show=False, id="delete.crds"),
+        Binding("r", "choose('crds')", "Keep or delete the chart's CRDs", show=False, id="delete.crds"),
         Binding("ctrl+x", "cancel_job", "Cancel job", id="delete.cancel"),
         Binding(
             "u", "choose('unknown')", "Assume that unlisted kinds have no objects", show=False, id="delete.unknown"

@@ -173,7 +173,7 @@ def crd_line(seen: DeletionState, delete_crds: bool) -> list[tuple[str, str]]:
     if seen.found is None or not seen.found.chart_crds:
         return []
     deleted = "deleted, unless they have objects or another installation has them"
-    return [(f"c CRDs of the chart: {deleted if delete_crds else 'stay, as with helm'}", "muted")]
+    return [(f"r CRDs of the chart: {deleted if delete_crds else 'stay, as with helm'}", "muted")]
 
 
 def next_way(seen: DeletionState, way: ModuleCRHandling) -> ModuleCRHandling:
