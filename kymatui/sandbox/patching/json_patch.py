@@ -20,6 +20,13 @@ _MISSING: Any = object()
 
 def apply_json_patch(document: Any, operations: list[Any]) -> Any:
     """Return the patched document; `document` is unchanged. Raise `PatchFailedError` (422)."""
+    try:
+        return _apply(document, operations)
+    except RecursionError:
+        raise PatchFailedError("the patch nests too deeply") from None
+
+
+def _apply(document: Any, operations: list[Any]) -> Any:
     root = [copy_json(document)]
     copied = 0
     for operation in operations:

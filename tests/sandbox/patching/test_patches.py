@@ -58,6 +58,14 @@ def test_a_json_patch_that_does_not_apply(operation: Obj) -> None:
     assert document == {"a": [1, 2]}
 
 
+def test_a_patch_that_nests_too_deeply_is_refused() -> None:
+    deep: Any = 1
+    for _ in range(5_000):
+        deep = [deep]
+    with pytest.raises(PatchFailedError, match="nests too deeply"):
+        apply_json_patch({}, [{"op": "add", "path": "/a", "value": deep}])
+
+
 def test_copies_that_double_the_object_are_refused() -> None:
     doubling = [{"op": "copy", "from": "/a", "path": "/a/-"}] * 40
     with pytest.raises(PatchFailedError, match="the accumulated size increase of copy is"):
