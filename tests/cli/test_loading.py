@@ -83,7 +83,7 @@ def test_what_is_loaded_is_there_when_it_is_ready_and_what_is_not_is_told(tmp_pa
     assert "3 objects loaded, 3 failed" in error
     said = {line.partition(": ")[2] for line in error.splitlines()}
     for name, why in (
-        ("failed: bad/broken.yaml", "while parsing"),
+        ("failed: bad/broken.yaml", "line 2, column 1: did not find expected node content"),
         ("skipped: bad/values.yaml", "not a Kubernetes object"),
         ("failed: bad/refused.yaml: Service no-ports", "Unsupported value"),
         ("failed: bad/refused.json: ConfigMap Upper", "RFC 1123"),

@@ -17,7 +17,7 @@ from tests.sandboxes.starting import told_sandbox
 pytestmark = pytest.mark.xdist_group("unseen")  # one sandbox for all of them
 
 CASES = [pytest.param(flow, sort, id=f"{flow.name}-{sort}") for flow, sort in walks()]
-ELSEWHERE = {"plan", "edit"}
+ELSEWHERE = {"plan", "edit", "resume"}  # `resume` asks by the command that it continues
 """`plan` asks nothing; `edit` needs an editor, see `test_editing`."""
 
 
