@@ -98,12 +98,10 @@ def _pending_actions(runtime: Runtime, manifests: Sequence[ManifestSummary] | No
         )
         yield PendingAction(key, "", parse_state(runtime.state) or State.UNKNOWN, YOU, reason)
     if runtime.deleting:
-        left = (
-            ""
-            if manifests is None
-            else f"; {format_count(len(manifests), 'Manifest') if manifests else 'no Manifests'} left"
-        )
-        yield PendingAction(key, "", State.DELETING, KLM, f"the runtime is being deleted{left}")
+        reason = "the runtime is being deleted"
+        if manifests is not None:
+            reason += f"; {format_count(len(manifests), 'Manifest') if manifests else 'no Manifests'} left"
+        yield PendingAction(key, "", State.DELETING, KLM, reason)
     states = [module.state for module in runtime.modules]
     if words := "" if runtime.deleting else kyma_error_words(runtime.state, runtime.message, states):
         yield PendingAction(key, "", runtime.known_state, YOU, f"Action needed: {words}")

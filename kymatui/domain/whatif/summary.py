@@ -31,8 +31,9 @@ def change_notes(change: CatalogChange, fleet: FleetObjects) -> Iterator[str]:
         ref = read_ref(raw)
         if ref.namespace not in fleet.namespaces:
             yield f"{ref} changes nothing: no Kyma is in its namespace"
-    known = set(_missing_templates(fleet))
-    for module, channel, version in _missing_templates(apply_change(fleet, change)):
+    missing = list(_missing_templates(apply_change(fleet, change)))
+    known = set(_missing_templates(fleet)) if missing else set()  # indexing a catalog again costs a live forecast
+    for module, channel, version in missing:
         if (module, channel, version) not in known:
             where = f"channel {channel} of {module}" if channel else f"mandatory module {module}"
             yield (
