@@ -11,6 +11,7 @@ from typing import Final, Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kymatui.domain.kubernetes.backoff import Backoff
 from kymatui.domain.logs.log_lines import LineReader, LineSplitter, PodLogLine
 from kymatui.domain.logs.log_order import interleave
 from kymatui.domain.logs.log_query import LogOptions, LogQuery
@@ -123,7 +124,7 @@ class LogFeed:
     def _run(self, source: LogSource) -> None:
         query = LogQuery(source.namespace, source.pod, source.container, self._options)
         reader = LineReader(source)
-        wait = self._pause
+        silent = 0
         while not self._cancel.is_set():
             before = reader.last
             status = self._read(query.resumed(reader.last), reader)
@@ -137,8 +138,8 @@ class LogFeed:
                     del self._threads[source]
             if status.state.is_final or not self._options.follow:
                 return
-            wait = self._pause if reader.last != before else min(wait * 2, 10 * self._pause)
-            self._cancel.wait(wait)
+            silent = 0 if reader.last != before else silent + 1
+            self._cancel.wait(Backoff(self._pause, 10 * self._pause).delay(silent))
 
     def _read(self, query: LogQuery, reader: LineReader) -> LogStatus:
         """Read one stream to its end and return why it ended."""

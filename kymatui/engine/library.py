@@ -70,8 +70,8 @@ class EngineOptions(Struct, frozen=True):
         return (self.limits or RunLimits()).width
 
     @property
-    def patience(self) -> RetryPolicy:
-        return (self.limits or RunLimits()).patience
+    def retry(self) -> RetryPolicy:
+        return (self.limits or RunLimits()).retry
 
 
 def install(
@@ -119,7 +119,7 @@ def _install(
             manager=options.manager,
             cancel=options.cancel,
             width=options.width,
-            patience=options.patience,
+            retry=options.retry,
         )
         if accept is not None and not accept(made):
             return ApplyOutcome((), (), (), None)
@@ -167,7 +167,7 @@ def _check(intent: Intent, cluster: Cluster, options: EngineOptions, ready: bool
         cancel=options.cancel,
         width=options.width,
         ready=ready,
-        patience=options.patience,
+        retry=options.retry,
     )
 
 
@@ -193,7 +193,7 @@ def uninstall(
         chosen.time,
         cancel=chosen.cancel,
         width=chosen.width,
-        patience=chosen.patience,
+        retry=chosen.retry,
         scope=uninstall_plan.DeletionScope(delete_crds=delete_crds),
     )
     with _run(cluster, chosen) as run:

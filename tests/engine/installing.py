@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from kymatui.domain.kubernetes.backoff import Backoff
 from kymatui.engine.apply import applier, planner
 from kymatui.engine.apply.applier import ApplyOutcome
 from kymatui.engine.bundles.bundle import Bundle, Origin
@@ -28,7 +29,7 @@ LIMITS = RunLimits(
     gone=20.0,
     poll=1.0,
     lease=LeaseTerms(patience=10.0),
-    patience=RetryPolicy(first=0.02, most=0.2),
+    retry=RetryPolicy(backoff=Backoff(0.02, 0.2, 1.0, 1.25)),
 )
 
 
@@ -38,7 +39,7 @@ def bundle(place: Place, *objects: Json, name: str = "module", **more: Any) -> B
 
 def plan(place: Place, what: Bundle | Intent, *, cluster: Cluster | None = None) -> Plan:
     intent = what if isinstance(what, Intent) else Intent(what)
-    return planner.plan(intent, cluster or place.cluster, SystemClock(), patience=LIMITS.patience)
+    return planner.plan(intent, cluster or place.cluster, SystemClock(), retry=LIMITS.retry)
 
 
 @dataclass

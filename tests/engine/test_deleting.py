@@ -253,7 +253,7 @@ def test_after_a_deletion_that_was_cut_off_an_installation_begins_anew(place: Pl
     install(place, what)
     place.fault("error", verb="delete", resource="deployments.apps")
     with pytest.raises(PartlyDoneError, match=r"1 object deleted"):
-        remove(place, limits=replace(IMPATIENT, patience=replace(LIMITS.patience, attempts=2)))
+        remove(place, limits=replace(IMPATIENT, retry=replace(LIMITS.retry, attempts=2)))
     place.fault("clear")
     assert place.get(f"{place.group}/v1", "Thing", "default") is None
     install(place, what)

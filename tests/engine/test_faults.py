@@ -126,10 +126,10 @@ def test_patience_ends_and_the_servers_time_counts() -> None:
         raise ThrottledError("busy", status=429, retry_after=7.0)
 
     with pytest.raises(ThrottledError):
-        call_with_retries(call, clock, patience=RetryPolicy(attempts=3))
+        call_with_retries(call, clock, retry=RetryPolicy(attempts=3))
     assert clock.waits == [7.0, 7.0]
     with pytest.raises(ThrottledError):
-        call_with_retries(call, clock, patience=RetryPolicy(longest_wait=5.0))
+        call_with_retries(call, clock, retry=RetryPolicy(longest_wait=5.0))
     assert len(clock.waits) == 2
 
 
@@ -149,6 +149,6 @@ def test_who_does_not_answer_is_not_asked_again_after_a_minute() -> None:
 
 def test_a_patient_cluster_is_a_cluster(place: Place) -> None:
 
-    cluster: Cluster = RetryingCluster(place.cluster, SystemClock(), threading.Event(), LIMITS.patience)
+    cluster: Cluster = RetryingCluster(place.cluster, SystemClock(), threading.Event(), LIMITS.retry)
     assert cluster.name == place.cluster.name
     assert len(cluster.all_kinds()) > 20

@@ -63,7 +63,7 @@ def test_27_a_namespace_of_the_system_is_never_pruned(place: Place) -> None:
 def test_44_what_was_interrupted_after_some_objects_is_completed(place: Place) -> None:
     what = bundle(place, *(make.config_map(f"c{number}", x="1") for number in range(9)), make.secret("z", a="b"))
     place.fault("error", verb="patch", resource="configmaps", name="c5")
-    impatient = Options(limits=replace(LIMITS, width=1, patience=replace(LIMITS.patience, attempts=2)))
+    impatient = Options(limits=replace(LIMITS, width=1, retry=replace(LIMITS.retry, attempts=2)))
     with pytest.raises(KymatuiError, match="c5"):
         install(what, place.cluster, options=impatient)
     place.fault("clear")

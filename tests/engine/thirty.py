@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+from kymatui.domain.kubernetes.backoff import Backoff
 from kymatui.engine import library
 from kymatui.engine.bundles.bundle import Bundle, Origin
 from kymatui.engine.cluster.retries import RetryPolicy
@@ -12,7 +13,7 @@ from tests.engine import objects as make
 from tests.engine.charts import chart_in, hook
 from tests.engine.places import Json
 
-LIMITS = RunLimits(poll=1.0, lease=LeaseTerms(patience=30.0), patience=RetryPolicy(attempts=20, first=0.02, most=0.5))
+LIMITS = RunLimits(poll=1.0, lease=LeaseTerms(patience=30.0), retry=RetryPolicy(20, Backoff(0.02, 0.5, 1.0, 1.25)))
 OPTIONS = library.EngineOptions(limits=LIMITS)
 
 

@@ -12,13 +12,14 @@ from typing import Final
 
 from kymatui.actions.authoring.module_build import LARGEST_CONFIG, beside, security_path
 from kymatui.actions.bundle.ports import ModuleSources
+from kymatui.domain.kubernetes.backoff import Backoff
 from kymatui.engine.authoring.module_config import is_address, read_config
 from kymatui.errors import KymatuiError
 
 LOOK_SECONDS: Final = 0.5
 """The time between two looks; files have to be the same at two of them before they are read."""
-FIRST_RETRY: Final = 2.0  # seconds until a failed cycle is tried again without a save; doubles each time
-LONGEST_RETRY: Final = 60.0  # seconds at which the delay stops to grow
+RETRIES: Final = Backoff(2.0, 60.0)
+"""Seconds until a failed cycle is tried again without a save."""
 
 FileStamp = tuple[int, int, int]
 Stamps = tuple[tuple[str, FileStamp | None], ...]
@@ -74,18 +75,19 @@ def run_dev_loop(
     """
     done: Stamps | None = None
     before: Stamps | None = None
-    delay, due = FIRST_RETRY, float("inf")
+    failures, due = 0, float("inf")
     while True:
         seen = files.stamps()
         is_saved = seen != done and (done is None or seen == before)
         if is_saved or due <= 0:
             done, due = seen, float("inf")
-            delay = FIRST_RETRY if is_saved else delay
+            failures = 0 if is_saved else failures
             if cycle() is CycleEnd.RETRY:
-                retrying(delay)
-                due, delay = delay, min(delay * 2, LONGEST_RETRY)
+                due = RETRIES.delay(failures)
+                retrying(due)
+                failures += 1
             else:
-                delay = FIRST_RETRY
+                failures = 0
         before = seen
         idle()
         if wait(LOOK_SECONDS):

@@ -17,13 +17,14 @@ from kymatui.adapters.http.response_body import BodyError, iter_chunks, read_bod
 from kymatui.adapters.http.safe_urls import MOST_REDIRECTS, is_same_origin, next_address, parts_of, redact_url
 from kymatui.adapters.http.size_limits import DOCUMENT_SECONDS, LARGEST_DOCUMENT, TRANSFER_SECONDS
 from kymatui.adapters.oci.registry_auth import Authenticator, FindCredentials, anonymous_token, scope_of
-from kymatui.domain.kubernetes.jitter import JITTER_RANDOM
+from kymatui.domain.kubernetes.backoff import Backoff
 from kymatui.errors import CancelledError, RegistryError, RegistryUnreachableError
 
 CONNECT_TIMEOUT = 10.0  # seconds until a registry counts as unreachable
 READ_TIMEOUT = 60.0  # seconds between two pieces of an answer
 TRIES = 4  # of a request that fails with a passing error, unless its body can be sent only once
 LONGEST_PAUSE = 20.0  # seconds between two tries, also if the registry asks for more
+_BACKOFF = Backoff(0.5, LONGEST_PAUSE, 0.5, 1.0)
 PASSING = frozenset({429, 500, 502, 503, 504})
 
 
@@ -239,12 +240,11 @@ def _read_whole(response: Any, url: str) -> None:
 
 
 def retry_after(header: str | None, attempt: int) -> float:
-    """Return the seconds to wait: the header's, limited, else exponential backoff with jitter."""
+    """Return the seconds to wait: the header's, limited, else those of the backoff."""
     told = _told_pause(header or "")
     if told is not None:
         return min(told, LONGEST_PAUSE)
-    growing: float = min(0.5 * 2.0**attempt, LONGEST_PAUSE)
-    return growing * JITTER_RANDOM.uniform(0.5, 1.0)
+    return _BACKOFF.delay(attempt)
 
 
 def _told_pause(header: str) -> float | None:

@@ -94,11 +94,11 @@ def check(
     cancel: threading.Event | None = None,
     width: int = WIDTH,
     ready: bool = True,
-    patience: RetryPolicy = DEFAULT_RETRY,
+    retry: RetryPolicy = DEFAULT_RETRY,
 ) -> DriftReport:
     """Compare with the cluster, without writes; with `ready`, also check the readiness."""
     stop = cancel or threading.Event()
-    patient = read_once(cluster, clock, stop, patience)
+    patient = read_once(cluster, clock, stop, retry)
     made = Planner(as_installed(intent, patient, clock), patient, clock, manager, stop, width).plan()
     drifted = [step for step in made.steps if step.action is not Action.SAME]
     touched = [step for step in drifted if step.action in (Action.CHANGE, Action.CONFLICT) and step.changes]

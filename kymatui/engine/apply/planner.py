@@ -64,7 +64,7 @@ def plan(
     manager: str = FIELD_MANAGER,
     cancel: threading.Event | None = None,
     width: int = WIDTH,
-    patience: RetryPolicy = DEFAULT_RETRY,
+    retry: RetryPolicy = DEFAULT_RETRY,
     read_previous: Callable[[], Inventory | None] | None = None,
 ) -> Plan:
     """Return the plan for an intent; `read_previous` returns its inventory where the caller has read it.
@@ -74,7 +74,7 @@ def plan(
     """
     stop = cancel or threading.Event()
     with intent.bundle.hidden.concealed():
-        patient = read_once(cluster, clock, stop, patience)
+        patient = read_once(cluster, clock, stop, retry)
         return Planner(intent, patient, clock, manager, stop, width).plan(read_previous)
 
 

@@ -21,9 +21,9 @@ class ReadOnceCluster(RetryingCluster):
     """
 
     def __init__(
-        self, cluster: Cluster, clock: Clock, cancel: threading.Event, patience: RetryPolicy = DEFAULT_RETRY
+        self, cluster: Cluster, clock: Clock, cancel: threading.Event, retry: RetryPolicy = DEFAULT_RETRY
     ) -> None:
-        super().__init__(cluster, clock, cancel, patience)
+        super().__init__(cluster, clock, cancel, retry)
         self._lock = threading.Lock()
         self._turns: dict[Hashable, threading.Lock] = {}
         self._answers: dict[Hashable, object] = {}
@@ -55,9 +55,9 @@ class ReadOnceCluster(RetryingCluster):
 
 
 def read_once(
-    cluster: Cluster, clock: Clock, cancel: threading.Event | None = None, patience: RetryPolicy = DEFAULT_RETRY
+    cluster: Cluster, clock: Clock, cancel: threading.Event | None = None, retry: RetryPolicy = DEFAULT_RETRY
 ) -> ReadOnceCluster:
     """Return a cluster that keeps what it has read; the same one if it does so already."""
     if isinstance(cluster, ReadOnceCluster):
         return cluster
-    return ReadOnceCluster(cluster, clock, cancel or threading.Event(), patience)
+    return ReadOnceCluster(cluster, clock, cancel or threading.Event(), retry)

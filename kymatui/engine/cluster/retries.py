@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 
 from msgspec import Struct
 
-from kymatui.domain.kubernetes.jitter import JITTER_RANDOM
+from kymatui.domain.kubernetes.backoff import Backoff
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.logs.log_query import LogQuery
 from kymatui.engine.cluster.concurrency import is_pool_thread
@@ -43,20 +43,15 @@ FIELD_CONFLICT: Final = "FieldManagerConflict"
 
 
 class RetryPolicy(Struct, frozen=True):
-    """The limits of retries: at most `attempts`, with pauses from `first` seconds, doubled up to `most`.
+    """The limits of retries: at most `attempts`, and no wait for which the server asks beyond `longest_wait` seconds.
 
     No retry of a missing answer begins after `longest` seconds: each waits for the timeout of its request.
     """
 
     attempts: int = 8
-    first: float = 0.1
-    most: float = 5.0
+    backoff: Backoff = Backoff(0.1, 5.0, 1.0, 1.25)
     longest_wait: float = 60.0
     longest: float = 60.0
-
-    def pause(self, attempt: int, asked: float = 0.0) -> float:
-        spread = 1 + JITTER_RANDOM.random() / 4
-        return max(asked, min(self.most, self.first * 2.0**attempt) * spread)
 
 
 DEFAULT_RETRY: Final = RetryPolicy()
@@ -86,7 +81,7 @@ def call_with_retries(
     call: Callable[[], T],
     clock: Clock,
     cancel: threading.Event | None = None,
-    patience: RetryPolicy = DEFAULT_RETRY,
+    retry: RetryPolicy = DEFAULT_RETRY,
     passing: Callable[[ClusterError], bool] = is_transient,
 ) -> T:
     """Return the result of `call` after retries. Raises its last error, or CancelledError."""
@@ -97,10 +92,10 @@ def call_with_retries(
         except ClusterError as error:
             attempt += 1
             asked = error.retry_after if isinstance(error, ThrottledError) else 0.0
-            is_late = isinstance(error, UnreachableError) and clock.now() - began > patience.longest
-            if is_late or attempt >= patience.attempts or not passing(error) or asked > patience.longest_wait:
+            is_late = isinstance(error, UnreachableError) and clock.now() - began > retry.longest
+            if is_late or attempt >= retry.attempts or not passing(error) or asked > retry.longest_wait:
                 raise
-            clock.sleep(patience.pause(attempt - 1, asked), cancel)
+            clock.sleep(max(asked, retry.backoff.delay(attempt - 1)), cancel)
             if cancel is not None and cancel.is_set():
                 raise CancelledError("stopped while waiting for the server") from error
 
@@ -109,15 +104,15 @@ class RetryingCluster:
     """A `Cluster` with retries; the run's `cancel` ends every request and wait."""
 
     def __init__(
-        self, cluster: Cluster, clock: Clock, cancel: threading.Event, patience: RetryPolicy = DEFAULT_RETRY
+        self, cluster: Cluster, clock: Clock, cancel: threading.Event, retry: RetryPolicy = DEFAULT_RETRY
     ) -> None:
         self._cluster = cluster
         self._clock = clock
         self._cancel = cancel
-        self._patience = patience
+        self._retry = retry
 
     def _try(self, call: Callable[[], T]) -> T:
-        return call_with_retries(call, self._clock, self._cancel, self._patience)
+        return call_with_retries(call, self._clock, self._cancel, self._retry)
 
     def _stop(self) -> threading.Event | None:
         """Return the cancel event for a request.
@@ -214,7 +209,7 @@ class RetryingCluster:
         def call() -> Object:
             return self._cluster.update(body, manager=manager, subresource=subresource, cancel=cancel or self._stop())
 
-        return call_with_retries(call, self._clock, self._cancel, self._patience, is_outcome_unknown)
+        return call_with_retries(call, self._clock, self._cancel, self._retry, is_outcome_unknown)
 
     def patch(
         self,

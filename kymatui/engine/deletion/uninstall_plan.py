@@ -131,12 +131,12 @@ def plan_uninstall(
     *,
     cancel: threading.Event | None = None,
     width: int = WIDTH,
-    patience: RetryPolicy = DEFAULT_RETRY,
+    retry: RetryPolicy = DEFAULT_RETRY,
     scope: DeletionScope = WHOLE,
 ) -> UninstallPlan | None:
     """Return what would be deleted, None if nothing is installed under the name; nothing is written."""
     stop = cancel or threading.Event()
-    patient = read_once(cluster, clock, stop, patience)
+    patient = read_once(cluster, clock, stop, retry)
     inventory = read_inventory(patient, clock, name, namespace)
     return None if inventory is None else plan_uninstall_of(inventory, patient, clock, stop, width, scope)
 

@@ -66,7 +66,7 @@ class RunLimits(Struct, frozen=True):
     absent: float = 10.0
     width: int = WIDTH
     lease: LeaseTerms = field(default_factory=LeaseTerms)
-    patience: RetryPolicy = DEFAULT_RETRY
+    retry: RetryPolicy = DEFAULT_RETRY
 
 
 class SystemClock:
@@ -105,7 +105,7 @@ class Run(Struct, frozen=True):
         """Hold the lease of this name; yield the run to continue with, and whether it had to wait."""
         lease = self._lease(name, namespace)
         with lease.hold(self.cancel, lambda words: self.report(Progress(words))) as stopped:
-            cluster = RetryingCluster(self.outside, self.clock, stopped, self.limits.patience)
+            cluster = RetryingCluster(self.outside, self.clock, stopped, self.limits.retry)
             yield replace(self, cluster=cluster, cancel=stopped), lease.waited
 
     def tidy(self, name: str, namespace: str) -> None:
@@ -114,7 +114,7 @@ class Run(Struct, frozen=True):
 
     def _lease(self, name: str, namespace: str) -> Lease:
         # A cancelled run still has to release the lease, so its requests have a cancel event of their own.
-        steady = RetryingCluster(self.outside, self.clock, threading.Event(), self.limits.patience)
+        steady = RetryingCluster(self.outside, self.clock, threading.Event(), self.limits.retry)
         return Lease(steady, self.clock, name, namespace, self.identity, self.limits.lease)
 
 
@@ -136,7 +136,7 @@ def begin(
     """
     chosen_clock, chosen_cancel, chosen = clock or SystemClock(), cancel or threading.Event(), limits or RunLimits()
     identity = journal.run or own_identity()
-    patient = RetryingCluster(cluster, chosen_clock, chosen_cancel, chosen.patience)
+    patient = RetryingCluster(cluster, chosen_clock, chosen_cancel, chosen.retry)
     yield Run(
         patient, chosen_clock, chosen_cancel, journal, progress or _silent, chosen, manager, identity, cluster, backup
     )

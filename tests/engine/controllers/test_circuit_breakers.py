@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kymatui.domain.kubernetes.backoff import Backoff
 from kymatui.engine.controllers.runtime.circuit_breaker import (
     CircuitBreaker,
     CircuitState,
@@ -14,7 +15,7 @@ from kymatui.engine.controllers.runtime.circuit_breaker import (
 )
 from kymatui.errors import ServerError, UnreachableError
 
-TERMS = CircuitTerms(failures=3, silence=4, first=1, longest=60)
+TERMS = CircuitTerms(failures=3, silence=4, probes=Backoff(1, 60, 1.0, 1.5))
 
 
 class Circuit:

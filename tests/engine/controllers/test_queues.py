@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kymatui.domain.kubernetes.backoff import Backoff
 from kymatui.engine.controllers.runtime import workers as workers_module
 from kymatui.engine.controllers.runtime.work_queue import LOW_TURN, WorkQueue
 from kymatui.engine.controllers.runtime.workers import Workers
@@ -117,7 +118,7 @@ def test_what_is_added_now_does_not_come_a_second_time_for_having_been_for_later
 
 
 def test_failures_come_back_ever_later_until_it_goes_well(clock: Time) -> None:
-    queue: WorkQueue[str] = WorkQueue(first_delay=1, longest_delay=10, clock=clock, chance=lambda: 0.0)
+    queue: WorkQueue[str] = WorkQueue(backoff=Backoff(1, 10), clock=clock, chance=lambda: 0.0)
     assert [queue.retry("a") for _ in range(6)] == [1, 2, 4, 8, 10, 10]
     assert queue.retry("b") == 1, "each key has its own"
     queue.forget("a")
@@ -188,7 +189,7 @@ class Work:
 
 
 def test_a_failure_is_told_and_tried_again() -> None:
-    queue: WorkQueue[str] = WorkQueue(first_delay=0.01)
+    queue: WorkQueue[str] = WorkQueue(backoff=Backoff(0.01, 120.0))
     work = Work(ServerError("busy"), ServerError("still busy"))
     workers = Workers("test", queue, work.reconcile, work.tell, workers=2)
     workers.start()

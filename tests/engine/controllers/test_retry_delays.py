@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import pytest
 
+from kymatui.domain.kubernetes.backoff import Backoff
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import Cluster, PatchKind
 from kymatui.engine.controllers.lifecycle.module_controller import ModuleController
@@ -34,7 +35,7 @@ MODULE_LABELS = {
     "operator.kyma-project.io/managed-by": "lifecycle-manager",
     "operator.kyma-project.io/mandatory-module": "true",
 }
-LONG = RequeueIntervals(error=60.0, first=60.0, most=60.0)
+LONG = RequeueIntervals(error=60.0, backoff=Backoff(60.0, 60.0))
 
 
 class Failing:

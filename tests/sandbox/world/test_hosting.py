@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from kymatui.domain.kubernetes.backoff import Backoff
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, PatchKind
 from kymatui.engine.controllers.runtime.controller import KindWatch, Wake
@@ -115,7 +116,7 @@ class Counting:
 
     name = "counting"
     workers = 1
-    intervals = RequeueIntervals(first=1.0, most=2.0)
+    intervals = RequeueIntervals(backoff=Backoff(1.0, 2.0))
     resync = 600.0
 
     def __init__(self) -> None:

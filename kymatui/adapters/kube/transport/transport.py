@@ -50,7 +50,7 @@ from kymatui.adapters.kube.transport import status_errors
 from kymatui.adapters.kube.transport.read_only_gate import is_read_only_request
 from kymatui.adapters.kube.transport.request_guard import RequestGuard, send_guarded
 from kymatui.adapters.kube.transport.streams import AnswerStream, ApiReply
-from kymatui.domain.kubernetes.jitter import JITTER_RANDOM
+from kymatui.domain.kubernetes.backoff import JITTER_RANDOM
 from kymatui.engine.cluster.request_scope import current_scope
 from kymatui.errors import CancelledError, ClusterError, ReadOnlyError, UnauthorizedError, UnreachableError
 

@@ -11,8 +11,10 @@ from msgspec import Struct, field
 
 from kymatui.adapters.kube.objects.api_resource import ApiResource
 from kymatui.adapters.kube.transport.heartbeat import HeartbeatTiming
-from kymatui.domain.kubernetes.jitter import JITTER_RANDOM
+from kymatui.domain.kubernetes.backoff import JITTER_RANDOM, Backoff
 from kymatui.structs import compare_by
+
+_BACKOFF: Final = Backoff(0.5, 30.0, 0.5, 1.0)
 
 
 class WatchTiming(Struct, frozen=True):
@@ -31,9 +33,8 @@ class WatchTiming(Struct, frozen=True):
     pulse: HeartbeatTiming = field(default_factory=HeartbeatTiming)
 
     def backoff(self, attempt: int) -> float:
-        """Return 0.5, 1, 2 … 30 seconds, reduced by up to half so that clients do not return together."""
-        longest: float = min(30.0, 0.5 * 2.0 ** min(attempt, 10))
-        return longest * (0.5 + self.spread() / 2)
+        """Return the seconds until the next attempt after so many failed ones."""
+        return _BACKOFF.delay(attempt, self.spread)
 
 
 UNATTENDED: Final = WatchTiming(lasts=48.0)

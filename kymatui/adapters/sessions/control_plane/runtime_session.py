@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
@@ -23,6 +23,7 @@ from kymatui.adapters.sessions.control_plane.runtime_connector import CONNECT_SE
 from kymatui.adapters.sessions.control_plane.watcher_objects import read_control_side, read_runtime_side
 from kymatui.adapters.sessions.feeds.watched_kinds import KYMA_KINDS, KYMA_NAMESPACE
 from kymatui.domain.fleet.fleet_tracker import RuntimeKey
+from kymatui.domain.kubernetes.backoff import Backoff
 from kymatui.domain.remote.runtime_pair import RuntimePair, join_snapshots
 from kymatui.domain.remote.watcher_chains import WatcherChain, build_chains
 from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, Feed, FeedState, Object, Snapshot
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from kymatui.adapters.sessions.control_plane.shared_feeds import ControlPlane
     from kymatui.domain.kubernetes.refs import ObjectRef
     from kymatui.domain.plans.cluster_target import ClusterTarget
+
+_BACKOFF: Final = Backoff(5.0, 60.0)
 
 
 class RuntimeSession:
@@ -222,7 +225,7 @@ class RuntimeSession:
                 attempt = self._attempt(attempt)
             if not self._closed.is_set() and self._control.read_rules():
                 self._bell.ring()
-            self._again.wait(None if self.inner is not None else min(60.0, 5.0 * 2 ** min(attempt - 1, 4)))
+            self._again.wait(None if self.inner is not None else _BACKOFF.delay(attempt - 1))
 
     def _attempt(self, attempt: int) -> int:
         """Try once; return the number of attempts that failed in a row."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 
 from kymatui.adapters.http.safe_urls import redact_url
+from kymatui.domain.kubernetes.backoff import Backoff
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.snapshot.snapshots import CATALOG_FEED, Feed, FeedState, Object
 from kymatui.errors import KymatuiError
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from kymatui.adapters.content.community_catalog import CommunityCatalog
 
 MAX_SOURCES = 16  # catalogs that are read, each by a thread of its own
-_FIRST_WAIT, _LONGEST_WAIT = 15.0, 600.0  # seconds until a catalog that could not be read is tried again; doubles
+_BACKOFF: Final = Backoff(30.0, 600.0)
 
 Read = Callable[[str], "CommunityCatalog"]
 
@@ -79,12 +80,12 @@ class CommunityCatalogs:
         return found
 
     def _follow(self, source: _Source) -> None:
-        wait = _FIRST_WAIT
+        failures = 0
         while not self._closed.is_set():
             source.again.clear()
-            wait = min(wait * 2, _LONGEST_WAIT) if not self._refresh(source) else _FIRST_WAIT
+            failures = 0 if self._refresh(source) else failures + 1
             self._changed()
-            source.again.wait(wait if source.feed.state is not FeedState.LIVE else None)
+            source.again.wait(_BACKOFF.delay(failures - 1) if source.feed.state is not FeedState.LIVE else None)
 
     def _refresh(self, source: _Source) -> bool:
         """Read a source once; whether that went well."""

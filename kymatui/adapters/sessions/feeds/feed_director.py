@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from kymatui.domain.kubernetes.backoff import Backoff
 from kymatui.errors import KymatuiError, as_kymatui_error, is_busy
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from kymatui.adapters.sessions.feeds.feeds import Feeds
 
 _LOOK = 0.5
+_BACKOFF: Final = Backoff(0.5, 30.0)
 """Seconds between two checks of a condition that may also become true with time."""
 
 
@@ -98,4 +100,4 @@ class FeedDirector:
                 self._feeds.failed(str(self.failure))
                 self._bell.ring()
             self.notify()
-            self._due.wait(min(30.0, 0.5 * 2 ** min(attempt - 1, 6)) if attempt else self._pause())
+            self._due.wait(_BACKOFF.delay(attempt - 1) if attempt else self._pause())

@@ -15,7 +15,7 @@ from kymatui.engine.controllers.runtime.controller import KindWatch, Told, Wake
 from kymatui.engine.controllers.runtime.controller_group import ControllerGroup
 from kymatui.engine.controllers.runtime.reconcile_reports import GroupReports
 from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
-from kymatui.engine.controllers.runtime.work_queue import FIRST_DELAY, LONGEST_DELAY
+from kymatui.engine.controllers.runtime.work_queue import BACKOFF
 from kymatui.engine.controllers.runtime.workers import WORKERS
 from kymatui.engine.jobs.lease import DURATION
 from kymatui.errors import NotFoundError, RefusedError
@@ -28,7 +28,7 @@ MANIFEST: Final = GroupVersionKind(OPERATOR, "v1beta2", "Manifest")
 class ManifestController:
     """The controller of a namespace's Manifests; implements `OperatorController`, and runs alone with `run`."""
 
-    intervals = RequeueIntervals(first=FIRST_DELAY, most=LONGEST_DELAY)
+    intervals = RequeueIntervals(backoff=BACKOFF)
 
     def __init__(
         self,

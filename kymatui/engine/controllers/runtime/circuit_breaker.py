@@ -10,14 +10,11 @@ import threading
 import time
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Final
 
 from msgspec import Struct
 
-from kymatui.domain.kubernetes.jitter import JITTER_RANDOM
+from kymatui.domain.kubernetes.backoff import JITTER_RANDOM, Backoff
 from kymatui.errors import ClusterError
-
-_JITTER: Final = 0.5
 
 
 class CircuitState(StrEnum):
@@ -33,13 +30,12 @@ class CircuitTerms(Struct, frozen=True):
 
     failures  failures in a row that open the circuit
     silence   duration of a failed request that opens it at once
-    first     until the first probe; doubled after each failed one, up to `longest`, plus up to half as jitter
+    probes    until the next probe
     """
 
     failures: int = 3
     silence: float = 4.0
-    first: float = 1.0
-    longest: float = 60.0
+    probes: Backoff = Backoff(1.0, 60.0, 1.0, 1.5)
 
 
 class ProbePlaces:
@@ -72,7 +68,7 @@ class CircuitBreaker:
         self._lock = threading.Lock()
         self._state = CircuitState.CLOSED
         self._failures = 0
-        self._pause = terms.first
+        self._probes = 0
         self._until = 0.0
         self._last: ClusterError | None = None
 
@@ -103,7 +99,7 @@ class CircuitBreaker:
             if probe:
                 self._places.give_back()
             was, self._state = self._state, CircuitState.CLOSED
-            self._failures, self._pause, self._last = 0, self._terms.first, None
+            self._failures, self._probes, self._last = 0, 0, None
         if was is not CircuitState.CLOSED:
             self._changed(CircuitState.CLOSED)
 
@@ -134,5 +130,5 @@ class CircuitBreaker:
 
     def _open(self) -> None:
         self._state = CircuitState.OPEN
-        self._until = self._clock() + self._pause * (1 + _JITTER * self._chance())
-        self._pause = min(self._terms.longest, 2 * self._pause)
+        self._until = self._clock() + self._terms.probes.delay(self._probes, self._chance)
+        self._probes += 1

@@ -5,14 +5,15 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kymatui.domain.kubernetes.backoff import Backoff
 from kymatui.domain.kyma.states import State
 
 
 class RequeueIntervals(Struct, frozen=True):
     """Seconds by state, with lifecycle-manager's defaults.
 
-    soon   until the next step of a reconciliation that has several
-    first  until the first retry after a failure; doubled with each further one, up to `most`
+    soon     until the next step of a reconciliation that has several
+    backoff  until a failure is retried
     """
 
     success: float = 300.0
@@ -20,13 +21,12 @@ class RequeueIntervals(Struct, frozen=True):
     warning: float = 30.0
     error: float = 2.0
     soon: float = 0.2
-    first: float = 0.5
-    most: float = 30.0
+    backoff: Backoff = Backoff(0.5, 30.0)
 
     @classmethod
     def every(cls, seconds: float) -> RequeueIntervals:
         """Return the same interval for all states; a retry takes at most twice as long."""
-        return cls(seconds, seconds, seconds, seconds, min(0.2, seconds), min(0.5, seconds), 2 * seconds)
+        return cls(seconds, seconds, seconds, seconds, min(0.2, seconds), Backoff(min(0.5, seconds), 2 * seconds))
 
     def with_interval(self, state: str, seconds: float) -> RequeueIntervals:
         """Return these intervals with another one for "success", "busy", "warning" or "error"."""

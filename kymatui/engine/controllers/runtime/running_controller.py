@@ -10,7 +10,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from kymatui.domain.kubernetes.jitter import JITTER_RANDOM
+from kymatui.domain.kubernetes.backoff import JITTER_RANDOM
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.cluster.ports import Changes, Cluster
 from kymatui.engine.cluster.request_scope import RequestScope, request_scope
@@ -55,8 +55,7 @@ class RunningController:
         self._controller = controller
         self._told, self._finished = reports.told, reports.finished
         self._shards = shards
-        intervals = controller.intervals
-        self._queue: WorkQueue[ObjectRef] = WorkQueue(first_delay=intervals.first, longest_delay=intervals.most)
+        self._queue: WorkQueue[ObjectRef] = WorkQueue(backoff=controller.intervals.backoff)
         self._workers = Workers(controller.name, self._queue, self._reconcile, self._failed, workers=controller.workers)
         self._watched: list[_Watched] = []
         self._streams: list[WatchThread] = []

@@ -14,12 +14,11 @@ import time
 from collections.abc import Callable, Hashable
 from typing import Final, Generic, TypeVar
 
-from kymatui.domain.kubernetes.jitter import JITTER_RANDOM
+from kymatui.domain.kubernetes.backoff import JITTER_RANDOM, Backoff
 
 K = TypeVar("K", bound=Hashable)
 
-FIRST_DELAY: Final = 0.5
-LONGEST_DELAY: Final = 120.0
+BACKOFF: Final = Backoff(0.5, 120.0)
 JITTER: Final = 0.2
 LOW_FROM: Final = 30.0
 """Seconds from which on a delayed key has low priority."""
@@ -37,12 +36,11 @@ class WorkQueue(Generic[K]):
     def __init__(
         self,
         *,
-        first_delay: float = FIRST_DELAY,
-        longest_delay: float = LONGEST_DELAY,
+        backoff: Backoff = BACKOFF,
         clock: Callable[[], float] = time.monotonic,
         chance: Callable[[], float] = JITTER_RANDOM.random,
     ) -> None:
-        self._first, self._longest = first_delay, longest_delay
+        self._backoff = backoff
         self._clock, self._chance = clock, chance
         self._condition = threading.Condition()
         self._waiting: dict[K, None] = {}  # ordered, oldest first
@@ -80,7 +78,7 @@ class WorkQueue(Generic[K]):
         with self._condition:
             failures = self._failures.get(key, 0)
             self._failures[key] = failures + 1
-        delay = min(self._first * 2.0 ** min(failures, 60), self._longest)
+        delay = self._backoff.delay(failures)
         self.add_after(key, delay)
         return delay
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from kymatui.domain.kubernetes.jitter import JITTER_RANDOM
+from kymatui.domain.kubernetes.backoff import JITTER_RANDOM
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.engine.controllers.sharding.lease_term import LeaseTerm

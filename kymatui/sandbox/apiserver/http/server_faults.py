@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict, fields
 
-from kymatui.domain.kubernetes.jitter import JITTER_RANDOM
+from kymatui.domain.kubernetes.backoff import JITTER_RANDOM
 from kymatui.errors import UsageError
 from kymatui.sandbox.apimachinery.exchange import ServerRequest, ServerResponse
 from kymatui.sandbox.apimachinery.statuses import StatusError, failure, modified

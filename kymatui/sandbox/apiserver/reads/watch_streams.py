@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
-from kymatui.domain.kubernetes.jitter import JITTER_RANDOM
+from kymatui.domain.kubernetes.backoff import JITTER_RANDOM
 from kymatui.sandbox.apimachinery.clock import SandboxClock, Timer
 from kymatui.sandbox.apimachinery.object_store import ObjectStore, StoreChange, Stored, VersionTooOldError
 from kymatui.sandbox.apimachinery.statuses import expired

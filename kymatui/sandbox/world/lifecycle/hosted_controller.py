@@ -98,8 +98,7 @@ class HostedController:
         failures = self._failures.get(key, 0)
         self._failures[key] = failures + 1
         log.debug("%s on %s: %s", self.name, key, error)
-        intervals = self._controller.intervals
-        return float(min(intervals.first * 2.0 ** min(failures, 60), intervals.most))
+        return self._controller.intervals.backoff.delay(failures)
 
 
 def changes_status_only(change: StoreChange) -> bool:
