@@ -25,7 +25,7 @@ from kymatui.helm.yaml.reading import load_yaml
 from kymatui.helm.yaml.writing import dump_yaml_pretty
 
 LONGEST_TOML: Final = 1_000_000
-"""Characters of a document, which the scanner looks at one by one."""
+"""Characters of a document, which tomllib looks at one by one."""
 _UNMARSHALING: Final = "error unmarshaling JSON: while decoding JSON: "
 
 
@@ -127,7 +127,7 @@ def from_yaml_array(text: str) -> list[Any]:
 def to_toml(value: Any) -> str:
     """Return TOML, or the error's text if the value cannot be represented."""
     # Few charts use TOML, and its modules are slow to import.
-    from kymatui.helm.encodings.toml_encoder import TomlError, encode_toml
+    from kymatui.helm.encodings.toml import TomlError, encode_toml
 
     if value is None:
         raise Panic("reflect: call of reflect.Value.Type on zero Value")
@@ -139,8 +139,7 @@ def to_toml(value: Any) -> str:
 
 
 def from_toml(text: str) -> dict[str, Any]:
-    from kymatui.helm.encodings.toml_decoder import decode_toml
-    from kymatui.helm.encodings.toml_scanner import TomlSyntaxError
+    from kymatui.helm.encodings.toml import TomlSyntaxError, decode_toml
 
     if len(text) > LONGEST_TOML:
         raise LimitError(f"a TOML document has more than {LONGEST_TOML} characters")

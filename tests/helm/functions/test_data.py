@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from kymatui.helm.encodings.json_decoder import JsonSyntaxError, decode_json
 from kymatui.helm.encodings.json_encoder import encode_json
-from kymatui.helm.encodings.toml_decoder import decode_toml
-from kymatui.helm.encodings.toml_scanner import TomlSyntaxError
+from kymatui.helm.encodings.toml import TomlSyntaxError, decode_toml
 from tests.helm.functions.expressions import evaluate, failure
 
 JSON = st.recursive(
@@ -123,22 +122,28 @@ def test_depth_cannot_hurt(text: str) -> None:
     [
         ("a", "line 1: unexpected EOF; expected key separator '='"),
         ("a =", 'line 1 (last key "a"): unexpected EOF; expected value'),
-        ("= 1", "line 1: unexpected '=': key name appears blank"),
+        ("= 1", "Invalid statement (at line 1, column 1)"),
         ("a: 1", "line 1: expected '.' or '=', but got ':' instead"),
-        ("a = 1 b", "line 1: expected a top-level item to end with a newline, comment, or EOF, but got 'b' instead"),
-        ("a = 1\na = 2", "line 2 (last key \"a\"): Key 'a' has already been defined."),
-        ("[t]\nx = foo", 'line 2 (last key "t.x"): expected value but found "foo" instead'),
-        ("a = 01", 'line 1 (last key "a"): Invalid integer "01": cannot have leading zeroes'),
-        ("a = [1 2]", "line 1 (last key \"a\"): expected a comma (',') or array terminator (']'), but got '2'"),
-        ('a = "x\n', 'line 1 (last key "a"): strings cannot contain newlines'),
-        ("a = 2024-13-01", 'line 1 (last key "a"): invalid datetime: "2024-13-01"'),
-        ("a = 9223372036854775808", 'line 1 (last key "a"): 9223372036854775808 is out of range for int64'),
+        ("{", "line 1: expected '.' or '=', but got '{' instead"),
+        ("a = 1\nb", "line 2: unexpected EOF; expected key separator '='"),
+        ("a = 1\na = 2", "Cannot overwrite a value (at end of document)"),
+        ("a = 01", "Expected newline or end of document after a statement (at line 1, column 6)"),
+        ("a = 2024-13-01", "Expected newline or end of document after a statement (at line 1, column 9)"),
+        ("a = 9223372036854775808", "an integer is out of range for int64"),
+        ("a = " + "9" * 5000, "Exceeds the limit (4300 digits) for integer string conversion"),
+        ("a = 1e999", "1e999 is out of range for float64"),
+        ("a = '\udcff'", "the text is not UTF-8"),
+        (f"a = {'[' * 101}{']' * 101}", "a value is nested more than 100 deep"),
+        (f"a = {'[' * 100_000}", "a value is nested more than 100 deep"),
+        ("a" + ".a" * 400_000 + " = 1", "a key has more than 100 parts"),
+        ("x = 1\n[ 'a'" + ' . "b" ' * 100 + "]", "a key has more than 100 parts"),
+        ("x = {y = 1, z" + " . z " * 100 + "= 1}", "a key has more than 100 parts"),
     ],
 )
-def test_what_is_no_toml_is_described_in_the_librarys_words(text: str, complaint: str) -> None:
+def test_text_that_is_no_toml_is_refused(text: str, complaint: str) -> None:
     with pytest.raises(TomlSyntaxError) as refusal:
         decode_toml(text)
-    assert str(refusal.value) == f"toml: {complaint}"
+    assert str(refusal.value).startswith(f"toml: {complaint}")
 
 
 @given(JSON)

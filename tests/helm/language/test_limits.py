@@ -125,6 +125,8 @@ GROWING = {
     "copies": '{{ $v := until 10000 }}{{ $l := list }}{{ range until 400 }}{{ $l = append $l (deepCopy $v) }}{{ end }}',
     "texts": '{{ $v := until 10000 }}{{ $l := list }}{{ range until 400 }}{{ $l = append $l (toStrings $v) }}{{ end }}',
     "decoded JSON": '{{ range until 400 }}{{ $x := fromJsonArray (printf "[%s1]" (repeat 10000 "[],")) }}{{ end }}',
+    "decoded TOML": '{{ range until 400 }}{{ $x := fromToml (printf "a=[%s]" (repeat 10000 "1,")) }}{{ end }}',
+    "tables of TOML": '{{ $x := fromToml (repeat 300 (printf "[%s.b]\\n" (repeat 90 "a ."))) }}',
     "decoded YAML": '{{ range until 400 }}{{ $x := fromYamlArray (repeat 1000 "- []\\n") }}{{ end }}',
     "aliases": '{{ fromYaml (printf "a: &a [%s1]\\nb: [%s*a]" (repeat 5000 "[],") (repeat 100 "*a,")) }}',
     "padded parts": '{{ printf "%1000000d" (until 400) }}',

@@ -1,30 +1,148 @@
-"""TOML encoding as BurntSushi/toml 1.6: plain values before tables, sorted keys, two spaces per level."""
+"""TOML as Helm's fromToml and toToml: read by `tomllib`, written as BurntSushi/toml 1.6 does.
+
+Written: plain values before tables, sorted keys, two spaces per level.
+"""
 
 from __future__ import annotations
 
+import datetime
 import math
 import re
+import tomllib
 from typing import Any, Final
 
 from kymatui.helm.encodings.json_encoder import JsonError, plain_value
-from kymatui.helm.encodings.toml_decoder import LOCAL_DATE, LOCAL_DATETIME, LOCAL_TIME
+from kymatui.helm.gotime.calendar import UTC_LOCATION, Location, fixed_location
 from kymatui.helm.gotime.durations import Duration
 from kymatui.helm.gotime.times import Time
+from kymatui.helm.govalues.budget import charge, watched, within_deadline
 from kymatui.helm.govalues.comparing import is_nil
 from kymatui.helm.govalues.floats import format_float
 from kymatui.helm.govalues.naming import key_type, type_kind
 from kymatui.helm.govalues.ordering import sorted_keys
-from kymatui.helm.govalues.types import Object, go_type
+from kymatui.helm.govalues.quoting import quote, quote_rune
+from kymatui.helm.govalues.types import Int64, Object, TypedList, go_type
 
+VALUE: Final = 200
+"""Bytes of a value with its key."""
+TABLE: Final = 1000
+"""Bytes that tomllib takes for each table that a key with dots or brackets names."""
+_DEEPEST_READ: Final = 100
 _DEEPEST: Final = 300
+_TABLES: Final = "[]map[string]interface {}"
+_INT64: Final = range(-(2**63), 2**63)
+_LOCAL_DATETIME: Final = Location("datetime-local")
+_LOCAL_DATE: Final = Location("date-local")
+_LOCAL_TIME: Final = Location("time-local")
+_LAYOUTS: Final = {
+    _LOCAL_DATETIME: "2006-01-02T15:04:05.999999999",
+    _LOCAL_DATE: "2006-01-02",
+    _LOCAL_TIME: "15:04:05.999999999",
+}
+_UNREADABLE: Final = re.compile("[\ud800-\udfff]")
+_LONG_KEY: Final = re.compile(  # tomllib takes the square of its parts in time and memory
+    r"(?:^|[\[{,])[ \t]*+(?:(?:[A-Za-z0-9_-]++|\"(?:\\.|[^\"\\\n])*+\"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100}", re.MULTILINE
+)
+_POSITION: Final = re.compile(
+    r"(?P<complaint>.*) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)"
+)
+_NO_KEY: Final = ("Expected '=' after a key in a key/value pair", "Invalid statement")
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 _SHORT: Final = {"\t": "\\t", "\n": "\\n", "\r": "\\r", '"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f"}
 _ESCAPED: Final = re.compile('[\x00-\x1f"\\\\\x7f]')
-_LAYOUTS: Final = {
-    LOCAL_DATETIME: "2006-01-02T15:04:05.999999999",
-    LOCAL_DATE: "2006-01-02",
-    LOCAL_TIME: "15:04:05.999999999",
-}
+
+
+class TomlSyntaxError(ValueError):
+    """A text that is not TOML."""
+
+
+def decode_toml(text: str) -> dict[str, Any]:
+    """Return the document. Raise TomlSyntaxError, and LimitError beyond the rendering's time and memory.
+
+    Integers are int64, times time.Time, lists of tables []map[string]interface{}.
+    """
+    if _LONG_KEY.search(text):
+        raise TomlSyntaxError("toml: a key has more than 100 parts")
+    if _UNREADABLE.search(text):
+        raise TomlSyntaxError("toml: the text is not UTF-8")
+    charge(TABLE * (text.count(".") + text.count("[")))
+    try:
+        return _go_table(within_deadline(_load, text.removeprefix("\ufeff")), 0)
+    except RecursionError:
+        raise TomlSyntaxError(f"toml: a value is nested more than {_DEEPEST_READ} deep") from None
+    except ValueError as error:
+        raise TomlSyntaxError(f"toml: {_go_message(str(error), text)}") from None
+
+
+def _go_message(message: str, text: str) -> str:
+    """Return the message of BurntSushi/toml for the errors that a text of another kind causes, else tomllib's."""
+    if not (match := _POSITION.fullmatch(message)):
+        return message
+    lines = text.split("\n")
+    line = int(match["line"] or len(lines))
+    content = lines[line - 1]
+    character = content[int(match["column"]) - 1 :][:1] if match["column"] else ""
+    if match["complaint"] in _NO_KEY and character not in ("=", "."):
+        return f"line {line}: " + (
+            f"expected '.' or '=', but got {quote_rune(ord(character))} instead"
+            if character
+            else "unexpected EOF; expected key separator '='"
+        )
+    if match["complaint"] == "Invalid value" and not character:
+        return f"line {line} (last key {quote(content.partition('=')[0].strip())}): unexpected EOF; expected value"
+    return message
+
+
+def _load(text: str) -> dict[str, Any]:
+    return tomllib.loads(text, parse_float=_parse_float)
+
+
+def _parse_float(text: str) -> float:
+    number = float(text)
+    if math.isinf(number) and not text.endswith("inf"):
+        raise TomlSyntaxError(f"{text} is out of range for float64")
+    return number
+
+
+def _go_table(table: dict[str, Any], depth: int) -> dict[str, Any]:
+    charge(VALUE * len(table))
+    return {key: _go_value(value, depth + 1) for key, value in table.items()}
+
+
+def _go_value(value: Any, depth: int) -> Any:
+    """Return a value of tomllib as Go's type."""
+    if depth > _DEEPEST_READ:
+        raise RecursionError
+    match value:
+        case bool() | float() | str():
+            return value
+        case int():
+            if value not in _INT64:
+                raise TomlSyntaxError("an integer is out of range for int64")
+            return Int64(value)
+        case dict():
+            return _go_table(value, depth)
+        case list():
+            charge(VALUE * len(value))
+            items = [_go_value(item, depth + 1) for item in watched(value)]
+            return TypedList(_TABLES, items) if items and all(type(item) is dict for item in items) else items
+        case _:
+            return _go_time(value)
+
+
+def _go_time(value: datetime.datetime | datetime.date | datetime.time) -> Time:
+    if isinstance(value, datetime.datetime) and (offset := value.utcoffset()) is not None:
+        location = fixed_location("", int(offset.total_seconds())) if offset else UTC_LOCATION
+        return Time.of(value, location)
+    date, time, location = (0, 1, 1), datetime.time(), _LOCAL_TIME
+    if isinstance(value, datetime.date):
+        date, location = (value.year, value.month, value.day), _LOCAL_DATE
+    if isinstance(value, datetime.datetime):
+        time, location = value.time(), _LOCAL_DATETIME
+    elif isinstance(value, datetime.time):
+        time = value
+    seconds = time.hour * 3600 + time.minute * 60 + time.second
+    return Time.civil(date, seconds, time.microsecond * 1000, location)
 
 
 class TomlError(ValueError):
