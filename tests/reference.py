@@ -14,7 +14,7 @@ from kymatui.cli.command_help import EXAMPLES, GROUPS, SUBCOMMAND_EXAMPLES
 from kymatui.cli.command_table import by_name
 from kymatui.cli.help_topics import TOPICS
 from kymatui.cli.subcommands import LazySubcommands
-from kymatui.domain.glossary import GLOSSARY
+from kymatui.domain.catalog.glossary import GLOSSARY
 from tests.reference_screens import screens_page
 from tests.strings import command_parser
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kymatui.actions.plans import DeletionPlan, DeletionRequest
+from kymatui.domain.inventories import inventory_owner
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit
@@ -18,7 +19,6 @@ from kymatui.engine.cluster.concurrency import WIDTH, run_for_each
 from kymatui.engine.deletion.deletion_state import DeletionState, ManagedBy, ModuleCRHandling, NextStep
 from kymatui.engine.deletion.uninstall_plan import DeletionScope
 from kymatui.engine.inventory.crd_holders import find_crd_holders
-from kymatui.engine.inventory.ownership_marks import inventory_owner
 from kymatui.engine.plans.plan import RequiredPermission
 from kymatui.errors import NotFoundError
 

@@ -74,7 +74,7 @@ if it is unknown, `unknown` says why. `kymatui catalog --schema` prints a JSON S
 
 
 def _glossary() -> str:
-    from kymatui.domain.glossary import glossary_lines
+    from kymatui.domain.catalog.glossary import glossary_lines
 
     return "\n".join(glossary_lines()).rstrip()
 

@@ -26,9 +26,9 @@ from kymatui.domain.kyma.manifests import Manifest, default_resource
 from kymatui.domain.kyma.module_templates import ModuleTemplate
 from kymatui.domain.kyma.states import State
 from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit
-from kymatui.domain.modules.module_manager import owning_manifest
 from kymatui.domain.modules.presence import ManagerVisibility, Presence
 from kymatui.domain.modules.risks import effective_policies, unreleased_words
+from kymatui.domain.ownership import owning_manifest
 from kymatui.domain.plans.direct_install import unknown_lists
 from kymatui.domain.plans.managed_resources import associated_kinds
 from kymatui.domain.snapshot.cluster_index import ClusterIndex, index_cluster

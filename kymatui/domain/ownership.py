@@ -12,14 +12,15 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, field_managers
+from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, OPERATOR, field_managers, read_meta
 from kymatui.domain.kubernetes.terminal_text import format_count
-from kymatui.domain.modules.module_manager import owning_manifest
 
 LABEL_PART_OF: Final = "applyset.kubernetes.io/part-of"
 ANNOTATION_RELEASE: Final = "meta.helm.sh/release-name"
 ANNOTATION_RELEASE_NAMESPACE: Final = "meta.helm.sh/release-namespace"
 LIFECYCLE_APPLIER: Final = "declarative.kyma-project.io/applier"
+ANNOTATIONS_OWNED_BY: Final = (f"deprecated-{OPERATOR}/owned-by", f"{OPERATOR}/owned-by")
 RESOURCE_POLICY: Final = "helm.sh/resource-policy"
 _LONGEST_VALUE: Final = 40  # characters of an unknown value in a message
 
@@ -67,6 +68,20 @@ def read_owner(live: Mapping[str, Any]) -> Owner | None:
     if labels.get(LABEL_MANAGED_BY) == "kyma" or manifest:
         return Owner(OwnerKind.LIFECYCLE_MANAGER, manifest)
     return None
+
+
+def owning_manifest(raw: object) -> str:
+    """Return the Manifest that owns an object by annotation, as "namespace/name", "" for none."""
+    annotations = read_meta(JsonReader(raw)).annotations
+    return next((annotations[name] for name in ANNOTATIONS_OWNED_BY if name in annotations), "")
+
+
+def is_applied_from(raw: object, manifest: str) -> bool:
+    """Return whether lifecycle-manager applied an object from a Manifest and so will delete it.
+
+    `manifest` is "namespace/name".
+    """
+    return bool(manifest) and (owning_manifest(raw) == manifest and LIFECYCLE_APPLIER in field_managers(raw))
 
 
 def resource_policy(body: Mapping[str, Any]) -> str:

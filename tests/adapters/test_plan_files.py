@@ -8,7 +8,8 @@ import pytest
 
 from kymatui.adapters.files import plan_files
 from kymatui.adapters.files.plan_files import read_plan, save_plan
-from kymatui.engine.bundles.bundle import Bundle, Origin
+from kymatui.domain.inventories import Origin
+from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.plans.plan import Intent, Plan
 from kymatui.engine.plans.plan_json import PLAN_SCHEMA
 from kymatui.errors import ConfigurationError

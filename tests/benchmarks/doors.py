@@ -273,7 +273,7 @@ def _journal(path: Path) -> object:
 
 
 def _inventory(content: bytes) -> object:
-    from kymatui.engine.inventory.inventory import read_document
+    from kymatui.domain.inventories import read_document
 
     return read_document(content, "inventory")
 

@@ -16,8 +16,8 @@ from kymatui.adapters.oci.registry_artifacts import RegistryArtifacts
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.cli.main import main
+from kymatui.domain.inventories import Origin
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.bundles.bundle import Origin
 from kymatui.engine.inventory.inventory_lookup import read_inventory
 from kymatui.engine.jobs.run import SystemClock
 from kymatui.ocm.component_location import ComponentLocation

@@ -18,7 +18,7 @@ from kymatui.cli.help_topics import TOPICS
 from kymatui.cli.main import main
 from kymatui.cli.parser import build_parser
 from kymatui.cli.subcommands import LazySubcommands
-from kymatui.domain.glossary import GLOSSARY
+from kymatui.domain.catalog.glossary import GLOSSARY
 from kymatui.errors import UsageError
 from tests.reference import pages
 from tests.strings import command_parser, literals

@@ -6,7 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from kymatui.engine.bundles.bundle import Bundle, BundleHook, ChartRelease, Origin
+from kymatui.domain.inventories import Origin
+from kymatui.engine.bundles.bundle import Bundle, BundleHook, ChartRelease
 from kymatui.helm.rendering.manifests import Hook
 from tests.engine.places import Json, Place
 

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from kymatui.domain.inventories import Origin
 from kymatui.domain.kubernetes.backoff import Backoff
 from kymatui.engine.apply import applier, planner
 from kymatui.engine.apply.applier import ApplyOutcome
-from kymatui.engine.bundles.bundle import Bundle, Origin
+from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.engine.cluster.retries import RetryPolicy
 from kymatui.engine.jobs.journal import Journal

@@ -10,13 +10,13 @@ import subprocess
 import pytest
 from msgspec.structs import replace
 
+from kymatui.domain.inventories import InventoryState
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine import Options, check, rollback
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.deletion import module_deletion, uninstall_plan
 from kymatui.engine.deletion.managed_deletion import DeletionConsent
 from kymatui.engine.deletion.uninstall_plan import WHOLE, DeletionScope
-from kymatui.engine.inventory.inventory import InventoryState
 from kymatui.engine.inventory.inventory_lookup import read_inventory
 from kymatui.engine.inventory.release_store import SECRET, ReleaseStore
 from kymatui.engine.jobs.run import SystemClock, begin

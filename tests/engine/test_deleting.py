@@ -8,13 +8,12 @@ import pytest
 from msgspec.structs import replace
 
 from kymatui.adapters.kube.api.discovery import Discovery
+from kymatui.domain.inventories import Inventory, Origin
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import Policy
-from kymatui.engine.bundles.bundle import Origin
 from kymatui.engine.deletion import module_deletion, uninstall_plan
 from kymatui.engine.deletion.managed_deletion import DeletionConsent
 from kymatui.engine.deletion.module_deletion import DeletionOutcome
-from kymatui.engine.inventory.inventory import Inventory
 from kymatui.engine.inventory.managed_resources import is_shared_kind, managed_kinds
 from kymatui.engine.jobs.run import RunLimits, SystemClock, begin
 from kymatui.engine.plans.plan import Intent

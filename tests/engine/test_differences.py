@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from kymatui.domain.inventories import Origin, applyset_id
 from kymatui.domain.ownership import Owner, OwnerKind, read_owner
-from kymatui.engine.bundles.bundle import Bundle, ChartRelease, Origin
-from kymatui.engine.inventory.ownership_marks import applyset_id, bundle_owner, with_ownership_marks
+from kymatui.engine.bundles.bundle import Bundle, ChartRelease
+from kymatui.engine.inventory.ownership_marks import bundle_owner, with_ownership_marks
 from kymatui.engine.plans.diff import diff_objects, state_digest
 from kymatui.engine.plans.grants import list_grants
 from tests.engine import objects as make

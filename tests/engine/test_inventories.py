@@ -6,19 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kymatui.domain.kubernetes.object_meta import read_ref
-from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.domain.ownership import Owner, OwnerKind
-from kymatui.engine.bundles.bundle import Origin
-from kymatui.engine.cluster.ports import PatchKind
-from kymatui.engine.inventory.inventory import (
+from kymatui.domain.inventories import (
     Inventory,
     InventoryItem,
     InventoryState,
+    Origin,
     merge_items,
     read_document,
     write_document,
 )
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.ownership import Owner, OwnerKind
+from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.inventory.inventory_store import ApplySetStore
 from kymatui.engine.inventory.kept_objects import keep_reason
 from kymatui.engine.plans.plan import Action

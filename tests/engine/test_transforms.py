@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from kymatui.domain.inventories import Origin
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.bundles.bundle import Bundle, BundleHook, Origin
+from kymatui.engine.bundles.bundle import Bundle, BundleHook
 from kymatui.engine.plans.transforms import (
     apply_transforms,
     with_annotations,

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from kymatui.adapters.files.backups import BackupFile
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+from kymatui.domain.inventories import InventoryState
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.apply import applier
 from kymatui.engine.cluster.ports import PatchKind
@@ -18,7 +19,6 @@ from kymatui.engine.deletion import module_deletion, uninstall_plan
 from kymatui.engine.deletion.managed_deletion import DeletionConsent
 from kymatui.engine.deletion.module_deletion import DeletionOutcome
 from kymatui.engine.deletion.uninstall_plan import UninstallPlan
-from kymatui.engine.inventory.inventory import InventoryState
 from kymatui.engine.inventory.inventory_lookup import read_inventory
 from kymatui.engine.jobs.run import Progress, SystemClock, begin
 from kymatui.engine.plans.plan import Intent

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+from kymatui.domain.inventories import Origin
 from kymatui.domain.kubernetes.backoff import Backoff
 from kymatui.engine import library
-from kymatui.engine.bundles.bundle import Bundle, Origin
+from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.cluster.retries import RetryPolicy
 from kymatui.engine.jobs.lease import LeaseTerms
 from kymatui.engine.jobs.run import RunLimits

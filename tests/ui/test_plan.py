@@ -12,10 +12,10 @@ from msgspec.structs import replace
 from textual.pilot import Pilot
 
 from kymatui.actions.modules.install_choices import InstallStatus
+from kymatui.domain.inventories import Inventory, Origin
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.plans.plan_preview import PlannedChange, Preview, PreviewAnswer, PreviewVerdict
-from kymatui.engine.bundles.bundle import Bundle, Origin
-from kymatui.engine.inventory.inventory import Inventory
+from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.plans.diff import FieldDiff
 from kymatui.engine.plans.plan import Action, Intent, Plan, Step
 from kymatui.ui.application.kymatui_app import KymatuiApp

@@ -16,6 +16,7 @@ from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.actions.bundle.stored_components import StoredComponent, component_versions, require_component
 from kymatui.actions.modules.module_sources import ModuleSource, find_installed
 from kymatui.actions.modules.signatures import SignatureOptions, only_bundle, read_trust, require_offered
+from kymatui.domain.inventories import COMPONENT, Inventory, Origin
 from kymatui.domain.kubernetes.object_meta import MalformedObject
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
@@ -23,9 +24,8 @@ from kymatui.domain.kyma.manifests import default_resource, default_resource_bod
 from kymatui.domain.kyma.module_templates import read_template
 from kymatui.domain.kyma.versions import newest_above
 from kymatui.domain.plans.direct_install import InstallChoice
-from kymatui.engine.bundles.bundle import COMPONENT, Bundle, Origin
+from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.cluster.ports import Cluster
-from kymatui.engine.inventory.inventory import Inventory
 from kymatui.engine.sources.component_source import ModuleComponent
 from kymatui.engine.sources.render_target import chart_target
 from kymatui.errors import RefusedError, RegistryError, UsageError

@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kymatui.actions.modules.module_sources import find_installations
+from kymatui.domain.inventories import inventory_owner
 from kymatui.domain.kubernetes.object_meta import field_managers
 from kymatui.domain.kubernetes.refs import ObjectKey, ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
@@ -18,12 +19,11 @@ from kymatui.domain.ownership import LIFECYCLE_APPLIER
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.inventory import ownership_transfer
 from kymatui.engine.inventory.inventory_store import ApplySetStore
-from kymatui.engine.inventory.ownership_marks import inventory_owner
 from kymatui.errors import CancelledError, ForbiddenError, KymatuiError
 
 if TYPE_CHECKING:
+    from kymatui.domain.inventories import Inventory
     from kymatui.engine.cluster.ports import Cluster
-    from kymatui.engine.inventory.inventory import Inventory
 
 
 class HandoverResult(Struct, frozen=True):

@@ -23,6 +23,7 @@ from kymatui.actions.modules.install_plan import (
 )
 from kymatui.actions.modules.module_sources import ModuleSource, find_installed, refuse_deleting, release_values
 from kymatui.actions.modules.upgrade import newest_source, survey_upgrades
+from kymatui.domain.inventories import Inventory, InventoryState
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.schema_forms import FormField, form_fields
 from kymatui.domain.kubernetes.terminal_text import with_subject
@@ -30,7 +31,6 @@ from kymatui.domain.kyma.versions import same_version, version_order
 from kymatui.domain.plans.cluster_management import detect_management
 from kymatui.domain.plans.direct_install import adoptable_row, install_refusals, is_lower_version
 from kymatui.domain.snapshot.cluster_index import index_cluster
-from kymatui.engine.inventory.inventory import Inventory, InventoryState
 from kymatui.engine.jobs.journal import NO_JOURNAL, Journal
 from kymatui.engine.sources import chart_source
 from kymatui.errors import KymatuiError, RefusedError

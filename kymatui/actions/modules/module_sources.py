@@ -15,10 +15,10 @@ from kymatui.domain.kubernetes.schema_forms import overrides
 from kymatui.errors import ConfigurationError, RefusedError
 
 if TYPE_CHECKING:
+    from kymatui.domain.inventories import Inventory
     from kymatui.domain.plans.direct_install import InstallChoice
     from kymatui.engine.bundles.bundle import Bundle
     from kymatui.engine.cluster.ports import Blobs, Cluster
-    from kymatui.engine.inventory.inventory import Inventory
     from kymatui.engine.sources.chart_source import LoadedChart
     from kymatui.ocm.component_location import ComponentLocation
 
@@ -208,7 +208,7 @@ def refuse_deleting(known: Inventory | None) -> None:
 
 def inventories(cluster: Cluster) -> list[tuple[str, str]]:
     """Return namespace and name of each installation of kymatui, except those of charts."""
-    from kymatui.engine.inventory.ownership_marks import inventory_name
+    from kymatui.domain.inventories import inventory_name
 
     start = inventory_name("")
     found = [raw["metadata"] for raw in cluster.list(_CONFIG_MAP, labels=_OWN)]
@@ -218,7 +218,7 @@ def inventories(cluster: Cluster) -> list[tuple[str, str]]:
 
 def _places(cluster: Cluster, name: str) -> Iterator[str]:
     """Yield the namespaces with an inventory, or a Helm release, of that name."""
-    from kymatui.engine.inventory.ownership_marks import inventory_name
+    from kymatui.domain.inventories import inventory_name
 
     for raw in cluster.list(_CONFIG_MAP, labels=_OWN):
         if raw["metadata"]["name"] == inventory_name(name):

@@ -12,14 +12,13 @@ from msgspec.structs import replace
 from kymatui.actions.modules.adopt import adoptable
 from kymatui.actions.modules.module_sources import ModuleSource, deletion_command, inventories
 from kymatui.domain.catalog.catalog import build_catalog
+from kymatui.domain.inventories import KEY, OPERATOR, InventoryState, read_document
 from kymatui.domain.kyma.versions import newest_above, same_version
 from kymatui.domain.plans.cluster_management import detect_management
 from kymatui.domain.plans.direct_install import choose_template, install_refusals
 from kymatui.domain.snapshot.cluster_index import index_cluster
-from kymatui.engine.bundles.bundle import OPERATOR
 from kymatui.engine.bundles.chart_location import chart_location
 from kymatui.engine.cluster.concurrency import run_for_each
-from kymatui.engine.inventory.inventory import KEY, InventoryState, read_document
 from kymatui.engine.inventory.inventory_store import ApplySetStore, secret_text
 from kymatui.engine.inventory.release_store import SECRET
 from kymatui.errors import ForbiddenError, KymatuiError, RefusedError
@@ -28,10 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kymatui.actions.bundle.ports import ArtifactStore
+    from kymatui.domain.inventories import Inventory
     from kymatui.domain.kyma.template_index import TemplateIndex
     from kymatui.domain.snapshot.snapshots import Snapshot
     from kymatui.engine.cluster.ports import Blobs, Cluster
-    from kymatui.engine.inventory.inventory import Inventory
 
 _DEPLOYED, _UNINSTALLING = "deployed", "uninstalling"  # Helm's label `status` of a release Secret
 _WIDTH = 4  # registries and chart repositories that are asked in parallel

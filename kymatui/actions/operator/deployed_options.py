@@ -7,12 +7,12 @@ from typing import Any
 
 from kymatui.actions.operator.deployment import METRICS_PORT, NAME, NAMESPACE_NAME, DeploymentOptions
 from kymatui.actions.operator.monitoring import MONITORING
+from kymatui.domain.inventories import Inventory
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.remote.watcher_agent import AgentOptions
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.engine.controllers.manifest.account_cluster import MANIFEST_ACCOUNT
-from kymatui.engine.inventory.inventory import Inventory
 from kymatui.errors import RefusedError
 
 DEPLOYMENT = GroupVersionKind("apps", "v1", "Deployment")

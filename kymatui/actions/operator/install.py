@@ -14,11 +14,12 @@ from msgspec.structs import replace
 from kymatui.actions.modules.install import InstallLeg
 from kymatui.actions.operator.deployment import NAME, DeploymentOptions, operator_objects
 from kymatui.actions.operator.monitoring import MONITORING
+from kymatui.domain.inventories import OPERATOR, Origin
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.ownership import read_owner
 from kymatui.engine.apply import planner
-from kymatui.engine.bundles.bundle import OPERATOR, Bundle, Origin
+from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.cluster.ports import Cluster, Object
 from kymatui.engine.controllers.runtime.lifecycle_manager import require_no_lifecycle_manager, require_own_kymas
 from kymatui.engine.inventory.ownership_marks import bundle_owner

@@ -7,18 +7,17 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
-from kymatui.domain.kubernetes.object_meta import OPERATOR, field_managers, read_meta, read_ref
+from kymatui.domain.kubernetes.object_meta import field_managers, read_meta, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.manifests import Manifest
 from kymatui.domain.kyma.module_templates import ManagerRef, ModuleTemplate
 from kymatui.domain.modules.presence import ManagerVisibility
+from kymatui.domain.ownership import LIFECYCLE_APPLIER
 from kymatui.domain.snapshot.cluster_index import WORKLOAD_FEEDS, WORKLOADS, ClusterIndex
 from kymatui.domain.snapshot.snapshots import Object
 from kymatui.domain.versions.evidence import RawManifests
 
 FIELD_MANAGER = "kymatui"
-KLM_FIELD_MANAGER = "declarative.kyma-project.io/applier"
-ANNOTATIONS_OWNED_BY = (f"deprecated-{OPERATOR}/owned-by", f"{OPERATOR}/owned-by")
 
 
 class ModuleManager(Struct, frozen=True):
@@ -43,7 +42,7 @@ class ModuleManager(Struct, frozen=True):
         if self.workload is None:
             return False
         managers = field_managers(self.workload)
-        return FIELD_MANAGER in managers and KLM_FIELD_MANAGER not in managers
+        return FIELD_MANAGER in managers and LIFECYCLE_APPLIER not in managers
 
 
 def find_manager(
@@ -145,17 +144,3 @@ def _synced_names(manifest: Manifest | None, raw_manifests: RawManifests) -> lis
         refs = [read_ref(raw) for raw in resources if isinstance(raw, Mapping)]
         names += [ref for ref in refs if ref.kind.kind in WORKLOADS][:1]
     return names
-
-
-def owning_manifest(raw: object) -> str:
-    """Return the Manifest that owns an object by annotation, as "namespace/name", "" for none."""
-    annotations = read_meta(JsonReader(raw)).annotations
-    return next((annotations[name] for name in ANNOTATIONS_OWNED_BY if name in annotations), "")
-
-
-def is_applied_from(raw: object, manifest: str) -> bool:
-    """Return whether lifecycle-manager applied an object from a Manifest and so will delete it.
-
-    `manifest` is "namespace/name".
-    """
-    return bool(manifest) and (owning_manifest(raw) == manifest and KLM_FIELD_MANAGER in field_managers(raw))

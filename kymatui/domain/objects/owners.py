@@ -7,7 +7,7 @@ from msgspec import Struct
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.domain.modules.module_manager import owning_manifest
+from kymatui.domain.ownership import owning_manifest
 from kymatui.domain.snapshot.snapshots import Object
 
 _MANIFEST = GroupVersionKind("operator.kyma-project.io", "v1beta2", "Manifest")

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kymatui.domain.inventories import Inventory, InventoryItem, InventoryState, merge_items, reset_if_deleting
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
@@ -22,7 +23,6 @@ from kymatui.engine.deletion.deletion_backup import save_deletions
 from kymatui.engine.deletion.pruning import Pruning
 from kymatui.engine.dryrun.field_takeover import HELM, take_over_fields
 from kymatui.engine.dryrun.preview import conflicts_of, is_yielding, observe
-from kymatui.engine.inventory.inventory import Inventory, InventoryItem, InventoryState, merge_items, reset_if_deleting
 from kymatui.engine.inventory.inventory_lookup import inventory_store_for, read_inventory
 from kymatui.engine.inventory.inventory_store import InventoryStore
 from kymatui.engine.inventory.ownership_marks import ADOPTED_MANAGERS, bundle_owner

@@ -3,33 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any
 
 from msgspec import Struct, field
 
+from kymatui.domain.inventories import Origin
 from kymatui.engine.bundles.hidden_content import HiddenContent
 from kymatui.engine.cluster.ports import Object
 from kymatui.helm.rendering.manifests import Hook, sort_hooks
-
-COMPONENT: Final = "component"
-"""The kind of an origin that is a component version."""
-OPERATOR: Final = "operator"
-"""The kind of an origin that is kymatui itself, which installs its operator."""
-
-
-class Origin(Struct, frozen=True):
-    """The source of a bundle.
-
-    `kind` is helm, oci, component, kustomize, raw or operator; `address` is what the user named, without passwords;
-    `digest` ("sha256:…") is that of the read bytes; `repository` is the address of a chart's repository, without
-    passwords.
-    """
-
-    kind: str
-    address: str
-    version: str = ""
-    digest: str = ""
-    repository: str = ""
 
 
 class BundleHook(Struct, frozen=True):

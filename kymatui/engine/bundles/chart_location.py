@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from kymatui.engine.bundles.bundle import Origin
+from kymatui.domain.inventories import Origin
 
 
 class ChartLocation(Struct, frozen=True):

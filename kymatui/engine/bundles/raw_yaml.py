@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from kymatui.domain.inventories import Origin
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.engine.bundles.addresses import content_digest, digest_of_files, redact_address
-from kymatui.engine.bundles.bundle import Bundle, Origin
+from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.bundles.yaml_objects import read_objects, unique_documents
 from kymatui.engine.cluster.ports import Blobs
 from kymatui.errors import SourceError

@@ -8,6 +8,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kymatui.domain.inventories import Inventory, InventoryState, inventory_owner
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.ownership import read_owner
@@ -23,14 +24,13 @@ from kymatui.engine.deletion.managed_deletion import (
     require_deleted,
 )
 from kymatui.engine.deletion.uninstall_plan import DeletionSteps, UninstallPlan
-from kymatui.engine.inventory.inventory import Inventory, InventoryState
 from kymatui.engine.inventory.inventory_store import ApplySetStore, InventoryStore
 from kymatui.engine.inventory.managed_resources import (
     ManagedKinds,
     ManagedObjects,
     managed_kinds,
 )
-from kymatui.engine.inventory.ownership_marks import inventory_owner, unmark_patch
+from kymatui.engine.inventory.ownership_marks import unmark_patch
 from kymatui.engine.inventory.release_store import ReleaseStore
 from kymatui.engine.jobs.crd_deletion import UnplannedDeletions, record_instances, unplanned_error
 from kymatui.engine.jobs.hooks import run_hooks

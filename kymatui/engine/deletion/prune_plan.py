@@ -9,6 +9,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kymatui.domain.inventories import Inventory, InventoryItem
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectKey, ObjectRef
 from kymatui.domain.ownership import OwnerKind
@@ -25,7 +26,6 @@ from kymatui.engine.deletion.cascade_contents import (
 )
 from kymatui.engine.dryrun.preview import observe
 from kymatui.engine.inventory.crd_holders import NO_HOLDERS, CrdHolders, find_crd_holders
-from kymatui.engine.inventory.inventory import Inventory, InventoryItem
 from kymatui.engine.inventory.kept_objects import keep_reason
 from kymatui.engine.inventory.ownership_marks import bundle_owner
 from kymatui.engine.jobs.object_deletion import uid_of

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable
 
+from kymatui.domain.inventories import Inventory, InventoryItem
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.cluster.concurrency import run_for_each
@@ -14,7 +15,6 @@ from kymatui.engine.cluster.ports import Object
 from kymatui.engine.deletion.cascade_contents import ContainedObject, name_contents, staying
 from kymatui.engine.deletion.deletion_backup import save
 from kymatui.engine.deletion.prune_plan import phases, planned_uids, prune_contents
-from kymatui.engine.inventory.inventory import Inventory, InventoryItem
 from kymatui.engine.inventory.kept_objects import keep_reason
 from kymatui.engine.inventory.ownership_marks import bundle_owner
 from kymatui.engine.jobs.crd_deletion import UnplannedDeletions, record_instances, unplanned_error

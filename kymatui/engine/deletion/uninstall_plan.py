@@ -9,6 +9,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kymatui.domain.inventories import Inventory, InventoryItem, InventoryState, inventory_name, inventory_owner
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.ownership import Owner, OwnerKind
@@ -28,7 +29,6 @@ from kymatui.engine.deletion.cascade_contents import (
     staying,
 )
 from kymatui.engine.inventory.crd_holders import find_crd_holders
-from kymatui.engine.inventory.inventory import Inventory, InventoryItem, InventoryState
 from kymatui.engine.inventory.inventory_lookup import read_inventory
 from kymatui.engine.inventory.inventory_store import CONFIG_MAP
 from kymatui.engine.inventory.kept_objects import keep_reason
@@ -38,7 +38,6 @@ from kymatui.engine.inventory.managed_resources import (
     list_managed_resources,
     managed_kinds,
 )
-from kymatui.engine.inventory.ownership_marks import inventory_name, inventory_owner
 from kymatui.engine.inventory.release_store import SECRET, ReleaseStore
 from kymatui.engine.jobs.hooks import hook_key
 from kymatui.engine.jobs.object_deletion import uid_of, version_of

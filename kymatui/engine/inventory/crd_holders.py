@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from kymatui.domain.inventories import KEY, Inventory, installation_owner, inventory_name, read_document
 from kymatui.domain.kubernetes.object_meta import OPERATOR
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
@@ -20,9 +21,8 @@ from kymatui.domain.ownership import Owner, OwnerKind
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.kind_order import DEFINITION
 from kymatui.engine.cluster.ports import Cluster, Object
-from kymatui.engine.inventory.inventory import KEY, Inventory, read_document
 from kymatui.engine.inventory.inventory_store import CONFIG_MAP, secret_text
-from kymatui.engine.inventory.ownership_marks import LABEL_HELM, applyset_id, inventory_name
+from kymatui.engine.inventory.ownership_marks import LABEL_HELM
 from kymatui.engine.inventory.release_store import SECRET
 from kymatui.errors import CancelledError, ConfigurationError, ForbiddenError, HelmError, KymatuiError
 from kymatui.helm.rendering.manifests import split_manifests
@@ -106,11 +106,11 @@ def _attempt(read: Callable[[], list[tuple[str, str]]]) -> list[tuple[str, str]]
 def _of_inventories(cluster: Cluster, crds: frozenset[str], mine: Collection[Owner]) -> Iterator[tuple[str, str]]:
     for raw in cluster.list(CONFIG_MAP, labels=f"{LABEL_HELM}=kymatui"):
         name, namespace = str(raw["metadata"]["name"]), str(raw["metadata"].get("namespace") or "")
+        short = name.removeprefix(inventory_name(""))
         text = (raw.get("data") or {}).get(KEY)
-        if not text or Owner(OwnerKind.APPLYSET, applyset_id(name, namespace)) in mine:
+        if not text or installation_owner(short, namespace, chart=False) in mine:
             continue
         found = read_document(text, f"ConfigMap {namespace}/{name}")
-        short = name.removeprefix(inventory_name(""))
         yield from ((crd, f"installation {namespace}/{short}") for crd in _crds_of(found, crds))
 
 
@@ -118,7 +118,7 @@ def _of_releases(cluster: Cluster, crds: frozenset[str], mine: Collection[Owner]
     for secret in cluster.list(SECRET, labels=_CURRENT):
         namespace = str(secret["metadata"].get("namespace") or "")
         name = str((secret["metadata"].get("labels") or {}).get("name") or "")
-        if Owner(OwnerKind.HELM, f"{namespace}/{name}") in mine:
+        if installation_owner(name, namespace, chart=True) in mine:
             continue
         text = secret_text(secret, KEY)
         where = f"Secret {namespace}/{secret['metadata']['name']}"

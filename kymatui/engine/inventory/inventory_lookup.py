@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from kymatui.domain.inventories import Inventory
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.cluster.ports import Clock, Cluster
-from kymatui.engine.inventory.inventory import Inventory
 from kymatui.engine.inventory.inventory_store import ApplySetStore, InventoryStore
 from kymatui.engine.inventory.release_store import ReleaseStore
 

@@ -7,11 +7,19 @@ from typing import Any, Final, Protocol
 
 from msgspec.structs import replace
 
+from kymatui.domain.inventories import (
+    KEY,
+    Inventory,
+    InventoryState,
+    applyset_id,
+    inventory_name,
+    read_document,
+    write_document,
+)
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.cluster.ports import Cluster, Object
-from kymatui.engine.inventory.inventory import KEY, Inventory, InventoryState, read_document, write_document
-from kymatui.engine.inventory.ownership_marks import LABEL_APPLYSET, LABEL_HELM, applyset_id, inventory_name
+from kymatui.engine.inventory.ownership_marks import LABEL_APPLYSET, LABEL_HELM
 from kymatui.errors import NotFoundError, RefusedError
 
 CONFIG_MAP: Final = GroupVersionKind("", "v1", "ConfigMap")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from kymatui.domain.inventories import InventoryItem
 from kymatui.domain.kubernetes.object_meta import field_managers
 from kymatui.domain.ownership import RESOURCE_POLICY, Owner, OwnerKind, read_owner, resource_policy
 from kymatui.engine.cluster.kind_order import is_definition, is_namespace, is_system_namespace
 from kymatui.engine.cluster.ports import Object
-from kymatui.engine.inventory.inventory import InventoryItem
 from kymatui.engine.inventory.ownership_marks import ADOPTED_MANAGERS
 
 

@@ -9,16 +9,17 @@ from typing import Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from kymatui.domain.inventories import Inventory, InventoryItem, inventory_owner
 from kymatui.domain.kubernetes.managed_fields import created_by, manager_name
 from kymatui.domain.kubernetes.object_meta import OPERATOR, parse_time
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectKey, ObjectRef
-from kymatui.domain.modules.module_manager import is_applied_from
 from kymatui.domain.ownership import (
     ObjectOwnership,
     OwnedObject,
     Owner,
     OwnerKind,
     deletion_protection,
+    is_applied_from,
     owner_text,
     ownership_of,
     read_owner,
@@ -29,9 +30,7 @@ from kymatui.engine.cluster.finalizers import deletion_blocker
 from kymatui.engine.cluster.kind_order import defined_kinds, is_definition
 from kymatui.engine.cluster.ports import Cluster, Object
 from kymatui.engine.inventory.crd_holders import CrdHolders, find_crd_holders
-from kymatui.engine.inventory.inventory import Inventory, InventoryItem
 from kymatui.engine.inventory.kept_objects import keep_reason
-from kymatui.engine.inventory.ownership_marks import inventory_owner
 from kymatui.errors import ForbiddenError
 
 GroupKind = tuple[str, str]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Mapping
 from typing import Any, Final
 
+from kymatui.domain.inventories import installation_owner
 from kymatui.domain.ownership import (
     ANNOTATION_RELEASE,
     ANNOTATION_RELEASE_NAMESPACE,
@@ -17,7 +16,6 @@ from kymatui.domain.ownership import (
 )
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.cluster.ports import FIELD_MANAGER, OPERATOR_FIELD_MANAGER, Object
-from kymatui.engine.inventory.inventory import Inventory
 
 LABEL_APPLYSET: Final = "applyset.kubernetes.io/id"
 ANNOTATION_MANIFEST: Final = "kymatui.io/manifest"
@@ -31,29 +29,9 @@ ADOPTED_MANAGERS: Final = KUBECTL_MANAGERS | {LIFECYCLE_APPLIER}
 """The field managers whose fields kymatui takes over in an adoption."""
 
 
-def applyset_id(name: str, namespace: str, kind: str = "ConfigMap", group: str = "") -> str:
-    """Return the id of an ApplySet from its parent object, as kubectl computes it."""
-    digest = hashlib.sha256(f"{name}.{namespace}.{kind}.{group}".encode()).digest()
-    return f"applyset-{base64.urlsafe_b64encode(digest).decode().rstrip('=')}-v1"
-
-
-def inventory_name(name: str) -> str:
-    """Return the name of the object that stores the inventory of a name."""
-    return f"kymatui.{name}"
-
-
 def bundle_owner(bundle: Bundle) -> Owner:
     """Return the owner in the marks of a bundle's objects."""
-    if bundle.release is not None:
-        return Owner(OwnerKind.HELM, f"{bundle.namespace}/{bundle.name}")
-    return Owner(OwnerKind.APPLYSET, applyset_id(inventory_name(bundle.name), bundle.namespace))
-
-
-def inventory_owner(inventory: Inventory) -> Owner:
-    """Return the owner in the marks of an installation's objects."""
-    if inventory.chart:
-        return Owner(OwnerKind.HELM, f"{inventory.namespace}/{inventory.name}")
-    return Owner(OwnerKind.APPLYSET, applyset_id(inventory_name(inventory.name), inventory.namespace))
+    return installation_owner(bundle.name, bundle.namespace, chart=bundle.release is not None)
 
 
 def with_ownership_marks(body: Object, bundle: Bundle) -> Object:

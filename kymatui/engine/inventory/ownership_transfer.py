@@ -10,10 +10,10 @@ from typing import Any, Final
 
 from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, OPERATOR, field_managers
 from kymatui.domain.kubernetes.refs import ObjectRef
-from kymatui.domain.modules.module_manager import ANNOTATIONS_OWNED_BY
 from kymatui.domain.ownership import (
     ANNOTATION_RELEASE,
     ANNOTATION_RELEASE_NAMESPACE,
+    ANNOTATIONS_OWNED_BY,
     LABEL_PART_OF,
     LIFECYCLE_APPLIER,
     Owner,

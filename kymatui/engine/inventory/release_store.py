@@ -15,22 +15,23 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kymatui.domain.kubernetes.object_meta import read_ref
-from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.domain.ownership import resource_policy
-from kymatui.engine.bundles.bundle import Bundle, BundleHook, ChartRelease, Origin
-from kymatui.engine.bundles.yaml_objects import read_objects, unique_documents
-from kymatui.engine.cluster.kind_order import clean
-from kymatui.engine.cluster.ports import Cluster, Object, ServedKind
-from kymatui.engine.inventory.inventory import (
+from kymatui.domain.inventories import (
     KEY,
     Inventory,
     InventoryItem,
     InventoryState,
+    Origin,
     merge_items,
     read_document,
     write_document,
 )
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.ownership import resource_policy
+from kymatui.engine.bundles.bundle import Bundle, BundleHook, ChartRelease
+from kymatui.engine.bundles.yaml_objects import read_objects, unique_documents
+from kymatui.engine.cluster.kind_order import clean
+from kymatui.engine.cluster.ports import Cluster, Object, ServedKind
 from kymatui.engine.inventory.inventory_store import secret_text
 from kymatui.errors import ConfigurationError, NotFoundError, RefusedError
 from kymatui.helm.rendering.manifests import split_manifests

@@ -7,6 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from kymatui.domain.inventories import Inventory
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.states import State
@@ -15,7 +16,6 @@ from kymatui.domain.ownership import resource_policy
 from kymatui.engine.bundles.bundle import BundleHook, hooks_of
 from kymatui.engine.cluster.kind_order import is_definition, is_namespace
 from kymatui.engine.cluster.ports import Object
-from kymatui.engine.inventory.inventory import Inventory
 from kymatui.engine.inventory.inventory_store import InventoryStore
 from kymatui.engine.jobs.run import Progress, Run
 from kymatui.engine.jobs.wait import NotReadyError, is_deleted_when_done, wait_ready, wait_until_deleted

@@ -15,10 +15,11 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from kymatui.domain.inventories import inventory_name
 from kymatui.domain.kubernetes.object_meta import parse_time
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import FIELD_MANAGER, Clock, Cluster, Object
-from kymatui.engine.inventory.ownership_marks import LABEL_HELM, inventory_name
+from kymatui.engine.inventory.ownership_marks import LABEL_HELM
 from kymatui.engine.jobs.identity import is_dead
 from kymatui.errors import CancelledError, ClusterError, ConflictError, ForbiddenError, NotFoundError, RefusedError
 

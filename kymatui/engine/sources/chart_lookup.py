@@ -8,10 +8,10 @@ from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any, Final
 
+from kymatui.domain.inventories import Inventory
 from kymatui.domain.kubernetes.object_meta import LAST_APPLIED
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import Cluster
-from kymatui.engine.inventory.inventory import Inventory
 from kymatui.errors import RefusedError
 
 Lookup = Callable[[str, str, str, str], dict[str, Any]]

@@ -14,7 +14,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from kymatui.engine.bundles.bundle import Origin
+from kymatui.domain.inventories import Origin
 from kymatui.engine.bundles.tar_archives import is_gzip, is_tar, read_tar, unpack, without_root
 from kymatui.engine.bundles.yaml_objects import read_objects, unique_documents
 from kymatui.engine.cluster.ports import Blobs, Object

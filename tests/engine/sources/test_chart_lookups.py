@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from kymatui.domain.inventories import Inventory, InventoryItem, Origin
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.bundles.bundle import Bundle, Origin
+from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.bundles.hidden_content import HIDDEN
 from kymatui.engine.cluster.ports import Cluster
-from kymatui.engine.inventory.inventory import Inventory, InventoryItem
 from kymatui.engine.plans.diff import diff_objects, hide_fields
 from kymatui.engine.sources import chart_source
 from kymatui.engine.sources.chart_lookup import manifest_lookup

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from kymatui.engine.bundles.bundle import Bundle, Origin
+from kymatui.domain.inventories import Origin
+from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.sources import chart_source
 from kymatui.engine.sources.render_target import RenderTarget
 from kymatui.errors import HelmError, RegistryError, SourceError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kymatui.engine.bundles.bundle import Origin
+from kymatui.domain.inventories import Origin
 from kymatui.engine.bundles.chart_location import ChartLocation, chart_location
 
 DIGEST = f"sha256:{'a' * 64}"

@@ -21,8 +21,8 @@ from kymatui.cli.output.printing import document, markdown, paragraph, print_tex
 from kymatui.errors import RefusedError
 
 if TYPE_CHECKING:
+    from kymatui.domain.inventories import Inventory
     from kymatui.engine.apply.drift_check import DriftedField, ObjectDrift
-    from kymatui.engine.inventory.inventory import Inventory
 
 
 class CheckCommand:

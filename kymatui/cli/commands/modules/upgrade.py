@@ -13,7 +13,7 @@ from kymatui.errors import ForbiddenError, RefusedError
 
 if TYPE_CHECKING:
     from kymatui.actions.modules.module_sources import ModuleSource
-    from kymatui.engine.inventory.inventory import Inventory
+    from kymatui.domain.inventories import Inventory
 
 
 def upgrade_all(place: CommandContext) -> int:

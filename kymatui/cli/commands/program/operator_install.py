@@ -19,7 +19,7 @@ from kymatui.cli.options.direct_install import CommandContext, add_running, open
 from kymatui.cli.output.plan_header import plan_document
 from kymatui.cli.output.printing import print_line, print_text
 from kymatui.composition.operator_crds import operator_legs
-from kymatui.engine.inventory.inventory import Inventory
+from kymatui.domain.inventories import Inventory
 from kymatui.errors import RefusedError
 
 _INSTALL_HINT = "run `kymatui operator install --image REFERENCE`"

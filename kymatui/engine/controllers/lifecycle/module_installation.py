@@ -12,8 +12,8 @@ from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import Policy
 from kymatui.domain.kyma.states import State
-from kymatui.domain.modules.module_manager import owning_manifest
 from kymatui.domain.modules.readiness import klm_manager_state
+from kymatui.domain.ownership import owning_manifest
 from kymatui.engine.cluster.kind_order import is_definition, is_namespace
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, Object, PatchKind
 from kymatui.engine.controllers.lifecycle.default_resource import DefaultResource

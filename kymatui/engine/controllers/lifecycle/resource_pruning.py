@@ -19,8 +19,7 @@ from msgspec import Struct, field
 
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
-from kymatui.domain.modules.module_manager import owning_manifest
-from kymatui.domain.ownership import Owner, OwnerKind, resource_policy
+from kymatui.domain.ownership import Owner, OwnerKind, owning_manifest, resource_policy
 from kymatui.engine.cluster.concurrency import WIDTH
 from kymatui.engine.cluster.kind_order import is_definition, is_namespace
 from kymatui.engine.cluster.ports import Cluster, Object

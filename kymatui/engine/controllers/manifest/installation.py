@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kymatui.domain.inventories import Inventory
 from kymatui.domain.kubernetes.label_selectors import InvalidSelector, read_selector
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
@@ -37,7 +38,6 @@ from kymatui.engine.controllers.manifest.manifest_status import (
 )
 from kymatui.engine.controllers.manifest.pull_secrets import authenticated
 from kymatui.engine.controllers.manifest.reconcile_context import ReconcileContext
-from kymatui.engine.inventory.inventory import Inventory
 from kymatui.engine.inventory.inventory_lookup import read_inventory
 from kymatui.engine.inventory.ownership_marks import ANNOTATION_MANIFEST
 from kymatui.engine.inventory.release_store import ReleaseStore

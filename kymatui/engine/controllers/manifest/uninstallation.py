@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
+from kymatui.domain.inventories import Inventory
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.manifests import Manifest
 from kymatui.domain.ownership import LABEL_PART_OF
@@ -16,7 +17,6 @@ from kymatui.engine.controllers.manifest.reconcile_context import ReconcileConte
 from kymatui.engine.deletion.managed_deletion import DeletionConsent
 from kymatui.engine.deletion.module_deletion import uninstall_module
 from kymatui.engine.deletion.uninstall_plan import DeletionScope, plan_uninstall
-from kymatui.engine.inventory.inventory import Inventory
 from kymatui.engine.inventory.inventory_lookup import read_inventory
 from kymatui.engine.inventory.inventory_store import ApplySetStore
 from kymatui.engine.inventory.ownership_marks import ANNOTATION_MANIFEST

@@ -12,10 +12,11 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from kymatui.domain.inventories import inventory_name
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.cluster.ports import FIELD_MANAGER, Object
-from kymatui.engine.inventory.ownership_marks import LABEL_HELM, inventory_name
+from kymatui.engine.inventory.ownership_marks import LABEL_HELM
 from kymatui.engine.jobs.lease import LEASE
 
 SELECTOR: Final = f"{LABEL_HELM}={FIELD_MANAGER}"

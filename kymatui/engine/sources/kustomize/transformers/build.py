@@ -6,8 +6,9 @@ import os
 from pathlib import Path
 from typing import Final
 
+from kymatui.domain.inventories import Origin
 from kymatui.engine.bundles.addresses import digest_of_files, redact_address
-from kymatui.engine.bundles.bundle import Bundle, Origin
+from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.bundles.tar_archives import read_tar, without_root
 from kymatui.engine.bundles.yaml_objects import DEEPEST, each_object
 from kymatui.engine.cluster.ports import Blobs, Object

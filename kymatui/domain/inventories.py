@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Any, Final
@@ -12,12 +14,33 @@ from msgspec.structs import replace
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import Policy
-from kymatui.engine.bundles.bundle import COMPONENT, Origin
+from kymatui.domain.ownership import Owner, OwnerKind
 from kymatui.errors import ConfigurationError
 from kymatui.json_input import require_few_values
 
 SCHEMA: Final = "kymatui.io/inventory/v1"
 KEY: Final = "inventory"
+
+
+COMPONENT: Final = "component"
+"""The kind of an origin that is a component version."""
+OPERATOR: Final = "operator"
+"""The kind of an origin that is kymatui itself, which installs its operator."""
+
+
+class Origin(Struct, frozen=True):
+    """The source of a bundle.
+
+    `kind` is helm, oci, component, kustomize, raw or operator; `address` is what the user named, without passwords;
+    `digest` ("sha256:…") is that of the read bytes; `repository` is the address of a chart's repository, without
+    passwords.
+    """
+
+    kind: str
+    address: str
+    version: str = ""
+    digest: str = ""
+    repository: str = ""
 
 
 class InventoryState(StrEnum):
@@ -156,3 +179,26 @@ def read_document(text: str | bytes, where: str) -> Inventory:
         raise ConfigurationError(f"{where} has no readable inventory: it is nested too deeply") from None
     except (msgspec.DecodeError, ValueError) as error:  # ValueError: not UTF-8, or too many values
         raise ConfigurationError(f"{where} has no readable inventory: {error}") from error
+
+
+def inventory_name(name: str) -> str:
+    """Return the name of the object that stores the inventory of a name."""
+    return f"kymatui.{name}"
+
+
+def applyset_id(name: str, namespace: str, kind: str = "ConfigMap", group: str = "") -> str:
+    """Return the id of an ApplySet from its parent object, as kubectl computes it."""
+    digest = hashlib.sha256(f"{name}.{namespace}.{kind}.{group}".encode()).digest()
+    return f"applyset-{base64.urlsafe_b64encode(digest).decode().rstrip('=')}-v1"
+
+
+def inventory_owner(inventory: Inventory) -> Owner:
+    """Return the owner in the marks of an installation's objects."""
+    return installation_owner(inventory.name, inventory.namespace, chart=inventory.chart)
+
+
+def installation_owner(name: str, namespace: str, *, chart: bool) -> Owner:
+    """Return the owner in the marks of what is installed under a name: Helm's for a chart, else the ApplySet's."""
+    if chart:
+        return Owner(OwnerKind.HELM, f"{namespace}/{name}")
+    return Owner(OwnerKind.APPLYSET, applyset_id(inventory_name(name), namespace))
