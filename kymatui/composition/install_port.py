@@ -8,13 +8,12 @@ from functools import cached_property
 from threading import Event
 from typing import TYPE_CHECKING
 
-from kymatui.composition.manifest_controller import FetchOptions, LazyFetcher
+from kymatui.adapters.sessions.fetching import FetchOptions, LazyFetcher
 from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.engine.cluster.read_once import read_once
 from kymatui.engine.jobs.run import SystemClock, begin
 
 if TYPE_CHECKING:
-    from kymatui.actions.bundle.ports import ArtifactStore
     from kymatui.actions.modules.module_sources import ModuleSource
     from kymatui.actions.modules.signatures import SignatureOptions
     from kymatui.actions.session import Session
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from kymatui.engine.jobs.journal import Journal
     from kymatui.engine.jobs.run import Progress, Run, RunLimits
     from kymatui.engine.plans.plan import Plan
+    from kymatui.engine.sources.artifact_store import ArtifactStore
     from kymatui.engine.sources.chart_source import LoadedChart
 
 
@@ -60,7 +60,7 @@ class SessionInstallPort:
         return self._fetch.registry
 
     def artifacts(self, layout: str) -> ArtifactStore:
-        from kymatui.composition.bundles import open_layout, open_registries
+        from kymatui.adapters.sessions.registries import open_layout, open_registries
 
         return open_layout(layout) if layout else open_registries(self._fetch)
 

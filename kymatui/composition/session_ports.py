@@ -38,6 +38,7 @@ from kymatui.engine.cluster.concurrency import WIDTH
 from kymatui.engine.cluster.kind_order import is_definition
 from kymatui.engine.cluster.read_once import read_once
 from kymatui.engine.deletion.deletion_state import DeletionState, ManagedBy, ModuleCRHandling, requested
+from kymatui.engine.deletion.operator_deletion import with_operator_objects
 from kymatui.engine.deletion.uninstall_plan import WHOLE, DeletionScope, plan_uninstall_of
 from kymatui.engine.inventory.managed_resources import (
     GroupKind,
@@ -85,8 +86,6 @@ class SessionDeletions:
         scope: DeletionScope = WHOLE,
     ) -> DeletionState:
         """Return the state of a module's deletion from a list of its managed resources; no write."""
-        from kymatui.actions.operator.deletion import with_operator_objects
-
         self._wait_listed()
         snapshot = self._session.snapshot()
         catalog = build_catalog(snapshot, time.time(), memory=self.memory, only=module)

@@ -16,7 +16,7 @@ from kymatui.ocm import SignatureError
 
 if TYPE_CHECKING:
     from kymatui.actions.modules.module_sources import ModuleSource
-    from kymatui.composition.manifest_controller import FetchOptions
+    from kymatui.adapters.sessions.fetching import FetchOptions
     from kymatui.engine.sources.chart_source import LoadedChart
 
 

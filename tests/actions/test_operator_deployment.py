@@ -11,16 +11,16 @@ import pytest
 import yaml
 
 import kymatui
-from kymatui.actions.operator.deployed_options import read_options
-from kymatui.actions.operator.deployment import DeploymentOptions, operator_objects
 from kymatui.cli.main import main
-from kymatui.composition.operator import CONTROLLERS
 from kymatui.domain.remote.watcher_agent import AgentOptions
-from kymatui.engine.controllers.monitoring.operator_metrics import METRICS
-from kymatui.engine.controllers.runtime.permissions import CONTROLLER_PERMISSIONS
 from kymatui.errors import HelmError
 from kymatui.helm.charts.chart import load_chart
 from kymatui.helm.rendering.render import render
+from kymatui.operator.framework.permissions import CONTROLLER_PERMISSIONS
+from kymatui.operator.installation.deployed_options import read_options
+from kymatui.operator.installation.deployment import DeploymentOptions, operator_objects
+from kymatui.operator.monitoring.operator_metrics import METRICS
+from kymatui.operator.program import CONTROLLERS
 
 Json = dict[str, Any]
 CHART = Path(__file__).resolve().parents[2] / "deploy" / "chart"

@@ -40,8 +40,8 @@ from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, LABEL_MANDATORY
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import PatchKind
-from kymatui.engine.controllers.sharding.shard_assignment import shard_of
 from kymatui.errors import KymatuiError
+from kymatui.operator.sharding.shard_assignment import shard_of
 from kymatui.sandbox.fault_client import FaultClient
 from kymatui.sandbox.sandbox_process import start_sandbox
 from kymatui.sandbox.world.modules.sample_crds import kyma_definitions

@@ -20,10 +20,10 @@ from kymatui.actions.modules.install_plan import Adoption
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.adapters.sessions.cluster.catalog_session import open_session
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.adapters.sessions.fetching import open_fetcher
 from kymatui.cli.main import main
 from kymatui.cli.options import direct_install
 from kymatui.composition.install_port import SessionInstallPort
-from kymatui.composition.manifest_controller import open_fetcher
 from kymatui.domain.kubernetes.object_meta import field_managers, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.apply import applier

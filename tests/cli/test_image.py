@@ -20,9 +20,9 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
-from kymatui.actions.operator.deployment import DeploymentOptions, operator_objects
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.operator.installation.deployment import DeploymentOptions, operator_objects
 from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
 from tests.integration.embedded import eventually
 from tests.sandboxes.starting import ReadySandbox, ready_sandbox

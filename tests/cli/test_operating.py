@@ -21,14 +21,14 @@ from kymatui.adapters.oci.registry import Registry
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.cluster_target import read_cluster_target
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.adapters.sessions.fetching import FetchOptions
 from kymatui.cli.main import main
-from kymatui.composition.manifest_controller import FetchOptions
-from kymatui.composition.operator import CONTROLLERS, OperatorOptions, operator_context
 from kymatui.domain.kubernetes.object_meta import LABEL_SKIP
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import PatchKind
-from kymatui.engine.controllers.runtime.reconcile_reports import GroupReports
 from kymatui.errors import RefusedError
+from kymatui.operator.framework.reconcile_reports import GroupReports
+from kymatui.operator.program import CONTROLLERS, OperatorOptions, operator_context
 from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
 from tests.engine.objects import config_map
 from tests.integration.embedded import eventually

@@ -23,7 +23,7 @@ from kymatui.cli.main import main
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import NAMESPACE, PatchKind
-from kymatui.engine.controllers.runtime.lifecycle_manager import ELECTION
+from kymatui.operator.framework.foreign_manager_guard import ELECTION
 from tests.cli.test_tasks import page_blocks
 from tests.engine.places import eventually
 from tests.sandboxes.starting import ready_sandbox

@@ -22,8 +22,8 @@ from kymatui.adapters.kube.api.client import Client
 from kymatui.adapters.kube.auth.connection import connect
 from kymatui.adapters.kube.transport.transport import Transport
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+from kymatui.adapters.sessions.fetching import open_fetcher
 from kymatui.cli.main import main
-from kymatui.composition.manifest_controller import open_fetcher
 from kymatui.domain.kubernetes.object_meta import field_managers, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.bundles import raw_yaml

@@ -13,16 +13,16 @@ from typing import Any
 
 import pytest
 
-from kymatui.composition.operator import OperatorOptions
-from kymatui.composition.operator_ports import ListenerOptions, ListenerPort, monitoring_port
 from kymatui.domain.kubernetes.refs import ObjectRef
-from kymatui.engine.controllers.monitoring.health import Monitoring
-from kymatui.engine.controllers.monitoring.metric_registry import MetricRegistry
-from kymatui.engine.controllers.monitoring.operator_metrics import METRICS
 from kymatui.engine.jobs.run import SystemClock
 from kymatui.errors import ConfigurationError, UsageError
-from tests.engine.controllers.certificates import Issued, issue
-from tests.engine.controllers.test_event_listener import KYMA_EVENT, PATH, Home
+from kymatui.operator.monitoring.health import Monitoring
+from kymatui.operator.monitoring.metric_registry import MetricRegistry
+from kymatui.operator.monitoring.operator_metrics import METRICS
+from kymatui.operator.program import OperatorOptions
+from kymatui.operator.program_ports import ListenerOptions, ListenerPort, monitoring_port
+from tests.operator.certificates import Issued, issue
+from tests.operator.test_event_listener import KYMA_EVENT, PATH, Home
 
 AUTHORITY, OTHER = issue("authority"), issue("other")
 CONTEXT: Any = SimpleNamespace(

@@ -11,7 +11,7 @@ import pytest
 
 from kymatui.actions.modules.module_sources import ModuleSource
 from kymatui.actions.modules.signatures import SignatureOptions, refuse_unsigned_kind, signed_module
-from kymatui.composition.manifest_controller import FetchOptions
+from kymatui.adapters.sessions.fetching import FetchOptions
 from kymatui.composition.signed_charts import signed_chart
 from kymatui.domain.kyma.module_templates import ModuleTemplate, read_template
 from kymatui.domain.plans.direct_install import InstallChoice

@@ -19,10 +19,10 @@ from kymatui.engine.sources import chart_source
 from kymatui.engine.sources.kustomize.transformers import build
 from kymatui.errors import KymatuiError
 from tests.engine import objects as make
-from tests.engine.controllers.desks import Desk
 from tests.engine.installing import LIMITS
 from tests.engine.places import Json, Place
 from tests.engine.sources.packing import tar
+from tests.operator.desks import Desk
 
 KYMA = "operator.kyma-project.io/kyma-name"
 KINDS = [GroupVersionKind("", "v1", kind) for kind in ("ConfigMap", "Secret", "ServiceAccount")]

@@ -29,12 +29,12 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine import Options, check, install, uninstall
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.cluster.ports import PatchKind, ServedKind
-from kymatui.engine.controllers.manifest.controller import ManifestController
-from kymatui.engine.controllers.manifest.reconcile_context import ReconcileContext, Runtimes
 from kymatui.engine.jobs.lease import LeaseTerms
 from kymatui.engine.jobs.run import RunLimits, SystemClock
 from kymatui.engine.sources.render_target import manifest_targets
 from kymatui.errors import KymatuiError
+from kymatui.operator.manifests.controller import ManifestController
+from kymatui.operator.manifests.reconcile_context import ReconcileContext, Runtimes
 
 Json = dict[str, Any]
 LIMITS = RunLimits(definitions=30.0, ready=60.0, hooks=60.0, gone=60.0, poll=1.0, lease=LeaseTerms(patience=30.0))

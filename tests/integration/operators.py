@@ -16,16 +16,16 @@ import yaml
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
-from kymatui.composition.manifest_controller import FetchOptions
-from kymatui.composition.operator import OperatorOptions, operator_context, operator_group
-from kymatui.composition.operator_ports import ListenerOptions, ListenerPort
+from kymatui.adapters.sessions.fetching import FetchOptions
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.controllers.monitoring.metric_registry import MetricRegistry
-from kymatui.engine.controllers.monitoring.operator_metrics import METRICS
-from kymatui.engine.controllers.runtime.circuit_breaker import CircuitState
-from kymatui.engine.controllers.runtime.reconcile_reports import GroupReports, Reconciliation
+from kymatui.engine.cluster.circuit_breaker import CircuitState
 from kymatui.errors import KymatuiError
+from kymatui.operator.framework.reconcile_reports import GroupReports, Reconciliation
+from kymatui.operator.monitoring.metric_registry import MetricRegistry
+from kymatui.operator.monitoring.operator_metrics import METRICS
+from kymatui.operator.program import OperatorOptions, operator_context, operator_group
+from kymatui.operator.program_ports import ListenerOptions, ListenerPort
 from kymatui.sandbox.fault_client import FaultClient
 from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
 from tests.engine.places import eventually

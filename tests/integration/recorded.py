@@ -23,7 +23,7 @@ from typing import Any
 
 import yaml
 
-from kymatui.actions.operator.deployment import DeploymentOptions, operator_objects
+from kymatui.operator.installation.deployment import DeploymentOptions, operator_objects
 from kymatui.sandbox.fault_client import FaultClient
 from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
 from tests.integration.used_permissions import UsedPermission, used_permissions

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 import pytest
 import yaml
 
-from kymatui.composition.operator import OperatorOptions
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, LABEL_MANAGED_BY
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import PatchKind
-from kymatui.engine.controllers.manifest.install_record import ANNOTATION
-from kymatui.engine.controllers.manifest.manifest_marks import FINALIZER, OLD_FINALIZER
-from kymatui.engine.controllers.monitoring import ignored_manifests
 from kymatui.errors import ForbiddenError
+from kymatui.operator.manifests.install_record import ANNOTATION
+from kymatui.operator.manifests.manifest_marks import FINALIZER, OLD_FINALIZER
+from kymatui.operator.monitoring import ignored_manifests
+from kymatui.operator.program import OperatorOptions
 from tests.adapters.chart_sites import chart_site
 from tests.engine.places import eventually
 from tests.integration.intruders import (

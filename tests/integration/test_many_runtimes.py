@@ -9,17 +9,17 @@ from typing import cast
 
 import pytest
 
-from kymatui.composition.operator import OperatorOptions
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.domain.kyma.states import State
+from kymatui.engine.cluster.circuit_breaker import CircuitState
 from kymatui.engine.cluster.ports import PatchKind
-from kymatui.engine.controllers.lifecycle.reconcile_pass import ModuleContext, ReconcilePass
-from kymatui.engine.controllers.lifecycle.resource_rendering import LayerReader, ModuleRenderer
-from kymatui.engine.controllers.runtime.circuit_breaker import CircuitState
-from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
-from kymatui.engine.controllers.runtime.runtime_cache import RuntimeCache, SingleCluster
 from kymatui.engine.jobs.run import SystemClock
+from kymatui.operator.framework.requeue_intervals import RequeueIntervals
+from kymatui.operator.framework.runtime_cache import RuntimeCache, SingleCluster
+from kymatui.operator.modules.reconcile_pass import ModuleContext, ReconcilePass
+from kymatui.operator.modules.resource_rendering import LayerReader, ModuleRenderer
+from kymatui.operator.program import OperatorOptions
 from kymatui.sandbox.fault_client import FaultClient
 from tests.engine.places import eventually
 from tests.integration.operators import HOME, KYMA, ControlPlane, RunningOperator, running_operator, silent_server

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kymatui.actions.operator.deployment import DeploymentOptions, operator_objects
+from kymatui.operator.installation.deployment import DeploymentOptions, operator_objects
 from tests.integration.recorded import HOME, KLM, RecordedPair, recorded_pair
 from tests.integration.used_permissions import granted_permissions
 

@@ -11,23 +11,23 @@ from contextlib import ExitStack
 
 import pytest
 
-from kymatui.composition.operator import OperatorOptions
-from kymatui.composition.operator_ports import ListenerOptions
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.remote.watcher_routes import event_path
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.cluster.request_scope import RequestScope, request_scope
-from kymatui.engine.controllers.sharding.lease_term import LeaseTerm
-from kymatui.engine.controllers.sharding.replica_leases import ReplicaLeases
-from kymatui.engine.controllers.sharding.shard_holder import ShardHolder, ShardPlan
-from kymatui.engine.controllers.watcher.event_listener import MANAGER
-from kymatui.engine.controllers.watcher.event_targets import RUNTIME_ID
-from kymatui.engine.controllers.watcher.runtime_events import FORWARDED
 from kymatui.engine.jobs.lease import LEASE
 from kymatui.errors import CancelledError, ClusterError, ConflictError, UnreachableError
-from tests.engine.controllers.certificates import issue
+from kymatui.operator.program import OperatorOptions
+from kymatui.operator.program_ports import ListenerOptions
+from kymatui.operator.sharding.lease_term import LeaseTerm
+from kymatui.operator.sharding.replica_leases import ReplicaLeases
+from kymatui.operator.sharding.shard_holder import ShardHolder, ShardPlan
+from kymatui.operator.watchers.event_listener import MANAGER
+from kymatui.operator.watchers.event_targets import RUNTIME_ID
+from kymatui.operator.watchers.runtime_events import FORWARDED
 from tests.engine.places import eventually
 from tests.integration.operators import HOME, KYMA, ControlPlane, RunningOperator, running_operator
+from tests.operator.certificates import issue
 from tests.sandboxes.starting import ready_sandbox
 
 pytestmark = pytest.mark.xdist_group("shards")

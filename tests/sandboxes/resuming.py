@@ -6,7 +6,7 @@ from kymatui.domain.kubernetes.object_meta import LABEL_MODULE_NAME, LABEL_SKIP,
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.modules.readiness import check_readiness
 from kymatui.engine.cluster.ports import Cluster, PatchKind
-from kymatui.engine.controllers.kyma.kyma_context import MANIFEST
+from kymatui.operator.kymas.kyma_context import MANIFEST
 from kymatui.sandbox.world.modules.sample_modules import module_named
 from tests.integration.embedded import eventually
 

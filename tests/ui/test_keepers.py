@@ -17,15 +17,16 @@ from kymatui.adapters.files.backups import backups_folder
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.session_options import RemoteOptions, SessionOptions
 from kymatui.adapters.sessions.control_plane.remote_session import open_remote
+from kymatui.adapters.sessions.fetching import FetchOptions
 from kymatui.cli.main import main
-from kymatui.composition.manifest_controller import FetchOptions, manifest_controller_context
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.plans.jobs import JobState
 from kymatui.engine.cluster.cluster_identity import cluster_identity
 from kymatui.engine.cluster.ports import Cluster
-from kymatui.engine.controllers.manifest.controller import ManifestController
 from kymatui.engine.deletion.deletion_state import NextStep
+from kymatui.operator.manifest_context import manifest_controller_context
+from kymatui.operator.manifests.controller import ManifestController
 from kymatui.sandbox.world.story.sample_fleet import access_secret
 from kymatui.settings.config_file import Settings
 from kymatui.ui.application.fleet_app import FleetApp

@@ -18,7 +18,6 @@ from kymatui.actions.artifacts.blob_transfer import (
     require_manifest,
     transfer_blob,
 )
-from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.engine.authoring.component_artifact import blob_digest
 from kymatui.engine.authoring.image_layers import (
     BASE_DIGEST,
@@ -27,6 +26,7 @@ from kymatui.engine.authoring.image_layers import (
     NewLayer,
     extended_image,
 )
+from kymatui.engine.sources.artifact_store import ArtifactStore
 from kymatui.errors import RegistryError, UsageError
 from kymatui.json_input import read_json
 

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from msgspec import Struct, field
 
-from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.engine.authoring.component_artifact import blob_digest
+from kymatui.engine.sources.artifact_store import ArtifactStore
 from kymatui.errors import RefusedError, RegistryError
 from kymatui.json_input import read_json
 

@@ -26,9 +26,9 @@ from kymatui.actions.artifacts.copy_images import (
     with_images,
 )
 from kymatui.actions.authoring.template import with_context
-from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.actions.bundle.stored_components import StoredComponent, require_component
 from kymatui.engine.authoring.component_artifact import MANIFEST_TYPE, blob_digest, component_artifact
+from kymatui.engine.sources.artifact_store import ArtifactStore
 from kymatui.errors import RegistryError
 from kymatui.ocm.component_location import ComponentLocation
 

@@ -18,9 +18,9 @@ from kymatui.actions.artifacts.blob_transfer import (
     transfer_artifact,
 )
 from kymatui.actions.artifacts.image_signatures import legacy_tag
-from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.domain.kubernetes.image_references import Image, parse_image
 from kymatui.engine.authoring.component_artifact import blob_digest
+from kymatui.engine.sources.artifact_store import ArtifactStore
 from kymatui.errors import RegistryError
 from kymatui.ocm import ComponentDescriptor, ComponentResource, SignatureError, check_content
 from kymatui.ocm.module_layers import image_of

@@ -8,11 +8,11 @@ from typing import Any
 from msgspec import Struct
 
 from kymatui.actions.authoring.template import component_templates
-from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.actions.bundle.stored_components import StoredComponent, require_component
 from kymatui.actions.bundle.stored_objects import stored_objects
 from kymatui.domain.versions.manifest_diff import DiffSection, manifest_sections, object_changes
 from kymatui.domain.versions.version_diff import ValueChange, field_changes
+from kymatui.engine.sources.artifact_store import ArtifactStore
 from kymatui.errors import KymatuiError
 from kymatui.ocm import ComponentDescriptor
 from kymatui.ocm.component_location import ComponentLocation

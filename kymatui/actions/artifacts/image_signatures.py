@@ -13,9 +13,9 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.actions.bundle.stored_components import json_object, json_objects
 from kymatui.engine.authoring.component_artifact import MANIFEST_TYPE, blob_digest, content_descriptor
+from kymatui.engine.sources.artifact_store import ArtifactStore
 from kymatui.errors import RegistryError, UsageError
 from kymatui.ocm import SignatureError
 from kymatui.ocm.cosign_signatures import (

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from kymatui.actions.artifacts.blob_transfer import Place, manifest_body, require_manifest
 from kymatui.actions.artifacts.copy import copy_component
 from kymatui.actions.artifacts.copy_images import CopyOptions, CopyResult, copy_image
-from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.domain.kubernetes.image_references import parse_image
 from kymatui.engine.authoring.component_artifact import VERSION_ANNOTATION
+from kymatui.engine.sources.artifact_store import ArtifactStore
 from kymatui.errors import RegistryError
 from kymatui.ocm.component_location import COMPONENTS, ComponentLocation, NameMapping, parse_location, version_of
 

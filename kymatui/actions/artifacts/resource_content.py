@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from kymatui.actions.artifacts.show import ShownComponent
-from kymatui.actions.bundle.ports import ContentStore
 from kymatui.domain.kubernetes.image_references import parse_image
 from kymatui.engine.bundles.tar_archives import is_tar, read_tar, unpack
+from kymatui.engine.sources.artifact_store import ContentStore
 from kymatui.errors import RegistryError
 from kymatui.helm.yaml.writing import dump_yaml
 from kymatui.json_input import read_json

@@ -10,12 +10,12 @@ from typing import Any, Final
 from msgspec import Struct
 
 from kymatui.actions.authoring.template import component_templates
-from kymatui.actions.bundle.ports import ArtifactStore, ContentStore
 from kymatui.actions.bundle.stored_components import StoredComponent, component_versions, require_component
 from kymatui.actions.bundle.template_component import embedded_descriptor
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kyma.module_templates import ModuleTemplate
 from kymatui.domain.kyma.versions import version_order
+from kymatui.engine.sources.artifact_store import ArtifactStore, ContentStore
 from kymatui.errors import KymatuiError, UsageError
 from kymatui.ocm import ComponentResource, Digest
 from kymatui.ocm.component_location import ComponentLocation, parse_location

@@ -7,10 +7,11 @@ from msgspec.structs import replace
 
 from kymatui.actions.authoring.module_build import BuildRequest, BuiltModule, build_module
 from kymatui.actions.authoring.release import ReleaseRequest, release_objects
-from kymatui.actions.bundle.ports import ArtifactStore, ModuleSources
+from kymatui.actions.bundle.ports import ModuleSources
 from kymatui.actions.bundle.stored_components import Publication, publish
 from kymatui.engine.authoring.module_template import legacy_template, to_yaml
 from kymatui.engine.cluster.ports import Object
+from kymatui.engine.sources.artifact_store import ArtifactStore
 from kymatui.ocm.component_location import ComponentLocation, NameMapping
 
 

@@ -9,7 +9,6 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.actions.bundle.stored_components import component_versions, require_component
 from kymatui.actions.bundle.stored_objects import stored_objects
 from kymatui.domain.kyma.versions import parse_version
@@ -18,6 +17,7 @@ from kymatui.engine.authoring.lint_rules import Problems
 from kymatui.engine.authoring.manifest_images import ManifestImage
 from kymatui.engine.bundles.yaml_objects import document_key
 from kymatui.engine.cluster.ports import Object
+from kymatui.engine.sources.artifact_store import ArtifactStore
 from kymatui.errors import KymatuiError, RegistryNotFoundError
 from kymatui.ocm.component_location import ComponentLocation
 from kymatui.ocm.module_layers import RAW_MANIFEST

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from kymatui.actions.authoring.release import ReleaseRequest, release_objects
-from kymatui.actions.bundle.ports import ContentStore
 from kymatui.actions.bundle.stored_components import StoredComponent, require_component
 from kymatui.domain.kubernetes.json_reader import text_at
 from kymatui.engine.authoring.module_component import DEFAULT_CR, MODULE_TEMPLATE, repository_context
@@ -22,6 +21,7 @@ from kymatui.engine.authoring.module_template import (
 )
 from kymatui.engine.bundles.yaml_objects import read_objects
 from kymatui.engine.cluster.ports import Object
+from kymatui.engine.sources.artifact_store import ContentStore
 from kymatui.engine.sources.oci_layers import raw_manifest
 from kymatui.errors import RegistryError
 from kymatui.ocm import check_content

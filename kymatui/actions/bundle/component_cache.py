@@ -6,8 +6,8 @@ import threading
 from collections import OrderedDict
 from typing import Final
 
-from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.actions.bundle.stored_components import require_component
+from kymatui.engine.sources.artifact_store import ArtifactStore
 from kymatui.errors import ConfigurationError
 from kymatui.ocm import ComponentDescriptor
 from kymatui.ocm.component_location import ComponentLocation

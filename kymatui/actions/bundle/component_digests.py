@@ -14,9 +14,9 @@ from typing import Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.actions.bundle.stored_components import StoredComponent, require_component
 from kymatui.domain.kubernetes.image_references import parse_image
+from kymatui.engine.sources.artifact_store import ArtifactStore
 from kymatui.errors import RegistryError, RegistryUnreachableError
 from kymatui.ocm import (
     ComponentDescriptor,

@@ -6,7 +6,7 @@ import threading
 from collections import OrderedDict
 from typing import Final
 
-from kymatui.actions.bundle.ports import ContentStore
+from kymatui.engine.sources.artifact_store import ContentStore
 
 LARGEST_CACHE: Final = 32 * 1024 * 1024
 """Bytes that stay in memory."""

@@ -6,12 +6,12 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.versions.manifest_diff import object_changes
 from kymatui.domain.versions.version_diff import ValueChange
 from kymatui.engine.bundles.yaml_objects import document_key, each_object
 from kymatui.engine.cluster.ports import Object
+from kymatui.engine.sources.artifact_store import ArtifactStore
 from kymatui.engine.sources.oci_layers import raw_manifest
 from kymatui.errors import KymatuiError, SourceError
 from kymatui.ocm.component_location import ComponentLocation

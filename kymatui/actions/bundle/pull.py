@@ -9,10 +9,10 @@ from typing import Final
 from msgspec import Struct
 
 from kymatui.actions.bundle.component_digests import LARGEST_BLOB, LARGEST_BLOBS
-from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.actions.bundle.stored_components import StoredComponent, require_component
 from kymatui.engine.authoring.component_artifact import DESCRIPTOR_FILE
 from kymatui.engine.bundles.tar_archives import is_gzip, is_tar, read_tar, unpack
+from kymatui.engine.sources.artifact_store import ArtifactStore
 from kymatui.errors import RegistryError
 from kymatui.helm.yaml.writing import dump_yaml
 from kymatui.ocm import ComponentResource, check_content

@@ -9,10 +9,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kymatui.actions.bundle.component_digests import CheckedContent, ComponentDigests
-from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.actions.bundle.stored_components import StoredComponent, require_component
 from kymatui.engine.authoring.component_artifact import MANIFEST_TYPE, blob_digest, component_artifact
 from kymatui.engine.authoring.signed_document import signed_document
+from kymatui.engine.sources.artifact_store import ArtifactStore
 from kymatui.errors import OutdatedError, RefusedError
 from kymatui.ocm import ComponentDescriptor, Keys, Signature, SignatureError, verify
 from kymatui.ocm.component_location import ComponentLocation

@@ -14,7 +14,6 @@ from msgspec import Struct
 
 from kymatui.actions.bundle.component_digests import has_all_digests
 from kymatui.actions.bundle.content_cache import ContentCache
-from kymatui.actions.bundle.ports import ContentStore
 from kymatui.actions.bundle.stored_components import require_component
 from kymatui.actions.bundle.template_component import embedded_descriptor, template_location
 from kymatui.domain.catalog.rows import Catalog
@@ -26,6 +25,7 @@ from kymatui.domain.modules.module_signature import ModuleSignature, SignatureSt
 from kymatui.domain.snapshot.cluster_index import index_cluster
 from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.domain.snapshot.snapshots import Snapshot
+from kymatui.engine.sources.artifact_store import ContentStore
 from kymatui.engine.sources.component_source import Trust
 from kymatui.errors import KymatuiError, RegistryUnreachableError
 from kymatui.ocm import ComponentDescriptor, SignatureError, verify

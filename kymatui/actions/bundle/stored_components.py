@@ -13,7 +13,6 @@ from typing import Any, Final
 from msgspec import Struct
 
 from kymatui.actions.bundle.content_changes import changed_contents, shown_changes
-from kymatui.actions.bundle.ports import ArtifactStore, ContentStore
 from kymatui.domain.versions.version_diff import ChangeKind, ValueChange, field_changes
 from kymatui.engine.authoring.component_artifact import (
     DESCRIPTOR_FILE,
@@ -22,6 +21,7 @@ from kymatui.engine.authoring.component_artifact import (
     component_artifact,
 )
 from kymatui.engine.bundles.tar_archives import is_tar, read_tar, unpack
+from kymatui.engine.sources.artifact_store import ArtifactStore, ContentStore
 from kymatui.errors import RefusedError, RegistryError
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.reading import load_as_json

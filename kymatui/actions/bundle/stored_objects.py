@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from kymatui.actions.bundle.content_changes import layer_objects
-from kymatui.actions.bundle.ports import ContentStore
 from kymatui.actions.bundle.stored_components import StoredComponent
 from kymatui.engine.cluster.ports import Object
+from kymatui.engine.sources.artifact_store import ContentStore
 from kymatui.ocm import check_content
 from kymatui.ocm.module_layers import local_digest
 

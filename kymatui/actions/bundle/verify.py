@@ -8,8 +8,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kymatui.actions.bundle.component_digests import CheckedContent, ComponentDigests, has_all_digests
-from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.actions.bundle.stored_components import StoredComponent, require_component
+from kymatui.engine.sources.artifact_store import ArtifactStore
 from kymatui.errors import UsageError
 from kymatui.ocm import Keys, Signature, SignatureError, verify
 from kymatui.ocm.component_location import ComponentLocation

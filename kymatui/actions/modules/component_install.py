@@ -12,7 +12,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kymatui.actions.authoring.template import module_template
-from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.actions.bundle.stored_components import StoredComponent, component_versions, require_component
 from kymatui.actions.modules.module_sources import ModuleSource, find_installed
 from kymatui.actions.modules.signatures import SignatureOptions, only_bundle, read_trust, require_offered
@@ -26,6 +25,7 @@ from kymatui.domain.kyma.versions import newest_above
 from kymatui.domain.plans.direct_install import InstallChoice
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.cluster.ports import Cluster
+from kymatui.engine.sources.artifact_store import ArtifactStore
 from kymatui.engine.sources.component_source import ModuleComponent
 from kymatui.engine.sources.render_target import chart_target
 from kymatui.errors import RefusedError, RegistryError, UsageError

@@ -15,7 +15,6 @@ from typing import Any, Protocol
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.actions.bundle.template_component import component_name, embedded_descriptor, template_location
 from kymatui.actions.modules.adopt import adopt_intent
 from kymatui.actions.modules.module_sources import ModuleSource, catalog_bundle, load_bundle, refuse_deleting
@@ -47,6 +46,7 @@ from kymatui.engine.inventory.release_store import interrupted_values
 from kymatui.engine.jobs.journal import Journal
 from kymatui.engine.jobs.run import Progress, Run, RunLimits, SystemClock
 from kymatui.engine.plans.plan import Intent, Plan
+from kymatui.engine.sources.artifact_store import ArtifactStore
 from kymatui.engine.sources.chart_source import LoadedChart
 from kymatui.errors import ConfigurationError, RefusedError, UnknownNameError, UsageError
 from kymatui.ocm.errors import SignatureError

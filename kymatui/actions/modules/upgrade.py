@@ -26,11 +26,11 @@ from kymatui.errors import ForbiddenError, KymatuiError, RefusedError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kymatui.actions.bundle.ports import ArtifactStore
     from kymatui.domain.inventories import Inventory
     from kymatui.domain.kyma.template_index import TemplateIndex
     from kymatui.domain.snapshot.snapshots import Snapshot
     from kymatui.engine.cluster.ports import Blobs, Cluster
+    from kymatui.engine.sources.artifact_store import ArtifactStore
 
 _DEPLOYED, _UNINSTALLING = "deployed", "uninstalling"  # Helm's label `status` of a release Secret
 _WIDTH = 4  # registries and chart repositories that are asked in parallel

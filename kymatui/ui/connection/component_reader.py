@@ -12,17 +12,17 @@ from msgspec import Struct
 from kymatui.actions.artifacts.resource_content import descriptor_text, resource_text
 from kymatui.actions.artifacts.show import ShownComponent, registry_location, show_component, show_embedded
 from kymatui.actions.bundle.content_cache import ContentCache
-from kymatui.actions.bundle.ports import ContentStore
 from kymatui.actions.bundle.signature_reader import judge_signatures
 from kymatui.actions.bundle.template_component import template_location
 from kymatui.actions.modules.signatures import SignatureOptions, read_trust
-from kymatui.composition.bundles import open_registries
-from kymatui.composition.manifest_controller import FetchOptions
+from kymatui.adapters.sessions.fetching import FetchOptions
+from kymatui.adapters.sessions.registries import open_registries
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.module_templates import ModuleTemplate
 from kymatui.domain.modules.module_signature import ModuleSignature, SignatureStatus
 from kymatui.domain.snapshot.cluster_index import index_cluster
 from kymatui.domain.snapshot.snapshots import Snapshot
+from kymatui.engine.sources.artifact_store import ContentStore
 from kymatui.errors import KymatuiError
 
 MOST_COMPONENTS: Final = 16  # read components in memory; the oldest is dropped

@@ -11,8 +11,8 @@ from kymatui.actions.bundle.signature_reader import (
     catalog_questions,
     read_signatures,
 )
+from kymatui.adapters.sessions.fetching import FetchOptions
 from kymatui.composition.bundles import open_signatures
-from kymatui.composition.manifest_controller import FetchOptions
 from kymatui.domain.catalog.rows import Catalog
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.modules.module_signature import ModuleSignature, SignatureStatus

@@ -14,7 +14,7 @@ from textual.widget import Widget
 
 from kymatui.actions.modules.version_content import VersionReader, template_key
 from kymatui.actions.modules.version_report import VersionReport, compare_contents, compare_templates
-from kymatui.composition.manifest_controller import FetchOptions, LazyFetcher
+from kymatui.adapters.sessions.fetching import FetchOptions, LazyFetcher
 from kymatui.domain.catalog.rows import ModuleRow
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.module_templates import ModuleTemplate, read_template

@@ -11,8 +11,6 @@ import pytest
 from kymatui.domain.kubernetes.backoff import Backoff
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, PatchKind
-from kymatui.engine.controllers.runtime.controller import KindWatch, Wake
-from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
 from kymatui.errors import (
     CancelledError,
     ConflictError,
@@ -22,6 +20,8 @@ from kymatui.errors import (
     RegistryError,
     ServerError,
 )
+from kymatui.operator.framework.controller import KindWatch, Wake
+from kymatui.operator.framework.requeue_intervals import RequeueIntervals
 from kymatui.sandbox.registry.registry_store import OCI_MANIFEST, RegistryStore
 from kymatui.sandbox.world.lifecycle.hosted_controller import HostedController
 from kymatui.sandbox.world.lifecycle.local_cluster import LocalCluster

@@ -9,13 +9,13 @@ from typing import Final
 
 from kymatui.adapters.kube.transport.request_guard import RateGuard, is_silence, require_time
 from kymatui.domain.kubernetes.refs import ObjectRef
-from kymatui.engine.cluster.request_rate import RequestRate
-from kymatui.engine.controllers.runtime.circuit_breaker import (
+from kymatui.engine.cluster.circuit_breaker import (
     CircuitBreaker,
     CircuitState,
     CircuitTerms,
     ProbePlaces,
 )
+from kymatui.engine.cluster.request_rate import RequestRate
 from kymatui.errors import ClusterError
 
 PROBES: Final = 4

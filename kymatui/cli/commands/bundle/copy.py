@@ -10,14 +10,14 @@ from msgspec.structs import replace
 from kymatui.actions.artifacts.blob_transfer import Place
 from kymatui.actions.artifacts.copy import copy_component
 from kymatui.actions.artifacts.copy_images import CopyOptions, CopyResult, copy_image
-from kymatui.actions.bundle.ports import ArtifactStore
+from kymatui.adapters.sessions.fetching import FetchOptions
+from kymatui.adapters.sessions.registries import open_archive_layout, open_layout, open_registries
 from kymatui.cli.options.artifact_places import ArtifactPlace, PlaceKind, artifact_place
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import add_mapping
 from kymatui.cli.output.printing import print_line, print_text
 from kymatui.cli.output.transfers import transfer_bars, transfer_line
-from kymatui.composition.bundles import open_archive_layout, open_layout, open_registries
-from kymatui.composition.manifest_controller import FetchOptions
+from kymatui.engine.sources.artifact_store import ArtifactStore
 from kymatui.errors import UsageError
 from kymatui.ocm.component_location import NameMapping
 

@@ -6,11 +6,11 @@ import argparse
 from typing import Any
 
 from kymatui.actions.artifacts.diff import ComponentDiff, diff_components
+from kymatui.adapters.sessions.registries import open_registries
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import add_mapping, located_component
 from kymatui.cli.output.differences import MARKS, change_json
 from kymatui.cli.output.printing import document, print_line, print_text
-from kymatui.composition.bundles import open_registries
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 
 

@@ -8,14 +8,15 @@ from collections.abc import Sequence
 
 from kymatui.actions.authoring.lint import lint_module
 from kymatui.actions.authoring.lint_registry import RegistryChecks
+from kymatui.adapters.sessions.fetching import FetchOptions
+from kymatui.adapters.sessions.registries import open_registries
 from kymatui.cli.commands.bundle.create import CONFIG
 from kymatui.cli.options.artifact_places import PlaceKind, artifact_place
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import add_mapping
 from kymatui.cli.output.printing import document, print_text
-from kymatui.composition.bundles import open_registries, open_sources
+from kymatui.composition.bundles import open_sources
 from kymatui.composition.crd_check import ServerRules
-from kymatui.composition.manifest_controller import FetchOptions
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.kyma.problems import Severity
 from kymatui.engine.authoring.source_problems import SourceProblem

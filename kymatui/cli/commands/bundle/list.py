@@ -6,10 +6,10 @@ import argparse
 from contextlib import ExitStack
 
 from kymatui.actions.artifacts.show import list_tags, list_versions
+from kymatui.adapters.sessions.registries import open_registries, open_stored_layout
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import add_mapping
 from kymatui.cli.output.printing import document, print_line, print_text
-from kymatui.composition.bundles import open_registries, open_stored_layout
 from kymatui.domain.kubernetes.image_references import parse_image
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.errors import UsageError

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from kymatui.actions.bundle.pull import pull_component
 from kymatui.adapters.files.unpacked_files import write_files
+from kymatui.adapters.sessions.registries import open_registries
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import add_component, add_mapping, located_component
 from kymatui.cli.output.printing import print_line
-from kymatui.composition.bundles import open_registries
 from kymatui.domain.kubernetes.terminal_text import format_count
 
 

@@ -7,10 +7,10 @@ import argparse
 from kymatui.actions.artifacts.image_signatures import VerifiedImage, verify_image
 from kymatui.actions.bundle.verify import VerifiedComponent, VerifyRequest, verify_component
 from kymatui.actions.modules.signatures import read_signer_file
+from kymatui.adapters.sessions.registries import open_registries
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import add_mapping, image_location, located_component
 from kymatui.cli.output.printing import print_line
-from kymatui.composition.bundles import open_registries
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.errors import UsageError
 from kymatui.ocm import Keys

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from kymatui.actions.modules.version_content import VersionReader
 from kymatui.actions.modules.version_report import compare_contents
+from kymatui.adapters.sessions.fetching import LazyFetcher
 from kymatui.cli.cluster_options import add_cluster_options, add_remote_options
 from kymatui.cli.commands.fleet.sync import read_labels
 from kymatui.cli.commands.fleet.whatif_output import MoveReport, forecast_text
@@ -18,7 +19,6 @@ from kymatui.cli.options.fleet_filters import add_fleet_filters, choose_listed, 
 from kymatui.cli.options.listing import add_list_output, add_list_timeout, read_again
 from kymatui.cli.output.listing import ListPrinter
 from kymatui.cli.session_arguments import remote_options_of
-from kymatui.composition.manifest_controller import LazyFetcher
 from kymatui.domain.fleet.runtimes import build_fleet
 from kymatui.domain.kyma.versions import same_version
 from kymatui.domain.whatif.catalog_change import CatalogChange, without_other_kymas

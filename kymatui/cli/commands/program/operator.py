@@ -17,20 +17,20 @@ from kymatui.cli.options.unknown_names import require_namespace
 from kymatui.cli.output.plan_header import plan_document
 from kymatui.cli.output.printing import print_line, print_text
 from kymatui.cli.session_arguments import session_options_of
-from kymatui.composition.manifest_controller import manifest_controller_context, site_namespace, site_target
 from kymatui.domain.kubernetes.object_meta import LABEL_SKIP
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.domain.plans.cluster_target import ClusterTarget
-from kymatui.engine.controllers.manifest.controller import manifest_kind
-from kymatui.engine.controllers.manifest.reconcile_context import ReconcileContext
-from kymatui.engine.controllers.manifest.reconciler import SOON, ManifestReconciler
 from kymatui.errors import (
     ClusterError,
     ConfigurationError,
     PartlyDoneError,
     UnknownNameError,
 )
+from kymatui.operator.manifest_context import manifest_controller_context, site_namespace, site_target
+from kymatui.operator.manifests.controller import manifest_kind
+from kymatui.operator.manifests.reconcile_context import ReconcileContext
+from kymatui.operator.manifests.reconciler import SOON, ManifestReconciler
 
 
 class ReconcileCommand:

@@ -8,9 +8,6 @@ import sys
 from msgspec.structs import replace
 
 from kymatui.actions.modules.module_sources import find_installed
-from kymatui.actions.operator.deployed_options import deployed_options
-from kymatui.actions.operator.deployment import NAME, DeploymentOptions
-from kymatui.actions.operator.install import CRDS_NAME
 from kymatui.cli.commands.modules.delete import delete_modules
 from kymatui.cli.commands.modules.install_run import carry_out_installs
 from kymatui.cli.commands.program.operator_manifests import configure_deployment, deployment_options, require_image
@@ -18,9 +15,12 @@ from kymatui.cli.durations import read_duration
 from kymatui.cli.options.direct_install import CommandContext, add_running, open_context
 from kymatui.cli.output.plan_header import plan_document
 from kymatui.cli.output.printing import print_line, print_text
-from kymatui.composition.operator_crds import operator_legs
 from kymatui.domain.inventories import Inventory
+from kymatui.engine.deletion.operator_deletion import CRDS_RELEASE, OPERATOR_RELEASE
 from kymatui.errors import RefusedError
+from kymatui.operator.installation.crds import operator_legs
+from kymatui.operator.installation.deployed_options import deployed_options
+from kymatui.operator.installation.deployment import DeploymentOptions
 
 _INSTALL_HINT = "run `kymatui operator install --image REFERENCE`"
 
@@ -74,7 +74,7 @@ def install_operator(args: argparse.Namespace) -> int:
 def upgrade_operator(args: argparse.Namespace) -> int:
     """Upgrade the operator; options that are not given stay as they are. Return the exit status."""
     with open_context(args, once=args.dry_run) as place:
-        known = find_installed(place.cluster, NAME, args.namespace or "")
+        known = find_installed(place.cluster, OPERATOR_RELEASE, args.namespace or "")
         if known is None:
             raise RefusedError(f"the operator is not installed in {place.cluster.name}", hint=_INSTALL_HINT)
         return _carry_out(place, "upgrade", _changed_options(args, deployed_options(place.cluster, known)))
@@ -116,8 +116,8 @@ def uninstall_operator(args: argparse.Namespace) -> int:
     """Delete the operator; CRDs and Kymas only if the options say so. Return the exit status."""
     args.cascade = args.delete_kymas
     with open_context(args, once=args.dry_run) as place:
-        known = find_installed(place.cluster, NAME, args.namespace or "")
-        crds = find_installed(place.cluster, CRDS_NAME, args.namespace or "") if args.delete_crds else None
+        known = find_installed(place.cluster, OPERATOR_RELEASE, args.namespace or "")
+        crds = find_installed(place.cluster, CRDS_RELEASE, args.namespace or "") if args.delete_crds else None
         names = [one.name for one in (known, crds) if one is not None]
         if not names:
             return _nothing_to_delete(place)

@@ -11,7 +11,6 @@ from typing import Any
 
 import yaml
 
-from kymatui.actions.operator.deployment import DeploymentOptions, operator_objects
 from kymatui.cli.commands.program.operator_options import (
     NAMESPACE,
     add_lookup_secrets,
@@ -24,10 +23,11 @@ from kymatui.cli.commands.program.operator_options import (
 )
 from kymatui.cli.durations import read_duration
 from kymatui.cli.output.printing import print_text
-from kymatui.composition.operator import CONTROLLERS, OperatorOptions, purge_terms
-from kymatui.composition.operator_crds import kyma_crds
-from kymatui.composition.operator_ports import agent_options, read_networks
 from kymatui.errors import UnknownNameError, UsageError
+from kymatui.operator.installation.crds import kyma_crds
+from kymatui.operator.installation.deployment import DeploymentOptions, operator_objects
+from kymatui.operator.program import CONTROLLERS, OperatorOptions, purge_terms
+from kymatui.operator.program_ports import agent_options, read_networks
 
 _IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@-]*")
 

@@ -40,8 +40,24 @@ from kymatui.cli.options.unknown_names import require_namespace
 from kymatui.cli.output.plan_header import plan_document
 from kymatui.cli.output.printing import print_line, print_text
 from kymatui.cli.session_arguments import session_options_of
-from kymatui.composition.manifest_controller import site_target
-from kymatui.composition.operator import (
+from kymatui.engine.cluster.request_rate import RequestRate
+from kymatui.errors import ConfigurationError, UnknownNameError, UsageError
+from kymatui.operator.framework.reconcile_reports import GroupReports
+from kymatui.operator.framework.requeue_intervals import RequeueIntervals
+from kymatui.operator.manifest_context import site_target
+from kymatui.operator.monitoring.health import Monitoring
+from kymatui.operator.monitoring.metric_registry import MetricRegistry
+from kymatui.operator.monitoring.operator_log import LogFormat, OperatorLog
+from kymatui.operator.monitoring.operator_metrics import (
+    METRICS,
+    SHARD_HELD,
+    WINDOWS_READ,
+    WORKQUEUE_DEPTH,
+    CircuitMetrics,
+    ReconcileMetrics,
+)
+from kymatui.operator.monitoring.state_metrics import StateMetrics
+from kymatui.operator.program import (
     CONTROLLERS,
     OperatorOptions,
     operator_context,
@@ -50,23 +66,7 @@ from kymatui.composition.operator import (
     read_windows,
     refuse_lifecycle_manager,
 )
-from kymatui.composition.operator_ports import ListenerOptions, ListenerPort, agent_options, monitoring_port
-from kymatui.engine.cluster.request_rate import RequestRate
-from kymatui.engine.controllers.monitoring.health import Monitoring
-from kymatui.engine.controllers.monitoring.metric_registry import MetricRegistry
-from kymatui.engine.controllers.monitoring.operator_log import LogFormat, OperatorLog
-from kymatui.engine.controllers.monitoring.operator_metrics import (
-    METRICS,
-    SHARD_HELD,
-    WINDOWS_READ,
-    WORKQUEUE_DEPTH,
-    CircuitMetrics,
-    ReconcileMetrics,
-)
-from kymatui.engine.controllers.monitoring.state_metrics import StateMetrics
-from kymatui.engine.controllers.runtime.reconcile_reports import GroupReports
-from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
-from kymatui.errors import ConfigurationError, UnknownNameError, UsageError
+from kymatui.operator.program_ports import ListenerOptions, ListenerPort, agent_options, monitoring_port
 
 _INTERVALS: Final = {
     "kyma": ("success", "busy", "warning", "error"),

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from kymatui.domain.kubernetes.refs import ObjectRef
-from kymatui.engine.controllers.runtime.controller import KindWatch, OperatorController
 from kymatui.errors import KymatuiError
+from kymatui.operator.framework.controller import KindWatch, OperatorController
 from kymatui.sandbox.apimachinery.object_store import Key, StoreChange, Stored
 from kymatui.sandbox.controllers.framework.store_reader import StoreReader
 from kymatui.sandbox.controllers.framework.work_queue import ControllerQueue

@@ -16,17 +16,17 @@ from kymatui.domain.kyma.maintenance_windows import ControllerSettings, WindowPo
 from kymatui.domain.ownership import LIFECYCLE_APPLIER
 from kymatui.domain.remote.kyma_sync import ANNOTATION_OWNED_BY
 from kymatui.engine.cluster.ports import Cluster
-from kymatui.engine.controllers.catalog.catalog_cache import CatalogCache
-from kymatui.engine.controllers.catalog.runtime_catalog import RuntimeCatalog
-from kymatui.engine.controllers.kyma.kyma_context import KymaContext
-from kymatui.engine.controllers.kyma.kyma_controller import KymaController
-from kymatui.engine.controllers.kyma.mandatory_installation import MandatoryInstallation
-from kymatui.engine.controllers.kyma.mandatory_removal import MandatoryRemoval
-from kymatui.engine.controllers.lifecycle.module_controller import ModuleController
-from kymatui.engine.controllers.lifecycle.reconcile_pass import ModuleContext
-from kymatui.engine.controllers.lifecycle.resource_rendering import ModuleRenderer
-from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
-from kymatui.engine.controllers.runtime.runtime_cache import RuntimeCache, RuntimeClusters, SingleCluster
+from kymatui.operator.catalogs.catalog_cache import CatalogCache
+from kymatui.operator.catalogs.runtime_catalog import RuntimeCatalog
+from kymatui.operator.framework.requeue_intervals import RequeueIntervals
+from kymatui.operator.framework.runtime_cache import RuntimeCache, RuntimeClusters, SingleCluster
+from kymatui.operator.kymas.kyma_context import KymaContext
+from kymatui.operator.kymas.kyma_controller import KymaController
+from kymatui.operator.kymas.mandatory_installation import MandatoryInstallation
+from kymatui.operator.kymas.mandatory_removal import MandatoryRemoval
+from kymatui.operator.modules.module_controller import ModuleController
+from kymatui.operator.modules.reconcile_pass import ModuleContext
+from kymatui.operator.modules.resource_rendering import ModuleRenderer
 from kymatui.sandbox.apimachinery.clock import SandboxClock
 from kymatui.sandbox.apimachinery.object_store import Key, StoreChange
 from kymatui.sandbox.controllers.controller_manager import ControllerManager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from kymatui.engine.controllers.runtime.lifecycle_manager import ELECTION
+from kymatui.operator.framework.foreign_manager_guard import ELECTION
 from kymatui.sandbox.apimachinery.clock import micro_timestamp
 from kymatui.sandbox.apimachinery.local_client import LocalClient
 from kymatui.sandbox.apimachinery.object_store import Key

@@ -1,0 +1,108 @@
+"""What the deletion of the operator means for the objects that it reconciles: which stay, and what blocks it."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterable
+from typing import Final
+
+from msgspec.structs import replace
+
+from kymatui.domain.kubernetes.object_meta import OPERATOR
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.plans.accepted_objects import summarize_names
+from kymatui.engine.cluster.concurrency import WIDTH
+from kymatui.engine.cluster.kind_order import is_definition
+from kymatui.engine.cluster.ports import Cluster
+from kymatui.engine.deletion.deletion_state import DeletionState
+from kymatui.engine.deletion.uninstall_plan import UninstallPlan
+from kymatui.engine.inventory.managed_resources import (
+    InstallationClaim,
+    ManagedObject,
+    ManagedObjects,
+    list_instances,
+)
+from kymatui.engine.jobs.wait import CLUSTER_FINALIZERS
+from kymatui.engine.plans.plan import Action, Step
+
+OPERATOR_RELEASE: Final = "kymatui-operator"
+CRDS_RELEASE: Final = f"{OPERATOR_RELEASE}-crds"
+_PLURALS: Final = {
+    "Kyma": "kymas",
+    "Manifest": "manifests",
+    "ModuleReleaseMeta": "modulereleasemetas",
+    "ModuleTemplate": "moduletemplates",
+    "Watcher": "watchers",
+}
+_OF_KYMAS: Final = ("Kyma", "Manifest")
+_DEPLOYMENT: Final = GroupVersionKind("apps", "v1", "Deployment")
+
+
+def with_operator_objects(seen: DeletionState, cluster: Cluster, *, delete_kymas: bool) -> DeletionState:
+    """Return the state of a deletion of the operator or its CRDs with what it means for Kymas; others unchanged.
+
+    With `delete_kymas`, the operator's Kymas are deleted while it still works, and their Manifests with them.
+    """
+    if seen.found is None or seen.module not in (OPERATOR_RELEASE, CRDS_RELEASE):
+        return seen
+    kinds = [(OPERATOR, kind) for kind in _PLURALS]
+    listed = list_instances(InstallationClaim(), cluster, kinds, threading.Event(), WIDTH)
+    if seen.module == CRDS_RELEASE:
+        gone = _OF_KYMAS if delete_kymas else ()
+        left = [one for one in listed.instances if one.ref.kind.kind not in gone]
+        return replace(seen, found=_without_used_crds(seen.found, left, listed.unknown))
+    return _without_operator(seen, cluster, listed, delete_kymas=delete_kymas)
+
+
+def _without_operator(
+    seen: DeletionState, cluster: Cluster, listed: ManagedObjects, *, delete_kymas: bool
+) -> DeletionState:
+    assert seen.found is not None
+    namespace = seen.found.inventory.namespace
+    here = [one for one in listed.instances if one.ref.namespace == namespace]
+    manager = ObjectRef(_DEPLOYMENT, namespace, OPERATOR_RELEASE)
+    live = cluster.get(manager)
+    available = ((live or {}).get("status") or {}).get("availableReplicas") or 0
+    seen = replace(seen, manager=manager if live is not None else None, runs=available > 0)
+    if delete_kymas:
+        kymas = tuple(one for one in here if one.ref.kind.kind == "Kyma")
+        return replace(seen, remaining=ManagedObjects(kymas, (*seen.remaining.unknown, *listed.unknown)))
+    held = [one for one in here if set(one.finalizers) - CLUSTER_FINALIZERS]
+    deleting = [one for one in held if one.deleted_at is not None]
+    if deleting:
+        return replace(
+            seen,
+            refusal=f"only the operator finishes the deletion of {summarize_names(one.ref for one in deleting)}; "
+            "wait until they are deleted",
+        )
+    unknown = [f"it is unknown whether {kind} have finalizers: {reason}" for kind, reason in listed.unknown]
+    stay = f"{_counted(held)} stay; only an operator removes their finalizers, so install one before you delete them"
+    return replace(seen, foreseen=(*seen.foreseen, *([stay] if held else []), *unknown))
+
+
+def _without_used_crds(
+    found: UninstallPlan, left: Iterable[ManagedObject], unknown: Iterable[tuple[str, str]]
+) -> UninstallPlan:
+    """Return the plan that keeps the CRDs of these objects, and those whose objects cannot be listed."""
+    counts = Counter(one.ref.kind.kind for one in left)
+    hidden = {kind.partition(".")[0] for kind, _ in unknown}
+    reasons = {
+        f"{plural}.{OPERATOR}": f"{format_count(counts[kind], 'object')} of its kind left"
+        if counts[kind]
+        else "you may not list its objects"
+        for kind, plural in _PLURALS.items()
+        if counts[kind] or kind in hidden
+    }
+
+    def step(one: Step) -> Step:
+        used = is_definition(one.ref) and one.action is Action.DELETE and one.ref.name in reasons
+        return replace(one, action=Action.KEEP, reason=reasons[one.ref.name]) if used else one
+
+    return replace(found, steps=tuple(map(step, found.steps)))
+
+
+def _counted(held: Iterable[ManagedObject]) -> str:
+    counts = Counter(one.ref.kind.kind for one in held)
+    return ", ".join(format_count(count, kind) for kind, count in sorted(counts.items()))

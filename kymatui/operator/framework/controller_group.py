@@ -1,0 +1,238 @@
+"""Controllers of one control plane, run together under one Lease."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from typing import Final, Protocol
+
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.engine.cluster.concurrency import report_defect
+from kymatui.engine.cluster.ports import Clock, Cluster
+from kymatui.engine.cluster.retries import RetryingCluster, is_outcome_unknown
+from kymatui.engine.jobs.identity import own_identity, replica_name
+from kymatui.engine.jobs.lease import DURATION, Lease, LeaseTerms
+from kymatui.engine.jobs.run import RunLimits
+from kymatui.errors import CancelledError, ClusterError, NotFoundError, RefusedError
+from kymatui.operator.framework.controller import OperatorController
+from kymatui.operator.framework.reconcile_reports import GroupReports
+from kymatui.operator.framework.running_controller import RunningController
+from kymatui.operator.sharding.shard_holder import ShardHolder, ShardPlan
+
+LEADER: Final = "operator"
+LEADER_NAMESPACE: Final = "kube-system"
+_TICK: Final = 0.1  # seconds until an end is passed on
+_LOOK: Final = 1.0  # seconds between checks whether the group has to stop
+_ABSENT: Final = 5.0  # seconds between checks whether a missing kind is served
+
+
+class GroupService(Protocol):
+    """What runs beside the controllers while the group holds the Lease, such as a port for events."""
+
+    def begin(self, wake: Callable[[ObjectRef], bool]) -> None:
+        """Start; `wake` queues an object of the control plane and returns whether a controller takes it."""
+        ...
+
+    def end(self) -> None:
+        """Stop; called also if `begin` failed."""
+        ...
+
+
+class ControllerGroup:
+    """The controllers of one cluster.
+
+    Only one group works on a cluster: others wait for its Lease and report the holder. A controller whose kinds are
+    not served waits for them.
+    """
+
+    def __init__(
+        self,
+        home: Cluster,
+        clock: Clock,
+        controllers: Sequence[OperatorController],
+        reports: GroupReports,
+        *,
+        limits: RunLimits | None = None,
+        lease: float = DURATION,
+        services: Sequence[GroupService] = (),
+        shards: int = 1,
+    ) -> None:
+        """Share the objects among replicas with `shards` above 1; writes then need a cluster that locks by term."""
+        self._home, self._clock = home, clock
+        self._controllers = controllers
+        self._reports = reports
+        self._limits = limits or RunLimits(gone=5.0)
+        self._lease_seconds = lease
+        self._services = services
+        self._shards = shards
+        self._holder: ShardHolder | None = None
+        self._changed_shards: queue.SimpleQueue[int] = queue.SimpleQueue()
+        self._led = False
+        self._running: list[RunningController] = []
+
+    def _wake(self, ref: ObjectRef) -> bool:
+        """Reconcile an object of the control plane now; return whether a controller takes it."""
+        taken = [one.wake(ref) for one in list(self._running)]
+        return True in taken
+
+    def waiting(self) -> dict[str, int]:
+        """Return by controller how many objects wait for a worker."""
+        return {one.name: one.waiting for one in list(self._running)}
+
+    def held_shards(self) -> list[int]:
+        """Return the shards that this replica holds, empty without shards."""
+        return self._holder.held if self._holder is not None else []
+
+    def run(self, cancel: threading.Event) -> None:
+        """Run until `cancel` is set.
+
+        If the Lease expires because the cluster is unreachable, the group stops working until it holds the Lease
+        again. Raises NotFoundError if the cluster serves no kind that a controller could reconcile, RefusedError if
+        another group took the Lease, and any unexpected error.
+        """
+        self._require_kinds()
+        if self._shards > 1:
+            self._share(cancel)
+            return
+        while self._lead(cancel):
+            self._reports.tell(f"no connection to {self._home.name}: paused until the Lease is held again")
+
+    def _require_kinds(self) -> None:
+        missing = {name for one in self._controllers for name in self._unserved(one)}
+        if missing and all(self._unserved(one) for one in self._controllers):
+            kinds = " and ".join(f"{name}s" for name in sorted(missing))
+            hint = f"install the {sorted(missing)[0]} CRD there"
+            raise NotFoundError(f"{self._home.name} does not serve {kinds}", hint=hint, status=404)
+
+    def _unserved(self, controller: OperatorController) -> list[str]:
+        return [one.kind.kind for one in controller.watches() if one.required and self._home.kind(one.kind) is None]
+
+    def _lead(self, cancel: threading.Event) -> bool:
+        """Work while holding the Lease; return whether to try again after a lost connection."""
+        patient = RetryingCluster(self._home, self._clock, threading.Event(), self._limits.retry)
+        terms = LeaseTerms(self._lease_seconds, patience=float("inf"), standby=True)
+        lease = Lease(patient, self._clock, LEADER, LEADER_NAMESPACE, own_identity(), terms)
+        try:
+            with lease.hold(cancel, _each_once(self._reports.tell)) as stopped:
+                self._work(stopped)
+        except CancelledError:
+            return False  # cancelled while waiting for another holder
+        except RefusedError:
+            if not lease.cut_off:
+                raise
+        except ClusterError as error:
+            if not (self._led and is_outcome_unknown(error)):
+                raise
+            self._clock.sleep(_LOOK, cancel)
+            return not cancel.is_set()
+        if lease.cut_off or cancel.is_set():
+            return not cancel.is_set()
+        raise RefusedError(
+            f"another operator has taken the Lease {LEADER_NAMESPACE}/{lease.name}; this one has stopped",
+            hint="start it again; it waits until the other one has stopped",
+        )
+
+    def _share(self, cancel: threading.Event) -> None:
+        """Work on the shards that this replica holds, until `cancel` is set; release them at the end."""
+        plan = ShardPlan(LEADER, LEADER_NAMESPACE, self._shards, replica_name())
+        holder = self._holder = ShardHolder(self._home, plan, self._changed_shards.put, self._reports.tell)
+        ended = threading.Event()
+        defects: list[BaseException] = []
+
+        def hold() -> None:
+            try:
+                holder.run(ended)
+            except BaseException as error:  # noqa: BLE001 (it is raised below)
+                defects.append(error)
+            ended.set()
+
+        def forward() -> None:
+            while not ended.wait(_TICK):
+                if cancel.is_set():
+                    ended.set()
+
+        works = (hold, forward, lambda: self._pass_on_shards(ended))
+        threads = [threading.Thread(target=one, name="shards", daemon=True) for one in works]
+        for thread in threads:
+            thread.start()
+        try:
+            self._work(ended)
+        finally:
+            ended.set()
+            threads[0].join()
+            holder.release()
+        if defects:
+            raise defects[0]
+
+    def _pass_on_shards(self, ended: threading.Event) -> None:
+        """Tell controllers of shards that were gained or lost, in a thread of its own: Leases must not wait for it."""
+        while not ended.is_set():
+            try:
+                shards = {self._changed_shards.get(timeout=_TICK)}
+                while not self._changed_shards.empty():
+                    shards.add(self._changed_shards.get())
+            except queue.Empty:
+                continue
+            held = self.held_shards()
+            self._reports.tell(f"holds {len(held)} of {self._shards} shards: {', '.join(map(str, held)) or 'none'}")
+            for one in list(self._running):
+                try:
+                    one.shards_changed(shards)
+                except Exception as error:  # noqa: BLE001 (the other controllers have shards, too)
+                    report_defect(error)
+
+    def _work(self, stopped: threading.Event) -> None:
+        waiting, running = list(self._controllers), list[RunningController]()
+        self._running = running
+        said: set[str] = set()
+        due = 0.0
+        try:
+            for service in self._services:
+                service.begin(self._wake)
+            while not stopped.is_set() and not any(one.ended for one in running):
+                if waiting and self._clock.now() >= due:
+                    due = self._clock.now() + _ABSENT
+                    waiting = [one for one in waiting if not self._start(one, running, said)]
+                    self._led = True
+                for one in running:
+                    one.relieve()
+                stopped.wait(_LOOK)
+        finally:
+            self._running = []
+            for service in self._services:
+                service.end()
+            for one in running:
+                one.stop()
+            for one in running:
+                one.join(self._limits.gone)
+
+    def _start(
+        self,
+        controller: OperatorController,
+        running: list[RunningController],
+        said: set[str],
+    ) -> bool:
+        """Start a controller if its kinds are served; return whether it was started."""
+        if missing := self._unserved(controller):
+            if controller.name not in said:
+                said.add(controller.name)
+                kinds = ", ".join(missing)
+                self._reports.tell(f"controller {controller.name} waits: {self._home.name} does not serve {kinds}")
+            return False
+        started = RunningController(self._home, controller, self._reports, self._holder)
+        running.append(started)  # before its first request, so that a failure there closes its watches
+        started.start()
+        return True
+
+
+def _each_once(tell: Callable[[str], None]) -> Callable[[str], None]:
+    """Return a function that forwards a message unless it repeats the last one."""
+    last = [""]
+
+    def log_change(words: str) -> None:
+        if words != last[0]:
+            last[0] = words
+            tell(words)
+
+    return log_change

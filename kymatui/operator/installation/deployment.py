@@ -1,0 +1,286 @@
+"""The objects that run the operator in a cluster: account, least RBAC, Deployment, and what protects it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from msgspec import Struct
+
+from kymatui.domain.remote.watcher_agent import AgentOptions
+from kymatui.engine.deletion.operator_deletion import OPERATOR_RELEASE
+from kymatui.operator.framework.controller_group import LEADER_NAMESPACE
+from kymatui.operator.framework.permissions import (
+    AGENT_PERMISSIONS,
+    CONTROLLER_PERMISSIONS,
+    GROUP_PERMISSIONS,
+    LISTENER_PERMISSIONS,
+    METRICS_PERMISSIONS,
+    Permission,
+    PermissionScope,
+    merge_permissions,
+    tenant_permissions,
+)
+from kymatui.operator.installation.monitoring import MONITORING, prometheus_rule_spec, service_monitor_spec
+from kymatui.operator.manifests.account_cluster import MANIFEST_ACCOUNT
+
+NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
+METRICS_PORT: Final = 8080  # as in deploy/chart
+EVENTS_PORT: Final = 8082  # as in deploy/chart
+_USER: Final = 65532  # as in deploy/Dockerfile
+_RBAC: Final = "rbac.authorization.k8s.io"
+_LABELS: Final = {"app.kubernetes.io/name": OPERATOR_RELEASE}
+Object = dict[str, Any]
+
+
+class DeploymentOptions(Struct, frozen=True):
+    """The options.
+
+    image           reference of kymatui's image
+    namespace       the namespace of Kymas and access Secrets, where the operator runs, too
+    replicas        one works, the others wait for its Lease
+    controllers     names; empty: all
+    tenants         further namespaces with Manifests
+    account         their ServiceAccount, with whose rights these are installed
+    gateways        networks of gateways that forward events; "": no listener
+    scrapers        namespaces and networks (CIDR) that may read metrics, besides the node of the Pod
+    single_cluster  grant what modules of the operator's own cluster need: everything
+    agent           the watcher's agent on runtimes; None: none is installed
+    arguments       further arguments of `kymatui operator run`
+    monitor         a ServiceMonitor for a Prometheus Operator
+    alerts          a PrometheusRule
+    """
+
+    image: str
+    namespace: str
+    replicas: int = 2
+    controllers: Sequence[str] = ()
+    tenants: Sequence[str] = ()
+    account: str = MANIFEST_ACCOUNT
+    gateways: str = ""
+    scrapers: Sequence[str] = ()
+    single_cluster: bool = False
+    agent: AgentOptions | None = None
+    arguments: Sequence[str] = ()
+    monitor: bool = False
+    alerts: bool = False
+
+    @property
+    def has_listener(self) -> bool:
+        return bool(self.gateways)
+
+
+def operator_objects(options: DeploymentOptions) -> list[Object]:
+    """Return the objects in the order in which they are applied. Namespace and CRDs are not among them."""
+    return [
+        _namespaced("v1", "ServiceAccount", options, {"automountServiceAccountToken": False}),
+        *_access(options),
+        _service(options),
+        _network_policy(options),
+        _disruption_budget(options),
+        _deployment(options),
+        *_monitoring(options),
+    ]
+
+
+def _object(api_version: str, kind: str, name: str, namespace: str, body: Mapping[str, Any]) -> Object:
+    metadata: Object = {"name": name, **({"namespace": namespace} if namespace else {}), "labels": dict(_LABELS)}
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **body}
+
+
+def _namespaced(api_version: str, kind: str, options: DeploymentOptions, body: Mapping[str, Any]) -> Object:
+    return _object(api_version, kind, OPERATOR_RELEASE, options.namespace, body)
+
+
+# RBAC
+
+
+def _access(options: DeploymentOptions) -> Iterator[Object]:
+    permissions = _permissions(options)
+    yield from _grant(options, OPERATOR_RELEASE, "", merge_permissions(permissions, PermissionScope.CLUSTER))
+    yield from _grant(
+        options, OPERATOR_RELEASE, options.namespace, merge_permissions(permissions, PermissionScope.HOME)
+    )
+    yield from _grant(
+        options, f"{OPERATOR_RELEASE}-lease", LEADER_NAMESPACE, merge_permissions(permissions, PermissionScope.LEASE)
+    )
+    for namespace in options.tenants:
+        tenant = merge_permissions(tenant_permissions(options.account), PermissionScope.TENANT)
+        yield from _grant(options, OPERATOR_RELEASE, namespace, tenant)
+    if options.agent is not None:
+        certificates = merge_permissions(permissions, PermissionScope.CERTIFICATES)
+        yield from _grant(options, f"{OPERATOR_RELEASE}-certificates", options.agent.namespace, certificates)
+    if options.single_cluster:
+        yield _binding(options, f"{OPERATOR_RELEASE}-modules", "", "cluster-admin")
+
+
+def _permissions(options: DeploymentOptions) -> list[Permission]:
+    names = options.controllers or tuple(CONTROLLER_PERMISSIONS)
+    found = [one for name in names for one in CONTROLLER_PERMISSIONS[name]]
+    listener = LISTENER_PERMISSIONS if options.has_listener else ()
+    agent = AGENT_PERMISSIONS if options.agent is not None else ()
+    return [*found, *GROUP_PERMISSIONS, *METRICS_PERMISSIONS, *listener, *agent]
+
+
+def _grant(
+    options: DeploymentOptions, name: str, namespace: str, permissions: Sequence[Permission]
+) -> Iterator[Object]:
+    kind = "Role" if namespace else "ClusterRole"
+    body = {"rules": [_rule(one) for one in permissions]}
+    yield _object(f"{_RBAC}/v1", kind, name, namespace, body)
+    yield _binding(options, name, namespace, name)
+
+
+def _rule(permission: Permission) -> Object:
+    rule: Object = {
+        "apiGroups": [permission.group],
+        "resources": list(permission.resources),
+        "verbs": list(permission.verbs),
+    }
+    if permission.names:
+        rule["resourceNames"] = list(permission.names)
+    return rule
+
+
+def _binding(options: DeploymentOptions, name: str, namespace: str, role: str) -> Object:
+    kind = "Role" if namespace else "ClusterRole"
+    subject = {"kind": "ServiceAccount", "name": OPERATOR_RELEASE, "namespace": options.namespace}
+    body = {"roleRef": {"apiGroup": _RBAC, "kind": kind, "name": role}, "subjects": [subject]}
+    return _object(f"{_RBAC}/v1", f"{kind}Binding", name, namespace, body)
+
+
+# network
+
+
+def _ports(options: DeploymentOptions) -> dict[str, int]:
+    return {"metrics": METRICS_PORT, **({"events": EVENTS_PORT} if options.has_listener else {})}
+
+
+def _service(options: DeploymentOptions) -> Object:
+    ports = [{"name": name, "port": port, "targetPort": name} for name, port in _ports(options).items()]
+    return _namespaced("v1", "Service", options, {"spec": {"selector": dict(_LABELS), "ports": ports}})
+
+
+def _network_policy(options: DeploymentOptions) -> Object:
+    """Return the policy: in only to the operator's ports, out only to DNS and TLS ports.
+
+    API servers and registries have addresses that only the cluster's owner knows. Probes need no rule: a Pod's node
+    always reaches it.
+    """
+    ingress: list[Object] = []
+    if options.scrapers:  # a rule without sources would let everyone in
+        sources = [_source(one) for one in options.scrapers]
+        ingress.append({"from": sources, "ports": [{"protocol": "TCP", "port": METRICS_PORT}]})
+    if options.has_listener:
+        sources = [{"ipBlock": {"cidr": one.strip()}} for one in options.gateways.split(",")]
+        ingress.append({"from": sources, "ports": [{"protocol": "TCP", "port": EVENTS_PORT}]})
+    dns = [{"protocol": protocol, "port": 53} for protocol in ("UDP", "TCP")]
+    tls = [{"protocol": "TCP", "port": port} for port in (443, 6443)]
+    spec = {
+        "podSelector": {"matchLabels": dict(_LABELS)},
+        "policyTypes": ["Ingress", "Egress"],
+        "ingress": ingress,
+        "egress": [{"ports": dns}, {"ports": tls}],
+    }
+    return _namespaced("networking.k8s.io/v1", "NetworkPolicy", options, {"spec": spec})
+
+
+def _source(scraper: str) -> Object:
+    if "/" in scraper:
+        return {"ipBlock": {"cidr": scraper}}
+    return {"namespaceSelector": {"matchLabels": {NAMESPACE_NAME: scraper}}}
+
+
+def _monitoring(options: DeploymentOptions) -> Iterator[Object]:
+    if options.monitor:
+        yield _namespaced(MONITORING, "ServiceMonitor", options, {"spec": service_monitor_spec(dict(_LABELS))})
+    if options.alerts:
+        yield _namespaced(
+            MONITORING, "PrometheusRule", options, {"spec": prometheus_rule_spec(OPERATOR_RELEASE, options.namespace)}
+        )
+
+
+# the workload
+
+
+def _disruption_budget(options: DeploymentOptions) -> Object:
+    spec = {"maxUnavailable": 1, "selector": {"matchLabels": dict(_LABELS)}}
+    return _namespaced("policy/v1", "PodDisruptionBudget", options, {"spec": spec})
+
+
+def _deployment(options: DeploymentOptions) -> Object:
+    spec = {
+        "replicas": options.replicas,
+        "selector": {"matchLabels": dict(_LABELS)},
+        "template": {"metadata": {"labels": dict(_LABELS)}, "spec": _pod(options)},
+    }
+    return _namespaced("apps/v1", "Deployment", options, {"spec": spec})
+
+
+def _pod(options: DeploymentOptions) -> Object:
+    spread = {
+        "maxSkew": 1,
+        "topologyKey": "kubernetes.io/hostname",
+        "whenUnsatisfiable": "ScheduleAnyway",
+        "labelSelector": {"matchLabels": dict(_LABELS)},
+    }
+    return {
+        "serviceAccountName": OPERATOR_RELEASE,
+        "automountServiceAccountToken": True,
+        "terminationGracePeriodSeconds": 30,
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": _USER,
+            "runAsGroup": _USER,
+            "fsGroup": _USER,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "topologySpreadConstraints": [spread],
+        "containers": [_container(options)],
+        "volumes": [{"name": "work", "emptyDir": {"sizeLimit": "1Gi"}}],
+    }
+
+
+def _container(options: DeploymentOptions) -> Object:
+    return {
+        "name": "operator",
+        "image": options.image,
+        "args": operator_arguments(options),
+        "env": [{"name": "HOME", "value": "/work"}, {"name": "TMPDIR", "value": "/work"}],
+        "ports": [{"name": name, "containerPort": port} for name, port in _ports(options).items()],
+        "livenessProbe": _probe("/healthz", 20),
+        "readinessProbe": _probe("/readyz", 5),
+        "resources": {
+            "requests": {"cpu": "100m", "memory": "256Mi"},
+            "limits": {"cpu": "2", "memory": "1Gi"},
+        },
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        },
+        "volumeMounts": [{"name": "work", "mountPath": "/work"}],
+    }
+
+
+def _probe(path: str, seconds: int) -> Object:
+    return {"httpGet": {"path": path, "port": "metrics"}, "periodSeconds": seconds, "timeoutSeconds": 5}
+
+
+def operator_arguments(options: DeploymentOptions) -> list[str]:
+    """Return the arguments of the container."""
+    found = ["operator", "run", f"--namespace={options.namespace}", f"--metrics=:{METRICS_PORT}", "--log-format=json"]
+    if options.controllers:
+        found.append(f"--controllers={','.join(options.controllers)}")
+    if options.tenants:
+        found += [
+            f"--manifest-namespaces={','.join(options.tenants)}",
+            f"--manifest-service-account={options.account}",
+        ]
+    if options.has_listener:
+        found += [f"--listener=:{EVENTS_PORT}", f"--listener-gateways={options.gateways}"]
+    if options.agent is not None:
+        found += [f"--watcher-image={options.agent.image}", f"--watcher-address={options.agent.address}"]
+    if options.single_cluster:
+        found.append("--single-cluster")
+    return [*found, *options.arguments]

@@ -1,0 +1,105 @@
+"""The plan of an installation or upgrade of the operator: Kyma's CRDs first, then the operator's own objects.
+
+Both are installations of their own, so that deleting the operator keeps the CRDs with the Kymas.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from msgspec.structs import replace
+
+from kymatui.actions.modules.install import InstallLeg
+from kymatui.domain.inventories import OPERATOR, Origin
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.domain.ownership import read_owner
+from kymatui.engine.apply import planner
+from kymatui.engine.bundles.bundle import Bundle
+from kymatui.engine.cluster.ports import Cluster, Object
+from kymatui.engine.deletion.operator_deletion import CRDS_RELEASE, OPERATOR_RELEASE
+from kymatui.engine.inventory.ownership_marks import bundle_owner
+from kymatui.engine.jobs.run import SystemClock
+from kymatui.engine.plans.plan import Action, BundlePart, Intent, Plan
+from kymatui.errors import CancelledError, KymatuiError, RefusedError
+from kymatui.operator.framework.foreign_manager_guard import require_no_lifecycle_manager, require_own_kymas
+from kymatui.operator.installation.deployment import DeploymentOptions, operator_objects
+from kymatui.operator.installation.monitoring import MONITORING
+
+CRD_NOTE: Final = "the operator's CRDs stay when the operator is deleted; a CRD that another tool owns is not changed"
+
+
+def plan_operator(
+    cluster: Cluster,
+    options: DeploymentOptions,
+    crds: Sequence[Object],
+    version: str,
+    *,
+    force: bool = False,
+    namespaces: Iterable[str] = (),
+) -> tuple[InstallLeg, ...]:
+    """Plan CRDs and operator; what cannot be planned is a leg with its error. Nothing is written.
+
+    `namespaces` are those in which a lifecycle-manager may run. Raise RefusedError if one does.
+    """
+    refuse_other_operator(cluster, options, namespaces)
+    refuse_missing_monitoring(cluster, options)
+    first = _leg(cluster, _crd_bundle(cluster, options.namespace, crds, version), force=force)
+    second = _leg(cluster, _operator_bundle(options, version), force=force)
+    if first.plan is not None and second.plan is not None and _makes_namespace(first.plan):
+        steps = tuple(one for one in second.plan.steps if one.part is not BundlePart.NAMESPACE)
+        second = replace(second, plan=replace(second.plan, steps=steps))
+    return (first, second)
+
+
+def _makes_namespace(plan: Plan) -> bool:
+    return any(one.part is BundlePart.NAMESPACE and one.action is Action.CREATE for one in plan.steps)
+
+
+def refuse_missing_monitoring(cluster: Cluster, options: DeploymentOptions) -> None:
+    """Raise RefusedError for objects of a Prometheus Operator in a cluster without its CRDs."""
+    for kind, option, wanted in (
+        ("ServiceMonitor", "--service-monitor", options.monitor),
+        ("PrometheusRule", "--prometheus-rule", options.alerts),
+    ):
+        if wanted and cluster.kind(GroupVersionKind.of(MONITORING, kind)) is None:
+            raise RefusedError(
+                f"{cluster.name} does not serve {kind} of {MONITORING}",
+                hint=f"install the Prometheus Operator first, or leave out {option}; no changes made",
+            )
+
+
+def refuse_other_operator(cluster: Cluster, options: DeploymentOptions, namespaces: Iterable[str]) -> None:
+    """Raise RefusedError if lifecycle-manager works in the cluster, or a control plane manages its Kymas."""
+    cancel = threading.Event()
+    require_no_lifecycle_manager(cluster, (options.namespace, *namespaces), SystemClock().now(), cancel)
+    if options.single_cluster:
+        require_own_kymas(cluster, options.namespace, cancel)
+
+
+def _operator_bundle(options: DeploymentOptions, version: str) -> Bundle:
+    objects = tuple(operator_objects(options))
+    return Bundle(OPERATOR_RELEASE, options.namespace, Origin(OPERATOR, options.image), version, objects)
+
+
+def _crd_bundle(cluster: Cluster, namespace: str, crds: Sequence[Object], version: str) -> Bundle:
+    """Return the CRDs to create or to upgrade, and apart from them those of another tool, which stay as they are."""
+    bundle = Bundle(CRDS_RELEASE, namespace, Origin(OPERATOR, "CRDs of Kyma"), version, notes=(CRD_NOTE,))
+    mine = bundle_owner(bundle)
+    own: list[Object] = []
+    others: list[Object] = []
+    for body in crds:
+        live = cluster.get(read_ref(body))
+        (own if live is None or read_owner(live) == mine else others).append(body)
+    return Bundle(bundle.name, namespace, bundle.origin, version, tuple(own), crds=tuple(others), notes=bundle.notes)
+
+
+def _leg(cluster: Cluster, bundle: Bundle, *, force: bool) -> InstallLeg:
+    try:
+        return InstallLeg(bundle.name, plan=planner.plan(Intent(bundle, force=force), cluster, SystemClock()))
+    except CancelledError:
+        raise
+    except KymatuiError as error:
+        return InstallLeg(bundle.name, error=error)

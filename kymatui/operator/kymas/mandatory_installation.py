@@ -1,0 +1,101 @@
+"""The installation of mandatory modules: a Manifest of each for every Kyma."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+
+from kymatui.domain.kubernetes.object_meta import LABEL_SKIP
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kyma.kymas import Kyma, Policy, read_kyma
+from kymatui.domain.kyma.module_templates import ModuleTemplate
+from kymatui.domain.kyma.release_metas import ReleaseMeta
+from kymatui.domain.kyma.template_index import TemplateIndex, mandatory_metas
+from kymatui.domain.modules.module_outcomes import WorkItem
+from kymatui.domain.plans.kyma_manifest import kyma_manifest
+from kymatui.engine.cluster.attempts import attempt
+from kymatui.errors import CancelledError, ConfigurationError, KymatuiError
+from kymatui.ocm import DescriptorError
+from kymatui.operator.catalogs.catalog_cache import RELEASE_META, TEMPLATE
+from kymatui.operator.framework.controller import GONE, KindWatch, Wake
+from kymatui.operator.kymas.kyma_context import KYMA, KymaContext
+from kymatui.operator.kymas.manifest_writes import ManifestWrites
+from kymatui.operator.kymas.module_planning import module_content
+
+_RESYNC: Final = 1800.0  # seconds; changes of Kymas and of the catalog are watched
+
+
+class MandatoryInstallation:
+    """Implements `OperatorController` for the mandatory modules of Kymas."""
+
+    name = "mandatory"
+
+    def __init__(self, context: KymaContext, *, workers: int) -> None:
+        self.workers = workers
+        self.intervals = context.intervals
+        self.resync = max(_RESYNC, context.intervals.success)
+        self._context = context
+
+    def watches(self) -> Sequence[KindWatch]:
+        namespace = self._context.namespace
+        return (
+            KindWatch(KYMA, namespace=namespace, listed=True, edits=True),
+            KindWatch(RELEASE_META, self._all, namespace),
+            KindWatch(TEMPLATE, self._all, namespace),
+        )
+
+    def begin(self, wake: Wake) -> None:
+        """Do nothing: only the control plane is watched."""
+
+    def end(self) -> None:
+        """Do nothing: there is nothing to close."""
+
+    def reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None:
+        """Write the Manifests of all mandatory modules. A missing template keeps all of them from being written.
+
+        Without mandatory modules nothing is read: a change of the catalog wakes all Kymas.
+        """
+        index = self._context.templates.read(cancel)
+        if not mandatory_metas(index):
+            return GONE  # a mandatory module that comes wakes all Kymas
+        raw = self._context.home.get(ref, cancel=cancel)
+        if raw is None:
+            return GONE
+        kyma = read_kyma(raw)
+        if not isinstance(kyma, Kyma) or kyma.meta.deleting or kyma.meta.label_is_true(LABEL_SKIP):
+            return None
+        failed: list[KymatuiError] = []
+        bodies: list[Mapping[str, Any]] = []
+        for meta, template in [(meta, _template(index, meta)) for meta in mandatory_metas(index)]:
+            item = WorkItem(template.module, True, Policy.CREATE_AND_DELETE)
+            try:
+                content = module_content(self._context, template, meta.component, template.version)
+            except CancelledError:
+                raise
+            except (KymatuiError, DescriptorError) as error:
+                failed.append(error if isinstance(error, KymatuiError) else ConfigurationError(str(error)))
+                continue
+            bodies.append(kyma_manifest(kyma, item, template, content, "", mandatory=True))
+        writes = ManifestWrites(self._context.home, cancel)
+        for body in bodies:
+            attempt(partial(writes.write_mandatory, body), failed)
+        if failed:
+            raise failed[0]
+        return self._context.intervals.success
+
+    def leave(self, ref: ObjectRef) -> None:
+        """Do nothing: nothing is kept."""
+
+    def _all(self, changed: ObjectRef) -> None:
+        self._context.templates.changed()
+
+
+def _template(index: TemplateIndex, meta: ReleaseMeta) -> ModuleTemplate:
+    """Return the template of a mandatory module's version. Raises ConfigurationError."""
+    name = f"{meta.meta.name}-{meta.mandatory_version}"
+    found = index.by_name.get((meta.meta.namespace, name))
+    if found is None:
+        raise ConfigurationError(f"mandatory module {meta.meta.name}: ModuleTemplate {name} is missing")
+    return found

@@ -1,0 +1,69 @@
+"""The Manifest controller on real clusters: home, runtimes, registries, and what charts are told of their cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.adapters.sessions.fetching import FetchOptions, open_fetcher
+from kymatui.engine.sources.render_target import manifest_targets
+
+if TYPE_CHECKING:
+    from kymatui.adapters.sessions.control_plane.runtime_guards import RuntimeGuards
+    from kymatui.domain.plans.cluster_target import ClusterTarget
+    from kymatui.operator.manifests.reconcile_context import ReconcileContext
+
+
+def manifest_controller_context(
+    options: SessionOptions | None = None,
+    fetch: FetchOptions | None = None,
+    *,
+    folder: Path | None = None,
+    secrets: Collection[str] = (),
+    guards: RuntimeGuards | None = None,
+    locked: bool = False,
+) -> ReconcileContext:
+    """Build the Manifest controller's context from options; nothing is sent before it runs.
+
+    `secrets` are those that charts may read with `lookup`. `locked` is for one of several replicas that share the
+    control plane.
+    """
+    from kymatui.adapters.kube.watch.locked_cluster import LockedCluster
+    from kymatui.adapters.kube.watch.remembering_cluster import RememberingCluster
+    from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
+    from kymatui.adapters.sessions.control_plane.runtime_clients import SecretRuntimes
+    from kymatui.engine.jobs.run import SystemClock
+    from kymatui.operator.manifests.reconcile_context import ReconcileContext
+
+    home = open_cluster(options)
+    home = (LockedCluster if locked else RememberingCluster)(home.client, unattended=True)
+    blobs = open_fetcher(fetch)
+    runtimes = SecretRuntimes(home, guards=guards)
+    clock = SystemClock()
+    targets = partial(manifest_targets, clock, secrets)
+    site = ReconcileContext(home, runtimes, blobs, clock, targets, authenticated=blobs.with_secrets, folder=folder)
+    runtimes.closing = site.watches.forget
+    return site
+
+
+def site_namespace(site: ReconcileContext) -> str:
+    """Return the namespace of the connection: that of `-n`, else of the context, "" without."""
+    return _home_target(site).namespace
+
+
+def site_target(site: ReconcileContext, namespace: str) -> ClusterTarget:
+    """Return the cluster that has the Manifests, as plans name it; `namespace` is "" for all of them."""
+    return replace(_home_target(site), namespace=namespace)
+
+
+def _home_target(site: ReconcileContext) -> ClusterTarget:
+    from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+    from kymatui.adapters.sessions.cluster.cluster_target import read_cluster_target as cluster_target
+
+    assert isinstance(site.home, KubeCluster)
+    return cluster_target(site.home.client)

@@ -1,0 +1,375 @@
+"""The operator: controllers of a control plane, from the options of its command line."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from kymatui.actions.bundle.component_cache import ComponentCache
+from kymatui.adapters.content.blob_fetcher import BlobFetcher
+from kymatui.adapters.content.chart_fetcher import ChartAccess
+from kymatui.adapters.kube.api.client import Client
+from kymatui.adapters.kube.auth.impersonation import as_service_account
+from kymatui.adapters.kube.transport.request_guard import RateGuard
+from kymatui.adapters.kube.transport.transport import Transport
+from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+from kymatui.adapters.kube.watch.remembering_cluster import RememberingCluster
+from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.adapters.sessions.control_plane.runtime_clients import IDLE_SECONDS, SecretRuntimes
+from kymatui.adapters.sessions.control_plane.runtime_guards import RuntimeGuards
+from kymatui.adapters.sessions.fetching import FetchOptions
+from kymatui.adapters.sessions.registries import open_registries
+from kymatui.domain.kubernetes.object_meta import OPERATOR, read_ref
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kubernetes.terminal_text import error_reason
+from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
+from kymatui.domain.kyma.maintenance_windows import ControllerSettings, UnreadablePolicy, WindowPolicy, read_policy
+from kymatui.domain.remote.watcher_agent import AgentOptions
+from kymatui.engine.cluster.request_rate import RequestRate
+from kymatui.engine.jobs.identity import own_identity
+from kymatui.errors import ConfigurationError, UsageError
+from kymatui.operator.catalogs.catalog_cache import CatalogCache
+from kymatui.operator.catalogs.runtime_catalog import RuntimeCatalog
+from kymatui.operator.framework.controller import OperatorController
+from kymatui.operator.framework.controller_group import ControllerGroup, GroupService
+from kymatui.operator.framework.dependency_watches import DependencyWatches
+from kymatui.operator.framework.foreign_manager_guard import require_no_lifecycle_manager, require_own_kymas
+from kymatui.operator.framework.reconcile_reports import GroupReports, Reconciliation
+from kymatui.operator.framework.requeue_intervals import RequeueIntervals
+from kymatui.operator.framework.runtime_cache import RuntimeCache, SingleCluster
+from kymatui.operator.framework.workers import WORKERS
+from kymatui.operator.kymas.crd_patterns import CrdPattern
+from kymatui.operator.kymas.kyma_context import Components, KymaContext
+from kymatui.operator.kymas.kyma_controller import KymaController
+from kymatui.operator.kymas.mandatory_installation import MandatoryInstallation
+from kymatui.operator.kymas.mandatory_removal import MandatoryRemoval
+from kymatui.operator.kymas.purge_controller import PurgeController, PurgeTerms
+from kymatui.operator.manifest_context import manifest_controller_context
+from kymatui.operator.manifests.account_cluster import MANIFEST_ACCOUNT, AccountCluster
+from kymatui.operator.manifests.controller import MANIFEST, RESYNC, ManifestController
+from kymatui.operator.manifests.reconcile_context import ReconcileContext
+from kymatui.operator.modules.all_manifests import AllManifestsController
+from kymatui.operator.modules.module_reconciler import ModuleReconciler
+from kymatui.operator.modules.reconcile_pass import ModuleContext
+from kymatui.operator.modules.registry_layers import RegistryLayers
+from kymatui.operator.modules.resource_rendering import ModuleRenderer
+from kymatui.operator.monitoring.event_writer import EventWriter
+from kymatui.operator.monitoring.ignored_manifests import IgnoredManifests
+from kymatui.operator.monitoring.metric_registry import MetricRegistry
+from kymatui.operator.monitoring.operator_metrics import METRICS
+from kymatui.operator.watchers.runtime_webhook import RuntimeWebhook
+from kymatui.operator.watchers.watcher_controller import WatcherController
+
+CONTROL_PLANE_NAMESPACE: Final = "kcp-system"
+_BRIEF: Final = 5.0
+"""Seconds within which the steps of an installation follow each other; a runtime's copies are read once in them."""
+
+
+class OperatorOptions(Struct, frozen=True):
+    """The options of an operator.
+
+    controllers     names from `CONTROLLERS`; empty: all
+    namespace       the namespace of Kymas, Manifests and the catalog; "": kcp-system, of one cluster kyma-system
+    registry        `http://HOST:PORT` or `https://HOST` with the modules' components; "": as templates say
+    restricted      modules that only Kymas with a matching selector get
+    windows         the maintenance policy; None: none is configured
+    single_cluster  whether the control plane is its own and only runtime
+    intervals       requeue intervals by controller; the defaults for others
+    resync          seconds until an unchanged Manifest of a person is reconciled again
+    tenants         further namespaces whose Manifests are installed, with the rights of a ServiceAccount there
+    account         the name of that ServiceAccount
+    secrets         Secrets that charts of Manifests may read with `lookup`: NAMESPACE/NAME or NAMESPACE/*
+    folder          folder of kustomizations that Manifests may name by path
+    agent           the watcher's agent on runtimes; None: none is installed
+    rate            requests to the control plane, and to each runtime
+    purge           when runtimes of Kymas in deletion are purged; None: never
+    shards          parts into which the objects are divided; above 1, all replicas work
+    """
+
+    controllers: tuple[str, ...] = ()
+    namespace: str = ""
+    registry: str = ""
+    restricted: frozenset[str] = frozenset()
+    windows: WindowPolicy | None = None
+    single_cluster: bool = False
+    intervals: Mapping[str, RequeueIntervals] = field(default_factory=dict)
+    workers: int = WORKERS
+    resync: float = RESYNC
+    tenants: tuple[str, ...] = ()
+    account: str = MANIFEST_ACCOUNT
+    secrets: tuple[str, ...] = ()
+    folder: Path | None = None
+    agent: AgentOptions | None = None
+    rate: RequestRate = field(default_factory=RequestRate)
+    purge: PurgeTerms | None = None
+    shards: int = 1
+
+    @property
+    def kyma_namespace(self) -> str:
+        return self.namespace or (KYMA_NAMESPACE if self.single_cluster else CONTROL_PLANE_NAMESPACE)
+
+    def intervals_of(self, controller: str) -> RequeueIntervals:
+        return self.intervals.get(controller, RequeueIntervals())
+
+
+class OperatorContext(Struct, frozen=True):
+    """What controllers are built from; `site` has the control plane, clock and registries.
+
+    `tenants` are the sites of the further namespaces with Manifests. `guards` are the rates and circuits of the
+    runtimes, `clients` the connected runtimes, which the controllers share; `caches` and `watches` are the controllers'
+    own.
+    """
+
+    options: OperatorOptions
+    site: ReconcileContext
+    components: Components
+    templates: CatalogCache
+    reports: GroupReports
+    events: EventWriter
+    guards: RuntimeGuards
+    clients: SecretRuntimes
+    tenants: Mapping[str, ReconcileContext] = field(default_factory=dict)
+    caches: list[RuntimeCache] = field(default_factory=list)
+    watches: list[DependencyWatches] = field(default_factory=list)
+
+    def runtimes(self, watches: DependencyWatches) -> RuntimeCache:
+        """Return the runtimes for one controller, whose watches end with the connection to a runtime."""
+        home = self.site.home
+        assert isinstance(home, KubeCluster)
+        if self.options.single_cluster:
+            return RuntimeCache(SingleCluster(home))
+        clients, guards = self.clients, self.guards
+        cache = RuntimeCache(clients, lambda kyma: guards.drop("/".join(kyma)), self.caches, clients.confirm)
+        self.caches.append(cache)
+        self.watches.append(watches)
+        self.clients.closing, self.clients.is_watched = self._closing, self._is_watched
+        return cache
+
+    def _closing(self, cluster: KubeCluster) -> None:
+        for cache in self.caches:
+            cache.drop(cluster)
+        for watches in self.watches:
+            watches.forget(cluster)
+
+    def _is_watched(self, cluster: KubeCluster) -> bool:
+        return any(watches.has(cluster) for watches in self.watches)
+
+
+def _kyma_context(context: OperatorContext, controller: str) -> KymaContext:
+    options, home, watches = context.options, context.site.home, DependencyWatches()
+    assert isinstance(home, RememberingCluster)
+    brief = min(_BRIEF, options.intervals_of(controller).busy)
+    return KymaContext(
+        home=home,
+        clock=context.site.clock,
+        namespace=options.kyma_namespace,
+        runtimes=context.runtimes(watches),
+        templates=context.templates,
+        components=context.components,
+        registry=options.registry,
+        settings=ControllerSettings(windows=options.windows, restricted=options.restricted),
+        catalog=RuntimeCatalog(home, context.templates, options.restricted, brief=brief),
+        webhook=RuntimeWebhook(home, options.agent) if options.agent is not None else None,
+        single=options.single_cluster,
+        intervals=options.intervals_of(controller),
+        watches=watches,
+        events=context.events.record,
+        is_unseen=home.is_unseen,
+        marks="manifest" in (options.controllers or CONTROLLERS),
+        brief=brief,
+    )
+
+
+def _kyma(context: OperatorContext) -> list[OperatorController]:
+    return [KymaController(_kyma_context(context, "kyma"), workers=context.options.workers)]
+
+
+def _mandatory(context: OperatorContext) -> list[OperatorController]:
+    found = _kyma_context(context, "mandatory")
+    return [MandatoryInstallation(found, workers=context.options.workers), MandatoryRemoval(found)]
+
+
+def _manifest(context: OperatorContext) -> list[OperatorController]:
+    options, site = context.options, context.site
+    intervals = options.intervals_of("manifest")
+    own = ManifestController(
+        site, context.reports.told, options.kyma_namespace, workers=options.workers, resync=options.resync
+    )
+    runtimes = context.runtimes(site.watches)
+    renderer = ModuleRenderer(RegistryLayers(site), site.transforms)
+    module = ModuleContext(site.home, site.clock, runtimes, renderer, intervals, site.watches, site.events)
+    modules = ModuleReconciler(module)
+    home = AllManifestsController(site.home, own, modules, intervals, options.kyma_namespace)
+    return [home, *(_tenant(context, namespace, tenant) for namespace, tenant in context.tenants.items())]
+
+
+def _tenant(context: OperatorContext, namespace: str, site: ReconcileContext) -> OperatorController:
+    """Return a controller with workers of its own, so that Manifests of a namespace hold up no others."""
+    options, told = context.options, context.reports.told
+    name = f"manifest-{namespace}"
+    return ManifestController(site, told, namespace, name=name, workers=options.workers, resync=options.resync)
+
+
+def _watcher(context: OperatorContext) -> list[OperatorController]:
+    site, options = context.site, context.options
+    return [WatcherController(site.home, site.clock, options.kyma_namespace, options.intervals_of("watcher"))]
+
+
+CONTROLLERS: Final[Mapping[str, Callable[[OperatorContext], Sequence[OperatorController]]]] = {
+    "kyma": _kyma,
+    "mandatory": _mandatory,
+    "manifest": _manifest,
+    "watcher": _watcher,
+}
+"""The controllers of the operator by name, in the order in which they start."""
+
+
+def operator_context(
+    options: OperatorOptions, reports: GroupReports, session: SessionOptions, fetch: FetchOptions
+) -> OperatorContext:
+    """Return the context of an operator. Nothing is sent. Raise ConfigurationError."""
+    fetch = fetch.with_registry(options.registry)
+    guards = RuntimeGuards(options.rate)
+    site = manifest_controller_context(
+        session, fetch, folder=options.folder, secrets=options.secrets, guards=guards, locked=options.shards > 1
+    )
+    events = EventWriter(site.home, site.clock, own_identity())
+    site = replace(site, events=events.record)
+    templates = CatalogCache(site.home, options.kyma_namespace)
+    assert isinstance(site.home, KubeCluster)
+    site.home.client.transport.guard = RateGuard(options.rate)
+    components = ComponentCache(open_registries(fetch), fetch.registry)
+    clients = SecretRuntimes(site.home, guards=guards)
+    tenants = {name: tenant_context(site, name, options.account, fetch) for name in options.tenants}
+    return OperatorContext(options, site, components, templates, reports, events, guards, clients, tenants)
+
+
+def tenant_context(site: ReconcileContext, namespace: str, account: str, fetch: FetchOptions) -> ReconcileContext:
+    """Return the context of a further namespace's Manifests, which install what a ServiceAccount of it may.
+
+    The operator reads and writes the Manifests themselves. Everything that these name is read and written as the
+    ServiceAccount, and fetched without the operator's credentials, cache and folders.
+    """
+    assert isinstance(site.home, KubeCluster)
+    own = site.home.client
+    connection = as_service_account(own.transport.connection, namespace, account)
+    transport = Transport(connection, read_only=own.transport.read_only, guard=own.transport.guard)
+    cluster = KubeCluster(Client(transport, own.discovery), unattended=True)
+    blobs = BlobFetcher(credentials=no_credentials, access=ChartAccess(ca=fetch.ca), insecure=fetch.insecure)
+    return replace(
+        site,
+        runtimes=AccountCluster(cluster),
+        blobs=blobs,
+        authenticated=blobs.with_secrets,
+        watches=DependencyWatches(),
+        folder=None,
+        secrets=cluster,
+        namespace=namespace,
+    )
+
+
+def no_credentials(registry: str) -> None:
+    """Return no credentials for a registry."""
+
+
+class IdleConnections:
+    """Implements `GroupService`: connections to runtimes with nothing to do are closed after a while."""
+
+    def __init__(self, context: OperatorContext) -> None:
+        self._context = context
+        self._ended = threading.Event()
+
+    def begin(self, wake: Callable[[ObjectRef], bool]) -> None:
+        self._ended = threading.Event()
+        threading.Thread(target=self._run, args=(self._ended,), name="idle-connections", daemon=True).start()
+
+    def end(self) -> None:
+        self._ended.set()
+
+    def _run(self, ended: threading.Event) -> None:
+        while not ended.wait(IDLE_SECONDS / 3):
+            self._context.clients.close_idle()
+
+
+def operator_group(
+    context: OperatorContext,
+    *more: OperatorController,
+    services: Sequence[GroupService] = (),
+    registry: MetricRegistry | None = None,
+) -> ControllerGroup:
+    """Return the chosen controllers and `more`, ready to run."""
+    options, site = context.options, context.site
+    registry = registry or MetricRegistry(METRICS)
+    if options.purge is not None:
+        more = (*more, PurgeController(_kyma_context(context, "kyma"), options.purge, registry))
+    names = [name for name in CONTROLLERS if name in (options.controllers or CONTROLLERS)]
+    chosen = [one for name in names for one in CONTROLLERS[name](context)]
+    reports = context.reports
+
+    def finished(one: Reconciliation) -> None:
+        reports.finished(one)
+        context.events.finished(one)
+
+    services = [context.events, context.guards, *services, IdleConnections(context)]
+    if "manifest" in names:
+        services.append(_ignored_manifests(context, registry))
+    return ControllerGroup(
+        site.home,
+        site.clock,
+        [*chosen, *more],
+        replace(reports, finished=finished),
+        limits=site.limits,
+        services=services,
+        shards=options.shards,
+    )
+
+
+def _ignored_manifests(context: OperatorContext, registry: MetricRegistry) -> GroupService:
+    home, options = context.site.home, context.options
+    assert isinstance(home, KubeCluster)
+    cluster, namespaces = home, (options.kyma_namespace, *context.tenants)
+
+    def read(cancel: threading.Event) -> Sequence[ObjectRef]:
+        kind = next((served.gvk for served in cluster.kinds(OPERATOR, MANIFEST.kind)), None)
+        found = cluster.list_outside(kind, namespaces, cancel=cancel) if kind is not None else ()
+        return [read_ref(raw) for raw in found]
+
+    return IgnoredManifests(read, " and ".join(namespaces), context.reports.tell, registry)
+
+
+def refuse_lifecycle_manager(context: OperatorContext) -> None:
+    """Raise RefusedError if a lifecycle-manager works on the control plane, or on that of a single cluster."""
+    namespaces = (context.options.kyma_namespace, CONTROL_PLANE_NAMESPACE, KYMA_NAMESPACE)
+    site = context.site
+    require_no_lifecycle_manager(site.home, namespaces, site.clock.now(), threading.Event())
+    if context.options.single_cluster:
+        require_own_kymas(site.home, context.options.kyma_namespace, threading.Event())
+
+
+def purge_terms(grace: float, exceptions: str, controllers: Sequence[str], *, single: bool) -> PurgeTerms | None:
+    """Return when to purge, None for never; `grace` is in seconds. Raise UsageError for what cannot be meant."""
+    if grace <= 0:
+        if exceptions:
+            raise UsageError("--skip-finalizer-purging-for needs --purge-grace", hint="e.g. --purge-grace 5m")
+        return None
+    if single:
+        raise UsageError("--purge-grace would remove the finalizers of a single cluster's own objects")
+    if controllers and "kyma" not in controllers:
+        raise UsageError("--purge-grace needs the controller kyma, which deletes Kymas")
+    return PurgeTerms(grace, CrdPattern.parse(exceptions))
+
+
+def read_windows(path: Path) -> WindowPolicy:
+    """Return the maintenance policy of a file. Raise ConfigurationError that names file and fault."""
+    try:
+        found = read_policy(path.read_bytes())
+    except OSError as error:
+        raise ConfigurationError(f"--maintenance-policy {path} cannot be read: {error_reason(error)}") from error
+    if isinstance(found, UnreadablePolicy):
+        raise ConfigurationError(f"--maintenance-policy {path} is invalid: {found.reason}")
+    return found

@@ -1,0 +1,265 @@
+"""The shards that this replica holds: taken, renewed and released as the replicas that are alive come and go."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from msgspec import Struct
+
+from kymatui.domain.kubernetes.backoff import JITTER_RANDOM
+from kymatui.engine.cluster.concurrency import run_for_each
+from kymatui.engine.cluster.ports import Cluster
+from kymatui.errors import CancelledError, ClusterError
+from kymatui.operator.sharding.lease_term import LeaseTerm
+from kymatui.operator.sharding.replica_leases import ReplicaLeases
+from kymatui.operator.sharding.shard_assignment import assign_shards, shard_of
+
+SHARD_SECONDS: Final = 10.0
+"""Seconds until a shard whose replica died is free: with the pause between two rounds, less than 15."""
+_ROUNDS: Final = 5.0  # rounds in the duration of a Lease
+_LONGER: Final = 3.0
+"""Durations of a shard's Lease in that of the operator's own, which then needs few renewals."""
+_TICK: Final = 0.1  # seconds between checks for expired terms: far below the duration of a Lease
+
+
+class ShardPlan(Struct, frozen=True):
+    """How an operator is sharded.
+
+    leader     name that its Leases begin with
+    namespace  namespace of the Leases
+    shards     number of shards, the same for all replicas
+    replica    name of this replica, unique
+    duration   seconds of a Lease
+    """
+
+    leader: str
+    namespace: str
+    shards: int
+    replica: str
+    duration: float = SHARD_SECONDS
+
+    @property
+    def group(self) -> str:
+        """Return the holder of the operator's own Lease, which all replicas with as many shards hold together."""
+        return f"{self.shards} shards"
+
+
+class ShardHolder:
+    """The shards of one replica; `changed` hears of each shard that was gained or lost. Thread-safe.
+
+    Replicas with another number of shards, and an operator without shards, wait for the operator's own Lease.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        plan: ShardPlan,
+        changed: Callable[[int], None],
+        tell: Callable[[str], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._plan, self._changed, self._tell, self._clock = plan, changed, tell, clock
+        self._leases = ReplicaLeases(cluster, plan.leader, plan.namespace, plan.replica, plan.duration)
+        self._lock = threading.Lock()
+        self._terms: dict[int, LeaseTerm] = {}
+        self._ended: dict[int, LeaseTerm] = {}  # whose Leases are not released yet
+        self._previous = float("-inf")  # when the request of the last list began
+        self._shared = float("-inf")  # when the operator's own Lease was certainly renewed
+        self._announced = self._stopping = False
+        self._last_words = ""
+
+    @property
+    def held(self) -> list[int]:
+        """Return the shards that are held now."""
+        with self._lock:
+            return sorted(shard for shard, term in self._terms.items() if term.is_held)
+
+    def shard_of(self, name: str) -> int:
+        return shard_of(name, self._plan.shards)
+
+    def term_of(self, name: str) -> LeaseTerm | None:
+        """Return the term of the shard of a name, None if another replica may hold it."""
+        with self._lock:
+            term = self._terms.get(self.shard_of(name))
+        return term if term is not None and term.is_held else None
+
+    def run(self, stopped: threading.Event) -> None:
+        """Hold shards until `stopped` is set; then all terms have ended, and `release` has to follow.
+
+        Raises any unexpected error of a round.
+        """
+        defects: list[BaseException] = []
+        cancel = threading.Event()
+
+        def rounds() -> None:
+            try:
+                self._rounds(cancel)
+            except BaseException as error:  # noqa: BLE001 (it is raised in the thread that waits)
+                defects.append(error)
+
+        thread = threading.Thread(target=rounds, name="shards", daemon=True)
+        thread.start()
+        while not stopped.wait(_TICK) and thread.is_alive():
+            self._end_expired()
+        cancel.set()
+        with self._lock:
+            self._stopping = True
+        for shard in self._all():
+            self._end(shard)
+        thread.join(self._plan.duration)
+        if defects:
+            raise defects[0]
+
+    def release(self) -> None:
+        """Delete the Leases of this replica, each once its writes have ended. Nothing may work under a term."""
+        with self._lock:
+            ended = list(self._ended)
+        for shard in ended:
+            self._release(shard)
+        with contextlib.suppress(ClusterError):  # Leases that stay expire by themselves
+            self._leases.leave(self._plan.group)
+
+    # rounds
+
+    def _rounds(self, cancel: threading.Event) -> None:
+        while not cancel.is_set():
+            late = threading.Event()  # a round that hangs would keep the next one from renewing
+            timer = threading.Timer(self._plan.duration / 2, late.set)
+            timer.daemon = True
+            timer.start()
+            try:
+                self._round(late)
+            except CancelledError:
+                self._log_change(f"no answer from {self._leases.server}: shards are kept until their Leases expire")
+            except ClusterError as error:
+                self._log_change(f"shards cannot be renewed: {error}")
+            finally:
+                timer.cancel()
+            cancel.wait(self._plan.duration / _ROUNDS * (0.9 + 0.2 * JITTER_RANDOM.random()))
+
+    def _round(self, cancel: threading.Event) -> None:
+        began = self._clock()
+        self._leases.observe(cancel, self._clock)
+        until = self._share(began, cancel)
+        self._previous = began
+        if until is None:
+            for shard in self._all():
+                self._lose(shard)
+            return
+        self._leases.announce(cancel)
+        if not self._announced:
+            self._announced = True  # the others see this replica before it takes what it would have to release
+            return
+        replicas = self._leases.alive(self._clock())
+        target = assign_shards(self._plan.shards, {*replicas, self._plan.replica})
+        mine = [shard for shard in range(self._plan.shards) if target[shard] == self._plan.replica]
+        run_for_each(mine, partial(self._hold, until - self._plan.duration, cancel), cancel)
+        for shard in set(self._all()) - set(mine):
+            self._lose(shard)
+        self._leases.sweep(self._clock(), cancel)
+
+    def _share(self, began: float, cancel: threading.Event) -> float | None:
+        """Renew the operator's own Lease together with the others; return until when it is certainly held."""
+        group, longer = self._plan.group, _LONGER * self._plan.duration
+        record = self._leases.own(self._clock())
+        if record.holder not in ("", group) and not record.is_expired:
+            self._log_change(f"waiting for {record.holder}, which holds the Lease {self._leases.own_name}")
+            self._shared = float("-inf")
+            return None
+        if record.holder == group and record.is_new and self._previous > self._shared:
+            self._shared = self._previous  # another replica, or this one, has written it since then
+        if record.holder != group or began - self._shared > self._plan.duration:
+            at = self._clock()
+            if self._leases.take(self._leases.own_name, group, cancel, longer):
+                self._shared = at
+        return self._shared + longer if self._shared > float("-inf") else None
+
+    def _hold(self, since: float, cancel: threading.Event, shard: int) -> None:
+        """Renew a shard, or take it if it is free."""
+        with self._lock:
+            if shard in self._ended:
+                return  # it is being released; then it may be taken again
+            term = self._terms.get(shard)
+        began, name = self._clock(), self._leases.shard_name(shard)
+        record = self._leases.record(name, began)
+        if term is not None and record.holder != self._plan.replica:
+            self._forget(shard)
+            return
+        if record.holder not in ("", self._plan.replica) and not record.is_expired:
+            return
+        try:
+            taken = self._leases.take(name, self._plan.replica, cancel)
+        except ClusterError:
+            return  # the term expires unless the next round renews it
+        if not taken:
+            return
+        if term is not None and term.renew(min(began, since)):
+            return
+        if term is not None and shard not in self._ended:
+            self._forget(shard)
+        with self._lock:
+            if shard in self._ended:
+                return  # its release follows
+            is_over = self._stopping
+            if not is_over:
+                self._terms[shard] = LeaseTerm(shard, min(began, since), self._plan.duration, self._clock)
+        if is_over:
+            self._leases.delete(name)  # no release knows of it
+        else:
+            self._changed(shard)
+
+    # the end of terms
+
+    def _all(self) -> list[int]:
+        with self._lock:
+            return list(self._terms)
+
+    def _end_expired(self) -> None:
+        for shard in self._all():
+            with self._lock:
+                term = self._terms.get(shard)
+            if term is not None and not term.is_held:
+                self._forget(shard)
+
+    def _forget(self, shard: int) -> None:
+        """End the term of a shard whose Lease is not certainly this replica's: it is not released."""
+        self._end(shard)
+        with self._lock:
+            self._ended.pop(shard, None)
+
+    def _end(self, shard: int) -> None:
+        """End the term of a shard: no further write begins."""
+        with self._lock:
+            term = self._terms.pop(shard, None)
+            if term is None:
+                return
+            self._ended[shard] = term
+        term.end()
+        self._changed(shard)
+
+    def _lose(self, shard: int) -> None:
+        """Give a shard to another replica as soon as its writes have ended."""
+        self._end(shard)
+        threading.Thread(target=self._release, args=(shard,), name="shard-release", daemon=True).start()
+
+    def _release(self, shard: int) -> None:
+        with self._lock:
+            term = self._ended.get(shard)
+        if term is None:
+            return
+        try:
+            if term.wait_written():
+                self._leases.delete(self._leases.shard_name(shard))
+        finally:
+            with self._lock:
+                self._ended.pop(shard, None)
+
+    def _log_change(self, words: str) -> None:
+        if words != self._last_words:
+            self._last_words = words
+            self._tell(words)

@@ -1,0 +1,17 @@
+"""A Manifest and its controller, in a namespace of the test's own."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.engine.conftest import engine_sandbox, place
+from tests.engine.places import Place
+from tests.operator.desks import Desk
+
+__all__ = ("engine_sandbox", "place")
+
+
+@pytest.fixture
+def desk(place: Place) -> Desk:
+    place.raw.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": place.namespace}}, manager="test")
+    return Desk(place)

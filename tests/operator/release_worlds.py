@@ -1,0 +1,259 @@
+"""A control plane and its runtimes in memory, with the operator's controllers of Kymas and mandatory modules.
+
+A fleet is drawn, a change of it is forecast from the control plane alone and then made, and `differences` says where a
+module's Manifest or report is not as foretold. Manifests become ready at once; content comes from no registry.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Final
+from unittest.mock import patch
+
+from msgspec.structs import replace
+
+from kymatui.domain.fleet.fleet_tracker import RuntimeKey
+from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, LABEL_MODULE_NAME, read_ref
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kyma.kymas import Kyma, read_kyma
+from kymatui.domain.kyma.maintenance_windows import ControllerSettings
+from kymatui.domain.kyma.states import State
+from kymatui.domain.plans.kyma_manifest import ModuleContent
+from kymatui.domain.plans.manifest_body import ManifestLayer
+from kymatui.domain.whatif.catalog_change import CatalogChange, runtime_key
+from kymatui.domain.whatif.fleet_objects import FleetObjects, build_fleet_objects
+from kymatui.domain.whatif.forecast import ModuleForecast, foresee
+from kymatui.domain.whatif.module_results import ResultKind
+from kymatui.engine.cluster.ports import Cluster, PatchKind
+from kymatui.errors import KymatuiError
+from kymatui.operator.catalogs.catalog_cache import RELEASE_META, TEMPLATE, CatalogCache
+from kymatui.operator.framework.runtime_cache import RuntimeCache
+from kymatui.operator.kymas import mandatory_installation, module_planning
+from kymatui.operator.kymas.kyma_context import KYMA, MANIFEST, KymaContext
+from kymatui.operator.kymas.kyma_reconciler import KymaReconciler
+from kymatui.operator.kymas.mandatory_installation import MandatoryInstallation
+from kymatui.operator.kymas.mandatory_removal import MandatoryRemoval
+from kymatui.operator.kymas.runtime_kyma import RUNTIME_KYMA
+from kymatui.sandbox.world.lifecycle.local_cluster import LocalCluster
+from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
+from tests.domain.builders import NOW
+from tests.domain.test_whatif import SPACE
+from tests.sandbox.living import Living
+
+LAYER: Final = ManifestLayer("http://reg.example", "kyma-project.io/module/mod", "sha256:1", True)
+PASSES: Final = 12
+_GOES: Final = (ResultKind.UNINSTALL, ResultKind.NOT_INSTALLED)
+_STAYS: Final = (ResultKind.ERROR, ResultKind.HELD_BACK, ResultKind.WAIT)
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class DrawnFleet:
+    """What a control plane begins with: catalog, Kymas with the specs of their runtimes, settings."""
+
+    catalog: Sequence[Json]
+    kymas: Sequence[Json]
+    settings: ControllerSettings = field(default_factory=ControllerSettings)
+
+
+class NoWait:
+    """A clock that stands still."""
+
+    def now(self) -> float:
+        return NOW
+
+    def sleep(self, seconds: float, cancel: threading.Event | None = None) -> None:
+        raise AssertionError("the reconcilers of Kymas wait for nothing")
+
+
+class ReleaseWorld:
+    """A control plane and its runtimes; `change` makes a change and brings the controllers to rest."""
+
+    def __init__(self, drawn: DrawnFleet) -> None:
+        self.home = open_cluster("kcp", SPACE)
+        self.runtimes: dict[str, Cluster] = {}
+        self.settings = drawn.settings
+        self._cancel = threading.Event()
+        for raw in drawn.catalog:
+            put(self.home, raw)
+        for raw in drawn.kymas:
+            self._add_kyma(raw)
+        self.settle()
+
+    def runtime(self, kyma: str, namespace: str, cancel: threading.Event | None = None) -> Cluster | None:
+        """Implement `RuntimeClusters`."""
+        return self.runtimes.get(kyma)
+
+    def fleet(self) -> FleetObjects:
+        """Return what a what-if reads: nothing but the control plane."""
+        catalog = [*self.home.list(TEMPLATE, SPACE), *self.home.list(RELEASE_META, SPACE)]
+        return build_fleet_objects("kcp", self.home.list(KYMA, SPACE), catalog, {SPACE: self.settings}, NOW)
+
+    def differences(self, change: CatalogChange) -> tuple[list[str], tuple[ModuleForecast, ...]]:
+        """Forecast a change, make it; return what came otherwise, and the forecast."""
+        before = self.fleet()
+        forecast = foresee(before, change, NOW)
+        self.change(change)
+        return list(self._differences(forecast.entries, set(_without_channel(before)))), forecast.entries
+
+    def change(self, change: CatalogChange) -> None:
+        for raw in change.objects:
+            if raw["kind"] == "Kyma":
+                self._change_kyma(raw)
+            else:
+                put(self.home, raw)
+        for kind, namespace, name in change.deleted:
+            gvk = {"ModuleTemplate": TEMPLATE, "ModuleReleaseMeta": RELEASE_META}[kind]
+            with suppress(KymatuiError):
+                self.home.delete(ObjectRef(gvk, namespace, name))
+        if change.labels:
+            for raw in self.home.list(KYMA, SPACE):
+                self._label(raw, change.labels)
+        if change.windows is not None:
+            self.settings = replace(self.settings, windows=change.windows)
+        if change.restricted is not None:
+            self.settings = replace(self.settings, restricted=change.restricted)
+        self.settle()
+
+    def settle(self) -> None:
+        """Run the controllers until nothing changes any more."""
+        context = KymaContext(
+            self.home,
+            NoWait(),
+            SPACE,
+            RuntimeCache(self),
+            CatalogCache(self.home, SPACE),
+            None,  # type: ignore[arg-type]  # `module_content` is replaced
+            settings=self.settings,
+        )
+        controllers = (KymaReconciler(context), MandatoryInstallation(context, workers=1))
+        removal = MandatoryRemoval(context)
+        with (
+            patch.object(module_planning, "module_content", _content),
+            patch.object(mandatory_installation, "module_content", _content),
+        ):
+            last: list[tuple[str, str]] = []
+            for _ in range(PASSES):
+                context.templates.changed()
+                for raw in self.home.list(RELEASE_META, SPACE):
+                    self._attempt(removal.reconcile, raw)
+                for raw in self.home.list(KYMA, SPACE):
+                    for one in controllers:
+                        self._attempt(one.reconcile, raw)
+                self._ready()
+                after = self._versions()
+                if after == last:
+                    return
+                previous, last = last, after
+        moving = [new for new in after if new not in previous]
+        raise AssertionError(f"the controllers do not come to rest in {PASSES} passes: {moving}")
+
+    def _attempt(self, reconcile: Any, raw: Mapping[str, Any]) -> None:
+        with suppress(KymatuiError):  # it is in the status, and the controllers try again
+            reconcile(read_ref(raw), self._cancel)
+
+    def _versions(self) -> list[tuple[str, str]]:
+        kinds = (KYMA, MANIFEST, RELEASE_META)
+        return [
+            (one["metadata"]["uid"], repr((one.get("status"), one.get("spec"), one["metadata"].get("finalizers"))))
+            for kind in kinds
+            for one in self.home.list(kind, SPACE)
+        ]
+
+    def _ready(self) -> None:
+        for raw in self.home.list(MANIFEST, SPACE):
+            if (raw.get("status") or {}).get("state") != State.READY:
+                self.home.patch(read_ref(raw), {"status": {"state": "Ready"}}, PatchKind.MERGE, subresource="status")
+
+    # Kymas
+
+    def _add_kyma(self, raw: Json) -> None:
+        name = raw["metadata"]["name"]
+        runtime = self.runtimes[name] = open_cluster(name, "kyma-system")
+        body = {**raw, "metadata": {"name": RUNTIME_KYMA.name, "namespace": RUNTIME_KYMA.namespace}}
+        runtime.create({key: value for key, value in body.items() if key != "status"})
+        stored = {**raw, "spec": {**raw["spec"], "channel": "regular", "modules": []}}
+        self.home.create({key: value for key, value in stored.items() if key != "status"})
+
+    def _change_kyma(self, raw: Mapping[str, Any]) -> None:
+        name = runtime_key(raw)[1]
+        if name not in self.runtimes:
+            self._add_kyma(dict(raw))
+            return
+        self._label(raw, raw["metadata"].get("labels") or {})
+        spec = {key: value for key, value in raw["spec"].items() if key in ("channel", "modules")}
+        self.runtimes[name].patch(RUNTIME_KYMA, {"spec": spec}, PatchKind.MERGE)
+
+    def _label(self, raw: Mapping[str, Any], labels: Mapping[str, str | None]) -> None:
+        if labels:
+            self.home.patch(read_ref(raw), {"metadata": {"labels": dict(labels)}}, PatchKind.MERGE)
+
+    # comparing
+
+    def _differences(
+        self, entries: Sequence[ModuleForecast], unknown: Collection[tuple[RuntimeKey, str]]
+    ) -> Iterator[str]:
+        installed = {
+            (one["metadata"]["labels"][LABEL_KYMA_NAME], one["metadata"]["labels"][LABEL_MODULE_NAME]): one
+            for one in self.home.list(MANIFEST, SPACE)
+        }
+        kymas = {runtime_key(raw): read_kyma(raw) for raw in self.home.list(KYMA, SPACE)}
+        for entry in entries:
+            manifest = installed.pop((entry.runtime[1], entry.module), None)
+            version = str((manifest or {}).get("spec", {}).get("version") or "")
+            if (entry.runtime, entry.module) in unknown:
+                continue
+            if problem := _difference(entry, version, kymas):
+                yield problem
+        for (kyma, module), _ in installed.items():
+            yield f"{kyma}: {module} is installed, and nothing was foretold"
+
+
+def open_cluster(name: str, namespace: str) -> Cluster:
+    living = Living()
+    found = LocalCluster(name, living.client)
+    for body in kyma_definitions():
+        found.create(body)
+    found.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+    living.advance(1)
+    return found
+
+
+def put(cluster: Cluster, raw: Mapping[str, Any]) -> None:
+    """Replace an object as a whole, or create it; raises what the server refuses."""
+    live = cluster.get(read_ref(raw))
+    if live is None:
+        cluster.create(raw)
+        return
+    kept = {key: live["metadata"][key] for key in ("uid", "resourceVersion", "finalizers") if key in live["metadata"]}
+    cluster.update({**raw, "metadata": {**raw["metadata"], **kept}})
+
+
+def _content(context: KymaContext, template: Any, component: str, version: str) -> ModuleContent:
+    return ModuleContent(component or "kyma-project.io/module/mod", version or template.version, LAYER, ())
+
+
+def _without_channel(fleet: FleetObjects) -> Iterator[tuple[RuntimeKey, str]]:
+    """Yield the modules whose channel only the runtime's Kyma names: none of theirs was usable up to now."""
+    for key, raw in fleet.kymas.items():
+        kyma = read_kyma(raw)
+        if isinstance(kyma, Kyma):
+            yield from ((key, one.name) for one in kyma.reports if not one.channel and not one.version)
+
+
+def _difference(entry: ModuleForecast, version: str, kymas: Mapping[RuntimeKey, object]) -> str:
+    """Return how a module differs from its forecast, "" if it is as foretold."""
+    kyma, then = kymas.get(entry.runtime), entry.then
+    report = kyma.report(entry.module) if isinstance(kyma, Kyma) else None
+    state = report.state if report is not None else "no report"
+    expected = "" if then.kind in _GOES else entry.installed if then.kind in _STAYS else then.version
+    fits = version == expected
+    if then.kind in (ResultKind.ERROR, ResultKind.HELD_BACK) and report is not None:
+        fits = fits and report.state in (State.ERROR, State.WARNING)
+    if then.kind is ResultKind.WAIT:
+        fits = fits and report is not None and report.maintenance
+    told = f"{entry.runtime[1]}: {entry.module} {then.kind.value} {then.version} {then.reason.value}"
+    return "" if fits else f"{told} (installed {entry.installed!r}, today {entry.today}): {version!r}, {state}"

@@ -1,0 +1,105 @@
+"""The operator does not work where a lifecycle-manager does: Lease, Deployment, and its mark on a runtime's Kyma."""
+
+from __future__ import annotations
+
+import threading
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from kymatui.domain.remote.kyma_sync import ANNOTATION_OWNED_BY
+from kymatui.errors import RefusedError
+from kymatui.operator.framework.foreign_manager_guard import (
+    ELECTION,
+    KYMA,
+    require_no_lifecycle_manager,
+    require_own_kymas,
+)
+from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
+from tests.domain.builders import kyma
+from tests.engine.places import Place, eventually
+from tests.operator.test_permissions import as_operator
+
+NOW = 1_800_000_000.0
+CANCEL = threading.Event()
+
+
+def lease(place: Place, holder: str, seconds_ago: float) -> dict[str, Any]:
+    renewed = datetime.fromtimestamp(NOW - seconds_ago, UTC).strftime("%Y-%m-%dT%H:%M:%S.000000Z")
+    spec = {"holderIdentity": holder, "leaseDurationSeconds": 180, "renewTime": renewed}
+    metadata = {"name": ELECTION, "namespace": place.namespace}
+    return {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec}
+
+
+def deployment(place: Place, name: str, replicas: int) -> dict[str, Any]:
+    labels = {"app": name}
+    pod = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "manager", "image": "r.example/m:1"}]}}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "namespace": place.namespace},
+        "spec": {"replicas": replicas, "selector": {"matchLabels": labels}, "template": pod},
+    }
+
+
+def check(place: Place) -> None:
+    require_no_lifecycle_manager(place.cluster, [place.namespace], NOW, CANCEL)
+
+
+@pytest.fixture(autouse=True)
+def _namespace(place: Place) -> None:
+    place.make_namespace()
+
+
+def test_a_held_lease_refuses_and_names_the_holder(place: Place) -> None:
+    place.kubectl(lease(place, "klm-7d9f", 200))
+    with pytest.raises(RefusedError, match=f"klm-7d9f holds the Lease {place.namespace}/{ELECTION}"):
+        check(place)
+
+
+@pytest.mark.parametrize(("holder", "seconds_ago"), [("", 1), ("klm-7d9f", 241)])
+def test_a_released_or_expired_lease_refuses_nothing(place: Place, holder: str, seconds_ago: float) -> None:
+    place.kubectl(lease(place, holder, seconds_ago))
+    check(place)
+
+
+def test_a_deployment_refuses_until_it_has_no_replicas(place: Place) -> None:
+    place.kubectl(deployment(place, "another", 1))
+    check(place)
+    place.kubectl(deployment(place, "klm-controller-manager", 1))
+    with pytest.raises(RefusedError, match=r"Deployment .*/klm-controller-manager runs it"):
+        check(place)
+    place.kubectl(deployment(place, "klm-controller-manager", 0))
+    check(place)
+
+
+def test_what_may_not_be_read_refuses_nothing(place: Place) -> None:
+    place.kubectl(lease(place, "klm-7d9f", 1))
+    allowed = as_operator(place, "watcher")
+    try:
+        require_no_lifecycle_manager(allowed, ["kube-public"], NOW, CANCEL)
+        with pytest.raises(RefusedError):
+            require_no_lifecycle_manager(allowed, [place.namespace], NOW, CANCEL)
+    finally:
+        allowed.client.transport.close()
+
+
+def test_a_kyma_of_a_control_plane_refuses_a_single_cluster(place: Place) -> None:
+    place.kubectl(kyma_definitions()[0])
+    eventually(lambda: served(place), "Kymas are served")
+    body = {**kyma(namespace=place.namespace)}
+    body.pop("status")
+    place.kubectl(body)
+    require_own_kymas(place.cluster, place.namespace, CANCEL)
+    body["metadata"]["annotations"] = {ANNOTATION_OWNED_BY: "kcp-system/runtime-a"}
+    place.kubectl(body)
+    with pytest.raises(RefusedError, match="is managed by the Kyma kcp-system/runtime-a of a control plane") as refused:
+        require_own_kymas(place.cluster, place.namespace, CANCEL)
+    assert "without --single-cluster" in refused.value.hint
+
+
+def served(place: Place) -> bool:
+    for cluster in (place.cluster, place.raw):
+        cluster.forget_kinds()
+    return place.cluster.kind(KYMA) is not None and place.raw.kind(KYMA) is not None

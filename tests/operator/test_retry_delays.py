@@ -1,0 +1,166 @@
+"""The delay of a retry is waited for, though each failure writes a new text to the status that is watched."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+import pytest
+
+from kymatui.domain.kubernetes.backoff import Backoff
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.cluster.ports import Cluster, PatchKind
+from kymatui.engine.jobs.run import SystemClock
+from kymatui.errors import ConfigurationError, ServerError
+from kymatui.operator.framework.controller import OperatorController
+from kymatui.operator.framework.reconcile_reports import GroupReports, Reconciliation
+from kymatui.operator.framework.requeue_intervals import RequeueIntervals
+from kymatui.operator.framework.running_controller import RunningController
+from kymatui.operator.framework.runtime_cache import RuntimeCache, SingleCluster
+from kymatui.operator.manifests.controller import ManifestController
+from kymatui.operator.modules.module_controller import ModuleController
+from kymatui.operator.modules.reconcile_pass import ModuleContext
+from kymatui.operator.modules.resource_rendering import LayerReader, ModuleRenderer
+from tests.engine.objects import config_map
+from tests.engine.places import Place, eventually
+from tests.operator.desks import MANIFEST, Desk
+
+KYMA = GroupVersionKind("operator.kyma-project.io", "v1beta2", "Kyma")
+MODULE_LABELS = {
+    "operator.kyma-project.io/kyma-name": "far",
+    "operator.kyma-project.io/managed-by": "lifecycle-manager",
+    "operator.kyma-project.io/mandatory-module": "true",
+}
+LONG = RequeueIntervals(error=60.0, backoff=Backoff(60.0, 60.0))
+
+
+class Failing:
+    """A runtime where each apply fails with a text of its own, such as with the port of a connection."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._numbers = itertools.count(30000)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cluster, name)
+
+    def apply(self, body: Mapping[str, Any], **how: Any) -> None:
+        raise ServerError(f"read tcp 10.0.0.1:{next(self._numbers)}->10.0.3.4:443: connection reset", status=500)
+
+
+class OneLayer:
+    def __init__(self, namespace: str) -> None:
+        self._namespace = namespace
+
+    def objects(self, manifest: Any) -> list[dict[str, Any]]:
+        return [config_map("of-module", self._namespace, v="1")]
+
+
+@contextlib.contextmanager
+def running(desk: Desk, controller: OperatorController) -> Iterator[list[Reconciliation]]:
+    """Run a controller; yields the ended reconciliations of the test's Manifest: other tests leave some behind."""
+    ended: list[Reconciliation] = []
+
+    def finish(one: Reconciliation) -> None:
+        if one.ref == desk.ref:
+            ended.append(one)
+
+    found = RunningController(desk.place.cluster, controller, GroupReports(lambda *told: None, finished=finish))
+    found.start()
+    try:
+        yield ended
+    finally:
+        found.stop()
+        found.join(10)
+
+
+def operation(desk: Desk) -> str:
+    return str((desk.status().get("lastOperation") or {}).get("operation", ""))
+
+
+def module_controller(desk: Desk, intervals: RequeueIntervals) -> ModuleController:
+    runtimes = RuntimeCache(SingleCluster(cast(Cluster, Failing(desk.place.cluster))))
+    layers = ModuleRenderer(cast(LayerReader, OneLayer(desk.place.namespace)))
+    context = ModuleContext(desk.place.cluster, SystemClock(), runtimes, layers, intervals)
+    return ModuleController(context, desk.place.namespace)
+
+
+def put_module(desk: Desk) -> None:
+    kyma = {"apiVersion": KYMA.api_version, "kind": "Kyma", "spec": {"channel": "regular"}}
+    desk.place.raw.apply({**kyma, "metadata": {"name": "far", "namespace": desk.place.namespace}}, manager="test")
+    desk.put("sha256:1", metadata={"labels": MODULE_LABELS}, version="1.0.0")
+
+
+def test_a_failure_with_a_new_text_each_time_waits_for_its_retry(desk: Desk) -> None:
+    put_module(desk)
+    with running(desk, module_controller(desk, RequeueIntervals())) as ended:
+        eventually(lambda: "connection reset" in operation(desk), "it fails")
+        time.sleep(5)
+        assert 2 < len(ended) <= 8  # what marks a new Manifest, and then retries after 0.5, 1, 2 seconds
+
+
+def test_an_edit_is_acted_on_before_the_retry_is_due(desk: Desk) -> None:
+    put_module(desk)
+    with running(desk, module_controller(desk, LONG)) as ended:
+        eventually(lambda: "connection reset" in operation(desk), "it fails")
+        time.sleep(1)  # the watch has reported all writes
+        before, text = len(ended), operation(desk)
+        patch = {"metadata": {"annotations": {"example.org/edited": "true"}}}
+        desk.place.raw.patch(desk.ref, patch, PatchKind.MERGE)
+        eventually(lambda: operation(desk) != text, "it is tried again")
+        time.sleep(1)
+        assert len(ended) == before + 1
+
+
+def test_a_manifest_of_an_unreachable_cluster_waits_for_its_next_try(desk: Desk) -> None:
+    ports = itertools.count()
+
+    class Unreachable:
+        def of(self, manifest: Any, cancel: threading.Event) -> Cluster:
+            raise ConfigurationError(f"no answer from port {next(ports)}")
+
+    desk.here.runtimes = Unreachable()
+    desk.put("sha256:1")
+    with running(desk, ManifestController(desk.site, lambda *told: None, desk.ref.namespace)) as ended:
+        eventually(lambda: "no answer" in str(desk.status()), "it fails")
+        time.sleep(1)
+        assert len(ended) == 1
+
+
+@pytest.mark.parametrize("word", ["", "end-watches", "expire-watches"])
+def test_edits_are_told_and_changes_of_the_status_are_not(desk: Desk, place: Place, word: str) -> None:
+    def put_status(state: str) -> None:
+        place.raw.patch(desk.ref, {"status": {"state": state}}, PatchKind.MERGE, subresource="status")
+
+    edits: list[dict[str, Any]] = [
+        {"spec": {"version": "2.0.0"}},
+        {"metadata": {"labels": {"a": "b"}}},
+        {"metadata": {"annotations": {"a": "b"}}},
+        {"metadata": {"finalizers": ["example.org/held"]}},
+    ]
+    desk.put("sha256:1")
+    with place.cluster.follow([(MANIFEST, place.namespace)], edits=True) as changes:
+        eventually(lambda: desk.ref in changes.wait(0.2), "it is listed")
+        for number, edit in enumerate(edits):
+            if word:
+                place.fault(word)
+            put_status("Error")
+            place.raw.patch(desk.ref, edit, PatchKind.MERGE)
+            eventually(lambda: desk.ref in changes.wait(0.2), f"{edit} is reported")
+            put_status("Ready")
+            mark, told = ObjectRef(MANIFEST, place.namespace, f"mark-{number}"), set[ObjectRef]()
+            place.raw.apply({**(place.raw.get(desk.ref) or {}), **_named(mark)}, manager="test")
+            eventually(lambda mark=mark, told=told: mark in (told.update(changes.wait(0.2)) or told), "a mark")  # type: ignore[misc]
+            assert desk.ref not in told
+        desk.delete()
+        eventually(lambda: desk.ref in changes.wait(0.2), "its deletion is reported")
+        place.release(desk.ref)
+        eventually(lambda: desk.ref in changes.wait(0.2), "its end is reported")
+
+
+def _named(ref: ObjectRef) -> dict[str, Any]:
+    return {"metadata": {"name": ref.name, "namespace": ref.namespace}}
