@@ -10,19 +10,18 @@ from datetime import datetime
 from typing import Final, TypeVar
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
-from cryptography.hazmat.primitives.hashes import MD5, SHA1
 from cryptography.hazmat.primitives.serialization import load_der_public_key
 from cryptography.x509.oid import ExtendedKeyUsageOID
+from cryptography.x509.verification import Criticality, ExtensionPolicy, PolicyBuilder, Store, VerificationError
 from msgspec import Struct
 
 from kymatui.ocm.errors import SignatureError
 
 PEM_MEDIA_TYPE: Final = "application/x-pem-file"
-LONGEST_CHAIN: Final = 8  # limits the search in untrusted certificates
-MOST_CHAIN_CHECKS: Final = 100  # signatures of certificates that one search checks, as in Go: many may issue each other
+LONGEST_CHAIN: Final = 7  # certificates between signer and root; limits the search in untrusted certificates
 SMALLEST_RSA: Final = 2048  # bits; keys of 1,024 bits have been within reach of many for years
 SMALLEST_CURVE: Final = 256  # bits
 UNREADABLE: Final = (
@@ -168,7 +167,7 @@ def chained_key(
         )
     leaf = chain[0]
     _check_leaf(leaf, what)
-    if not _ChainSearch(trusted, now).leads_to_root(leaf, chain[1:], LONGEST_CHAIN):
+    if not _leads_to_root(leaf, chain[1:], trusted, now):
         raise SignatureError(
             f"{what}: no chain of valid certificates leads from {leaf.subject.rfc4514_string()} to a trusted root"
         )
@@ -190,51 +189,32 @@ def _check_leaf(leaf: x509.Certificate, what: str) -> None:
         raise SignatureError(f"{what}: its certificate is not for signing code")
 
 
-class _ChainSearch:
-    """The search for a chain to a trusted root, in certificates that anybody may have made."""
+def _leads_to_root(
+    leaf: x509.Certificate, others: Sequence[x509.Certificate], roots: Sequence[x509.Certificate], now: datetime
+) -> bool:
+    """Return whether valid CA certificates lead to a root; the profile of web servers does not apply to signers."""
+    authority = (
+        ExtensionPolicy.permit_all()
+        .require_present(x509.BasicConstraints, Criticality.AGNOSTIC, None)
+        .may_be_present(x509.KeyUsage, Criticality.AGNOSTIC, _check_authority)
+    )
+    policy = (
+        PolicyBuilder()
+        .store(Store(list(roots)))
+        .time(now)
+        .max_chain_depth(LONGEST_CHAIN)
+        .extension_policies(ca_policy=authority, ee_policy=ExtensionPolicy.permit_all())
+    )
+    try:
+        policy.build_client_verifier().verify(leaf, list(others))
+    except (VerificationError, *UNREADABLE):
+        return False
+    return True
 
-    def __init__(self, trusted: Sequence[x509.Certificate], now: datetime) -> None:
-        self._trusted = trusted
-        self._now = now
-        self._checks = 0
 
-    def leads_to_root(self, one: x509.Certificate, others: Sequence[x509.Certificate], depth: int) -> bool:
-        if depth == 0 or not self._is_valid(one):
-            return False
-        if one in self._trusted:
-            return True
-        below = LONGEST_CHAIN - depth
-        if any(self._issued(root, one, below) for root in self._trusted):
-            return True
-        rest = [other for other in others if other != one]
-        return any(self._issued(other, one, below) and self.leads_to_root(other, rest, depth - 1) for other in rest)
-
-    def _is_valid(self, one: x509.Certificate) -> bool:
-        return one.not_valid_before_utc <= self._now <= one.not_valid_after_utc
-
-    def _issued(self, issuer: x509.Certificate, one: x509.Certificate, below: int) -> bool:
-        """Return whether a CA certificate issued this one; `below` is the number of CAs down to the leaf.
-
-        What cannot be checked, or could have been made by others, proves nothing.
-        """
-        basic, usage = _extension(issuer, x509.BasicConstraints), _extension(issuer, x509.KeyUsage)
-        if basic is None or not basic.ca or (basic.path_length is not None and below > basic.path_length):
-            return False
-        if usage is not None and not usage.key_cert_sign:
-            return False
-        if not self._is_valid(issuer) or issuer.subject != one.issuer:
-            return False
-        self._checks += 1
-        if self._checks > MOST_CHAIN_CHECKS:
-            raise SignatureError(f"the certificates need more than {MOST_CHAIN_CHECKS} checks")
-        try:
-            require_strong(issuer.public_key())
-            if isinstance(one.signature_hash_algorithm, MD5 | SHA1):
-                return False
-            one.verify_directly_issued_by(issuer)
-        except (SignatureError, InvalidSignature, *UNREADABLE):
-            return False
-        return True
+def _check_authority(_policy: object, _certificate: x509.Certificate, usage: x509.KeyUsage | None) -> None:
+    if usage is not None and not usage.key_cert_sign:
+        raise ValueError("the certificate is not for signing certificates")
 
 
 def _extension(certificate: x509.Certificate, kind: type[E]) -> E | None:
