@@ -16,11 +16,12 @@ from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import load_der_private_key, load_pem_private_key
+from nacl.exceptions import CryptoError
+from nacl.secret import SecretBox
 
 from kymatui.json_input import read_json
 from kymatui.ocm.errors import PrivateKeyError
 from kymatui.ocm.pem import SMALLEST_RSA, PemSection, read_sections
-from kymatui.ocm.secretbox import SecretBoxError, open_secretbox
 
 PrivateKey: TypeAlias = RSAPrivateKey | EllipticCurvePrivateKey | Ed25519PrivateKey
 AskPassword: TypeAlias = Callable[[], bytes]
@@ -62,10 +63,11 @@ def _sigstore_key(found: PemSection, password: AskPassword) -> object:
     box = _Box(found.content)
     secret = password()
     try:
-        plain = open_secretbox(box.derive(secret), box.nonce, box.content)
-        return load_der_private_key(plain, None)
-    except SecretBoxError:
+        plain = SecretBox(box.derive(secret)).decrypt(box.content, box.nonce)
+    except (CryptoError, ValueError, TypeError):
         raise PrivateKeyError("the private key cannot be decrypted with this password") from None
+    try:
+        return load_der_private_key(plain, None)
     except (ValueError, TypeError, UnsupportedAlgorithm):
         raise PrivateKeyError("the private key cannot be read") from None
 
