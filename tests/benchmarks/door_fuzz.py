@@ -30,6 +30,10 @@ ROOT: Final = Path(__file__).parents[2]
 WALL: Final = 12
 """How many times its processor time an input may take on the clock, on a machine that others use as well."""
 SETTLE: Final = 0.5
+MAKING: Final = 30.0
+"""Seconds of processor time that the making of an input may take; they are not the door's."""
+REPORT: Final = 300.0
+"""Seconds from one line about the progress to the next."""
 MOST_TRIES: Final = 60
 """How often a finding is opened again to make it smaller."""
 _DISGUISED: Final = ("rendering template failed", "more memory than there is", "a bug in kymatui")
@@ -73,6 +77,8 @@ def _serve() -> None:
         data = base64.b64decode(order["data"]) if "data" in order else _input(order["door"], door, order["number"])
         print("{}", file=answers, flush=True)  # the input is made: from here on the time is the door's
         before = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        resident = _megabytes("VmRSS")
+        Path("/proc/self/clear_refs").write_text("5")  # forget the peak of earlier inputs, and of the making
         resource.setrlimit(resource.RLIMIT_AS, (before + door.megabytes * 1_000_000, hard))
         begin = time.process_time()
         try:
@@ -83,8 +89,12 @@ def _serve() -> None:
         while threading.active_count() > 1 and time.process_time() - begin < door.seconds:
             time.sleep(0.01)  # a template function that goes on behind its deadline has to end as well
         answer = {"found": found, "seconds": time.process_time() - begin, "size": len(data)}
-        answer["peak"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+        answer["peak"] = _megabytes("VmHWM") - resident
         print(json.dumps(answer), file=answers, flush=True)
+
+
+def _megabytes(field: str) -> int:
+    return int(Path("/proc/self/status").read_text().partition(f"{field}:")[2].split()[0]) // 1024
 
 
 def _input(name: str, door: Door, number: int) -> bytes:
@@ -107,7 +117,7 @@ class Child:
         if self.process is None:
             self.process = self._start()
         process = self.process
-        begin, used = time.monotonic(), _processor_time(process.pid)
+        begin, used, limit = time.monotonic(), _processor_time(process.pid), MAKING
         assert process.stdin is not None
         assert process.stdout is not None
         with contextlib.suppress(BrokenPipeError):
@@ -122,7 +132,7 @@ class Child:
                     if answer["seconds"] > door.seconds and not answer["found"].startswith("memory"):
                         answer["found"] = f"slow: {answer['seconds']:.1f} s"
                     return answer
-                begin, used = time.monotonic(), _processor_time(process.pid)
+                begin, used, limit = time.monotonic(), _processor_time(process.pid), door.seconds
                 continue
             if select.select([process.stdout], [], [], SETTLE)[0]:
                 part = os.read(process.stdout.fileno(), 1 << 16)
@@ -132,9 +142,10 @@ class Child:
                 self.end()
                 return {"found": f"died with status {process.returncode}", "seconds": 0.0, "size": 0, "peak": 0}
             seconds = _processor_time(process.pid) - used
-            if seconds > door.seconds * 1.5 or time.monotonic() - begin > door.seconds * WALL:
+            if seconds > limit * 1.5 or time.monotonic() - begin > limit * WALL:
                 self.end()
-                return {"found": f"slow: more than {seconds:.1f} s", "seconds": seconds, "size": 0, "peak": 0}
+                kind = "making the input, a defect of the fuzzer" if limit is MAKING else "slow"
+                return {"found": f"{kind}: more than {seconds:.1f} s", "seconds": seconds, "size": 0, "peak": 0}
 
     def _start(self) -> subprocess.Popen[bytes]:
         self.unread = b""
@@ -182,39 +193,58 @@ def reduce(child: Child, name: str, door: Door, data: bytes, found: str) -> byte
     return data
 
 
+class Tally:
+    """What one door took of all its inputs."""
+
+    def __init__(self) -> None:
+        self.inputs = self.refused = 0
+        self.longest, self.largest = (0.0, 0), (0, 0)
+
+    def add(self, number: int, answer: dict[str, Any]) -> None:
+        self.inputs += 1
+        self.refused += answer["found"] == "refused"
+        self.longest = max(self.longest, (answer["seconds"], number))
+        self.largest = max(self.largest, (answer["peak"], number))
+
+    def __str__(self) -> str:
+        (seconds, slow), (peak, large) = self.longest, self.largest
+        most = f"at most {seconds:.2f} s ({slow}), {peak} MB more ({large})"
+        return f"{self.inputs} inputs, {self.refused} refused, {most}"
+
+
 def run(seconds: float, first: int, only: str = "") -> int:
     """Open the doors in turn until the time is over, print what was found, and return how much that was."""
     every = {name: door for name, door in doors().items() if only in ("", name)}
     child = Child()
-    counts: Counter[str] = Counter()
-    known: dict[tuple[str, str], int] = {}
-    longest = dict.fromkeys(every, (0.0, 0))
-    largest = dict.fromkeys(every, (0, 0))
+    tallies = {name: Tally() for name in every}
+    known: Counter[tuple[str, str]] = Counter()
     begin, number = time.monotonic(), first
+    report, loads = begin + REPORT, [os.getloadavg()[0]]
     while time.monotonic() - begin < seconds:
         for name, door in every.items():
             answer = child.open(name, door, number=number)
-            counts[name] += 1
-            longest[name] = max(longest[name], (answer["seconds"], number))
-            largest[name] = max(largest[name], (answer["peak"], number))
-            found = answer["found"]
-            if found == "refused":
-                counts["refused"] += 1
-            elif found:
+            tallies[name].add(number, answer)
+            if (found := answer["found"]) not in ("", "refused"):
                 key = (name, found.partition(":")[0])
-                known[key] = known.get(key, 0) + 1
+                known[key] += 1
                 if known[key] == 1:
                     print(f"{name} {number}: {found}", flush=True)
         number += 1
+        if time.monotonic() > report:
+            report, loads = report + REPORT, [*loads, os.getloadavg()[0]]
+            print(f"{_summary(tallies, known)} in {time.monotonic() - begin:.0f} s", flush=True)
     child.end()
-    opened = sum(counts[name] for name in every)
-    print(f"{opened} inputs for {len(every)} doors, {counts['refused']} refused, {sum(known.values())} findings")
-    for name in every:
-        print(f"  {name}: {counts[name]} inputs, at most {longest[name][0]:.2f} s ({longest[name][1]})")
-    print(f"  memory of the process at most {max(largest.values())[0]} MB")
+    print(f"{_summary(tallies, known)}; load {min(loads):.0f} to {max(loads):.0f}")
+    for name, tally in tallies.items():
+        print(f"  {name}: {tally}")
     for (name, kind), times in sorted(known.items()):
         print(f"  {times} × {name}: {kind}")
-    return sum(known.values())
+    return known.total()
+
+
+def _summary(tallies: dict[str, Tally], known: Counter[tuple[str, str]]) -> str:
+    opened, refused = (sum(getattr(tally, name) for tally in tallies.values()) for name in ("inputs", "refused"))
+    return f"{opened} inputs for {len(tallies)} doors, {refused} refused, {known.total()} findings"
 
 
 def again(name: str, number: int) -> None:

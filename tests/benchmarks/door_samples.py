@@ -114,7 +114,10 @@ manager: {name: a, namespace: n, group: apps, version: v1, kind: Deployment}
     "inventory": b'{"schema":"kymatui.io/inventory/v1","name":"a","namespace":"b","origin":{"kind":"raw",'
     b'"address":"x"},"items":[{"ref":{"kind":{"group":"","version":"v1","kind":"A"},"namespace":"","name":"a"},"uid":"1"}]}',
     "journal": b'{"time":1.0,"run":"a","mark":"begun","what":"run","on":"install a","words":""}\n',
-    "plan": b'{"schema":"kymatui.io/plan/v1","plan":{"name":"a","namespace":"b","steps":[],"bundle":{"objects":[]}}}',
+    "plan": b'{"schema":"kymatui.io/plan/v1","plan":{"cluster":"c","intent":{"bundle":{"name":"a","namespace":"b",'
+    b'"origin":{"kind":"raw","address":"inline","digest":"sha256:6"},"objects":[{"apiVersion":"v1","kind":"ConfigMap",'
+    b'"metadata":{"name":"a"},"data":{"k":"v"}}]},"policy":"CreateAndDelete"},"steps":[{"action":"create","ref":{"kind":'
+    b'{"group":"","version":"v1","kind":"ConfigMap"},"namespace":"b","name":"a"},"wave":0}],"first":true,"made_at":1.0}}',
     "policy": b'{"rules":[{"match":{"plan":"trial|free"},"windows":[{"days":["Mon"],"begin":"01:00:00+00:00",'
     b'"end":"05:00:00+00:00"}]}],"default":{"days":["Sat"],"begin":"00:00:00+00:00","end":"23:00:00+00:00"}}',
     "fleet": b'{"format":"kymatui-fleet/v1","takenAt":1.0,"settings":{"a":{"restricted":[],"minWindowSeconds":0}},'
@@ -128,7 +131,23 @@ manager: {name: a, namespace: n, group: apps, version: v1, kind: Deployment}
     "set": b"a.b[0]=1,c={x,y},d\\.e=null,f[2].g=text",
     "settings": b'theme = "dark"\ncolumns = ["name", "state"]\n[keys]\nquit = "q"\n[contexts."prod-*"]\n'
     b'accent = "red"\n',
-    "release Secret": b"H4sIAAAAAAAA/6vmUlBQykvMTVWyUlBKVNJRUCpLLSrOzM9TslIw1FGAimUUZaalKlnVAgBfc0ZfLAAAAA==",
+    "docker config": b'{"auths":{"https://registry.example/v1/":{"auth":"YTpi"},"ghcr.io":{"identitytoken":"x"}},'
+    b'"credHelpers":{"gcr.io":"gcr"},"credsStore":"pass"}',
+    "pull Secret": b'{"auths":{"registry.example":{"username":"a","password":"b","auth":"YTpi"}}}',
+    "exec plugin": b'{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","spec":{},"status":'
+    b'{"expirationTimestamp":"2031-01-01T00:00:00Z","token":"x","clientCertificateData":"y","clientKeyData":"z"}}',
+    "event of a runtime": b'{"owner":{"Name":"a","Namespace":"b"},"watched":{"Name":"c","Namespace":"d"},"watchedGvk":'
+    b'{"group":"e","version":"v1","kind":"F"}}',
+    "server": b'{"apiVersion":"v1","kind":"PodList","metadata":{"resourceVersion":"1"},"items":[{"metadata":'
+    b'{"name":"a","managedFields":[{"manager":"m","fieldsV1":{"f:a":{}}}],"labels":{"b":"c"}},"status":{}}]}',
+    "audit ignores": b"ignore:\n- {rule: KY1001, reason: known, until: 2031-01-01, module: a, object: Pod b/c}\n",
+    "change": b"apiVersion: operator.kyma-project.io/v1beta2\nkind: ModuleReleaseMeta\nmetadata: {name: a}\n"
+    b"spec: {moduleName: a, channels: [{channel: fast, version: 1.0.0}]}\n---\n"
+    b"apiVersion: operator.kyma-project.io/v1beta2\nkind: Kyma\nmetadata: {name: b}\nspec: {channel: fast}\n",
+    "backup": b"# a 1.0.0 in b\n# cluster 1\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: ns}\n"
+    b"data:\n  k: |\n    text\n  l: b\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: b}\ndata: {c: ZA==}\n",
+    "diagnosis": b'password: hunter2\n{"token": "eyJhbGciOi.eyJzdWIi.x", "a": [1, {"secret": "b"}]}\n'
+    b"https://a:b@c.example/?sig=x curl -u a:b --password=c AKIAIOSFODNN7EXAMPLE a@b.example\n",
 }
 
 FILES: Final[dict[str, tuple[bytes, ...]]] = {
@@ -226,6 +245,12 @@ JSON_PATCHES: Final = (
     b'[{"op": "add", "path": "/a/b/-", "value": {"x": 1}}, {"op": "copy", "from": "/a", "path": "/z"},'
     b' {"op": "move", "from": "/e", "path": "/a/e"}, {"op": "test", "path": "/a/b/0", "value": 1},'
     b' {"op": "remove", "path": "/a/b/1"}, {"op": "replace", "path": "/a", "value": []}]',
+)
+
+PATCHES: Final = (
+    b'[{"op": "replace", "path": "/data/k", "value": "w"}, {"op": "add", "path": "/data/l~1m", "value": "x"},'
+    b' {"op": "test", "path": "/kind", "value": "ConfigMap"}, {"op": "move", "from": "/data/k", "path": "/data/n"}]',
+    b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {x: null}}\ndata: {k: w, $patch: merge}\n",
 )
 
 RELEASE: Final = json.dumps(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 import gzip
+import hashlib
 import io
 import json
 import tarfile
 import tempfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,6 +22,7 @@ from tests.benchmarks.door_samples import (
     FILES,
     JSON_PATCHES,
     KUSTOMIZATIONS,
+    PATCHES,
     RELEASE,
     SCHEMAS,
     TEMPLATES,
@@ -65,12 +68,12 @@ def _with_file(read: Callable[[Path], object], name: str) -> Read:
 def packed(files: Mapping[str, bytes]) -> bytes:
     """Return a .tgz of these files."""
     out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w:gz", compresslevel=1) as tar:
+    with tarfile.open(fileobj=out, mode="w") as tar:
         for name, data in files.items():
             entry = tarfile.TarInfo(name)
             entry.size = len(data)
             tar.addfile(entry, io.BytesIO(data))
-    return out.getvalue()
+    return gzip.compress(out.getvalue(), 1, mtime=0)
 
 
 def _limits() -> Any:
@@ -257,7 +260,7 @@ def _image_manifest(content: bytes) -> object:
 def _release(content: bytes) -> object:
     from kymatui.helm.rendering.releases import decode_release
 
-    return decode_release(base64.b64encode(gzip.compress(content, 1)))
+    return decode_release(base64.b64encode(gzip.compress(content, 1, mtime=0)))
 
 
 def _release_secret(content: bytes) -> object:
@@ -322,11 +325,90 @@ def _archive(content: bytes) -> object:
     return read_tar(content, "archive")
 
 
-def _layout(path: Path) -> object:
+def _layout(content: bytes) -> object:
+    """Open an archive of a layout, which is not compressed."""
     from kymatui.adapters.files.layout_archives import open_archive
 
-    with open_archive(path) as layout:
-        return [layout.tags(name) for name in layout.names()]
+    with suppress(zlib.error):
+        content = zlib.decompressobj(wbits=31).decompress(content, 30_000_000)
+    with _file(content, "layout.tar") as path, open_archive(path) as layout:
+        named = [name.rpartition(":")[::2] for name in layout.names()]
+        return [(layout.tags(name), layout.referrers(name, tag), layout.manifest(name, tag)) for name, tag in named]
+
+
+def _lint(path: Path) -> object:
+    from kymatui.helm.linting import lint
+
+    return lint(path)
+
+
+def _backup(path: Path) -> object:
+    from kymatui.adapters.files.backups import read_backup, read_heading
+
+    return read_heading(path), read_backup(path)
+
+
+def _change(path: Path) -> object:
+    from kymatui.adapters.content.change_files import read_change_files
+
+    return read_change_files([str(path)], "kcp-system")
+
+
+def _ignores(path: Path) -> object:
+    from kymatui.cli.commands.inspect.audit import _ignores as read_ignore_file
+
+    return read_ignore_file(str(path))
+
+
+def _stored_descriptor(content: bytes) -> object:
+    from kymatui.actions.bundle.stored_components import _document as read_descriptor
+
+    return read_descriptor(content, "component")
+
+
+def _pull_secret(content: bytes) -> object:
+    from kymatui.adapters.oci.docker_credentials import SecretCredentials
+
+    data = {".dockerconfigjson": base64.b64encode(content).decode()}
+    return SecretCredentials([{"metadata": {"name": "a"}, "data": data}]).find("registry.example")
+
+
+def _docker_config(path: Path) -> object:
+    from kymatui.adapters.oci.docker_credentials import DockerCredentials
+
+    return DockerCredentials((path,), run=lambda command, key: "").find("registry.example")
+
+
+def _exec_answer(content: bytes) -> object:
+    from kymatui.adapters.kube.auth.exec_plugin import _read as read_answer
+
+    return read_answer("plugin", "client.authentication.k8s.io/v1", content)
+
+
+def _server_answer(content: bytes) -> object:
+    from kymatui.adapters.kube.objects.decoder import Decoder, read_object
+    from kymatui.adapters.kube.transport.status_errors import status_object
+    from kymatui.adapters.kube.transport.transport import Answer
+    from kymatui.errors import KymatuiError
+
+    answer = Answer(200, content, request="GET /a", server="https://a.example")
+    for read in (lambda: Decoder().object(content), lambda: Decoder().page(answer), lambda: status_object(content)):
+        with suppress(KymatuiError):
+            read()
+    return read_object(answer)
+
+
+def _event(content: bytes) -> object:
+    from kymatui.engine.controllers.watcher.runtime_events import read_event
+
+    return read_event(content)
+
+
+def _diagnosed(content: bytes) -> object:
+    from kymatui.actions.diagnose import yaml_documents
+    from kymatui.domain.objects.redaction import Redactor
+
+    return Redactor(yaml_documents).text(content.decode("utf-8", "replace"))
 
 
 def _provenance(content: bytes) -> object:
@@ -342,6 +424,28 @@ def _cel_errors() -> tuple[type[Exception], ...]:
 
 
 CHART_ARCHIVE: Final = packed({name: text.encode() for name, text in CHART.items()})
+DESCRIPTORS: Final = (packed({"component-descriptor.yaml": TEXTS["descriptor"]}),)
+_MANIFEST_DIGEST: Final = hashlib.sha256(TEXTS["image manifest"]).hexdigest()
+_LAYOUT_INDEX: Final = {
+    "schemaVersion": 2,
+    "manifests": [
+        {
+            "mediaType": "application/vnd.oci.image.manifest.v1+json",
+            "digest": f"sha256:{_MANIFEST_DIGEST}",
+            "size": len(TEXTS["image manifest"]),
+            "annotations": {"org.opencontainers.image.ref.name": "a/b:1.0.0"},
+        }
+    ],
+}
+LAYOUTS: Final = (
+    packed(
+        {
+            "oci-layout": b'{"imageLayoutVersion":"1.0.0"}',
+            "index.json": json.dumps(_LAYOUT_INDEX).encode(),
+            f"blobs/sha256/{_MANIFEST_DIGEST}": TEXTS["image manifest"],
+        }
+    ),
+)
 LAYERS: Final = (CHART_ARCHIVE, packed({"kustomization.yaml": b"resources: [a.yaml]\n", "a.yaml": TEXTS["manifest"]}))
 
 
@@ -349,7 +453,10 @@ def doors() -> dict[str, Door]:
     """Return all doors by name."""
     yaml: dict[str, Read] = {
         "access Secret": _secret,
+        "audit ignores": _with_file(_ignores, "ignores.yaml"),
+        "backup": _with_file(_backup, "a.yaml"),
         "catalog": _with_file(_catalog, "catalog.yaml"),
+        "change": _with_file(_change, "change.yaml"),
         "edited object": _edited,
         "index": _index,
         "install config": _install_config,
@@ -362,15 +469,21 @@ def doors() -> dict[str, Door]:
     }
     json_: dict[str, Read] = {
         "descriptor": _descriptor,
+        "docker config": _with_file(_docker_config, "config.json"),
+        "event of a runtime": _event,
+        "exec plugin": _exec_answer,
         "fleet": _with_file(_fleet, "fleet.json"),
         "image manifest": _image_manifest,
         "inventory": _inventory,
         "journal": _with_file(_journal, "journal.jsonl"),
         "plan": _with_file(_plan, "plan.json"),
         "policy": _policy,
+        "pull Secret": _pull_secret,
         "release": _release,
+        "server": _server_answer,
     }
     text: dict[str, Read] = {
+        "diagnosis": _diagnosed,
         "keys": _keys,
         "provenance": _provenance,
         "release Secret": _release_secret,
@@ -381,15 +494,17 @@ def doors() -> dict[str, Door]:
     found |= {name: Door(read, "json", _samples(name)) for name, read in json_.items()}
     found |= {name: Door(read, "text", _samples(name)) for name, read in text.items()}
     found["chart"] = Door(_chart, "tar", (CHART_ARCHIVE,))
+    found["chart to lint"] = Door(_with_file(_lint, "c-1.0.0.tgz"), "tar", (CHART_ARCHIVE,))
+    found["stored descriptor"] = Door(_stored_descriptor, "tar", DESCRIPTORS)
     found["archive"] = Door(_archive, "tar", LAYERS)
     found["packed layer"] = Door(_layer, "tar", LAYERS)
-    found["image layout"] = Door(_with_file(_layout, "layout.tar"), "tar", LAYERS)
+    found["image layout"] = Door(_layout, "tar", LAYOUTS)
     found["template"] = Door(_template, "template", TEMPLATES, seconds=4.0, megabytes=500)
     found["schema"] = Door(_schema, "schema", SCHEMAS, seconds=20.0)
     found["CRD"] = Door(_crd, "yaml", CRDS)
     found["CEL"] = Door(_cel, "cel", CEL, allowed=_cel_errors())
     found["JSON patch"] = Door(_json_patch, "json", JSON_PATCHES)
-    found["patch file"] = Door(_patch_file, "yaml", (*JSON_PATCHES, TEXTS["edited object"]))
+    found["patch file"] = Door(_patch_file, "yaml", PATCHES)
     found["kustomization"] = Door(_kustomization, "yaml", KUSTOMIZATIONS)
     return found
 
@@ -398,4 +513,6 @@ def _samples(name: str) -> tuple[bytes, ...]:
     inline = tuple(TEXTS[key] for key in dict.fromkeys((name, name.removesuffix(" in YAML"))) if key in TEXTS)
     if name == "release":
         inline = (RELEASE,)
+    elif name == "release Secret":
+        inline = (base64.b64encode(gzip.compress(RELEASE, 1, mtime=0)),)
     return (*inline, *FILES.get(name, ())) or (TEXTS["manifest"],)
