@@ -399,7 +399,7 @@ def _server_answer(content: bytes) -> object:
 
 
 def _event(content: bytes) -> object:
-    from kymatui.engine.controllers.watcher.runtime_events import read_event
+    from kymatui.operator.watchers.runtime_events import read_event
 
     return read_event(content)
 
