@@ -76,7 +76,8 @@ def each_object(
 
 
 def _is_wanted(document: Any, only: Container[str]) -> bool:
-    return isinstance(document, dict) and (document.get("kind") in only or _is_list(document))
+    kind = document.get("kind") if isinstance(document, dict) else None
+    return isinstance(kind, str) and (kind in only or _is_list(document))
 
 
 class _Where:

@@ -78,6 +78,12 @@ items:
     ]
 
 
+@pytest.mark.parametrize("kind", ["[Kyma]", "{Kyma: 1}", "1", "true", "~", "!!set {Kyma}"])
+def test_of_chosen_kinds_what_has_no_kind_in_text_is_skipped(kind: str) -> None:
+    text = f"kind: {kind}\nitems: [{{kind: Kyma}}]\n---\napiVersion: v1\nkind: Kyma\nmetadata: {{name: k}}\n"
+    assert [one["kind"] for one in read_objects(text, "change", only={"Kyma": 1})] == ["Kyma"]
+
+
 def test_a_kind_that_only_sounds_like_a_list_stays_whole() -> None:
     text = "apiVersion: x.io/v1\nkind: AllowList\nmetadata: {name: a}\nitems: [1]\n"
     assert read_objects(text, "x")[0]["items"] == [1]
