@@ -227,7 +227,7 @@ def test_a_narrowed_audit_does_not_call_unread_lists_clean(
     status, _, err = run(capsys, "--timeout", "1ms", *words, "--save-baseline", str(path))
     assert (status, path.exists(), "not written: " in err, "use a longer --timeout" in err) == (2, False, True, True)
     found = json.loads(run(capsys, "--timeout", "1ms", *words, "-o", "json")[1])["findings"]
-    assert {one["whoActs"] for one in found if one["rule"] == "access.unread"} == {"you"}
+    assert {one["actor"] for one in found if one["rule"] == "access.unread"} == {"you"}
 
 
 def test_a_baseline_hides_no_list_that_is_not_read(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def test_module_tells_everything_in_order(capsys: pytest.CaptureFixture[str], se
 
 def test_module_as_data(capsys: pytest.CaptureFixture[str]) -> None:
     found = json.loads(run(capsys, "module", "btp-operator", "-o", "json")[1])
-    assert (found["name"], found["state"], found["waitingFor"]) == ("btp-operator", "Warning", "you")
+    assert (found["name"], found["state"], found["actor"]) == ("btp-operator", "Warning", "you")
     assert found["reports"]["resource"] == "Warning"
     assert {offer["version"] for offer in found["offers"]} == {"1.2.0", "1.3.1"}
     assert yaml.safe_load(run(capsys, "module", "btp-operator", "-o", "yaml")[1]) == found

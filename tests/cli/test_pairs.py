@@ -99,7 +99,7 @@ def test_a_runtime_and_its_control_plane_side_by_side(capsys: pytest.CaptureFixt
     assert by["module", "keda", "version"]["verdict"] == "not intended"
     assert by["module", "warden", "Manifest"]["skr"] == "mandatory"
     assert all(line["why"] for line in found if line["verdict"] != "same")
-    assert all(line["whoActs"] for line in found if line["verdict"] == "not intended")
+    assert all(line["actor"] for line in found if line["verdict"] == "not intended")
     status, out, _ = run(capsys, "compare", "skr")
     assert (status, out.splitlines()[0].split()[:3]) == (2, ["VERDICT", "ABOUT", "SUBJECT"])
 

@@ -53,21 +53,21 @@ def test_every_command_says_the_same_of_each_module(capsys: pytest.CaptureFixtur
         assert (name in drifting) is (row["drift"] not in ("in-sync", "none", "unknown", "rolling-out")), name
         if name in drifting:
             found = drifting[name]
-            for key, value in (("kind", row["drift"]), ("waitingFor", row["actor"])):
-                assert found[key] == value, name
-            for key in ("installed", "installedSource", "desired"):
+            assert found["kind"] == row["drift"], name
+            for key in ("installed", "installedSource", "desired", "actor"):
                 assert found[key] == row[key], (name, key)
         for field, value in (("version", row["installed"]), ("state", row["state"])):
             line = compared.get((name, field))
             if line is not None:
                 assert line["skr"] == value, (name, field)
-                assert line["verdict"] == "same" or line["whoActs"] == row["actor"], (name, field)
+                assert line["verdict"] == "same" or line["actor"] == row["actor"], (name, field)
         if name in own:  # the runtime's own cluster sees what runs, and not the Manifests
             for key in ("installed", "installedSource", "state"):
                 assert own[name][key] == row[key], (name, key)
     for name, module in fleet.items():
         row = remote[name]
-        assert (module["versionSource"], module["stateSource"]) == ("reported", "kyma")
+        sources = [module[key] for key in ("versionSource", "channelSource", "actorSource", "stateSource")]
+        assert sources == ["reported", "reported", "reported", "kyma"]
         assert row["installedSource"] == "running"
         assert (module["version"], module["state"]) == (row["reports"]["kymaVersion"], row["reports"]["kyma"]), name
         assert spread["modules"][name][module["version"]] >= 1
@@ -77,10 +77,35 @@ def test_every_command_says_the_same_of_each_module(capsys: pytest.CaptureFixtur
         if same_version(module["version"], row["installed"]) and module["channel"] == row["channel"]:
             assert (module["desired"], module["drift"]) == (row["desired"], row["drift"]), name
             if row["stateSource"] == "kyma" or row["drift"] != "in-sync":  # else what runs adds reasons of its own
-                assert module["actor"] == row["actor"], name
+                assert module["actor"] in (row["actor"], "unknown"), name
+                assert (module["actor"] == "unknown") is ("actor" in module["unknown"]), name
         else:
             assert name in ("keda", "telemetry"), "only these are not what their Kyma reports"
     assert (fleet["keda"]["version"], remote["keda"]["installed"]) == ("1.5.0", "1.4.0")
+
+
+def test_audit_versions_and_what_if_say_the_same(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    document = read(capsys, "catalog", "--remote", RUNTIME)
+    rows = by_name(document["modules"])
+    for one in read(capsys, "audit", "--remote", RUNTIME)["findings"]:
+        assert one["actor"] == one["whoActs"], "the old key stays for a version"
+        if one["rule"] in ("state.error", "state.warning", "drift.behind", "drift.ahead", "drift.held-back"):
+            assert one["actor"] == rows[one["module"]]["actor"], one
+        if one["rule"] in ("state.error", "state.warning"):
+            assert (one["message"], one["value"]) == (rows[one["module"]]["reason"], rows[one["module"]]["state"])
+    problems = [one for one in document["problems"] if one["message"] == rows.get(one["module"], {}).get("reason")]
+    assert problems
+    assert all(one["actor"] == rows[one["module"]]["actor"] for one in problems)
+    for version in read(capsys, "versions", "keda", "--remote", RUNTIME)["versions"]:
+        assert version["installed"] is (version["version"] == rows["keda"]["installed"])
+        assert version["desired"] is (version["version"] == rows["keda"]["desired"])
+    (upgrade,) = (
+        upgrade
+        for runtime in read(capsys, "windows", RUNTIME)["runtimes"]
+        for upgrade in runtime["upgrades"]
+        if upgrade["module"] == "nats"
+    )
+    assert (upgrade["installed"], upgrade["offered"]) == (rows["nats"]["installed"], rows["nats"]["desired"])
 
 
 def test_tables_label_what_is_only_reported(capsys: pytest.CaptureFixture[str]) -> None:

@@ -544,9 +544,13 @@ def test_49_what_may_not_be_read_is_unknown_and_not_absent(feed: str, state: Fee
         ),
         (
             [{"type": "ModuleCR", "status": "False"}],
-            "Installed, but the module CR is missing; lifecycle-manager has not created it yet",
+            "Installed, but the module CR is missing: lifecycle-manager has not created it yet",
         ),
-        ([], "Installed, but the module CR is missing; this version of lifecycle-manager creates it again"),
+        (
+            [],
+            "Installed, but the module CR is missing. lifecycle-manager creates it again with the next version. "
+            "Create it now to use the module.",
+        ),
     ],
 )
 def test_42_whether_a_deleted_resource_comes_back(conditions: list[Json], words: str) -> None:
@@ -787,8 +791,11 @@ def test_a_catalog_that_may_not_be_read_refuses_nothing() -> None:
 
 def test_70_a_manifest_that_no_kyma_asks_for_is_orphaned() -> None:
     seen = see(kymas=[kyma()], manifests=[manifest("mod", "1.3.1")])
-    said = "Manifest kyma-system/default-mod-1 is orphaned: the Kyma neither requests nor reports the module"
-    assert said in [problem.message for problem in seen.problems]
+    said = (
+        "Action needed: Manifest kyma-system/default-mod-1 is orphaned: the Kyma neither requests nor reports the "
+        "module. Enable the module, or delete the Manifest."
+    )
+    assert [problem.message for problem in seen.problems].count(said) == 1
 
 
 def test_a_kyma_that_is_being_deleted_is_said() -> None:

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, FleetTracker, recent_changes, runtime_changes
 from kymatui.domain.fleet.manifest_summary import ManifestSummary, read_summary
-from kymatui.domain.fleet.pending_actions import NO_MESSAGE, pending_actions, runtime_pending_actions, runtime_reason
+from kymatui.domain.fleet.pending_actions import pending_actions, runtime_pending_actions, runtime_reason
 from kymatui.domain.fleet.runtimes import Runtime, build_fleet, metas_by_module, with_release_metas
 from kymatui.domain.kubernetes.object_meta import MalformedObject
 from kymatui.domain.kyma.states import State, parse_state
@@ -130,28 +130,29 @@ def test_few_changes_are_kept() -> None:
     assert [change.after for change in painted(painter).changes] == ["s3", "s2"]
 
 
+KEDA = "; `kymatui module keda --remote one` says why"
 WAITS = [
     (one(), (), []),
     (one(report("keda", "1", "Unmanaged")), (), []),
-    (one(report("keda", "1", "Warning", message="no Secret")), (), [("keda", "you", "no Secret")]),
+    (one(report("keda", "1", "Warning", message="no Secret")), (), [("keda", "unknown", "no Secret")]),
     (
         one(report("keda", "1", "Error")),
         (sight("keda", "Error", "not ready"),),
-        [("keda", "you", "not ready")],
+        [("keda", "unknown", "not ready")],
     ),
-    (one(report("keda", "1", "Processing")), (), [("keda", "lifecycle-manager", f"state is Processing{NO_MESSAGE}")]),
-    (one(report("keda", "1", "Warning")), (), [("keda", "you", f"state is Warning{NO_MESSAGE}")]),
+    (one(report("keda", "1", "Processing")), (), [("keda", "lifecycle-manager", f"Processing{KEDA}")]),
+    (one(report("keda", "1", "Warning")), (), [("keda", "unknown", f"Warning{KEDA}")]),
     (
         one(report("keda", "1", "Deleting")),
         (sight("keda", "Deleting", "pruning"),),
-        [("keda", "lifecycle-manager", "pruning")],
+        [("keda", "unknown", "pruning")],
     ),
     (
         one(report("keda", "1", "Deleting")),
         (sight("keda", "Deleting", "waiting for module crs deletion"),),
-        [("keda", "you", "Action needed: delete the CRs of keda that block the deletion")],
+        [("keda", "unknown", "lifecycle-manager waits until the CRs of keda are deleted")],
     ),
-    (one(report("keda", "1", maintenance=True, message="later")), (), [("keda", "maintenance window", "later")]),
+    (one(report("keda", "1", maintenance=True, message="later")), (), [("keda", "lifecycle-manager", "later")]),
     (
         replace(one(), deleting=True),
         (sight("keda", "Deleting"),),
@@ -168,7 +169,7 @@ WAITS = [
         (),
         [
             ("", "you", "Action needed: the Kyma itself is in Error: lifecycle-manager gives no reason"),
-            ("keda", "maintenance window", "Awaiting maintenance window: the upgrade needs downtime"),
+            ("keda", "lifecycle-manager", "Awaiting maintenance window: the upgrade needs downtime"),
         ],
     ),
     (
@@ -183,9 +184,9 @@ WAITS = [
 def test_who_waits_for_whom(
     runtime: Runtime, sights: tuple[ManifestSummary, ...], expected: list[tuple[str, str, str]]
 ) -> None:
-    assert [(wait.module, wait.on, wait.reason) for wait in runtime_pending_actions(runtime, sights)] == expected
+    assert [(wait.module, wait.actor, wait.reason) for wait in runtime_pending_actions(runtime, sights)] == expected
     found = pending_actions(FleetSnapshot(runtimes={KEY: runtime}, manifests={KEY: sights}))
-    assert [(wait.module, wait.on, wait.reason) for wait in found] == expected
+    assert [(wait.module, wait.actor, wait.reason) for wait in found] == expected
 
 
 def test_a_mandatory_module_waits_though_no_kyma_names_it() -> None:
@@ -193,7 +194,7 @@ def test_a_mandatory_module_waits_though_no_kyma_names_it() -> None:
     (found,) = pending_actions(
         FleetSnapshot(runtimes={KEY: one()}, manifests={KEY: (mandatory,)}, mandatory=frozenset({KEY}))
     )
-    assert (found.module, found.on, found.reason) == ("warden", "lifecycle-manager", "mandatory: installing")
+    assert (found.module, found.actor, found.reason) == ("warden", "lifecycle-manager", "mandatory: installing")
     (found,) = pending_actions(
         FleetSnapshot(
             runtimes={KEY: one()},
@@ -201,14 +202,14 @@ def test_a_mandatory_module_waits_though_no_kyma_names_it() -> None:
             mandatory=frozenset({KEY}),
         )
     )
-    assert found.reason == "mandatory: state is Processing"
+    assert found.reason == "mandatory: Processing; `kymatui module warden --remote one` says why"
 
 
 @pytest.mark.parametrize("state", ["Warning", "Error", "Processing", "Deleting", "unheard of"])
 def test_the_reason_of_a_runtime_has_words_after_its_module(state: str) -> None:
     found = runtime_reason(one(report("keda", "1", state), state=state))
-    known = f"keda: state is {parse_state(state) or State.UNKNOWN}"
-    assert found.text == f"{known}, and the Kyma has no message of it", "its Manifest was not read"
+    known = f"keda: {parse_state(state) or State.UNKNOWN}{KEDA}"
+    assert found.text == known
     manifest = sight("keda", state)
     assert runtime_reason(one(report("keda", "1", state), state=state), [manifest]).text == known
 

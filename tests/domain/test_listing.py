@@ -22,6 +22,7 @@ KEYS: dict[str, type | tuple[type, ...]] = {
     "origin": str,
     "channels": dict,
     "channel": (str, type(None)),
+    "channelSource": (str, type(None)),
     "desired": (str, type(None)),
     "installed": (str, type(None)),
     "installedSource": (str, type(None)),

@@ -11,10 +11,10 @@ from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.catalog_json import catalog_to_json
 from kymatui.domain.catalog.channel_matrix import build_matrix
 from kymatui.domain.catalog.rows import NAMING_LISTS
-from kymatui.domain.fleet.pending_actions import WINDOW, runtime_pending_actions
+from kymatui.domain.fleet.pending_actions import runtime_pending_actions
 from kymatui.domain.fleet.runtimes import metas_by_module, read_runtime, version_matrix
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
-from kymatui.domain.kyma.problems import Actor, Severity
+from kymatui.domain.kyma.problems import Severity
 from kymatui.domain.kyma.versions import same_version
 from kymatui.domain.remote.runtime_pair import RuntimePair, join_snapshots
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
@@ -123,8 +123,7 @@ def test_a_fleet_says_of_a_runtime_what_its_catalog_says(seed: int) -> None:
         if row.drift.is_drift and row.reports.kyma == "Ready" and not one.skipped:
             assert module.actor is row.actor, (module.name, row.reason.text)
         if module.name in waits and row.reports.kyma in ("Warning", "Error", "Deleting"):
-            on = waits[module.name].on
-            assert row.actor.value == (Actor.KLM.value if on == WINDOW else on), (module.name, row.reason.text)
+            assert row.actor is waits[module.name].actor, (module.name, row.reason.text)
     (spread,) = ({found.module: dict(found.counts) for found in version_matrix([one])},)
     assert spread == {module.name: {module.version: 1} for module in one.modules}
 

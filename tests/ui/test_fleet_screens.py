@@ -67,9 +67,9 @@ def names(app: FleetApp) -> list[str]:
 async def test_the_worst_runtime_comes_first_and_the_line_says_who_must_act(pilot: Pilot[Any]) -> None:
     app = await there(pilot)
     assert names(app)[:3] == [ERROR, WARNING, GOING]
-    assert "who acts: you" in text(app, "#reason")
+    assert "who acts: unknown until the runtime is read (enter)" in text(app, "#reason")
     await pilot.press("j")
-    assert "Secret sap-btp-manager not found   who acts: you" in text(app, "#reason")
+    assert "Secret sap-btp-manager not found   who acts: unknown" in text(app, "#reason")
     key = f"{CONTROL}/{WARNING}"
     found = [cell(app, key, column) for column in ("plan", "region", "modules", "drift", "worst", "age", "skr")]
     assert found == ["aws", "eu10", "3", "1", "btp-operator", "90d", "–"]
@@ -160,14 +160,13 @@ async def test_who_waits_for_whom(pilot: Pilot[Any]) -> None:
     await pilot.pause()
     found = {(row.cells["on"].text, row.cells["module"].text) for row in table(app).rows}
     assert found == {
-        ("you", "istio"),
-        ("you", "btp-operator"),
+        ("unknown", "istio"),
+        ("unknown", "btp-operator"),
         ("lifecycle-manager", "(the runtime)"),
-        ("you", "keda"),
+        ("unknown", "keda"),
         ("you", "(the runtime)"),
         ("lifecycle-manager", "keda"),
         ("lifecycle-manager", "warden"),
-        ("maintenance window", "keda"),
     }
     assert text(app, "#reason").startswith("istio on 77c01b9f-04fe: the manager is not running   who acts: ")
     waiting = next(key for key in shown(app) if "\0keda\0" in key)
@@ -192,7 +191,7 @@ async def test_the_problems_of_the_fleet_are_those_that_the_header_counts(
     assert f"with problems {len(table(app).rows)}" in app.screen.query_one(TopLine).facts.counts
     assert all(row.cells["reason"].text and row.cells["on"].text for row in table(app).rows)
     assert app.screen.query_one(TopLine).facts.trail[-1] == "problems"
-    assert text(app, "#reason").startswith(f"{ERROR}  istio: the manager is not running   who acts: you")
+    assert text(app, "#reason").startswith(f"{ERROR}  istio: the manager is not running   who acts: unknown")
     await pilot.press("enter")
     await until(pilot, lambda: isinstance(app.screen, CatalogScreen) and bool(table(app).rows))
     assert table(app).cursor_key == "istio"

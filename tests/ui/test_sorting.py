@@ -23,6 +23,7 @@ from kymatui.domain.fleet.pending_actions import PendingAction
 from kymatui.domain.fleet.runtimes import Runtime
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.maintenance_windows import MaintenanceWindow
+from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.states import State
 from kymatui.domain.kyma.versions import parse_version
 from kymatui.domain.plans.jobs import Job, JobState
@@ -82,7 +83,7 @@ def runtimes(numbers: Sequence[int]) -> list[Runtime]:
 
 def of_waits(numbers: Sequence[int]) -> Rows:
     found = [
-        PendingAction(("kcp", f"r{i}"), "m", State.ERROR, "you", "", NOW - n if n % 5 else None)
+        PendingAction(("kcp", f"r{i}"), "m", State.ERROR, Actor.YOU, "", NOW - n if n % 5 else None)
         for i, n in enumerate(numbers)
     ]
     return fleet_reports.WAIT_COLUMNS, fleet_reports.wait_rows(found, NOW)

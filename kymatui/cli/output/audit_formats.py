@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 from kymatui import __version__
 from kymatui.cli.output.html_page import html_page, html_rows, html_text
-from kymatui.domain.catalog.catalog_json import unknown_json
+from kymatui.domain.catalog.catalog_json import actor_json, unknown_json
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 
 if TYPE_CHECKING:
@@ -56,7 +56,8 @@ def _finding(item: AuditFinding) -> Json:
         "value": item.value or None,
         "since": stamp(item.since),
         "message": item.message,
-        "whoActs": item.actor.value or None,
+        "actor": actor_json(item.actor),
+        "whoActs": actor_json(item.actor),  # deprecated: `actor`
         "remedy": item.rule.remedy,
         "fingerprint": item.fingerprint,
     }

@@ -62,13 +62,15 @@ _BY_OTHER_RULES = (LineArea.MODULE, LineArea.RESOURCE)
 
 def unreached_finding(runtime: str, why: str, *, access: bool = False) -> AuditFinding:
     """Return the finding for an unreachable runtime; `access` means that its access Secret is the cause."""
-    return AuditFinding(ACCESS if access else UNREACHED, why, actor=Actor.CLUSTER, runtime=runtime)
+    return AuditFinding(
+        ACCESS if access else UNREACHED, why, actor=Actor.YOU if access else Actor.CLUSTER, runtime=runtime
+    )
 
 
 def orphan_secret_finding(secret: ObjectRef, kyma: str) -> AuditFinding:
     """Return the finding for an access Secret whose Kyma does not exist."""
     words = f"its label names the Kyma {kyma}, which does not exist"
-    return AuditFinding(ORPHAN_SECRET, words, "", str(secret), "metadata.labels", kyma, actor=Actor.CLUSTER)
+    return AuditFinding(ORPHAN_SECRET, words, "", str(secret), "metadata.labels", kyma, actor=Actor.YOU)
 
 
 def chain_findings(chains: Iterable[WatcherChain], runtime: str = "") -> Iterator[AuditFinding]:

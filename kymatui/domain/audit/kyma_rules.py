@@ -61,7 +61,7 @@ def check(case: AuditInput) -> Iterator[AuditFinding]:
     kyma = case.catalog.kyma
     if kyma is not None:
         name = str(kyma.ref)
-        if kyma.skipped:
+        if kyma.skipped and not kyma.deleting:  # a deletion ignores the label
             yield AuditFinding(SKIPPED, f"{name} has the skip label", "", name, "metadata.labels", actor=Actor.YOU)
         if kyma.deleting:
             since = next((_deleted(raw) for raw in case.snapshot.kymas if read_ref(raw) == kyma.ref), None)
@@ -72,7 +72,8 @@ def check(case: AuditInput) -> Iterator[AuditFinding]:
             yield AuditFinding(rule, f"{name}: {kyma.own_error}", "", name, "status.state", kyma.state, actor=Actor.YOU)
         elif kyma.state and kyma.state != kyma.expected and kyma.expected is not State.UNKNOWN:
             words = f"{name} reports {kyma.state}, but its modules and conditions imply {kyma.expected}"
-            yield AuditFinding(UNTRUE, words, "", name, "status.state", kyma.state, actor=Actor.KLM)
+            actor = Actor.YOU if kyma.skipped else Actor.KLM
+            yield AuditFinding(UNTRUE, words, "", name, "status.state", kyma.state, actor=actor)
     yield from unread_findings(case.snapshot.feeds)
 
 

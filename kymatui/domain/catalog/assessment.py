@@ -14,7 +14,7 @@ from kymatui.domain.kyma.kymas import ModuleReport
 from kymatui.domain.kyma.manifests import Manifest
 from kymatui.domain.kyma.module_templates import StateCheckRule
 from kymatui.domain.kyma.states import State, StateSource, parse_state, state_rank
-from kymatui.domain.modules.presence import Presence
+from kymatui.domain.modules.presence import ManagerVisibility, Presence
 from kymatui.domain.modules.readiness import Readiness, is_gate_open
 from kymatui.domain.modules.state_checks import CheckInput, CheckMode, Evaluation, evaluate
 from kymatui.domain.snapshot.snapshots import Object
@@ -35,7 +35,11 @@ class Assessment(Struct, frozen=True):
 
 
 class ReasonInputs(Struct, frozen=True):
-    """The inputs for choosing the reason of one module."""
+    """The inputs for choosing the reason of one module.
+
+    `kyma_skipped` means that lifecycle-manager leaves the Kyma alone, `is_orphaned` that it neither requests nor
+    reports the module of a Manifest, `lacks_manifest` that the Manifest of a requested module does not exist.
+    """
 
     subject: ModuleInputs
     presence: Presence
@@ -46,6 +50,14 @@ class ReasonInputs(Struct, frozen=True):
     checked: tuple[CheckedResource, ...]
     unseen: str = ""
     kyma_unseen: str = ""
+    kyma_skipped: bool = False
+    is_orphaned: bool = False
+    lacks_manifest: bool = False
+
+    @property
+    def is_read(self) -> bool:
+        """Return whether the module's manager and CRs are readable, which tell who acts."""
+        return self.subject.manager.sight is not ManagerVisibility.UNREADABLE and self.subject.resources is not None
 
     @property
     def refusal(self) -> Refusal | None:

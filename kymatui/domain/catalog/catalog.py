@@ -17,7 +17,12 @@ from kymatui.domain.catalog.assessment import (
     check_resources,
     effective_rules,
 )
-from kymatui.domain.catalog.catalog_problems import catalog_problems, row_problems, taken_over_problems
+from kymatui.domain.catalog.catalog_problems import (
+    catalog_problems,
+    is_orphaned,
+    row_problems,
+    taken_over_problems,
+)
 from kymatui.domain.catalog.module_inputs import (
     CatalogOptions,
     ModuleInputs,
@@ -42,7 +47,7 @@ from kymatui.domain.kyma.states import State, kyma_state
 from kymatui.domain.modules.presence import ManagerVisibility, Presence, determine_presence
 from kymatui.domain.modules.readiness import Readiness, check_readiness
 from kymatui.domain.modules.risks import find_risks, kyma_error_words
-from kymatui.domain.snapshot.cluster_index import KYMA_FEED, ClusterIndex, index_cluster
+from kymatui.domain.snapshot.cluster_index import KYMA_FEED, MANIFEST_FEED, ClusterIndex, index_cluster
 from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.domain.snapshot.snapshots import Snapshot
 from kymatui.domain.versions.drift import Drift, DriftKind, compute_drift
@@ -235,8 +240,24 @@ def _finished(
     installed = "" if nothing else subject.deployed.version or subject.deployed.text
     hidden = unreadable_kinds(subject, world)
     unseen, kyma_unseen = world.unseen(hidden), world.unseen([KYMA_FEED] if world.kyma_unreadable else [])
-    case = ReasonInputs(subject, there, assessment, drifted, installed, ready, checked, unseen, kyma_unseen)
+    case = ReasonInputs(
+        subject,
+        there,
+        assessment,
+        drifted,
+        installed,
+        ready,
+        checked,
+        unseen,
+        kyma_unseen,
+        kyma_skipped=world.kyma is not None
+        and world.kyma.meta.label_is_true(LABEL_SKIP)
+        and not world.kyma.meta.deleting,
+        is_orphaned=is_orphaned(subject.name, subject.manifest, world.kyma, mandatory=subject.mandatory),
+        lacks_manifest=_lacks_manifest(subject, world),
+    )
     shown, meta = subject.shown, subject.meta
+    reason = reason_with_keeper(choose_reason(case), world.keeper)
     risks = find_risks(
         subject.request,
         subject.report,
@@ -269,7 +290,7 @@ def _finished(
         mandatory=subject.mandatory,
         beta=(meta is not None and meta.beta) or (shown is not None and shown.beta),
         internal=(meta is not None and meta.internal) or (shown is not None and shown.internal),
-        reason=reason_with_keeper(choose_reason(case), keeper),
+        reason=reason,
         resolution=subject.resolution,
         evaluation=assessment.evaluation,
         checked=checked,
@@ -283,9 +304,16 @@ def _finished(
         created=subject.created,
         problems=tuple(statement_with_keeper(one, keeper) for one in problems),
         foreseen=tuple(statement_with_keeper(one, keeper) for one in risks),
-        unknown=unknown_facts(subject, world, there, drifted, installed),
+        unknown=unknown_facts(subject, world, there, drifted, installed, reason.actor),
         keeper=keeper,
     )
+
+
+def _lacks_manifest(subject: ModuleInputs, world: ClusterIndex) -> bool:
+    """Return whether lifecycle-manager has still to create the Manifest of a requested module."""
+    is_requested = subject.managed and subject.request is not None and subject.resolution.refusal is None
+    knows_manifests = world.snapshot.joined and world.missing([MANIFEST_FEED]) is None
+    return is_requested and subject.manifest is None and knows_manifests
 
 
 def _taken_over(world: ClusterIndex, module: str) -> Iterator[Problem]:

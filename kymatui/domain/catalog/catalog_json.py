@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kymatui.domain.catalog.rows import Catalog, CheckedResource, KymaSummary, ModuleRow, StateReports
-from kymatui.domain.kyma.problems import Problem
+from kymatui.domain.kyma.problems import Actor, Problem
 from kymatui.domain.kyma.states import StateSource
 from kymatui.domain.modules.state_checks import Evaluation, RuleOutcome
 from kymatui.domain.snapshot.missing_lists import LIST_WORDS, RowFact, UnknownFact
@@ -36,6 +36,11 @@ def unknown_json(why: UnknownFact) -> dict[str, Any]:
     return {"state": why.gap.value, "lists": list(why.lists), "reason": str(why)}
 
 
+def actor_json(actor: Actor) -> str | None:
+    """Return who acts: null where nobody has to, `unknown` where what tells was not read."""
+    return actor.value or None
+
+
 def list_json(feed: Feed) -> dict[str, Any]:
     """Return the JSON for the status of one list."""
     return {"state": LIST_WORDS[feed.state], "message": feed.message or None}
@@ -57,6 +62,7 @@ def row_json(row: ModuleRow) -> dict[str, Any]:
         "origin": row.origin.value,
         "channels": None if RowFact.CHANNELS in row.unknown else dict(row.channels),
         "channel": row.channel or None,
+        "channelSource": row.resolution.channel_source.value if row.channel else None,
         "desired": row.desired or None,
         "installed": row.installed or None,
         "installedSource": row.version_source.value if row.version_source is not None else None,
@@ -71,7 +77,7 @@ def row_json(row: ModuleRow) -> dict[str, Any]:
         "internal": row.internal,
         "checks": None if RowFact.CHECKS in row.unknown else [e for one in row.checked for e in _checks(one)],
         "reason": row.reason.text,
-        "actor": row.actor.value or None,
+        "actor": actor_json(row.actor),
         "unknown": {fact.value: unknown_json(why) for fact, why in row.unknown.items()},
     }
 
@@ -114,5 +120,5 @@ def problem_json(problem: Problem) -> dict[str, Any]:
         "module": problem.module or None,
         "object": problem.object or None,
         "message": problem.message,
-        "actor": problem.actor.value or None,
+        "actor": actor_json(problem.actor),
     }

@@ -194,7 +194,7 @@ def _kyma(world: ClusterIndex, rows: Sequence[ModuleRow]) -> Iterator[Problem]:
             "",
             kyma.ref,
         )
-    if kyma.meta.label_is_true(LABEL_SKIP):
+    if kyma.meta.label_is_true(LABEL_SKIP) and not kyma.meta.deleting:  # a deletion ignores the label
         message = f"{name} has the skip label, so lifecycle-manager ignores it"
         yield Problem(Severity.WARNING, message, Actor.YOU, "", kyma.ref)
     own = read_kyma(world.snapshot.runtime_kyma)
@@ -205,7 +205,6 @@ def _kyma(world: ClusterIndex, rows: Sequence[ModuleRow]) -> Iterator[Problem]:
     elif words := kyma_error_words(kyma.state, kyma.operation, (one.state for one in kyma.reports)):
         severity = Severity.ERROR if kyma.state == State.ERROR else Severity.WARNING
         yield Problem(severity, f"{name}: {words}", Actor.YOU, "", kyma.ref)
-    yield from _orphaned(kyma, world)
     for flaw in kyma.flaws:
         yield Problem(Severity.WARNING, f"{name} does not match its schema: {flaw}", Actor.YOU, "", kyma.ref)
     yield from _disagreements(kyma, rows)
@@ -223,22 +222,22 @@ def _deletion(kyma: Kyma, name: str, modules: Iterable[str]) -> Problem:
     return Problem(Severity.WARNING, f"{name} is being deleted with all its modules{held}", Actor.KLM, "", kyma.ref)
 
 
-def _orphaned(kyma: Kyma, world: ClusterIndex) -> Iterator[Problem]:
-    """Yield a problem for each Manifest that lifecycle-manager treats as orphaned.
+def is_orphaned(module: str, manifest: Manifest | None, kyma: Kyma | None, *, mandatory: bool) -> bool:
+    """Return whether a Manifest is of a module that the Kyma neither requests nor reports.
 
-    Such a Manifest belongs to a module that the Kyma neither requests nor reports.
+    lifecycle-manager puts it into state Error after five minutes.
     """
-    for module, manifest in sorted(world.manifests.items()):
-        if not manifest.mandatory and kyma.request(module) is None and kyma.report(module) is None:
-            message = f"{manifest.ref} is orphaned: the Kyma neither requests nor reports the module"
-            yield Problem(Severity.WARNING, message, Actor.YOU, module, manifest.ref)
+    if manifest is None or kyma is None or mandatory:
+        return False
+    return kyma.request(module) is None and kyma.report(module) is None
 
 
 def _disagreements(kyma: Kyma, rows: Sequence[ModuleRow]) -> Iterator[Problem]:
     expected = kyma_state((r.state for r in kyma.reports), (c.status for c in kyma.conditions))
     if kyma.state and kyma.state != expected and not kyma.meta.deleting:
         message = f"{kyma.ref} reports {kyma.state}, but its modules and conditions imply {expected}"
-        yield Problem(Severity.INFO, message, Actor.KLM, "", kyma.ref)
+        actor = Actor.YOU if kyma.meta.label_is_true(LABEL_SKIP) else Actor.KLM
+        yield Problem(Severity.INFO, message, actor, "", kyma.ref)
     worse = [row.name for row in rows if row.managed and row.state is State.ERROR]
     if kyma.state == State.READY and worse:
         message = f"{kyma.ref} reports Ready, but these modules are in Error: {', '.join(worse)}"

@@ -14,6 +14,7 @@ from kymatui.domain.modules.state_checks import RuleResult
 from kymatui.domain.snapshot.missing_lists import LIST_WORDS, ListGap, RowFact
 from kymatui.domain.versions.drift import DriftKind
 from kymatui.domain.versions.evidence import VersionSource
+from kymatui.domain.versions.resolution import ChannelSource
 
 Schema = dict[str, Any]
 
@@ -76,6 +77,7 @@ def _module_facts() -> Schema:
             "description": "the version in each of its channels; empty for community modules, null if unknown",
         },
         channel=_text("the channel that applies to this Kyma", null=True),
+        channelSource=_word(ChannelSource, "what names the channel", null=True),
         desired=_text("the version that should run", null=True),
         installed=_text("the running version; if nothing names a version, the tag or text that was found", null=True),
         installedSource=_word(
@@ -98,7 +100,7 @@ def _module_facts() -> Schema:
             "description": "each rule of customStateCheck for each module CR; null if the CRs could not be listed",
         },
         reason=_text("what is wrong and what to do, or the normal status"),
-        actor=_word(filter(None, Actor), "who acts next", null=True),
+        actor=_word(filter(None, Actor), "who acts next; null if no action is needed", null=True),
         unknown=_unknown(map(str, RowFact), "the facts that are unknown because a list is missing, and why"),
     )
 
@@ -121,7 +123,7 @@ def _problem() -> Schema:
         module=_text("the module that it concerns", null=True),
         object=_text("the object or the list that it concerns", null=True),
         message=_text("what is wrong"),
-        actor=_word(filter(None, Actor), "who acts next", null=True),
+        actor=_word(filter(None, Actor), "who acts next; null if no action is needed", null=True),
     )
 
 

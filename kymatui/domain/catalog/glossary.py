@@ -93,6 +93,9 @@ ACTORS: Final[Mapping[Actor, Term]] = {
     Actor.MANAGER: Term("The module's manager is working on the module.", "if nothing changes, read its logs"),
     Actor.CATALOG: Term("The publisher of the ModuleTemplates has to correct them."),
     Actor.CLUSTER: Term("The cluster's administrator, who manages rights, nodes, quotas and connections."),
+    Actor.UNKNOWN: Term(
+        "The objects that tell were not read: a fleet reads Kymas alone.", "`kymatui module NAME --remote RUNTIME`"
+    ),
 }
 
 GAPS: Final[Mapping[ListGap, Term]] = {

@@ -67,10 +67,9 @@ def _deleting(case: ReasonInputs) -> Reason | None:
         why, about = (said or "it gives no reason").removesuffix("."), manifest.ref if manifest is not None else None
         return action_needed(f"{KLM} cannot delete the module: {why}", Severity.ERROR, about)
     if case.subject.managed:
-        actor = actor_for_state(State.DELETING, operation)
-        if actor is Actor.YOU and case.unseen:  # else the Manifest's message is older than the lists
-            text = f"{KLM} waits until you delete the module CRs{f' ({said})' if said else ''}"
-            return action_needed(text, Severity.WARNING)
+        if not case.is_read:
+            text = f"{KLM} is deleting the module{f': {said}' if said else ''}"
+            return Reason(text, actor_for_state(State.DELETING, is_read=False))
         return Reason(f"{KLM} is deleting the module{f': {said}' if said else ''}", Actor.KLM, says_waiting=True)
     return Reason("The module is being deleted", Actor.MANAGER)
 
@@ -179,11 +178,13 @@ def _bad_state(case: ReasonInputs) -> Reason | None:
     if source is StateSource.KYMA and case.subject.report is not None and case.drift.kind is not DriftKind.CHANNEL_SKEW:
         said = f": {case.subject.report.message}" if case.subject.report.message else ""
         return reason_by(
-            actor_for_state(state), f"the Kyma reports {case.subject.report.state}{said}", _SEVERITY[state]
+            actor_for_state(state, is_read=case.is_read),
+            f"the Kyma reports {case.subject.report.state}{said}",
+            _SEVERITY[state],
         )
     if source is StateSource.MANIFEST and case.subject.manifest is not None:
         said = f": {case.subject.manifest.operation}" if case.subject.manifest.operation else ""
-        actor = actor_for_manifest_state(state)
+        actor = actor_for_manifest_state(state, is_read=case.is_read)
         return reason_by(actor, f"the Manifest reports {case.subject.manifest.state}{said}", _SEVERITY[state])
     return None
 
@@ -244,19 +245,43 @@ def _held_back(case: ReasonInputs) -> Reason | None:
         text = f"{to_sentence(refusal_words(refusal))}. Wait for the channel, or delete and enable the module again."
         return Reason(text, _on_drift(case), Severity.WARNING)
     if isinstance(refusal, refusals.WaitsForWindow):
-        return Reason(to_sentence(refusal_words(refusal)), _on_drift(case), says_waiting=True)
+        return _by_klm(case, to_sentence(refusal_words(refusal)))
     if case.drift.kind is DriftKind.PENDING_MAINTENANCE:
         window = window_words(case.drift.window)
         text = f"Awaiting maintenance window for the upgrade to {case.subject.desired}: {window}"
-        return Reason(text, _on_drift(case), says_waiting=True)
+        return _by_klm(case, text)
     return None
+
+
+def _without_manifest(case: ReasonInputs) -> Reason | None:
+    """Return the reason of a module whose Manifest lifecycle-manager has still to create, or that no Kyma names."""
+    manifest = case.subject.manifest
+    if case.is_orphaned and manifest is not None:
+        text = (
+            f"{manifest.ref} is orphaned: the Kyma neither requests nor reports the module. "
+            "Enable the module, or delete the Manifest."
+        )
+        return action_needed(text, Severity.WARNING, manifest.ref)
+    if case.lacks_manifest:
+        return _by_klm(case, f"Requested in the Kyma; {KLM} has not created the Manifest yet")
+    if case.subject.managed and case.subject.request is not None and manifest is not None and manifest.meta.deleting:
+        return _by_klm(case, f"{KLM} deletes {manifest.ref}, and creates it again after that")
+    return None
+
+
+def _by_klm(case: ReasonInputs, text: str, severity: Severity = Severity.INFO, *, says_waiting: bool = True) -> Reason:
+    """Return a reason that waits for lifecycle-manager, or for you while it skips the Kyma."""
+    if case.kyma_skipped:
+        text = f"{text.removesuffix('.')}, but {KLM} skips the Kyma. Remove the skip label from the Kyma."
+        return Reason(text, Actor.YOU, severity)
+    return Reason(text, Actor.KLM, severity, says_waiting=says_waiting)
 
 
 def _processing(case: ReasonInputs) -> Reason | None:
     if case.assessment.state is not State.PROCESSING:
         return None
     if case.subject.managed and case.subject.request is not None and case.subject.report is None:
-        return Reason(f"Requested in the Kyma; waiting for {KLM}", Actor.KLM, says_waiting=True)
+        return _by_klm(case, f"Requested in the Kyma; waiting for {KLM}")
     if case.readiness is not None and not case.readiness.ready:
         return _manager_reason(case, Severity.INFO)
     if case.subject.report is not None and case.subject.report.message:
@@ -305,13 +330,13 @@ def _drifting(case: ReasonInputs) -> Reason | None:
         text = (
             f"Running {case.installed}, expected {case.subject.desired} ({apart}). {KLM} has not finished the upgrade."
         )
-        return Reason(text, _on_drift(case), Severity.WARNING)
+        return _by_klm(case, text, Severity.WARNING, says_waiting=False)
     if kind is DriftKind.BEHIND:
         text = f"{case.installed} installed, {case.subject.desired} available ({apart})"
         return Reason(text, _on_drift(case), Severity.WARNING)
     if kind is DriftKind.AHEAD and _on_drift(case) is Actor.KLM:
         versions = f"Running {case.installed}, expected {case.subject.desired} ({apart})"
-        return Reason(f"{versions}. {KLM} downgrades mandatory modules.", Actor.KLM, Severity.WARNING)
+        return _by_klm(case, f"{versions}. {KLM} downgrades mandatory modules.", Severity.WARNING, says_waiting=False)
     if kind is DriftKind.AHEAD:
         text = f"Running {case.installed}, expected {case.subject.desired} ({apart}){_by_hand(case)}"
         return Reason(text, _on_drift(case), Severity.WARNING)
@@ -348,8 +373,10 @@ def _recreated(manifest: Manifest | None) -> Reason:
     made = find_condition(manifest.conditions, "ModuleCR")
     if made is not None and made.status == "True":
         return action_needed(f"{text}, and {KLM} does not create it again. Create it.", Severity.WARNING)
-    again = f"this version of {KLM} creates it again" if made is None else f"{KLM} has not created it yet"
-    return Reason(f"{to_sentence(text)}; {again}", Actor.YOU, Severity.WARNING)
+    if made is not None:
+        return Reason(f"{to_sentence(text)}: {KLM} has not created it yet", Actor.KLM, says_waiting=True)
+    again = f"{KLM} creates it again with the next version. Create it now to use the module."
+    return Reason(f"{to_sentence(text)}. {again}", Actor.YOU, Severity.WARNING)
 
 
 _IN_RUNTIME: Final = "unknown (the module's manager runs in a runtime)"
@@ -375,7 +402,7 @@ def _absent(case: ReasonInputs) -> Reason | None:
         return None
     if case.subject.mandatory and case.subject.managed:
         text = f"Mandatory, but {KLM} has not installed it yet"
-        return Reason(text, Actor.KLM, Severity.WARNING, says_waiting=True)
+        return _by_klm(case, text, Severity.WARNING)
     refusal = case.refusal
     if isinstance(refusal, refusals.CatalogUnreadable | refusals.ChannelUnknown):
         return Reason(f"not installed; {refusal_words(refusal)}", Actor.NOBODY)
@@ -401,6 +428,7 @@ _STEPS: tuple[Callable[[ReasonInputs], Reason | None], ...] = (
     _unmanaged,
     _bad_state,
     _held_back,
+    _without_manifest,
     _processing,
     _owner_unknown,
     _idle,

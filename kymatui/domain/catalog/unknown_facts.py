@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from kymatui.domain.catalog.module_inputs import ModuleInputs, unreadable_kinds
 from kymatui.domain.catalog.rows import CatalogOrigin
+from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.modules.presence import Presence
 from kymatui.domain.snapshot.cluster_index import CATALOG_FEEDS, KYMA_FEED, MANIFEST_FEED, ClusterIndex
 from kymatui.domain.snapshot.missing_lists import ListGap, RowFact, UnknownFact
@@ -15,12 +16,14 @@ from kymatui.domain.versions.refusals import CatalogUnreadable, ChannelUnknown
 
 
 def unknown_facts(
-    subject: ModuleInputs, world: ClusterIndex, there: Presence, drifted: Drift, installed: str
+    subject: ModuleInputs, world: ClusterIndex, there: Presence, drifted: Drift, installed: str, actor: Actor
 ) -> Mapping[RowFact, UnknownFact]:
     """Return why facts of a module's row are unknown; facts without an entry are known."""
     kyma = world.missing([KYMA_FEED]) if world.kyma is None else None
     found = {fact: why for fact, why in _declared(subject, world, kyma) if why is not None}
     found |= {fact: why for fact, why in _observed(subject, world, there, installed, kyma) if why is not None}
+    if actor is Actor.UNKNOWN:
+        found[RowFact.ACTOR] = found.get(RowFact.CHECKS) or UnknownFact(ListGap.UNKNOWN, (), "the runtime was not read")
     compared = drifted.kind not in (DriftKind.UNKNOWN, DriftKind.NONE) or there is Presence.NOT_INSTALLED
     why = found.get(RowFact.INSTALLED) or found.get(RowFact.DESIRED)
     return found if compared or why is None else {**found, RowFact.DRIFT: why}

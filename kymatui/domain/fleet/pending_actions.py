@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kymatui.domain.catalog.rows import Catalog
 from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, RuntimeKey
 from kymatui.domain.fleet.manifest_summary import ManifestSummary
-from kymatui.domain.fleet.runtimes import Runtime, RuntimeModule
+from kymatui.domain.fleet.runtimes import Runtime, RuntimeModule, reported_actor
 from kymatui.domain.kubernetes.object_meta import MalformedObject
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma.kyma_keeper import actor_with_keeper, with_keeper
-from kymatui.domain.kyma.problems import Actor
+from kymatui.domain.kyma.problems import Actor, Severity
 from kymatui.domain.kyma.states import State, parse_state, state_rank
-from kymatui.domain.modules.next_actor import actor_for_manifest_state, actor_for_state
+from kymatui.domain.modules.next_actor import actor_for_manifest_state, actor_on_report, is_held_by_resources
 from kymatui.domain.modules.risks import kyma_error_words
 from kymatui.domain.snapshot.missing_lists import UnknownFact
-
-YOU = Actor.YOU.value
-KLM = Actor.KLM.value
-WINDOW = "maintenance window"
-NO_MESSAGE = ", and the Kyma has no message of it"
-"""End of the reason of a module whose Manifest was not read."""
+from kymatui.domain.versions.drift import DriftKind
 
 
 class PendingAction(Struct, frozen=True):
@@ -35,37 +33,41 @@ class PendingAction(Struct, frozen=True):
     runtime: RuntimeKey
     module: str
     state: State
-    on: str
+    actor: Actor
     reason: str
     since: float | None = None
 
 
-def pending_actions(picture: FleetSnapshot) -> list[PendingAction]:
+Catalogs = Mapping[RuntimeKey, Catalog]
+"""The catalogs of runtimes that are connected: what runs in them is read."""
+
+
+def pending_actions(picture: FleetSnapshot, catalogs: Catalogs = MappingProxyType({})) -> list[PendingAction]:
     """Return the pending actions of the whole fleet, the worst first."""
     found = [
-        wait
+        action
         for key, runtime in picture.runtimes.items()
-        if not _is_at_rest(runtime)
-        for wait in runtime_pending_actions(runtime, picture.manifests_of(key))
+        if key in catalogs or not _is_at_rest(runtime)
+        for action in runtime_pending_actions(runtime, picture.manifests_of(key), catalogs.get(key))
     ]
     for key in picture.mandatory:
-        if (runtime := picture.runtimes.get(key)) is not None:
+        if key not in catalogs and (runtime := picture.runtimes.get(key)) is not None:
             found += _of_mandatory(runtime, picture.manifests.get(key, ()))
     found += map(malformed_action, picture.malformed)
-    return sorted(found, key=lambda wait: (state_rank(wait.state), wait.on, wait.module, wait.runtime))
+    return sorted(found, key=lambda one: (state_rank(one.state), one.actor.value, one.module, one.runtime))
 
 
-def _of_mandatory(runtime: Runtime, sights: Sequence[ManifestSummary]) -> Iterator[PendingAction]:
+def _of_mandatory(runtime: Runtime, manifests: Sequence[ManifestSummary]) -> Iterator[PendingAction]:
     """Yield the mandatory modules that are not ready; only their Manifests say so."""
     key = (runtime.ref.namespace, runtime.name)
-    found = (_of_manifest(key, sight) for sight in sights if sight.mandatory and sight.is_waiting)
-    return (_with_keeper(wait, runtime.keeper) for wait in found)
+    found = (_of_manifest(key, manifest) for manifest in manifests if manifest.mandatory and manifest.is_waiting)
+    return (_with_keeper(action, runtime.keeper) for action in found)
 
 
 def malformed_action(item: MalformedObject) -> PendingAction:
     """Return what a Kyma needs that cannot be read."""
     key = (item.ref.namespace, item.ref.name)
-    return PendingAction(key, "", State.UNKNOWN, YOU, f"Action needed: correct the malformed Kyma: {item.reason}")
+    return PendingAction(key, "", State.UNKNOWN, Actor.YOU, f"Action needed: correct the malformed Kyma: {item.reason}")
 
 
 def _is_at_rest(runtime: Runtime) -> bool:
@@ -75,47 +77,74 @@ def _is_at_rest(runtime: Runtime) -> bool:
     return settled and not runtime.deleting and not (runtime.skipped and runtime.state != State.READY) and not own_error
 
 
-def _with_keeper(wait: PendingAction, keeper: Actor) -> PendingAction:
+def _with_keeper(action: PendingAction, keeper: Actor) -> PendingAction:
     """Return the action with the name of what works on the Kyma."""
     if keeper is Actor.KLM:
-        return wait
-    return replace(wait, on=keeper.value if wait.on == KLM else wait.on, reason=with_keeper(wait.reason, keeper))
+        return action
+    return replace(action, actor=actor_with_keeper(action.actor, keeper), reason=with_keeper(action.reason, keeper))
 
 
 def runtime_pending_actions(
-    runtime: Runtime, manifests: Sequence[ManifestSummary] | None = None
+    runtime: Runtime, manifests: Sequence[ManifestSummary] | None = None, catalog: Catalog | None = None
 ) -> Iterator[PendingAction]:
-    """Yield the pending actions of one runtime; `manifests` is None where they were not read."""
-    return (_with_keeper(wait, runtime.keeper) for wait in _pending_actions(runtime, manifests))
+    """Yield the pending actions of one runtime.
 
-
-def _pending_actions(runtime: Runtime, manifests: Sequence[ManifestSummary] | None) -> Iterator[PendingAction]:
+    `manifests` is None where they were not read, `catalog` where the runtime is not connected.
+    """
     key = (runtime.ref.namespace, runtime.name)
-    by_module = {manifest.module: manifest for manifest in manifests or ()}
+    reported = _of_kyma(key, runtime, manifests) if catalog is not None else _pending_actions(key, runtime, manifests)
+    yield from (_with_keeper(action, runtime.keeper) for action in reported)
+    if catalog is not None:
+        yield from _of_catalog(key, catalog, manifests or ())
+
+
+def _of_catalog(key: RuntimeKey, catalog: Catalog, manifests: Sequence[ManifestSummary]) -> Iterator[PendingAction]:
+    """Yield the modules of a connected runtime that are not at rest, as its catalog explains them."""
+    since = {manifest.module: manifest.changed for manifest in manifests}
+    for row in catalog.rows:
+        is_pending = row.state in _IN_TRANSITION or row.drift.kind in _AWAITED
+        if row.reason.severity is not Severity.INFO or is_pending:
+            yield PendingAction(key, row.name, row.state, row.actor, row.reason.text, since.get(row.name))
+
+
+_IN_TRANSITION: Final = (State.PROCESSING, State.DELETING)
+_AWAITED: Final = (DriftKind.PENDING_MAINTENANCE, DriftKind.ROLLING_OUT)
+
+
+def _of_kyma(key: RuntimeKey, runtime: Runtime, manifests: Sequence[ManifestSummary] | None) -> Iterator[PendingAction]:
+    """Yield what is pending for the runtime itself."""
     if runtime.skipped and not runtime.deleting:  # lifecycle-manager deletes a Kyma whatever its label
         reason = (
             "Action needed: lifecycle-manager skips this runtime. Remove the label skip-reconciliation from its Kyma."
         )
-        yield PendingAction(key, "", parse_state(runtime.state) or State.UNKNOWN, YOU, reason)
+        yield PendingAction(key, "", parse_state(runtime.state) or State.UNKNOWN, Actor.YOU, reason)
     if runtime.deleting:
         reason = "the runtime is being deleted"
         if manifests is not None:
             reason += f"; {format_count(len(manifests), 'Manifest') if manifests else 'no Manifests'} left"
-        yield PendingAction(key, "", State.DELETING, KLM, reason)
+        yield PendingAction(key, "", State.DELETING, Actor.KLM, reason)
+    if words := _own_error(runtime):
+        yield PendingAction(key, "", runtime.known_state, Actor.YOU, f"Action needed: {words}")
+
+
+def _own_error(runtime: Runtime) -> str:
+    """Return why the Kyma itself is in Error or Warning, "" if it is not."""
     states = [module.state for module in runtime.modules]
-    if words := "" if runtime.deleting else kyma_error_words(runtime.state, runtime.message, states):
-        yield PendingAction(key, "", runtime.known_state, YOU, f"Action needed: {words}")
+    return "" if runtime.deleting else kyma_error_words(runtime.state, runtime.message, states)
+
+
+def _pending_actions(
+    key: RuntimeKey, runtime: Runtime, manifests: Sequence[ManifestSummary] | None
+) -> Iterator[PendingAction]:
+    yield from _of_kyma(key, runtime, manifests)
+    by_module = {manifest.module: manifest for manifest in manifests or ()}
+    has_own_error = bool(_own_error(runtime))
     for module in runtime.modules:
-        if words and module.repeats_kyma:
+        if has_own_error and module.repeats_kyma:
             continue
         if module.maintenance:
-            yield PendingAction(
-                key,
-                module.name,
-                module.state,
-                WINDOW,
-                module.message or "Awaiting maintenance window: the upgrade needs downtime",
-            )
+            reason = module.message or "Awaiting maintenance window: the upgrade needs downtime"
+            yield PendingAction(key, module.name, module.state, Actor.KLM, reason)
         elif module.state not in (State.READY, State.UNMANAGED):
             yield _of_module(key, module, by_module.get(module.name))
 
@@ -124,7 +153,7 @@ class RuntimeReason(Struct, frozen=True):
     """What is wrong with a runtime, or that nothing is, and who acts; `state` is None where nothing is wrong."""
 
     text: str
-    actor: str = ""
+    actor: Actor = Actor.NOBODY
     state: State | None = None
 
 
@@ -132,23 +161,24 @@ def runtime_reason(
     runtime: Runtime,
     manifests: Sequence[ManifestSummary] | None = None,
     unknown_drift: UnknownFact | None = None,
+    catalog: Catalog | None = None,
 ) -> RuntimeReason:
     """Return the worst that a runtime waits for, else what drifts; `unknown_drift` says why that is unknown.
 
-    `manifests` is None where they were not read.
+    `manifests` is None where they were not read, `catalog` where the runtime is not connected.
     """
-    found = [*runtime_pending_actions(runtime, manifests), *_of_mandatory(runtime, manifests or ())]
-    waits = sorted(found, key=lambda wait: state_rank(wait.state))
-    if waits:
-        first, more = waits[0], len(waits) - 1
+    actions = [*runtime_pending_actions(runtime, manifests, catalog)]
+    if catalog is None:
+        actions += _of_mandatory(runtime, manifests or ())
+    if actions:
+        first, more = min(actions, key=lambda one: state_rank(one.state)), len(actions) - 1
         module = f"{first.module}: " if first.module else ""
-        return RuntimeReason(f"{module}{first.reason}{f' (and {more} more)' if more else ''}", first.on, first.state)
-    if runtime.drifting:
+        return RuntimeReason(f"{module}{first.reason}{f' (and {more} more)' if more else ''}", first.actor, first.state)
+    if catalog is None and runtime.drifting:
         names = ", ".join(
             f"{one.name}: {one.version} installed, {one.desired} in its channel" for one in runtime.drifting[:3]
         )
-        actor = actor_with_keeper(runtime.drifting[0].actor, runtime.keeper)
-        return RuntimeReason(names, actor.value, State.WARNING)
+        return RuntimeReason(names, reported_actor(runtime, runtime.drifting[0]), State.WARNING)
     if unknown_drift is not None:
         return RuntimeReason(f"All modules are ready. Drift: {unknown_drift}")
     if runtime.unknown_drift:
@@ -157,24 +187,19 @@ def runtime_reason(
     return RuntimeReason("All modules are ready and up to date")
 
 
-def _of_module(key: RuntimeKey, module: RuntimeModule, sight: ManifestSummary | None) -> PendingAction:
-    operation = sight.operation if sight is not None else ""
-    on = actor_for_state(module.state, operation)
-    blocked = module.state is State.DELETING and on is Actor.YOU
-    words = f"Action needed: delete the CRs of {module.name} that block the deletion" if blocked else ""
-    since = sight.changed if sight is not None else None
-    reason = module.message or words or operation or _state_words(module.state)
-    reason += "" if module.message or words or sight is not None else NO_MESSAGE
-    return PendingAction(key, module.name, module.state, on.value, reason, since)
+def _of_module(key: RuntimeKey, module: RuntimeModule, manifest: ManifestSummary | None) -> PendingAction:
+    """Return what is pending for a module that is not ready; what it waits for is in its runtime."""
+    actor = actor_on_report(module.state, module.drift.kind, maintenance=False)
+    operation = manifest.operation if manifest is not None else ""
+    if module.state is State.DELETING and is_held_by_resources(operation):
+        operation = f"{Actor.KLM} waits until the CRs of {module.name} are deleted"
+    reported = module.message or operation
+    reason = reported or f"{module.state}; `kymatui module {module.name} --remote {key[1]}` says why"
+    return PendingAction(key, module.name, module.state, actor, reason, manifest.changed if manifest else None)
 
 
-def _state_words(state: State) -> str:
-    """Return the reason of a module whose state is all that is known."""
-    return f"state is {state}"
-
-
-def _of_manifest(key: RuntimeKey, sight: ManifestSummary) -> PendingAction:
-    state = parse_state(sight.state) or State.UNKNOWN
-    on = actor_for_state(state, sight.operation) if state is State.DELETING else actor_for_manifest_state(state)
-    reason = f"mandatory: {sight.operation or _state_words(state)}"
-    return PendingAction(key, sight.module or sight.name, state, on.value, reason, sight.changed)
+def _of_manifest(key: RuntimeKey, manifest: ManifestSummary) -> PendingAction:
+    state = parse_state(manifest.state) or State.UNKNOWN
+    module = manifest.module or manifest.name
+    reason = f"mandatory: {manifest.operation or f'{state}; `kymatui module {module} --remote {key[1]}` says why'}"
+    return PendingAction(key, module, state, actor_for_manifest_state(state, is_read=False), reason, manifest.changed)

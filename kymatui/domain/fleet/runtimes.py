@@ -15,7 +15,7 @@ from msgspec.structs import force_setattr, replace
 
 from kymatui.domain.kubernetes.object_meta import MalformedObject
 from kymatui.domain.kubernetes.refs import ObjectRef
-from kymatui.domain.kyma.kyma_keeper import keeper_of
+from kymatui.domain.kyma.kyma_keeper import actor_with_keeper, keeper_of
 from kymatui.domain.kyma.kymas import Kyma, ModuleReport, read_kyma
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.release_metas import ReleaseMeta, read_release_meta
@@ -145,6 +145,13 @@ def drift_count(drifting: int, *, undecided: bool) -> str:
     if undecided:
         return f"{drifting}+" if drifting else UNKNOWN
     return str(drifting) if drifting else ""
+
+
+def reported_actor(runtime: Runtime, module: RuntimeModule) -> Actor:
+    """Return who acts on a module as far as its Kyma tells; lifecycle-manager leaves a Kyma with the skip label."""
+    if runtime.skipped and not runtime.deleting and module.actor is Actor.KLM:
+        return Actor.YOU
+    return actor_with_keeper(module.actor, runtime.keeper)
 
 
 class Fleet(Struct, frozen=True):

@@ -28,6 +28,7 @@ class Actor(StrEnum):
     MANAGER = "the module's manager"
     CATALOG = "the owner of the catalog"
     CLUSTER = "the cluster's administrator"
+    UNKNOWN = "unknown"  # the objects that tell were not read
 
 
 class Problem(Struct, frozen=True):

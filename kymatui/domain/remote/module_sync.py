@@ -41,6 +41,22 @@ class _Module(Struct, frozen=True):
     def name(self) -> str:
         return self.row.name
 
+    def line(
+        self,
+        field: str,
+        control: str,
+        runtime: str,
+        verdict: LineVerdict,
+        why: str = "",
+        area: LineArea = LineArea.MODULE,
+    ) -> ComparisonLine:
+        """Return a line of this module: where the sides should agree and do not, the row says who acts."""
+        reason, is_open = self.row.reason, verdict in (LineVerdict.WRONG, LineVerdict.UNDER_WAY)
+        if is_open and reason.actor is not Actor.NOBODY and reason.text not in why:
+            why = f"{why.removesuffix('.')}. {reason.text}" if why else reason.text
+        actor = reason.actor if is_open else Actor.CLUSTER if verdict is LineVerdict.UNKNOWN else Actor.NOBODY
+        return ComparisonLine(area, self.name, field, control, runtime, verdict, why, actor)
+
     @property
     def is_requested(self) -> bool:
         kyma = self.pair.runtime_kyma
@@ -74,9 +90,7 @@ def _besides(module: _Module) -> Iterator[ComparisonLine]:
     there = f"{row.presence.value} {row.installed}".strip()
     if row.origin is CatalogOrigin.KYMA and (unknown := module.pair.runtime_kyma_unknown) is not None:
         why = f"the runtime's Kyma: {unknown}"
-        yield ComparisonLine(
-            LineArea.MODULE, module.name, "Manifest", NOTHING, there, LineVerdict.UNKNOWN, why, Actor.CLUSTER
-        )
+        yield module.line("Manifest", NOTHING, there, LineVerdict.UNKNOWN, why)
         return
     if row.origin is CatalogOrigin.COMMUNITY:
         why = "community module: not managed by lifecycle-manager"
@@ -84,7 +98,7 @@ def _besides(module: _Module) -> Iterator[ComparisonLine]:
         why = "module CRs without the module's manager: left over, or created before the module was enabled"
     else:
         why = "installed directly, without lifecycle-manager"
-    yield ComparisonLine(LineArea.MODULE, module.name, "Manifest", NOTHING, there, LineVerdict.INTENDED, why)
+    yield module.line("Manifest", NOTHING, there, LineVerdict.INTENDED, why)
 
 
 def _manifest_line(module: _Module) -> ComparisonLine:
@@ -92,43 +106,32 @@ def _manifest_line(module: _Module) -> ComparisonLine:
     manifest, row = module.manifest, module.row
     asked = "requested" if module.is_requested else "not requested"
     if manifest is None:
-        verdict, why, actor = _without_manifest(module)
-        return ComparisonLine(LineArea.MODULE, module.name, "Manifest", NOTHING, asked, verdict, why, actor)
+        return module.line("Manifest", NOTHING, asked, *_without_manifest(module))
     name = f"{manifest.meta.namespace}/{manifest.meta.name}"
     if manifest.mandatory or row.mandatory:
         why = "mandatory module: every runtime has it without a request"
-        return ComparisonLine(LineArea.MODULE, module.name, "Manifest", name, "mandatory", LineVerdict.INTENDED, why)
+        return module.line("Manifest", name, "mandatory", LineVerdict.INTENDED, why)
     if module.is_requested and manifest.meta.deleting:
-        verdict, why, actor = _deleting(module, manifest)
-        return ComparisonLine(
-            LineArea.MODULE, module.name, "Manifest", f"{name} (being deleted)", asked, verdict, why, actor
-        )
+        return module.line("Manifest", f"{name} (being deleted)", asked, *_deleting(module, manifest))
     if module.is_requested:
-        return ComparisonLine(LineArea.MODULE, module.name, "Manifest", name, asked, LineVerdict.SAME)
+        return module.line("Manifest", name, asked, LineVerdict.SAME)
     if manifest.meta.deleting:
         why = f"being deleted{_blocked(manifest)}"
-        return ComparisonLine(
-            LineArea.MODULE, module.name, "Manifest", f"{name} (being deleted)", asked, LineVerdict.UNDER_WAY, why
-        )
-    verdict, why, actor = _not_asked_for(module)
-    return ComparisonLine(LineArea.MODULE, module.name, "Manifest", name, asked, verdict, why, actor)
+        return module.line("Manifest", f"{name} (being deleted)", asked, LineVerdict.UNDER_WAY, why)
+    return module.line("Manifest", name, asked, *_not_asked_for(module))
 
 
-def _without_manifest(module: _Module) -> tuple[LineVerdict, str, Actor]:
+def _without_manifest(module: _Module) -> tuple[LineVerdict, str]:
     row, refusal = module.row, module.row.resolution.refusal
     if (why := row.unknown.get(RowFact.MANIFEST)) is not None:
-        return LineVerdict.UNKNOWN, f"Manifest: {why}", Actor.CLUSTER
+        return LineVerdict.UNKNOWN, f"Manifest: {why}"
     if not row.managed:
-        return LineVerdict.INTENDED, "unmanaged: lifecycle-manager releases the module", Actor.NOBODY
+        return LineVerdict.INTENDED, "unmanaged: lifecycle-manager releases the module"
     if refusal is not None:
-        return (
-            LineVerdict.WRONG,
-            f"lifecycle-manager creates no Manifest: {refusal_words(refusal)}",
-            row.reason.actor or Actor.YOU,
-        )
+        return LineVerdict.WRONG, f"lifecycle-manager creates no Manifest: {refusal_words(refusal)}"
     if _is_skipped(module.pair):
-        return LineVerdict.WRONG, f"the control plane's Kyma has label {LABEL_SKIP}; remove it", Actor.YOU
-    return LineVerdict.WRONG, "lifecycle-manager has not created the Manifest yet", Actor.KLM
+        return LineVerdict.WRONG, f"the control plane's Kyma has label {LABEL_SKIP}; remove it"
+    return LineVerdict.WRONG, "lifecycle-manager has not created the Manifest yet"
 
 
 def _blocked(manifest: Manifest) -> str:
@@ -137,22 +140,19 @@ def _blocked(manifest: Manifest) -> str:
     return f"; blocked by {'finalizers' if len(held) > 1 else 'finalizer'} {', '.join(held)}" if held else ""
 
 
-def _deleting(module: _Module, manifest: Manifest) -> tuple[LineVerdict, str, Actor]:
+def _deleting(module: _Module, manifest: Manifest) -> tuple[LineVerdict, str]:
     refusal = module.row.resolution.refusal
     if refusal is not None and refusal.uninstalls:
-        return LineVerdict.WRONG, f"being uninstalled: {refusal_words(refusal)}", Actor.YOU
-    why = f"being deleted, and created again after that{_blocked(manifest)}"
-    return LineVerdict.UNDER_WAY, why, Actor.KLM
+        return LineVerdict.WRONG, f"being uninstalled: {refusal_words(refusal)}"
+    return LineVerdict.UNDER_WAY, f"being deleted, and created again after that{_blocked(manifest)}"
 
 
-def _not_asked_for(module: _Module) -> tuple[LineVerdict, str, Actor]:
-    kyma = module.pair.runtime_kyma
-    if kyma is None:
-        return LineVerdict.UNKNOWN, "the runtime's Kyma cannot be read", Actor.CLUSTER
+def _not_asked_for(module: _Module) -> tuple[LineVerdict, str]:
+    if module.pair.runtime_kyma is None:
+        return LineVerdict.UNKNOWN, "the runtime's Kyma cannot be read"
     if _is_skipped(module.pair):
-        why = f"not deleted: the control plane's Kyma has label {LABEL_SKIP}; remove it"
-        return LineVerdict.WRONG, why, Actor.YOU
-    return LineVerdict.WRONG, "no longer requested, and not yet deleted by lifecycle-manager", Actor.KLM
+        return LineVerdict.WRONG, f"not deleted: the control plane's Kyma has label {LABEL_SKIP}; remove it"
+    return LineVerdict.WRONG, "no longer requested, and not yet deleted by lifecycle-manager"
 
 
 def _is_skipped(pair: RuntimePair) -> bool:
@@ -166,15 +166,13 @@ def _version_lines(module: _Module, manifest: Manifest) -> Iterator[ComparisonLi
     row = module.row
     workloads = explain_missing(module.pair.runtime.feeds if module.pair.runtime else {}, _WORKLOADS)
     if workloads is not None and row.version_source is not VersionSource.RUNNING:
-        line = (LineArea.MODULE, module.name, "version", manifest.version, "?")
-        yield ComparisonLine(*line, LineVerdict.UNKNOWN, f"the module's manager: {workloads}", Actor.CLUSTER)
+        yield module.line("version", manifest.version, "?", LineVerdict.UNKNOWN, f"the module's manager: {workloads}")
     elif not row.installed:
         if row.presence in (Presence.ENABLED, Presence.NOT_CONFIGURED) and manifest.version:
             why = "no object in the runtime has the version"
-            line = (LineArea.MODULE, module.name, "version", manifest.version, NOTHING)
-            yield ComparisonLine(*line, LineVerdict.UNKNOWN, why, Actor.NOBODY)
+            yield module.line("version", manifest.version, NOTHING, LineVerdict.UNKNOWN, why)
     elif not manifest.version or same_version(manifest.version, row.installed):
-        yield ComparisonLine(LineArea.MODULE, module.name, "version", manifest.version, row.installed, LineVerdict.SAME)
+        yield module.line("version", manifest.version, row.installed, LineVerdict.SAME)
     else:
         yield _other_version(module, manifest)
     yield _state_line(module, manifest)
@@ -182,33 +180,30 @@ def _version_lines(module: _Module, manifest: Manifest) -> Iterator[ComparisonLi
 
 def _other_version(module: _Module, manifest: Manifest) -> ComparisonLine:
     row = module.row
-    line = (LineArea.MODULE, module.name, "version", manifest.version, row.installed)
-    if row.drift.kind is DriftKind.ROLLING_OUT:
-        return ComparisonLine(*line, LineVerdict.UNDER_WAY, "rolling out", Actor.MANAGER)
+    is_rolling = row.drift.kind is DriftKind.ROLLING_OUT
     drift, reason = drift_words(row.drift), row.reason.text
     why = reason if drift in reason else f"{drift}. {reason}"
-    return ComparisonLine(*line, LineVerdict.WRONG, why, row.reason.actor or Actor.KLM)
+    verdict = LineVerdict.UNDER_WAY if is_rolling else LineVerdict.WRONG
+    return module.line("version", manifest.version, row.installed, verdict, "rolling out" if is_rolling else why)
 
 
 def _state_line(module: _Module, manifest: Manifest) -> ComparisonLine:
     """Return the line of the Manifest's state against the state in the runtime."""
     row = module.row
-    line = (LineArea.MODULE, module.name, "state", manifest.state, row.state.value)
     unknown = row.unknown.get(RowFact.CHECKS)
     if unknown is not None and row.state is State.READY:  # a module CR that cannot be read may say otherwise
-        line = (LineArea.MODULE, module.name, "state", manifest.state, "?")
-        return ComparisonLine(*line, LineVerdict.UNKNOWN, f"module CRs: {unknown}", Actor.CLUSTER)
+        return module.line("state", manifest.state, "?", LineVerdict.UNKNOWN, f"module CRs: {unknown}")
+    line = ("state", manifest.state, row.state.value)
     if manifest.state == row.state.value:
-        return ComparisonLine(*line, LineVerdict.SAME)
+        return module.line(*line, LineVerdict.SAME)
     if row.reports.resource and row.reports.resource != manifest.state and row.reports.manager in ("", manifest.state):
         why = (
             f"the Manifest has only the state of the module's manager, the module CR has {row.reports.resource}. "
             f"{row.reason.text}"
         )
-        return ComparisonLine(*line, LineVerdict.INTENDED, why, row.reason.actor)
-    if row.reason.severity is Severity.INFO:
-        return ComparisonLine(*line, LineVerdict.UNDER_WAY, row.reason.text, row.reason.actor)
-    return ComparisonLine(*line, LineVerdict.WRONG, row.reason.text, row.reason.actor or Actor.KLM)
+        return module.line(*line, LineVerdict.INTENDED, why)
+    verdict = LineVerdict.UNDER_WAY if row.reason.severity is Severity.INFO else LineVerdict.WRONG
+    return module.line(*line, verdict, row.reason.text)
 
 
 # the default CR
@@ -224,27 +219,24 @@ def _resource_lines(module: _Module, manifest: Manifest) -> Iterator[ComparisonL
         found = _Unread
     if found is _Unread:
         why = f"{wanted.kind.kind} is forbidden or not served in the runtime"
-        yield ComparisonLine(
-            LineArea.RESOURCE, module.name, name, "expected", "?", LineVerdict.UNKNOWN, why, Actor.CLUSTER
-        )
+        yield module.line(name, "expected", "?", LineVerdict.UNKNOWN, why, LineArea.RESOURCE)
         return
     ignored = manifest.policy == Policy.IGNORE
     ours = "managed by its owner" if ignored else "created once"
     if found is not None:
-        yield ComparisonLine(LineArea.RESOURCE, module.name, name, ours, "present", LineVerdict.SAME)
+        yield module.line(name, ours, "present", LineVerdict.SAME, area=LineArea.RESOURCE)
         return
-    verdict, why, actor = _why_absent(manifest, ignored)
-    yield ComparisonLine(LineArea.RESOURCE, module.name, name, ours, _ABSENT, verdict, why, actor)
+    verdict, why = _why_absent(manifest, ignored)
+    yield module.line(name, ours, _ABSENT, verdict, why, LineArea.RESOURCE)
 
 
-def _why_absent(manifest: Manifest, ignored: bool) -> tuple[LineVerdict, str, Actor]:
+def _why_absent(manifest: Manifest, ignored: bool) -> tuple[LineVerdict, str]:
     if ignored:
-        return LineVerdict.INTENDED, f"policy {Policy.IGNORE}: lifecycle-manager creates no default CR", Actor.NOBODY
+        return LineVerdict.INTENDED, f"policy {Policy.IGNORE}: lifecycle-manager creates no default CR"
     made = find_condition(manifest.conditions, _MODULE_CR)
     if made is not None and made.status == "True":
-        why = "deleted by another client; lifecycle-manager does not create it again"
-        return LineVerdict.WRONG, why, Actor.YOU
-    return LineVerdict.UNDER_WAY, "lifecycle-manager has not created it yet", Actor.KLM
+        return LineVerdict.WRONG, "deleted by another client; lifecycle-manager does not create it again"
+    return LineVerdict.UNDER_WAY, "lifecycle-manager has not created it yet"
 
 
 def _default_cr_ref(manifest: Manifest) -> ObjectRef | None:

@@ -37,6 +37,7 @@ class RowFact(StrEnum):
     CHECKS = "checks"
     POLICY = "policy"
     MANIFEST = "manifest"
+    ACTOR = "actor"
 
 
 LIST_WORDS: Final = {

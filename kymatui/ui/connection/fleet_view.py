@@ -23,6 +23,7 @@ from kymatui.ui.connection.mailbox import Mailbox, MailSlot
 
 if TYPE_CHECKING:
     from kymatui.adapters.sessions.cluster.session_options import RemoteOptions
+    from kymatui.domain.catalog.rows import Catalog
     from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, RuntimeKey
     from kymatui.domain.kyma.maintenance_windows import ControllerSettings
     from kymatui.domain.plans.cluster_target import ClusterTarget
@@ -230,6 +231,14 @@ class RuntimeViews:
     def feeds(self) -> dict[RuntimeKey, Feed]:
         """Return the feeds of open runtimes and the last feeds of closed runtimes."""
         return {**self._past, **{key: self._feed(view) for key, view in self._views.items()}}
+
+    def catalogs(self) -> dict[RuntimeKey, Catalog]:
+        """Return the catalogs of open runtimes that are connected: what runs in them is read."""
+        return {
+            key: view.catalog
+            for key, view in self._views.items()
+            if view.catalog is not None and self._feed(view).state is FeedState.LIVE
+        }
 
     def _feed(self, view: ClusterView) -> Feed:
         if view.failure is not None:

@@ -174,7 +174,8 @@ class RuntimesPane(TablePane):
         runtime = seen.picture.runtimes.get(split_name(key))
         if runtime is None:
             return Content("")
-        text, actor, tone = explain_runtime(runtime, seen.picture)
+        catalog = self.fleet_app.runtimes.catalogs().get(split_name(key))
+        text, actor, tone = explain_runtime(runtime, seen.picture, catalog)
         parts = [Content.styled(f"{sanitize(runtime.name)}  ", "bold"), with_tone(text, tone)]
         if actor:
             parts.append(Content.styled(f"   {actor}", "bold $text-accent"))

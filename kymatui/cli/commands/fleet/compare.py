@@ -14,6 +14,7 @@ from kymatui.cli.cluster_options import add_cluster_options, add_remote_options
 from kymatui.cli.options.listing import add_list_output, add_list_timeout
 from kymatui.cli.options.reading import wait_for_change
 from kymatui.cli.output.listing import Listing, ListPrinter, is_table
+from kymatui.domain.catalog.catalog_json import actor_json
 from kymatui.domain.remote.differences import ComparisonLine, LineVerdict
 from kymatui.errors import RefusedError
 
@@ -124,5 +125,6 @@ def _line_json(line: ComparisonLine) -> dict[str, Any]:
         "kcp": line.control or None,
         "skr": line.runtime or None,
         "why": line.why or None,
-        "whoActs": line.actor.value or None,
+        "actor": actor_json(line.actor),
+        "whoActs": actor_json(line.actor),  # deprecated: `actor`
     }

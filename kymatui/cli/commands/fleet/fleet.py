@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,7 +18,7 @@ from kymatui.cli.options.listing import add_list_output, add_list_timeout, read_
 from kymatui.cli.options.unknown_names import require_in_fleet
 from kymatui.cli.output.listing import Listing, ListPrinter
 from kymatui.cli.output.printing import print_line
-from kymatui.domain.catalog.catalog_json import unknown_json
+from kymatui.domain.catalog.catalog_json import actor_json, unknown_json
 from kymatui.domain.fleet.pending_actions import RuntimeReason, runtime_reason
 from kymatui.domain.fleet.runtimes import (
     GROUPS,
@@ -26,13 +26,15 @@ from kymatui.domain.fleet.runtimes import (
     Runtime,
     RuntimeModule,
     VersionCounts,
+    reported_actor,
     version_matrix,
     worst_first,
 )
 from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import format_count
-from kymatui.domain.kyma.kyma_keeper import actor_with_keeper
+from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.states import State, StateSource
+from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact
 from kymatui.domain.versions.drift import DriftKind
 from kymatui.domain.versions.evidence import VersionSource
 from kymatui.domain.versions.messages import drift_words
@@ -42,7 +44,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from kymatui.adapters.sessions.cluster.session_options import SessionOptions
-    from kymatui.domain.snapshot.missing_lists import UnknownFact
 
 REPORTED = VersionSource.REPORTED.value
 _HEADER = ("RUNTIME", "SHOOT", "REGION", "PLAN", "CHANNEL", "STATE", "MODULES", "DRIFT", "WORST MODULE", "AGE")
@@ -172,7 +173,7 @@ def _row(runtime: Runtime, why: RuntimeReason, unknown: UnknownFact | None) -> l
         f"{worst.name} {_what_is_wrong(worst)}" if worst is not None else "",
         format_duration(time.time() - runtime.created) if runtime.created is not None else "",
         why.text,
-        why.actor,
+        why.actor.value,
     ]
 
 
@@ -194,25 +195,35 @@ def _json(runtime: Runtime, why: RuntimeReason, unknown: UnknownFact | None) -> 
         "deleting": runtime.deleting,
         "skipped": runtime.skipped,
         "reason": why.text if why.state is not None else None,
-        "actor": why.actor or None,
+        "actor": actor_json(why.actor),
+        "unknown": {"actor": unknown_json(_NOT_READ)} if why.actor is Actor.UNKNOWN else {},
         "problem": runtime.has_problem or (None if unknown is not None or runtime.unknown_drift else False),
-        "modules": [
-            {
-                "name": module.name,
-                "channel": module.channel or None,
-                "version": module.version or None,
-                "versionSource": REPORTED if module.version else None,
-                "desired": module.desired or None,
-                "drifts": None if unknown is not None or module.unknown_drift else module.drifts,
-                "drift": (DriftKind.UNKNOWN if unknown is not None else module.drift.kind).value,
-                "state": module.state.value,
-                "stateSource": StateSource.KYMA.value,
-                "maintenance": module.maintenance,
-                "actor": actor_with_keeper(module.actor, runtime.keeper).value or None,
-            }
-            for module in runtime.modules
-        ],
+        "modules": [_module_json(module, runtime, unknown) for module in runtime.modules],
     }
+
+
+def _module_json(module: RuntimeModule, runtime: Runtime, unknown: UnknownFact | None) -> dict[str, Any]:
+    """Return what the Kyma reports of a module: its sources say that the runtime itself was not read."""
+    actor = reported_actor(runtime, module)
+    return {
+        "name": module.name,
+        "channel": module.channel or None,
+        "channelSource": REPORTED,
+        "version": module.version or None,
+        "versionSource": REPORTED if module.version else None,
+        "desired": module.desired or None,
+        "drifts": None if unknown is not None or module.unknown_drift else module.drifts,
+        "drift": (DriftKind.UNKNOWN if unknown is not None else module.drift.kind).value,
+        "state": module.state.value,
+        "stateSource": StateSource.KYMA.value,
+        "maintenance": module.maintenance,
+        "actor": actor_json(actor),
+        "actorSource": REPORTED,
+        "unknown": {"actor": unknown_json(_NOT_READ)} if actor is Actor.UNKNOWN else {},
+    }
+
+
+_NOT_READ: Final = UnknownFact(ListGap.UNKNOWN, (), "the runtime was not read; `kymatui module` reads it")
 
 
 def _groups(cluster: str, runtimes: Sequence[Runtime], group: str) -> Listing[tuple[str, int]]:

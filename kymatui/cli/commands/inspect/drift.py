@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.options.reading import configure_reading, follow
 from kymatui.cli.output.listing import Listing, no_modules, render
-from kymatui.domain.catalog.catalog_json import unknown_json
+from kymatui.domain.catalog.catalog_json import actor_json, unknown_json
 from kymatui.domain.snapshot.missing_lists import RowFact
 from kymatui.domain.versions.messages import drift_words
 from kymatui.errors import KymatuiError, RefusedError
@@ -70,5 +70,6 @@ def _json(row: ModuleRow) -> dict[str, Any]:
         "kind": row.drift.kind.value,
         "distance": row.drift.distance.key if row.drift.distance else None,
         "words": drift_words(row.drift),
-        "waitingFor": row.reason.actor.value or None,
+        "actor": actor_json(row.actor),
+        "waitingFor": actor_json(row.actor),  # deprecated: `actor`
     }

@@ -93,14 +93,13 @@ def _with_message(state: str, message: str) -> str:
 
 def module_json(row: ModuleRow) -> dict[str, Any]:
     """Return the row of `catalog -o json` with what explains it."""
-    from kymatui.domain.catalog.catalog_json import problem_json, reports_json, row_json
+    from kymatui.domain.catalog.catalog_json import actor_json, problem_json, reports_json, row_json
     from kymatui.domain.versions.messages import refusal_words
 
     refusal = row.refusal
     return {
         **row_json(row),
-        "waitingFor": row.reason.actor.value or None,
-        "channelSource": row.resolution.channel_source.value if row.channel else None,
+        "waitingFor": actor_json(row.actor),  # deprecated: `actor`
         "policy": None if RowFact.POLICY in row.unknown else str(row.policy) or None,
         "template": str(row.template) if row.template else None,
         "links": {link.name: link.address for link in _links(row)},

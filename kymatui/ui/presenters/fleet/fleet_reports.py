@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from types import MappingProxyType
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kymatui.domain.catalog.rows import Catalog
 from kymatui.domain.fleet.fleet_tracker import MANIFEST, FleetChange, FleetSnapshot, RuntimeKey
-from kymatui.domain.fleet.pending_actions import YOU, PendingAction, malformed_action, runtime_reason
+from kymatui.domain.fleet.pending_actions import Catalogs, PendingAction, malformed_action, runtime_reason
 from kymatui.domain.fleet.runtimes import Runtime, VersionCounts, version_matrix
 from kymatui.domain.fleet.short_names import short_names
 from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.states import State, state_rank
 from kymatui.ui.presenters.catalog.catalog_rows import ABSENT, TONES
 from kymatui.ui.presenters.catalog.change_rows import value_cell
-from kymatui.ui.presenters.fleet.runtime_rows import RuntimeFilter, key_text, next_actor_of, state_cell
+from kymatui.ui.presenters.fleet.runtime_rows import RuntimeFilter, actor_words, key_text, state_cell
 from kymatui.ui.terminal.glyphs import SIGNS
 from kymatui.ui.viewmodels.columns import Column
 from kymatui.ui.viewmodels.display_text import clock_time
@@ -92,7 +95,7 @@ def wait_rows(waits: Iterable[PendingAction], now: float) -> list[Row]:
 def _wait_row(wait: PendingAction, now: float, short: str) -> Row:
     tone = TONES[wait.state]
     cells = {
-        "on": Cell(next_actor_of(wait.on), "accent" if wait.on == "you" else ""),
+        "on": Cell(wait.actor.value, "accent" if wait.actor is Actor.YOU else ""),
         "state": Cell(f"{SIGNS.get(tone, '')} {wait.state}", tone, order=state_rank(wait.state)),
         "module": Cell(sanitize(wait.module) or "(the runtime)", "strong"),
         "runtime": Cell(sanitize(wait.runtime[1]), short=sanitize(short)),
@@ -104,7 +107,8 @@ def _wait_row(wait: PendingAction, now: float, short: str) -> Row:
         ),
         "reason": Cell(sanitize(wait.reason)),
     }
-    return Row(_SEPARATOR.join((key_text(wait.runtime), wait.module, wait.reason)), cells)
+    distinct = "" if wait.module else wait.reason  # a runtime may wait for several things, a module has one reason
+    return Row(_SEPARATOR.join((key_text(wait.runtime), wait.module, distinct)), cells)
 
 
 PROBLEM_COLUMNS = (
@@ -115,11 +119,14 @@ PROBLEM_COLUMNS = (
 )
 
 
-def problem_rows(picture: FleetSnapshot) -> list[Row]:
-    """Return the runtimes with a problem, each with its worst reason, and the Kymas that cannot be read."""
+def problem_rows(picture: FleetSnapshot, catalogs: Catalogs = MappingProxyType({})) -> list[Row]:
+    """Return the runtimes with a problem, each with its worst reason, and the Kymas that cannot be read.
+
+    `catalogs` are those of connected runtimes.
+    """
     found = [(key, runtime) for key, runtime in picture.runtimes.items() if picture.has_problem(key)]
     short = short_names(name for _, name in picture.runtimes)
-    rows = [_problem_row(key, runtime, picture, short.get(key[1], "")) for key, runtime in found]
+    rows = [_problem_row(key, runtime, picture, short.get(key[1], ""), catalogs.get(key)) for key, runtime in found]
     return [*rows, *map(_malformed_row, map(malformed_action, picture.malformed))]
 
 
@@ -128,19 +135,19 @@ def _malformed_row(action: PendingAction) -> Row:
         "runtime": Cell(sanitize(action.runtime[1]), "strong"),
         "state": Cell(f"{SIGNS.get('error', '')} malformed", "error", order=state_rank(State.ERROR)),
         "reason": Cell(sanitize(action.reason)),
-        "on": Cell(next_actor_of(action.on), "accent"),
+        "on": Cell(action.actor.value, "accent"),
     }
     return Row(_SEPARATOR.join((key_text(action.runtime), "")), cells)
 
 
-def _problem_row(key: RuntimeKey, runtime: Runtime, picture: FleetSnapshot, short: str) -> Row:
-    why = runtime_reason(runtime, picture.manifests_of(key), picture.unknown_drift)
+def _problem_row(key: RuntimeKey, runtime: Runtime, picture: FleetSnapshot, short: str, catalog: Catalog | None) -> Row:
+    why = runtime_reason(runtime, picture.manifests_of(key), picture.unknown_drift, catalog)
     worst = runtime.worst.name if runtime.worst is not None else ""
     cells = {
         "runtime": Cell(sanitize(runtime.name), "strong", short=sanitize(short)),
         "state": state_cell(runtime),
         "reason": Cell(sanitize(why.text)),
-        "on": Cell(next_actor_of(why.actor), "accent" if why.actor == YOU else ""),
+        "on": Cell(why.actor.value, "accent" if why.actor is Actor.YOU else ""),
     }
     return Row(_SEPARATOR.join((key_text(key), worst)), cells)
 
@@ -148,8 +155,7 @@ def _problem_row(key: RuntimeKey, runtime: Runtime, picture: FleetSnapshot, shor
 def format_problem(row: Row) -> str:
     """Return the problem of a runtime as a sentence."""
     said = {name: cell.text for name, cell in row.cells.items()}
-    who = f"   who acts: {said['on']}" if said["on"] else ""
-    return f"{said['runtime']}  {said['reason']}{who}"
+    return "   ".join(filter(None, (f"{said['runtime']}  {said['reason']}", actor_words(said["on"]))))
 
 
 CHANGE_COLUMNS = (
@@ -184,7 +190,7 @@ def format_wait(row: Row) -> str:
     """Return a pending action as a sentence."""
     said = {name: cell.text for name, cell in row.cells.items()}
     since = f", for {said['since']}" if said["since"] else ""
-    return f"{said['module']} on {said['runtime']}: {said['reason']}   who acts: {said['on']}{since}"
+    return f"{said['module']} on {said['runtime']}: {said['reason']}   {actor_words(said['on'])}{since}"
 
 
 def format_runtime_change(row: Row) -> str:

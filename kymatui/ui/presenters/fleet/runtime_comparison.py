@@ -8,7 +8,6 @@ from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.remote.differences import ComparisonLine, LineArea, LineVerdict
 from kymatui.domain.remote.side_by_side import SideBySide
 from kymatui.ui.presenters.catalog.catalog_rows import ABSENT
-from kymatui.ui.presenters.fleet.runtime_rows import next_actor_of
 from kymatui.ui.viewmodels.columns import Column
 from kymatui.ui.viewmodels.row_list import Cell, Row
 
@@ -62,7 +61,7 @@ def compared_object(row_key: str) -> str:
 def explain_difference(line: ComparisonLine) -> str:
     """Return the sentence for one line: both sides in full, the reason, and who must act."""
     sides = f"{line.subject} {line.field}: KCP {line.control or 'none'}, SKR {line.runtime or 'none'}"
-    act = f"   who acts: {next_actor_of(line.actor.value)}" if line.actor.value else ""
+    act = f"   who acts: {line.actor}" if line.actor.value else ""
     return sanitize(f"{sides}. {line.why}{act}" if line.why else sides)
 
 

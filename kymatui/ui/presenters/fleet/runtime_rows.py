@@ -8,12 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kymatui.domain.catalog.rows import Catalog
 from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, RuntimeKey
 from kymatui.domain.fleet.pending_actions import runtime_reason
 from kymatui.domain.fleet.runtimes import Runtime, RuntimeModule, drift_count, group_name
 from kymatui.domain.fleet.short_names import short_names
 from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.states import State, parse_state, state_rank
 from kymatui.domain.kyma.versions import same_version
 from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact
@@ -187,16 +189,19 @@ def with_runtime(row: Row, feed: Feed | None) -> Row:
     return replace(row, cells={**row.cells, "skr": Cell(word, tone, order)})
 
 
-def explain_runtime(runtime: Runtime, picture: FleetSnapshot) -> tuple[str, str, str]:
-    """Return what is wrong with a runtime, who must act, and the tone; the text fits one line."""
+def explain_runtime(runtime: Runtime, picture: FleetSnapshot, catalog: Catalog | None = None) -> tuple[str, str, str]:
+    """Return what is wrong with a runtime, who must act, and the tone; `catalog` is that of a connected one."""
     key = (runtime.ref.namespace, runtime.name)
-    found = runtime_reason(runtime, picture.manifests_of(key), picture.unknown_drift)
-    who = f"who acts: {next_actor_of(found.actor)}" if found.actor else ""
+    found = runtime_reason(runtime, picture.manifests_of(key), picture.unknown_drift, catalog)
+    who = actor_words(found.actor.value)
     return sanitize(found.text), who, TONES[found.state] if found.state is not None else "muted"
 
 
-def next_actor_of(on: str) -> str:
-    return sanitize(on)
+def actor_words(actor: str) -> str:
+    """Return who acts, "" for nobody; where only the runtime tells, how to read it."""
+    if actor == Actor.UNKNOWN:
+        return "who acts: unknown until the runtime is read (enter)"
+    return f"who acts: {actor}" if actor else ""
 
 
 # groups

@@ -115,7 +115,9 @@ class WaitingScreen(FleetListScreen):
         return fleet_reports.format_wait(row)
 
     def lines(self, seen: FleetReading) -> Sequence[Row]:
-        return fleet_reports.wait_rows(pending_actions(seen.picture), self.kymatui.clock())
+        return fleet_reports.wait_rows(
+            pending_actions(seen.picture, self.fleet_app.runtimes.catalogs()), self.kymatui.clock()
+        )
 
 
 class FleetProblemsScreen(FleetListScreen):
@@ -138,7 +140,7 @@ class FleetProblemsScreen(FleetListScreen):
         return fleet_reports.format_problem(row)
 
     def lines(self, seen: FleetReading) -> Sequence[Row]:
-        return fleet_reports.problem_rows(seen.picture)
+        return fleet_reports.problem_rows(seen.picture, self.fleet_app.runtimes.catalogs())
 
 
 class RecentChangesScreen(FleetListScreen):

@@ -1,0 +1,457 @@
+"""What every surface answers to the same questions about one runtime, and random worlds to ask about.
+
+An answer is effective (of what is there) or reported (of what a Kyma alone says); the surface says which. Two
+different answers of one kind to one question are a contradiction. None is an unknown that the surface explains.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from hypothesis import strategies as st
+
+from kymatui.cli.commands.fleet.compare import as_json as compare_json
+from kymatui.cli.commands.fleet.fleet import _row as fleet_cells
+from kymatui.cli.commands.fleet.fleet import _runtimes as fleet_listing
+from kymatui.cli.commands.fleet.windows import _json as window_json
+from kymatui.cli.commands.inspect.drift import _cells as drift_cells
+from kymatui.cli.commands.inspect.drift import _json as drift_json
+from kymatui.cli.commands.inspect.module import facts, module_json
+from kymatui.cli.commands.inspect.versions import _offer_json
+from kymatui.cli.output.audit_formats import as_json as audit_json
+from kymatui.cli.output.audit_formats import as_sarif
+from kymatui.domain.audit.report import audit_runtime, judge_findings
+from kymatui.domain.catalog.catalog import build_catalog
+from kymatui.domain.catalog.catalog_json import catalog_to_json
+from kymatui.domain.catalog.channel_matrix import build_matrix
+from kymatui.domain.catalog.module_inputs import CatalogOptions
+from kymatui.domain.catalog.rows import NAMING_LISTS, Catalog
+from kymatui.domain.fleet.fleet_tracker import FleetSnapshot
+from kymatui.domain.fleet.maintenance import runtime_maintenance
+from kymatui.domain.fleet.manifest_summary import read_summary
+from kymatui.domain.fleet.pending_actions import pending_actions
+from kymatui.domain.fleet.runtimes import Runtime, metas_by_module, read_runtime, version_matrix
+from kymatui.domain.kyma.kymas import Kyma, read_kyma
+from kymatui.domain.kyma.problems import Actor
+from kymatui.domain.kyma.template_index import index_templates
+from kymatui.domain.remote.runtime_pair import RuntimePair, join_snapshots
+from kymatui.domain.remote.side_by_side import compare_sides
+from kymatui.domain.snapshot.cluster_index import WORKLOAD_FEEDS
+from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
+from kymatui.domain.whatif.catalog_change import CatalogChange
+from kymatui.domain.whatif.fleet_objects import build_fleet_objects
+from kymatui.domain.whatif.forecast import foresee
+from kymatui.ui.presenters.catalog.catalog_columns import ALL_MODULES
+from kymatui.ui.presenters.catalog.catalog_rows import ABSENT, explain_row, table_rows
+from kymatui.ui.presenters.catalog.problem_rows import count_problems, problem_rows
+from kymatui.ui.presenters.fleet.fleet_reports import problem_rows as fleet_problem_rows
+from kymatui.ui.presenters.fleet.fleet_reports import wait_rows
+from kymatui.ui.presenters.fleet.runtime_rows import explain_runtime
+from kymatui.ui.presenters.module.module_facts import declared, observed
+from tests.domain import builders as b
+
+Json = dict[str, Any]
+CONTROL: Final = "kcp-system"
+RUNTIME: Final = "r1"
+EFFECTIVE, REPORTED = "effective", "reported"
+MODULES: Final = ("alpha", "beta", "gamma")
+VERSIONS: Final = ("1.0.0", "1.1.0", "1.2.0")
+
+
+class World(NamedTuple):
+    """A runtime and its control plane."""
+
+    control: Snapshot
+    runtime: Snapshot
+
+    def __repr__(self) -> str:
+        """Return what its Kymas say, for the message of a failure."""
+        return as_text(self)
+
+    @property
+    def pair(self) -> RuntimePair:
+        return RuntimePair(RUNTIME, self.control, self.runtime)
+
+
+class Answer(NamedTuple):
+    """One answer; `value` is None where the surface says that it does not know, and why."""
+
+    surface: str
+    subject: str
+    question: str
+    value: object
+    kind: str = EFFECTIVE
+
+
+def contradictions(answers: Sequence[Answer]) -> list[str]:
+    """Return the questions with two answers."""
+    known: dict[tuple[str, str, str], dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for one in answers:
+        if one.value not in (None, Actor.UNKNOWN):
+            known[one.subject, one.question, one.kind][repr(one.value)].append(one.surface)
+    return [
+        f"{subject or 'the runtime'}: {question} ({kind}): "
+        + "; ".join(f"{value}: {', '.join(sorted(set(surfaces)))}" for value, surfaces in values.items())
+        for (subject, question, kind), values in sorted(known.items())
+        if len(values) > 1
+    ]
+
+
+def ask(world: World) -> list[Answer]:
+    """Ask every surface every question."""
+    pair = world.pair
+    options = CatalogOptions(rules=pair.rules)
+    catalog = build_catalog(join_snapshots(pair), b.NOW, options)
+    kyma = read_kyma(world.control.kymas[0])
+    assert isinstance(kyma, Kyma)
+    return [
+        *_catalog(catalog),
+        *_tables(catalog),
+        *_problems(catalog),
+        *_compare(pair),
+        *_audit(pair),
+        *_fleet(world, kyma, catalog),
+        *_windows(world, kyma, pair),
+        *_whatif(world),
+    ]
+
+
+# one runtime's surfaces
+
+
+def _catalog(catalog: Catalog) -> Iterator[Answer]:
+    document = catalog_to_json(catalog)
+    for row, entry in zip(catalog.rows, document["modules"], strict=True):
+        name = row.name
+        for key in ("installed", "desired", "newest", "channel", "state", "drift", "reason", "actor", "channelSource"):
+            unknown = key in entry["unknown"]
+            value = None if unknown else entry[key] or ""
+            yield Answer("catalog -o json", name, key, value)
+            yield Answer("module -o json", name, key, None if unknown else module_json(row)[key] or "")
+        reports = module_json(row)["reports"]
+        yield Answer("module -o json", name, "state", reports["kyma"], REPORTED)
+        yield Answer("module -o json", name, "installed", reports["kymaVersion"], REPORTED)
+        for offer in row.offers:
+            marks = _offer_json(row, offer)
+            for key in ("installed", "desired"):
+                if marks[key]:
+                    yield Answer("versions -o json", name, key, entry[key] and offer.version)
+        if row.drift.is_drift:
+            found = drift_json(row)
+            yield Answer("drift -o json", name, "drift", found["kind"])
+            for key in ("installed", "desired", "actor"):
+                yield Answer("drift -o json", name, key, found[key] or "")
+            yield Answer("drift", name, "actor", drift_cells(row)[-1])
+    for line in build_matrix(catalog).rows:
+        if line.unknown_installed is None:
+            yield Answer("channels side by side", line.module, "installed", line.installed)
+
+
+def _tables(catalog: Catalog) -> Iterator[Answer]:
+    """The module command's table, the catalog's table on the screen, and the module page."""
+    rows = {row.key: row for row in table_rows(catalog, ALL_MODULES, b.NOW)}
+    for row in catalog.rows:
+        unknown = {fact.value for fact in row.unknown}
+        fields = dict(facts(row))
+        page = {fact.label: fact.text for fact in (*declared(row, catalog), *observed(row, b.NOW))}
+        for key in {"installed", "desired", "newest"} - unknown:
+            words = {f"module, {key}": fields[key], f"screen, {key}": rows[row.name].cells[key].text, "page": page[key]}
+            for surface, text in words.items():
+                value = text.removesuffix(" (reported)").removeprefix(ABSENT)
+                yield Answer(surface, row.name, key, value)
+        yield Answer("module", row.name, "actor", fields["who acts"])
+        yield Answer("module", row.name, "reason", fields["reason"])
+        line = explain_row(row)
+        yield Answer("the line under the catalog", row.name, "reason", line.text)
+        if line.actor:
+            yield Answer("the line under the catalog", row.name, "actor", line.actor.removeprefix("who acts: "))
+
+
+def _problems(catalog: Catalog) -> Iterator[Answer]:
+    document, rows = catalog_to_json(catalog), {row.name: row for row in catalog.rows}
+    for problem in catalog.problems:
+        row = rows.get(problem.module)
+        if row is not None and problem.message == row.reason.text:
+            yield Answer("problems", row.name, "actor", problem.actor.value)
+    listed = [row for row in problem_rows(catalog) if row.cells["severity"].text != "info"]
+    for surface, number in (
+        ("header", int(count_problems(catalog).rpartition(" ")[2])),
+        ("problems", len(listed)),
+        ("catalog -o json", document["counts"]["problems"]),
+        ("catalog -o json, list", sum(one["severity"] != "info" for one in document["problems"])),
+    ):
+        yield Answer(surface, "", "how many problems", number)
+
+
+def _compare(pair: RuntimePair) -> Iterator[Answer]:
+    compared = compare_sides(pair, b.NOW)
+    for line in compare_json(compared, compared.lines)["lines"]:
+        if line["about"] not in ("module", "module CR", "resource") or line["verdict"] == "unknown":
+            continue
+        if line["field"] in ("version", "state") and line["skr"] != "?":
+            key = {"version": "installed", "state": "state"}[line["field"]]
+            yield Answer("compare", line["subject"], key, line["skr"] or "")
+        if line["verdict"] not in ("same", "intended"):
+            yield Answer("compare", line["subject"], "actor", line["actor"] or "")
+
+
+def _audit(pair: RuntimePair) -> Iterator[Answer]:
+    report = judge_findings(RUNTIME, RUNTIME, b.NOW, audit_runtime(pair, b.NOW))
+    document, sarif = audit_json(report), as_sarif(report)
+    for one in document["findings"]:
+        if one["rule"].startswith(("state.", "drift.")) and one["rule"] not in _OTHER_SUBJECT:
+            yield Answer(f"audit {one['rule']}", one["module"], "actor", one["actor"] or "")
+        if one["rule"] in ("state.error", "state.warning", "state.deleting", "state.processing"):
+            yield Answer(f"audit {one['rule']}", one["module"], "reason", one["message"])
+            yield Answer(f"audit {one['rule']}", one["module"], "state", one["value"])
+        if one["rule"].startswith("kyma."):
+            yield Answer(f"audit {one['rule']}", "", "actor of the Kyma", one["actor"] or "")
+    for one, result in zip(document["findings"], sarif["runs"][0]["results"], strict=True):
+        assert result["properties"]["actor"] == one["actor"]
+
+
+_OTHER_SUBJECT: Final = ("state.disagree", "drift.unknown", "drift.fields")
+
+
+# the fleet's surfaces
+
+
+def fleet_of(world: World, kyma: Kyma) -> tuple[Runtime, FleetSnapshot]:
+    """Return the runtime and the snapshot of a fleet that has read Kymas, release metas and Manifests."""
+    runtime = read_runtime(kyma, metas_by_module(world.control.release_metas))
+    key = (CONTROL, RUNTIME)
+    summaries = tuple(one for one in map(read_summary, world.control.manifests) if one is not None)
+    waiting = any(one.mandatory and one.is_waiting for one in summaries)
+    feeds = {name: Feed(FeedState.LIVE, b.NOW) for name in NAMING_LISTS}
+    snapshot = FleetSnapshot(
+        "kcp", {key: runtime}, {key: summaries}, feeds=feeds, mandatory=frozenset({key}) if waiting else frozenset()
+    )
+    return runtime, snapshot
+
+
+def _fleet(world: World, kyma: Kyma, catalog: Catalog) -> Iterator[Answer]:
+    runtime, picture = fleet_of(world, kyma)
+    key = (CONTROL, RUNTIME)
+    listing = fleet_listing("kcp", [runtime], None)
+    (document,) = listing.document([runtime])["runtimes"]
+    counts = {one.module: dict(one.counts) for one in version_matrix([runtime])}
+    for module in document["modules"]:
+        name = module["name"]
+        assert (module["versionSource"] in (None, REPORTED), module["stateSource"]) == (True, "kyma")
+        yield Answer("fleet -o json", name, "installed", module["version"], REPORTED)
+        if kyma.report(name) is not None:
+            yield Answer("fleet -o json", name, "state", module["state"], REPORTED)
+        yield Answer("matrix", name, "installed", next(iter(counts[name])) or None, REPORTED)
+        yield from _fleet_module(module, catalog)
+    cells = dict(zip(listing.header, fleet_cells(runtime, _reason(listing, runtime), None), strict=True))
+    yield Answer("fleet -o wide", "", "actor of the runtime", cells["WHO ACTS"], "fleet of Kymas")
+    yield Answer(
+        "fleet -o json",
+        "",
+        "actor of the runtime",
+        document["actor"] or "",
+        "fleet of Kymas",
+    )
+    yield from _screens(runtime, picture, None, "fleet of Kymas and Manifests")
+    yield from _screens(runtime, picture, catalog, "connected fleet")
+    for wait in pending_actions(picture, {key: catalog}):
+        row = catalog.row(wait.module)
+        if row is not None:
+            yield Answer("waits of a connected fleet", wait.module, "actor", wait.actor.value)
+            yield Answer("waits of a connected fleet", wait.module, "reason", wait.reason)
+            yield Answer("waits of a connected fleet", wait.module, "state", wait.state.value)
+    for wait in pending_actions(picture):
+        if wait.module and not wait.reason.startswith("mandatory"):
+            yield Answer("waits", wait.module, "state", wait.state.value, REPORTED)
+
+
+def _fleet_module(module: Json, catalog: Catalog) -> Iterator[Answer]:
+    """What only its Kyma reports must be what the row has, where it follows the reported channel."""
+    row = catalog.row(module["name"])
+    assert row is not None
+    assert module["channelSource"] == REPORTED
+    if module["channel"] == row.channel and module["desired"]:
+        yield Answer("fleet -o json", row.name, "desired", module["desired"])
+    assert module["actorSource"] == REPORTED
+    assert bool(module["unknown"]) is (module["actor"] == Actor.UNKNOWN)
+    yield Answer("fleet -o json", row.name, "actor", module["actor"] or "", REPORTED)
+
+
+def _reason(listing: Any, runtime: Runtime) -> Any:
+    from kymatui.domain.fleet.pending_actions import runtime_reason
+
+    return runtime_reason(runtime)
+
+
+def _screens(runtime: Runtime, picture: FleetSnapshot, catalog: Catalog | None, kind: str) -> Iterator[Answer]:
+    key = (CONTROL, RUNTIME)
+    catalogs = {} if catalog is None else {key: catalog}
+    text, who, _ = explain_runtime(runtime, picture, catalog)
+    yield Answer("line under the fleet", "", "reason of the runtime", text, kind)
+    actor = who.removeprefix("who acts: ").removesuffix(" until the runtime is read (enter)")
+    yield Answer("line under the fleet", "", "actor of the runtime", actor, kind)
+    for row in fleet_problem_rows(picture, catalogs):
+        yield Answer("problems of the fleet", "", "reason of the runtime", row.cells["reason"].text, kind)
+        yield Answer("problems of the fleet", "", "actor of the runtime", row.cells["on"].text, kind)
+    waits = pending_actions(picture, catalogs)
+    for wait, row in zip(waits, wait_rows(waits, b.NOW), strict=True):
+        assert (row.cells["on"].text, row.cells["reason"].text) == (wait.actor.value, wait.reason)
+
+
+def _windows(world: World, kyma: Kyma, pair: RuntimePair) -> Iterator[Answer]:
+    index = index_templates(world.control.templates, world.control.release_metas, CONTROL)
+    found = window_json(runtime_maintenance(kyma, index, pair.rules, b.NOW))
+    for upgrade in found["upgrades"]:
+        yield Answer("windows -o json", upgrade["module"], "installed", upgrade["installed"], REPORTED)
+
+
+def _whatif(world: World) -> Iterator[Answer]:
+    objects = (*world.control.templates, *world.control.release_metas)
+    forecast = foresee(build_fleet_objects("kcp", world.control.kymas, objects, {}, b.NOW), CatalogChange(()), b.NOW)
+    yield Answer("whatif of no change", "", "changes", [one.module for one in forecast.changed])
+    yield Answer("definition", "", "changes", [])
+    reported = read_kyma(world.control.kymas[0])
+    assert isinstance(reported, Kyma)
+    for entry in forecast.entries:
+        report = reported.report(entry.module)
+        if report is not None and report.version and not _is_mandatory(world, entry.module):
+            yield Answer("whatif", entry.module, "installed", entry.installed, REPORTED)
+
+
+def _is_mandatory(world: World, module: str) -> bool:
+    return any("mandatory" in raw["spec"] for raw in world.control.release_metas if raw["spec"]["moduleName"] == module)
+
+
+# random worlds
+
+_STATES: Final = ("Ready", "Ready", "Ready", "Processing", "Warning", "Error")
+_CR_STATES: Final = (*_STATES, None)
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> World:
+    """A runtime whose modules are in any version and state, in order or not, with lists missing or not."""
+
+    def chance(percent: int) -> bool:
+        return draw(st.integers(0, 99)) < percent
+
+    def one_of(*values: Any) -> Any:
+        return draw(st.sampled_from(values))
+
+    requests, reports, metas, templates, manifests, workloads = [], [], [], [], [], []
+    resources: dict[Any, tuple[Json, ...]] = {}
+    place: Json = {"namespace": CONTROL}
+    for name in MODULES:
+        mandatory = chance(12)
+        offered = {"regular": one_of(*VERSIONS), "fast": one_of(*VERSIONS)}
+        if mandatory:
+            metas.append(b.meta(name, mandatory={"version": one_of(*VERSIONS)}, **place))
+        elif chance(92):
+            metas.append(b.meta(name, offered, **place))
+        for version in VERSIONS:
+            if chance(85):
+                extra: Json = {"requiresDowntime": True} if chance(20) else {}
+                labelled = b.labels(beta="true") if chance(8) else {}
+                templates.append(b.template(name, version, mandatory=mandatory, labelled=labelled, **place, **extra))
+        requested = not mandatory and chance(75)
+        if requested:
+            entry: Json = {"name": name}
+            if chance(30):
+                entry["channel"] = one_of("regular", "fast", "missing")
+            if chance(10):
+                entry["managed"] = False
+            if chance(20):
+                entry["customResourcePolicy"] = one_of("Ignore", "CreateAndDelete")
+            requests.append(entry)
+        version = one_of(*VERSIONS)
+        reported = chance(85) if requested else chance(20)
+        if reported and not mandatory:
+            state = one_of(*_STATES) if requested else one_of("Deleting", "Deleting", "Error")
+            if requested and requests[-1].get("managed") is False:
+                state = "Unmanaged"
+            more: Json = {"maintenance": True} if chance(8) else {}
+            channel = one_of("regular", "fast")
+            message = one_of("", "", f"a message of {name}")
+            reports.append(b.report(name, version, state, channel=channel, message=message, **more))
+        if chance(80):
+            metadata: Json = {"namespace": CONTROL}
+            if chance(15):
+                metadata |= {"deletionTimestamp": b.stamp(one_of(5, 3600)), "finalizers": [one_of("a.b/c", _FORGOTTEN)]}
+            body = b.manifest(name, version, one_of(*_STATES), owner=RUNTIME, **metadata)
+            if chance(12):
+                body["metadata"]["labels"] |= b.labels(skip_reconciliation="true")
+            if mandatory:
+                body["metadata"]["labels"] |= b.labels(mandatory_module="true")
+            body["status"]["lastOperation"] = {"operation": one_of("", "waiting for module crs deletion", "installing")}
+            body["spec"]["customResourcePolicy"] = one_of("CreateAndDelete", "CreateAndDelete", "Ignore")
+            manifests.append(body)
+        if chance(85):
+            running = b.deployment(name, one_of(version, version, *VERSIONS), ready=chance(85))
+            if chance(8):
+                running["spec"]["replicas"] = 0
+                running["status"] = {"observedGeneration": 1}
+            if chance(8):
+                running["spec"]["paused"] = True
+            workloads.append(running)
+        if chance(80):
+            metadata = {}
+            if chance(20):
+                metadata = {"deletionTimestamp": b.stamp(60), "finalizers": ["c.d/e"]}
+            resources[b.gvk(name)] = (b.resource(name, draw(st.sampled_from(_CR_STATES)), **metadata),)
+        else:
+            resources[b.gvk(name)] = ()
+    return _world(draw, requests, reports, metas, templates, manifests, workloads, resources)
+
+
+_FORGOTTEN: Final = "resource.kyma-project.io/finalizer"
+
+
+def _world(
+    draw: st.DrawFn,
+    requests: list[Json],
+    reports: list[Json],
+    metas: list[Json],
+    templates: list[Json],
+    manifests: list[Json],
+    workloads: list[Json],
+    resources: Mapping[Any, tuple[Json, ...]],
+) -> World:
+    state = draw(st.sampled_from(_STATES))
+    operation = draw(st.sampled_from(("", "", "catalog sync failed", "skr client context not found")))
+    labelled = b.labels(skip_reconciliation="true") if draw(st.integers(0, 19)) == 0 else {}
+    control_kyma = b.kyma([], status=reports, name=RUNTIME, namespace=CONTROL, state=state, operation=operation)
+    control_kyma["metadata"]["labels"] = labelled
+    if draw(st.integers(0, 19)) == 0:
+        control_kyma["metadata"] |= {"deletionTimestamp": b.stamp(60), "finalizers": ["operator.kyma-project.io/Kyma"]}
+    runtime_kyma = b.kyma(requests, status=reports, state=state, operation=operation)
+    feeds = {name: Feed(FeedState.LIVE, b.NOW) for name in (*NAMING_LISTS, *WORKLOAD_FEEDS.values())}
+    control = Snapshot(
+        "kcp",
+        kymas=(control_kyma,),
+        release_metas=tuple(metas),
+        templates=tuple(templates),
+        manifests=tuple(manifests),
+        feeds={name: feeds[name] for name in NAMING_LISTS},
+        taken_at=b.NOW,
+    )
+    hidden = draw(st.sampled_from(("", "", "", WORKLOAD_FEEDS["Deployment"], NAMING_LISTS[0])))
+    if hidden:
+        feeds[hidden] = Feed(FeedState.FORBIDDEN, b.NOW, "forbidden")
+    runtime = Snapshot(
+        RUNTIME,
+        kymas=() if hidden == NAMING_LISTS[0] else (runtime_kyma,),
+        templates=(),
+        workloads=() if hidden == WORKLOAD_FEEDS["Deployment"] else tuple(workloads),
+        module_resources=resources,
+        feeds={**feeds, "runtime": Feed(FeedState.LIVE, b.NOW)},
+        taken_at=b.NOW,
+    )
+    return World(control, runtime)
+
+
+def as_text(world: World) -> str:
+    """Return a world for the message of a failure."""
+    return json.dumps({"control": world.control.kymas[0], "runtime": world.runtime.kymas}, indent=1, default=str)
