@@ -25,12 +25,14 @@ ALLOWED: dict[str, set[str]] = {
     "domain": {"errors"},
     "helm": {"errors"},
     "ocm": {"errors", "domain"},
-    "engine": {"errors", "domain", "helm", "ocm"},
+    "engine": {"errors", "domain", "helm", "kustomize", "ocm"},
     "adapters": {"errors", "domain", "helm", "ocm", "engine"},
     "sandbox": {"errors", "domain", "helm", "ocm", "engine", "operator"},
     "settings": {"errors", "domain"},
-    "actions": {"errors", "domain", "helm", "ocm", "engine"},
+    "actions": {"errors", "domain", "helm", "kustomize", "ocm", "engine"},
     "operator": {"errors", "domain", "helm", "ocm", "engine", "actions", "adapters", "settings"},
+    "publishing": {"errors", "domain", "helm", "ocm", "engine", "actions", "adapters", "sandbox"},
+    "kustomize": {"errors", "domain", "helm", "engine"},
     "composition": {"errors", "domain", "helm", "ocm", "engine", "actions", "adapters", "sandbox", "settings"},
     "cli": {"errors", "domain", "helm", "ocm", "engine", "actions", "settings", "composition"},
     "ui": {"errors", "domain", "engine", "actions", "settings", "composition"},
@@ -44,7 +46,10 @@ EXCEPTIONS = {
     ("operator/installation/crds.py", "sandbox"),
 }
 # Programs of their own on the core, which knows nothing of them: only their commands import them.
-WINGS = {"operator": "cli/commands/program/operator"}
+WINGS = {
+    "operator": ("cli/commands/program/operator",),
+    "publishing": ("cli/commands/bundle/", "cli/options/registry_options.py", "cli/output/transfers.py"),
+}
 # Sessions and files are opened by the front ends until actions get them handed in.
 OPENED = ("kymatui.adapters.sessions.", "kymatui.adapters.files.")
 
@@ -422,7 +427,7 @@ LATE_IMPORTS_BELOW = {
     "ui/base": (3, "the first paint needs no help and no prompt"),
     "actions/operator_lease.py": (1, "a process needs an identity only to hold a Lease"),
     "cli/help_topics.py": (1, "a topic's values are loaded for that topic"),
-    "composition/bundles.py": (1, "a bundle of a file needs no registry"),
+    "publishing/places.py": (1, "a bundle of a file needs no registry"),
     "settings/config_file.py": (1, "most machines have no configuration file"),
     "ui/presenters": (1, "only an empty table says why"),
 }
@@ -533,7 +538,7 @@ CREATORS = {
     "adapters/files/image_layout.py": "the lock in a folder that the user names; blobs of any size, through `replaced`",
     "adapters/files/object_editor.py": "a temporary file for the editor, which only the user can read",
     "adapters/kube/auth/connection_pool.py": "in a temporary folder, for the moment in which OpenSSL reads it",
-    "composition/bundles.py": "a lock, through `open_own`",
+    "publishing/places.py": "a lock, through `open_own`",
     "sandbox/apiserver/http/http_server.py": "in a temporary folder, for the moment in which OpenSSL reads it",
     "sandbox/sandbox_process.py": "a temporary folder, which only the user can enter",
 }

@@ -105,7 +105,7 @@ ALLOWED: Final[dict[tuple[str, str], str]] = {
     ("kymatui/engine/deletion/module_deletion.py", "let go"): "a word of the file format",
     ("kymatui/domain/fleet/campaigns.py", "begun"): "a value in JSON, displayed as `not started`",
     ("kymatui/domain/fleet/maintenance.py", "waits for the window"): "a value in JSON, displayed otherwise",
-    ("kymatui/actions/authoring/scaffold.py", "mend"): "the name of a scanner",
+    ("kymatui/publishing/scaffold.py", "mend"): "the name of a scanner",
     ("kymatui/adapters/kube/objects/envelope.py", "said"): "the name of a group in a regular expression",
 }
 """Forms that stay, by file and match, each with its reason."""

@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kymatui.actions.bundle.component_cache import ComponentCache
+from kymatui.actions.components.component_cache import ComponentCache
 from kymatui.adapters.content.blob_fetcher import BlobFetcher
 from kymatui.adapters.content.chart_fetcher import ChartAccess
 from kymatui.adapters.kube.api.client import Client

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kymatui.actions.bundle.stored_components import StoredComponent, component_versions, require_component
+from kymatui.actions.components.stored_components import StoredComponent, component_versions, require_component
 from kymatui.adapters.oci.image_manifest import IMAGE_INDEX, IMAGE_MANIFEST
 from kymatui.adapters.oci.registry import Registry
 from kymatui.adapters.oci.registry_artifacts import RegistryArtifacts
@@ -115,7 +115,7 @@ def test_what_is_no_component(host: str, content: bytes, media_type: str, named:
 
 def test_a_descriptor_that_is_too_large_is_not_read(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
     push(host, TEXT)
-    monkeypatch.setattr("kymatui.actions.bundle.stored_components.LARGEST_DESCRIPTOR", len(TEXT) - 1)
+    monkeypatch.setattr("kymatui.actions.components.stored_components.LARGEST_DESCRIPTOR", len(TEXT) - 1)
     with pytest.raises(RegistryError, match="is larger than"):
         find(host)
 

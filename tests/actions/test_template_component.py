@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kymatui.actions.bundle.template_component import manifest_registry, template_location
+from kymatui.actions.components.template_component import manifest_registry, template_location
 from kymatui.errors import ConfigurationError
 from kymatui.ocm import DescriptorError
 from tests.domain import builders as b

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from kymatui.adapters.files.git_commits import read_commit
 from kymatui.errors import ConfigurationError
+from kymatui.publishing.git_commits import read_commit
 from tests.bundle.sources import commit
 
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")

@@ -116,7 +116,7 @@ def _schema(content: bytes) -> object:
 
 def _layer(content: bytes) -> object:
     from kymatui.engine.bundles.yaml_objects import read_objects
-    from kymatui.engine.sources.kustomize.transformers.build import from_files
+    from kymatui.engine.sources.kustomize_source import from_files
     from kymatui.engine.sources.oci_layers import Shape, raw_manifest, read_layer
 
     layer = read_layer(content, "layer")
@@ -129,7 +129,7 @@ def _layer(content: bytes) -> object:
 
 def _kustomization(content: bytes) -> object:
     """Build a kustomization whose files stand in one text, each behind a line `# file: NAME`."""
-    from kymatui.engine.sources.kustomize.transformers.build import from_files
+    from kymatui.engine.sources.kustomize_source import from_files
 
     files: dict[str, bytes] = {}
     for part in content.split(b"# file: ")[1:]:
@@ -140,8 +140,8 @@ def _kustomization(content: bytes) -> object:
 
 def _crd(content: bytes) -> object:
     """Check a CRD, and as its custom resource the second document."""
-    from kymatui.composition.crd_check import ServerRules
     from kymatui.engine.bundles.yaml_objects import read_objects
+    from kymatui.publishing.crd_check import ServerRules
 
     objects = read_objects(content, "crds")
     rules = ServerRules()
@@ -174,7 +174,7 @@ def _json_patch(content: bytes) -> object:
 
 def _patch_file(content: bytes) -> object:
     """Build a kustomization with this patch of a ConfigMap, of whichever kind of patch it is."""
-    from kymatui.engine.sources.kustomize.transformers.build import from_files
+    from kymatui.engine.sources.kustomize_source import from_files
 
     kustomization = b"resources: [a.yaml]\npatches: [{path: p.yaml, target: {kind: ConfigMap}}]\n"
     files = {"kustomization.yaml": kustomization, "a.yaml": TEXTS["manifest"], "p.yaml": content}
@@ -282,7 +282,7 @@ def _inventory(content: bytes) -> object:
 
 
 def _module_config(content: bytes) -> object:
-    from kymatui.engine.authoring.module_config import read_config
+    from kymatui.publishing.module_config import read_config
 
     return read_config(content, "module-config.yaml")
 
@@ -361,7 +361,7 @@ def _ignores(path: Path) -> object:
 
 
 def _stored_descriptor(content: bytes) -> object:
-    from kymatui.actions.bundle.stored_components import _document as read_descriptor
+    from kymatui.actions.components.stored_components import _document as read_descriptor
 
     return read_descriptor(content, "component")
 

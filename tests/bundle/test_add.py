@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from kymatui.adapters.oci.image_manifest import IMAGE_INDEX, IMAGE_MANIFEST, digest_of
 from kymatui.adapters.oci.registry_artifacts import RegistryArtifacts
 from kymatui.cli.main import main
-from kymatui.engine.authoring.image_layers import ImageMetadata, extended_image, new_layer
 from kymatui.errors import ConfigurationError, SourceError
+from kymatui.publishing.image_layers import ImageMetadata, extended_image, new_layer
 from tests.engine.sources.packing import tar
 from tests.sandbox.registry.conftest import Serve, Served, serve  # noqa: F401 (a fixture)
 

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from kymatui.actions.artifacts.image_signatures import SignatureForm, sign_image, verify_image
-from kymatui.actions.bundle.sign import SignRequest, sign_component
-from kymatui.actions.bundle.verify import VerifyRequest, verify_component
 from kymatui.adapters.files.image_layout import ImageLayout
 from kymatui.adapters.oci.image_manifest import IMAGE_INDEX, IMAGE_MANIFEST, digest_of
 from kymatui.adapters.oci.registry_artifacts import RegistryArtifacts
 from kymatui.cli.main import main
 from kymatui.errors import RegistryError
 from kymatui.ocm import Keys
+from kymatui.publishing.image_signatures import SignatureForm, sign_image, verify_image
+from kymatui.publishing.sign import SignRequest, sign_component
+from kymatui.publishing.verify import VerifyRequest, verify_component
 from tests.bundle.components import MANIFEST, NAME, NOTE, VERSION, document, local, location, put, stored
 from tests.bundle.test_image_signatures import KEY, public, push
 from tests.ocm.components import key, public_pem

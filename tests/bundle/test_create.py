@@ -17,12 +17,12 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kymatui.actions.bundle.stored_components import StoredComponent, find_component, require_component
+from kymatui.actions.components.stored_components import StoredComponent, find_component, require_component
 from kymatui.adapters.files.image_layout import ImageLayout
 from kymatui.adapters.oci.registry_artifacts import RegistryArtifacts
 from kymatui.cli.main import main
-from kymatui.engine.authoring.component_artifact import MANIFEST_TYPE, component_artifact
 from kymatui.engine.bundles.tar_archives import read_tar
+from kymatui.engine.sources.component_artifact import MANIFEST_TYPE, component_artifact
 from kymatui.ocm.component_location import ComponentLocation, NameMapping
 from kymatui.sandbox.registry.registry_faults import RegistryFault, RegistryFaultKind
 from tests.bundle.sources import CR, IMAGE, NAME, VERSION, commit, crd, workload, write_sources

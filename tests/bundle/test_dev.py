@@ -15,16 +15,16 @@ from typing import Any
 
 import pytest
 
-from kymatui.actions.authoring import dev_loop, module_follower
-from kymatui.actions.authoring.dev_loop import CycleEnd, ModuleFiles, run_dev_loop
-from kymatui.adapters.files.module_sources import DiskSources
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.cli.commands.bundle import dev
 from kymatui.cli.main import main
-from kymatui.composition.bundles import alone_in
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.errors import RefusedError
+from kymatui.publishing import dev_loop, module_follower
+from kymatui.publishing.dev_loop import CycleEnd, ModuleFiles, run_dev_loop
+from kymatui.publishing.disk_sources import DiskSources
+from kymatui.publishing.places import alone_in
 from kymatui.sandbox.fault_client import FaultClient
 from tests.bundle.sources import CR, NAME, crd, workload, write_sources
 from tests.sandboxes.starting import ReadySandbox, ready_sandbox

@@ -12,13 +12,13 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
-from kymatui.actions.artifacts.image_signatures import SignatureForm, legacy_tag, sign_image, verify_image
 from kymatui.adapters.oci.image_manifest import IMAGE_INDEX, IMAGE_MANIFEST, digest_of
 from kymatui.adapters.oci.registry_artifacts import RegistryArtifacts
 from kymatui.cli.main import main
 from kymatui.errors import RegistryError
 from kymatui.ocm import SignatureError
 from kymatui.ocm.private_keys import PrivateKey
+from kymatui.publishing.image_signatures import SignatureForm, legacy_tag, sign_image, verify_image
 from tests.ocm.components import key
 from tests.sandbox.registry.conftest import Serve, serve  # noqa: F401 (a fixture)
 

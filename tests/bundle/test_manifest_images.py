@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kymatui.engine.authoring.manifest_images import ImageProblemError, each_image, image_resource, manifest_images
-from kymatui.engine.authoring.module_component import check_identities
+from kymatui.publishing.manifest_images import ImageProblemError, each_image, image_resource, manifest_images
+from kymatui.publishing.module_component import check_identities
 from tests.bundle.sources import workload
 
 DIGEST = "0123456789abcdef" * 4

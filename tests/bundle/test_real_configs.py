@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from kymatui.actions.authoring.module_build import BuildRequest, BuiltModule, build_module
-from kymatui.adapters.files.module_sources import DiskSources
 from kymatui.errors import ConfigurationError, KymatuiError
+from kymatui.publishing.disk_sources import DiskSources
+from kymatui.publishing.module_build import BuildRequest, BuiltModule, build_module
 from tests.bundle.sources import CR, commit, crd, workload
 
 E2E = "kyma/module-config/modulectl-e2e"

@@ -22,7 +22,7 @@ import pytest
 import yaml
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from kymatui.actions.bundle.stored_components import find_component, require_component
+from kymatui.actions.components.stored_components import find_component, require_component
 from kymatui.adapters.oci.registry_artifacts import RegistryArtifacts
 from kymatui.cli.main import main
 from kymatui.ocm.component_location import ComponentLocation

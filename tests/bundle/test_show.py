@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import yaml
 
-from kymatui.actions.bundle.sign import SignRequest, sign_component
 from kymatui.adapters.oci.registry_artifacts import RegistryArtifacts
 from kymatui.cli.main import main
+from kymatui.publishing.sign import SignRequest, sign_component
 from tests.bundle.components import MANIFEST, NAME, NOTE, VERSION, document, local, location, put
 from tests.bundle.test_image_signatures import push
 from tests.engine.sources.packing import tar

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 import yaml
 
-from kymatui.actions.bundle.stored_components import publish
+from kymatui.actions.components.stored_components import publish
 from kymatui.adapters.oci.registry_artifacts import RegistryArtifacts
 from kymatui.cli.main import main
-from kymatui.composition.crd_check import ServerRules
-from kymatui.engine.authoring.component_artifact import blob_digest, resource_layer
+from kymatui.engine.sources.component_artifact import blob_digest, resource_layer
 from kymatui.ocm.component_location import ComponentLocation
+from kymatui.publishing.crd_check import ServerRules
 from tests.bundle.sources import CR, NAME, VERSION, crd, workload, write_sources
 from tests.bundle.test_create import create, stored
 from tests.sandbox.registry.conftest import Serve, Served, serve  # noqa: F401 (a fixture)

@@ -11,13 +11,13 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kymatui.actions.bundle.sign import SignedComponent, SignRequest, sign_component
-from kymatui.actions.bundle.verify import VerifyRequest, verify_component
 from kymatui.adapters.oci.image_manifest import IMAGE_MANIFEST, digest_of
 from kymatui.adapters.oci.registry_artifacts import RegistryArtifacts
 from kymatui.cli.main import main
 from kymatui.errors import OutdatedError, RefusedError, RegistryError
 from kymatui.ocm import ALGORITHMS, Keys, SignatureError
+from kymatui.publishing.sign import SignedComponent, SignRequest, sign_component
+from kymatui.publishing.verify import VerifyRequest, verify_component
 from tests.bundle.components import (
     MANIFEST,
     NAME,

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kymatui.actions.bundle.stored_components import require_component
+from kymatui.actions.components.stored_components import require_component
 from kymatui.adapters.oci.registry_artifacts import RegistryArtifacts
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions

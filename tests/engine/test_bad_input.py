@@ -15,8 +15,7 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.engine import Options, install
 from kymatui.engine.bundles import raw_yaml
 from kymatui.engine.bundles.bundle import Bundle
-from kymatui.engine.sources import chart_source
-from kymatui.engine.sources.kustomize.transformers import build
+from kymatui.engine.sources import chart_source, kustomize_source
 from kymatui.errors import KymatuiError
 from tests.engine import objects as make
 from tests.engine.installing import LIMITS
@@ -62,7 +61,7 @@ def from_chart(place: Place) -> Bundle:
 
 
 def from_kustomization(place: Place) -> Bundle:
-    made = build.from_files({name: text.encode() for name, text in ODD.items()}, "odd.tar", name="bad")
+    made = kustomize_source.from_files({name: text.encode() for name, text in ODD.items()}, "odd.tar", name="bad")
     return replace(made, namespace=place.namespace)
 
 

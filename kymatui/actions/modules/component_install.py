@@ -11,8 +11,8 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kymatui.actions.authoring.template import module_template
-from kymatui.actions.bundle.stored_components import StoredComponent, component_versions, require_component
+from kymatui.actions.components.component_template import module_template
+from kymatui.actions.components.stored_components import StoredComponent, component_versions, require_component
 from kymatui.actions.modules.module_sources import ModuleSource, find_installed
 from kymatui.actions.modules.signatures import SignatureOptions, only_bundle, read_trust, require_offered
 from kymatui.domain.inventories import COMPONENT, Inventory, Origin

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kymatui.actions.bundle.template_component import component_name, embedded_descriptor, template_location
+from kymatui.actions.components.template_component import component_name, embedded_descriptor, template_location
 from kymatui.actions.modules.adopt import adopt_intent
 from kymatui.actions.modules.module_sources import ModuleSource, catalog_bundle, load_bundle, refuse_deleting
 from kymatui.actions.modules.signatures import SignatureOptions, read_trust, refuse_unsigned_kind, signed_module

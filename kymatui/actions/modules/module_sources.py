@@ -101,7 +101,7 @@ def load_bundle(
 
 def _read(name: str, namespace: str, source: ModuleSource, blobs: Blobs) -> Bundle:
     if source.kustomization:
-        from kymatui.engine.sources.kustomize.transformers.build import from_address, from_path
+        from kymatui.engine.sources.kustomize_source import from_address, from_path
 
         if "://" in source.kustomization:
             return from_address(source.kustomization, blobs, name=name, namespace=namespace)

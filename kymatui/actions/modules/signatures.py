@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kymatui.actions.bundle.template_component import embedded_descriptor
+from kymatui.actions.components.template_component import embedded_descriptor
 from kymatui.domain.kyma.versions import same_version
 from kymatui.errors import ConfigurationError, UsageError
 from kymatui.ocm.errors import SignatureError
@@ -16,11 +16,13 @@ from kymatui.ocm.module_layers import repository
 from kymatui.ocm.signatures import Keys
 
 if TYPE_CHECKING:
+    from kymatui.actions.components.signature_reader import SignatureReader
     from kymatui.actions.modules.module_sources import ModuleSource
     from kymatui.domain.kyma.module_templates import ModuleTemplate
     from kymatui.domain.plans.direct_install import InstallChoice
     from kymatui.engine.bundles.bundle import Bundle
     from kymatui.engine.cluster.ports import Blobs
+    from kymatui.engine.sources.artifact_store import ArtifactStore
     from kymatui.engine.sources.component_source import ModuleComponent, Trust
     from kymatui.engine.sources.render_target import RenderTarget
     from kymatui.ocm import ComponentDescriptor
@@ -85,6 +87,13 @@ def read_trust(signers: SignatureOptions) -> Trust:
     key = read_signer_file(signers.public_key, "--public-key") if signers.public_key else b""
     roots = read_signer_file(signers.roots, "--ca-cert") if signers.roots else b""
     return Trust(Keys(key, roots), signers.signature, signers.issuer)
+
+
+def signature_reader(store: ArtifactStore, public_key: str) -> SignatureReader:
+    """Return what reads signatures, verified with the key in a file, "" for none. Raise ConfigurationError."""
+    from kymatui.actions.components.signature_reader import SignatureReader
+
+    return SignatureReader(store, read_trust(SignatureOptions(public_key=public_key)) if public_key else None)
 
 
 def only_bundle(module: ModuleComponent, namespace: str, where: str, target: RenderTarget | None = None) -> Bundle:

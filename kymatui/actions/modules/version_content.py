@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from kymatui.actions.bundle.content_changes import layer_objects
+from kymatui.actions.components.content_changes import layer_objects
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.module_templates import ModuleTemplate

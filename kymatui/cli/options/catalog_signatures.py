@@ -8,10 +8,11 @@ import time
 from collections.abc import Generator, Mapping
 from contextlib import closing
 
-from kymatui.actions.bundle.signature_reader import catalog_questions, read_signatures
+from kymatui.actions.components.signature_reader import catalog_questions, read_signatures
+from kymatui.actions.modules.signatures import signature_reader
+from kymatui.adapters.sessions.registries import open_registries
 from kymatui.cli.options.fetching import fetch_options
 from kymatui.cli.options.reading import watch_sessions
-from kymatui.composition.bundles import open_signatures
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.rows import Catalog
 from kymatui.domain.modules.module_signature import ModuleSignature
@@ -26,7 +27,7 @@ def watch_signed_catalogs(args: argparse.Namespace) -> Generator[tuple[Catalog, 
     """
     settings = load_settings(os.environ)
     options = fetch_options(args).with_registry(args.registry or settings.registry)
-    reader = open_signatures(options, args.public_key or settings.public_key)
+    reader = signature_reader(open_registries(options), args.public_key or settings.public_key)
     memory, known = ReadCache(), dict[tuple[object, ...], ModuleSignature]()
     with closing(watch_sessions(args)) as seen:
         for session in seen:

@@ -24,6 +24,7 @@ from kymatui.cli.options.unknown_names import require_namespace
 from kymatui.cli.output.printing import print_line, print_message
 from kymatui.cli.session_arguments import is_remote, open_configured_pair, open_configured_session, session_options_of
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
+from kymatui.domain.kyma.kymas import Policy
 from kymatui.errors import CancelledError
 from kymatui.settings.config_file import load_settings
 
@@ -257,7 +258,6 @@ def install_request(
 ) -> InstallRequest:
     """Return what a command line wants of one module."""
     from kymatui.actions.modules.install_plan import InstallRequest
-    from kymatui.domain.kyma.kymas import Policy
 
     args = place.args
     return InstallRequest(

@@ -6,13 +6,13 @@ import argparse
 import sys
 from typing import Final
 
-from kymatui.actions.authoring.release import ReleaseRequest, release_advice
-from kymatui.actions.bundle.ports import ModuleSources
 from kymatui.cli.output.printing import print_text
 from kymatui.domain.kubernetes.image_references import parse_image
 from kymatui.errors import UsageError
 from kymatui.ocm.component_location import ComponentLocation, NameMapping, parse_location
 from kymatui.ocm.errors import DescriptorError
+from kymatui.publishing.ports import ModuleSources
+from kymatui.publishing.release import ReleaseRequest, release_advice
 
 _LARGEST_META: Final = 16 * 1024 * 1024
 """Bytes of a file with ModuleReleaseMetas: those of all modules of a control plane, with managed fields."""

@@ -12,9 +12,9 @@ from typing import Final
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
-from kymatui.actions.artifacts.blob_transfer import Transfer, TransferCount
 from kymatui.cli.output.terminal import raw_stream
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
+from kymatui.publishing.blob_transfer import Transfer, TransferCount
 
 SMALLEST: Final = 1024 * 1024
 """Bytes of a blob below which a bar would only flicker."""

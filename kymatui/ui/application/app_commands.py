@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kymatui.actions.artifacts.show import registry_location
+from kymatui.actions.components.component_facts import registry_location
 from kymatui.errors import KymatuiError
 from kymatui.ui.application.copy_commands import commands as copying
 from kymatui.ui.application.module_commands import commands as acting

@@ -9,11 +9,11 @@ from typing import Final
 
 from msgspec import Struct
 
-from kymatui.actions.artifacts.resource_content import descriptor_text, resource_text
-from kymatui.actions.artifacts.show import ShownComponent, registry_location, show_component, show_embedded
-from kymatui.actions.bundle.content_cache import ContentCache
-from kymatui.actions.bundle.signature_reader import judge_signatures
-from kymatui.actions.bundle.template_component import template_location
+from kymatui.actions.components.component_facts import ShownComponent, registry_location, show_component, show_embedded
+from kymatui.actions.components.content_cache import ContentCache
+from kymatui.actions.components.resource_content import descriptor_text, resource_text
+from kymatui.actions.components.signature_reader import judge_signatures
+from kymatui.actions.components.template_component import template_location
 from kymatui.actions.modules.signatures import SignatureOptions, read_trust
 from kymatui.adapters.sessions.fetching import FetchOptions
 from kymatui.adapters.sessions.registries import open_registries

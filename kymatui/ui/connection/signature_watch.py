@@ -5,14 +5,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 
-from kymatui.actions.bundle.signature_reader import (
+from kymatui.actions.components.signature_reader import (
     SignatureQuestion,
     SignatureReader,
     catalog_questions,
     read_signatures,
 )
+from kymatui.actions.modules.signatures import signature_reader
 from kymatui.adapters.sessions.fetching import FetchOptions
-from kymatui.composition.bundles import open_signatures
+from kymatui.adapters.sessions.registries import open_registries
 from kymatui.domain.catalog.rows import Catalog
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.modules.module_signature import ModuleSignature, SignatureStatus
@@ -100,5 +101,5 @@ class SignatureWatch:
 
     def _open(self) -> SignatureReader:
         if self._reader is None:
-            self._reader = open_signatures(self._options, self._public_key)
+            self._reader = signature_reader(open_registries(self._options), self._public_key)
         return self._reader

@@ -10,14 +10,14 @@ import tarfile
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kymatui.engine.authoring.component_artifact import (
+from kymatui.engine.sources.component_artifact import (
     CONFIG_TYPE,
     DESCRIPTOR_TYPE,
     MANIFEST_TYPE,
     component_artifact,
     resource_layer,
 )
-from kymatui.engine.authoring.normal_tar import pack_file
+from kymatui.engine.sources.normal_tar import pack_file
 from kymatui.helm.yaml.reading import load_yaml
 
 V2 = {"meta": {"schemaVersion": "v2"}, "component": {"name": "acme.org/c", "version": "1.0.0+b"}}

@@ -7,9 +7,6 @@ from contextlib import ExitStack
 
 from msgspec.structs import replace
 
-from kymatui.actions.artifacts.blob_transfer import Place
-from kymatui.actions.artifacts.copy import copy_component
-from kymatui.actions.artifacts.copy_images import CopyOptions, CopyResult, copy_image
 from kymatui.adapters.sessions.fetching import FetchOptions
 from kymatui.adapters.sessions.registries import open_archive_layout, open_layout, open_registries
 from kymatui.cli.options.artifact_places import ArtifactPlace, PlaceKind, artifact_place
@@ -20,6 +17,9 @@ from kymatui.cli.output.transfers import transfer_bars, transfer_line
 from kymatui.engine.sources.artifact_store import ArtifactStore
 from kymatui.errors import UsageError
 from kymatui.ocm.component_location import NameMapping
+from kymatui.publishing.blob_transfer import Place
+from kymatui.publishing.copy import copy_component
+from kymatui.publishing.copy_images import CopyOptions, CopyResult, copy_image
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

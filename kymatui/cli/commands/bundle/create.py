@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import os
 
-from kymatui.actions.authoring.create import CreateRequest, create_module
-from kymatui.actions.authoring.module_build import BuildRequest
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import add_mapping, add_release, print_advice, read_release
 from kymatui.cli.output.printing import print_line
-from kymatui.composition.bundles import open_destination, open_sources
 from kymatui.errors import ConfigurationError, UsageError
+from kymatui.publishing.create import CreateRequest, create_module
+from kymatui.publishing.module_build import BuildRequest
+from kymatui.publishing.places import open_destination, open_sources
 
 CONFIG = "module-config.yaml"
 TEMPLATE = "template.yaml"

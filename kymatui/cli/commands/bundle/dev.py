@@ -9,12 +9,7 @@ import signal
 import threading
 from collections.abc import Iterator, Sequence
 
-from kymatui.actions.authoring.create import Destination, publish_module
-from kymatui.actions.authoring.dev_loop import CycleEnd, ModuleFiles, run_dev_loop
-from kymatui.actions.authoring.lint import lint_module
-from kymatui.actions.authoring.module_build import BuildRequest, BuiltModule, build_module
-from kymatui.actions.authoring.module_follower import ModuleFollower
-from kymatui.actions.bundle.stored_components import Publication, PushOutcome, find_component
+from kymatui.actions.components.stored_components import Publication, PushOutcome, find_component
 from kymatui.actions.logs import LogState, LogStatus
 from kymatui.actions.modules.install import plan_installs
 from kymatui.actions.modules.install_plan import Adoption
@@ -34,8 +29,6 @@ from kymatui.cli.options.direct_install import (
 )
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.output.printing import print_line, print_message, print_text
-from kymatui.composition.bundles import alone_in, open_destination, open_sources
-from kymatui.composition.crd_check import ServerRules
 from kymatui.composition.sandbox import start_sandbox
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
@@ -45,7 +38,6 @@ from kymatui.domain.kyma.problems import Severity
 from kymatui.domain.logs.log_lines import PodLogLine
 from kymatui.domain.logs.log_order import format_line
 from kymatui.domain.logs.log_sources import LogSource
-from kymatui.engine.authoring.source_problems import SourceProblem
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.errors import (
     CancelledError,
@@ -59,6 +51,14 @@ from kymatui.errors import (
     UsageError,
 )
 from kymatui.ocm.component_location import NameMapping
+from kymatui.publishing.crd_check import ServerRules
+from kymatui.publishing.create import Destination, publish_module
+from kymatui.publishing.dev_loop import CycleEnd, ModuleFiles, run_dev_loop
+from kymatui.publishing.lint import lint_module
+from kymatui.publishing.module_build import BuildRequest, BuiltModule, build_module
+from kymatui.publishing.module_follower import ModuleFollower
+from kymatui.publishing.places import alone_in, open_destination, open_sources
+from kymatui.publishing.source_problems import SourceProblem
 
 _SERVER_ERRORS = (RegistryError, UnreachableError, ServerError, ThrottledError)
 """What another attempt may mend without a save."""

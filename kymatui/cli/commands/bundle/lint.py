@@ -6,8 +6,6 @@ import argparse
 from collections import Counter
 from collections.abc import Sequence
 
-from kymatui.actions.authoring.lint import lint_module
-from kymatui.actions.authoring.lint_registry import RegistryChecks
 from kymatui.adapters.sessions.fetching import FetchOptions
 from kymatui.adapters.sessions.registries import open_registries
 from kymatui.cli.commands.bundle.create import CONFIG
@@ -15,13 +13,15 @@ from kymatui.cli.options.artifact_places import PlaceKind, artifact_place
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import add_mapping
 from kymatui.cli.output.printing import document, print_text
-from kymatui.composition.bundles import open_sources
-from kymatui.composition.crd_check import ServerRules
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.kyma.problems import Severity
-from kymatui.engine.authoring.source_problems import SourceProblem
 from kymatui.errors import UsageError
 from kymatui.ocm.component_location import ComponentLocation, NameMapping
+from kymatui.publishing.crd_check import ServerRules
+from kymatui.publishing.lint import lint_module
+from kymatui.publishing.lint_registry import RegistryChecks
+from kymatui.publishing.places import open_sources
+from kymatui.publishing.source_problems import SourceProblem
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

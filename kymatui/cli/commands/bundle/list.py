@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from contextlib import ExitStack
 
-from kymatui.actions.artifacts.show import list_tags, list_versions
+from kymatui.actions.components.component_facts import list_tags, list_versions
 from kymatui.adapters.sessions.registries import open_registries, open_stored_layout
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import add_mapping

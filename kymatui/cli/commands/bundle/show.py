@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from kymatui.actions.artifacts.show import ShownComponent, component_facts, component_json, show_component
+from kymatui.actions.components.component_facts import ShownComponent, component_facts, component_json, show_component
 from kymatui.adapters.sessions.registries import open_registries
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import add_component, add_mapping, located_component

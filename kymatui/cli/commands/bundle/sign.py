@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from kymatui.actions.artifacts.image_signatures import SignatureForm, sign_image
-from kymatui.actions.bundle.sign import SignRequest, sign_component
 from kymatui.actions.modules.signatures import read_signer_file
 from kymatui.adapters.sessions.registries import open_registries
 from kymatui.cli.options.fetching import add_fetching, fetch_options
@@ -16,6 +14,8 @@ from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.errors import UsageError
 from kymatui.ocm import ALGORITHMS
 from kymatui.ocm.signing import HASH_ALGORITHMS, SIGNATURE_ALGORITHMS
+from kymatui.publishing.image_signatures import SignatureForm, sign_image
+from kymatui.publishing.sign import SignRequest, sign_component
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

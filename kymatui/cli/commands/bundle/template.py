@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from kymatui.actions.authoring.template import component_templates
 from kymatui.adapters.sessions.registries import open_registries
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import (
@@ -16,8 +15,9 @@ from kymatui.cli.options.registry_options import (
     read_release,
 )
 from kymatui.cli.output.printing import print_line, print_text
-from kymatui.composition.bundles import open_sources
-from kymatui.engine.authoring.module_template import to_yaml
+from kymatui.publishing.module_template import to_yaml
+from kymatui.publishing.places import open_sources
+from kymatui.publishing.template import component_templates
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from kymatui.actions.artifacts.image_signatures import VerifiedImage, verify_image
-from kymatui.actions.bundle.verify import VerifiedComponent, VerifyRequest, verify_component
 from kymatui.actions.modules.signatures import read_signer_file
 from kymatui.adapters.sessions.registries import open_registries
 from kymatui.cli.options.fetching import add_fetching, fetch_options
@@ -14,6 +12,8 @@ from kymatui.cli.output.printing import print_line
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.errors import UsageError
 from kymatui.ocm import Keys
+from kymatui.publishing.image_signatures import VerifiedImage, verify_image
+from kymatui.publishing.verify import VerifiedComponent, VerifyRequest, verify_component
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

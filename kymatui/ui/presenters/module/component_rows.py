@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from kymatui.actions.artifacts.show import ShownComponent, component_facts
+from kymatui.actions.components.component_facts import ShownComponent, component_facts
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.modules.module_signature import ModuleSignature, SignatureStatus
 from kymatui.ui.presenters.catalog.catalog_rows import ABSENT, SIGNATURE_TONES

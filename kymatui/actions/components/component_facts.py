@@ -1,0 +1,205 @@
+"""What is in a component version and which versions a repository has, without any verification."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from msgspec import Struct
+
+from kymatui.actions.components.component_template import module_template
+from kymatui.actions.components.stored_components import StoredComponent, component_versions, require_component
+from kymatui.actions.components.template_component import embedded_descriptor
+from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kyma.module_templates import ModuleTemplate
+from kymatui.domain.kyma.versions import version_order
+from kymatui.engine.sources.artifact_store import ArtifactStore, ContentStore
+from kymatui.errors import KymatuiError, UsageError
+from kymatui.ocm import ComponentResource, Digest
+from kymatui.ocm.component_location import ComponentLocation, parse_location
+from kymatui.ocm.module_layers import access_kind, image_of, local_digest
+from kymatui.ocm.module_layers import repository as repository_in
+
+_SIGNATURE_TAG: Final = re.compile(r"sha256-[0-9a-f]{64}(?:\.[a-z]+)?")
+
+
+class ShownResource(Struct, frozen=True):
+    """A resource: `place` is the digest of its blob, its image, or the type of its access; `size` may be unknown."""
+
+    name: str
+    version: str
+    type: str
+    media_type: str
+    place: str
+    size: int | None
+    digest: str
+
+
+class ShownComponent(Struct, frozen=True):
+    """A component with its resources, and the names of its templates (made of the descriptor if it carries none).
+
+    `repository` has its local blobs, "" if a template holds the descriptor and names no registry.
+    """
+
+    component: StoredComponent
+    resources: tuple[ShownResource, ...]
+    templates: tuple[str, ...]
+    repository: str
+
+
+def show_component(store: ContentStore, location: ComponentLocation) -> ShownComponent:
+    """Read a component. Raise RegistryError and DescriptorError."""
+    component = require_component(store, location)
+    sizes = {str(one.get("digest")): one.get("size") for one in component.layers}
+    resources = tuple(_resource(one, sizes) for one in component.descriptor.resources)
+    return ShownComponent(component, resources, _templates(store, location), location.repository)
+
+
+def registry_location(reference: str) -> ComponentLocation:
+    """Return the component that `HOST[:PORT][/PATH]//COMPONENT:VERSION` names. Raise UsageError and DescriptorError."""
+    location = parse_location(reference)
+    if not location.base:
+        raise UsageError(f"{reference} names no registry", hint="write HOST//COMPONENT:VERSION")
+    return location
+
+
+def show_embedded(template: ModuleTemplate) -> ShownComponent | None:
+    """Return the component whose descriptor a ModuleTemplate holds, None for templates without one.
+
+    Nothing is fetched. Raise DescriptorError.
+    """
+    descriptor = embedded_descriptor(template)
+    document = JsonReader(template.raw).child("spec").mapping("descriptor")
+    if descriptor is None or document is None:
+        return None
+    location = ComponentLocation("", descriptor.name, descriptor.version)
+    component = StoredComponent(location, "", descriptor, document, {}, "")
+    resources = tuple(_resource(one, {}) for one in descriptor.resources)
+    return ShownComponent(component, resources, (f"ModuleTemplate/{template.meta.name}",), repository_in(descriptor))
+
+
+def component_facts(shown: ShownComponent, verdict: str = "not verified") -> list[tuple[str, str]]:
+    """Return label and text of all that is known of a component but its resources, for people.
+
+    `verdict` says of all signatures whether they are verified.
+    """
+    stored, descriptor = shown.component, shown.component.descriptor
+    is_stored = bool(stored.digest)
+    place = f"{stored.location.repository}:{stored.location.tag}" if is_stored else f"in {shown.templates[0]}"
+    signatures = [f"{one.name} ({one.algorithm}), {verdict}" for one in descriptor.signatures]
+    return [
+        ("component", f"{descriptor.name}:{descriptor.version}"),
+        ("provider", descriptor.provider),
+        ("created", descriptor.creation_time or "unknown"),
+        ("stored as", place),
+        *([("digest", stored.digest)] if is_stored else [("layers in", shown.repository or "unknown")]),
+        *(
+            ("label", f"{one.name}={_label_text(one.value)}{' (signed)' if one.signing else ''}")
+            for one in descriptor.labels
+        ),
+        *(("source", f"{one.name} {(one.access or {}).get('repoUrl', '')}") for one in descriptor.sources),
+        *(("refers to", f"{one.component}:{one.version}") for one in descriptor.references),
+        *(("template", one) for one in shown.templates if is_stored),
+        *(("signature", one) for one in signatures or ["none"]),
+    ]
+
+
+def list_versions(store: ArtifactStore, location: ComponentLocation) -> list[str]:
+    """Return the versions of a component, the newest first; tags of signatures are left out."""
+    found = (one for one in component_versions(store, location) if not _SIGNATURE_TAG.fullmatch(one))
+    return sorted(found, key=version_order, reverse=True)
+
+
+def list_tags(store: ArtifactStore, repository: str) -> list[str]:
+    """Return the tags of an image, the newest version first; tags of signatures are left out."""
+    found = (one for one in store.tags(repository) if not _SIGNATURE_TAG.fullmatch(one))
+    return sorted(found, key=version_order, reverse=True)
+
+
+def component_json(shown: ShownComponent) -> dict[str, Any]:
+    """Return the component as data for scripts."""
+    stored, descriptor = shown.component, shown.component.descriptor
+    return {
+        "name": descriptor.name,
+        "version": descriptor.version,
+        "provider": descriptor.provider,
+        "schema": descriptor.schema,
+        "created": descriptor.creation_time or None,
+        "repository": stored.location.repository,
+        "tag": stored.location.tag,
+        "digest": stored.digest,
+        "labels": {one.name: one.value for one in descriptor.labels},
+        "repositoryContexts": [dict(one) for one in descriptor.contexts],
+        "resources": [
+            {
+                "name": one.name,
+                "version": one.version,
+                "type": one.type,
+                "mediaType": one.media_type or None,
+                "place": one.place,
+                "size": one.size,
+                "digest": one.digest or None,
+            }
+            for one in shown.resources
+        ],
+        "sources": [{"name": one.name, "version": one.version, "access": one.access} for one in descriptor.sources],
+        "references": [
+            {
+                "name": one.name,
+                "component": one.component,
+                "version": one.version,
+                "digest": _digest(one.digest) or None,
+            }
+            for one in descriptor.references
+        ],
+        "signatures": [
+            {
+                "name": one.name,
+                "algorithm": one.algorithm,
+                "normalisation": one.digest.normalisation_algorithm,
+                "digest": _digest(one.digest),
+                "issuer": one.issuer or None,
+            }
+            for one in descriptor.signatures
+        ],
+        "templates": list(shown.templates),
+    }
+
+
+def _resource(resource: ComponentResource, sizes: Mapping[str, Any]) -> ShownResource:
+    try:
+        place = local_digest(resource) or image_of(resource)
+    except KymatuiError:  # a broken access is displayed as such, next to the other resources
+        place = ""
+    access = resource.access or {}
+    size = sizes.get(place)
+    return ShownResource(
+        resource.name,
+        resource.version,
+        resource.type,
+        str(access.get("mediaType") or ""),
+        place or access_kind(access) or "unknown",
+        size if isinstance(size, int) else None,
+        _digest(resource.digest),
+    )
+
+
+def _label_text(value: Any) -> str:
+    """Return a label's value: a text as it is, others as JSON; whole numbers were read as floats."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _digest(digest: Digest | None) -> str:
+    return f"{digest.hash_algorithm}:{digest.value}" if digest is not None else ""
+
+
+def _templates(store: ContentStore, location: ComponentLocation) -> tuple[str, ...]:
+    try:
+        template = module_template(store, require_component(store, location))
+    except KymatuiError:
+        return ()  # components that are no modules have none
+    return (f"{template.get('kind')}/{(template.get('metadata') or {}).get('name')}",)

@@ -1,0 +1,108 @@
+"""A kustomization file: its fields, and those that are not supported."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec import Struct
+
+from kymatui.errors import SourceError
+from kymatui.helm.yaml.errors import YamlError
+from kymatui.helm.yaml.limits import YamlBudget
+from kymatui.helm.yaml.reading import load_exactly
+from kymatui.kustomize.model.sort_options import SortOptions
+from kymatui.kustomize.model.strict_fields import StrictFields
+
+KIND: Final = "Kustomization"
+COMPONENT: Final = "Component"
+_VERSIONS: Final = {KIND: "kustomize.config.k8s.io/v1beta1", COMPONENT: "kustomize.config.k8s.io/v1alpha1"}
+
+_UNSUPPORTED: Final = {
+    "vars": "use replacements",
+    "crds": "use configurations",
+    "openapi": "remove it; merge keys of custom kinds cannot be set",
+    "helmCharts": "install the chart separately (--chart)",
+    "helmGlobals": "install the chart separately (--chart)",
+    "helmChartInflationGenerator": "install the chart separately (--chart)",
+    "generators": "remove it; kymatui runs no programs",
+    "validators": "remove it; kymatui runs no programs",
+    "buildMetadata": "remove it",
+}
+
+
+class Kustomization(Struct, frozen=True):
+    """The fields of a kustomization; nested ones are read where they are used."""
+
+    is_component: bool
+    resources: list[str]
+    components: list[str]
+    configurations: list[str]
+    namespace: str
+    name_prefix: str
+    name_suffix: str
+    common_labels: dict[str, str]
+    common_annotations: dict[str, str]
+    labels: list[StrictFields]
+    images: list[StrictFields]
+    replicas: list[StrictFields]
+    patches: list[StrictFields]
+    merge_patches: list[str]
+    json_patches: list[StrictFields]
+    replacements: list[StrictFields]
+    transformers: list[str]
+    config_maps: list[StrictFields]
+    secrets: list[StrictFields]
+    generator_options: StrictFields
+    order: SortOptions
+
+
+def read_kustomization(data: bytes, where: str, budget: YamlBudget) -> Kustomization:
+    """Read a kustomization. Raises SourceError that names the field."""
+    try:
+        document = load_exactly(data, strict=True, budget=budget)
+    except YamlError as error:
+        raise SourceError(f"{where}: {error.summary}") from None
+    if not document:
+        raise SourceError(f"{where} is empty")
+    fields = StrictFields(document, where)
+    kind = _check(fields)
+    made = Kustomization(
+        is_component=kind == COMPONENT,
+        resources=[*fields.list_of_texts("resources"), *fields.list_of_texts("bases")],
+        components=fields.list_of_texts("components"),
+        configurations=fields.list_of_texts("configurations"),
+        namespace=fields.text("namespace"),
+        name_prefix=fields.text("namePrefix"),
+        name_suffix=fields.text("nameSuffix"),
+        common_labels=fields.texts("commonLabels"),
+        common_annotations=fields.texts("commonAnnotations"),
+        labels=fields.children("labels"),
+        images=[*fields.children("images"), *fields.children("imageTags")],
+        replicas=fields.children("replicas"),
+        patches=fields.children("patches"),
+        merge_patches=fields.list_of_texts("patchesStrategicMerge"),
+        json_patches=fields.children("patchesJson6902"),
+        replacements=fields.children("replacements"),
+        transformers=fields.list_of_texts("transformers"),
+        config_maps=fields.children("configMapGenerator"),
+        secrets=fields.children("secretGenerator"),
+        generator_options=fields.child("generatorOptions"),
+        order=SortOptions.read(fields.child("sortOptions")),
+    )
+    fields.finish()
+    return made
+
+
+def _check(fields: StrictFields) -> str:
+    """Return the kind. Raises SourceError for another kind or unsupported fields."""
+    kind = fields.text("kind", KIND)
+    if kind not in _VERSIONS:
+        raise fields.error("kind", f"is {kind!r}, expected {KIND} or {COMPONENT}")
+    version = fields.text("apiVersion", _VERSIONS[kind])
+    if version != _VERSIONS[kind]:
+        raise fields.error("apiVersion", f"is {version!r}, expected {_VERSIONS[kind]}")
+    fields.ignore("metadata")
+    for name, instead in _UNSUPPORTED.items():
+        if fields.value(name):
+            raise SourceError(f"{fields.where}: {name} is not supported", hint=instead)
+    return kind

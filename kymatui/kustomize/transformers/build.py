@@ -1,0 +1,133 @@
+"""The build of a kustomization: resources, generators and components, then all transformers."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kymatui.engine.bundles.yaml_objects import DEEPEST, each_object
+from kymatui.engine.cluster.ports import Object
+from kymatui.errors import SourceError
+from kymatui.helm.yaml.errors import YamlLimitError
+from kymatui.json_input import levels_of
+from kymatui.kustomize.model.field_specs import TransformerConfig, default_config, read_config
+from kymatui.kustomize.model.file_tree import KustomizationFolder
+from kymatui.kustomize.model.kustomization import Kustomization, read_kustomization
+from kymatui.kustomize.model.resmap import KustomizeResource, ResMap
+from kymatui.kustomize.model.strict_fields import StrictFields
+from kymatui.kustomize.transformers import generators, metadata_transformers, patches
+from kymatui.kustomize.transformers.builtin_transformers import apply_transformers
+from kymatui.kustomize.transformers.name_references import fix_references
+from kymatui.kustomize.transformers.replacements import apply_replacements
+
+LOCAL: Final = "config.kubernetes.io/local-config"
+
+
+def build(place: KustomizationFolder) -> list[Object]:
+    """Return the objects that `kustomize build` prints. Raises SourceError."""
+    target = _Target(place)
+    try:
+        target.accumulate()
+    except YamlLimitError as error:
+        raise SourceError(f"{place}: {error.summary}") from None
+    except RecursionError:
+        raise SourceError(f"{place}: it is nested too deeply") from None
+    resources, config = target.resources, target.config
+    if deep := next((one for one in resources if levels_of(one.body) > DEEPEST), None):
+        raise SourceError(f"{place}: {deep.current} is nested in more than {DEEPEST} levels")
+    generators.add_hashes(resources)
+    fix_references(resources, config)
+    ordered = target.kustomization.order.sorted(resources)
+    return [_printed(one) for one in ordered if not _is_local(one)]
+
+
+_OWN_ANNOTATIONS: Final = ("config.kubernetes.io/index", "config.kubernetes.io/path", "config.k8s.io/id")
+"""What kustomize's tools remember of an object's place."""
+
+
+def _printed(one: KustomizeResource) -> Object:
+    """Return the object without kustomize's own and without empty annotations; empty labels stay, as in kustomize."""
+    annotations = one.metadata.get("annotations")
+    for name in [*annotations] if isinstance(annotations, dict) else ():
+        if name in _OWN_ANNOTATIONS or name.startswith("internal.config.kubernetes.io/"):
+            del one.metadata["annotations"][name]
+    if not one.metadata.get("annotations", True):
+        del one.metadata["annotations"]
+    return one.body
+
+
+def _is_local(one: KustomizeResource) -> bool:
+    """Return whether an object is used for the build only."""
+    return one.texts("annotations").get(LOCAL, "false") != "false"
+
+
+class _Target:
+    """One kustomization and its accumulated resources; a component changes those of its parent."""
+
+    def __init__(self, place: KustomizationFolder, parent: _Target | None = None) -> None:
+        name, data = place.kustomization()
+        self._place = place
+        self._where = place.shown(name)
+        self.kustomization: Kustomization = read_kustomization(data, self._where, place.limits.budget)
+        self.resources: ResMap = parent.resources if parent is not None else ResMap(place.limits)
+        self.config: TransformerConfig = (
+            parent.config if parent is not None else TransformerConfig(name_prefix=(), name_suffix=())
+        )
+
+    def accumulate(self) -> None:
+        for path in self.kustomization.resources:
+            self._add_resource(path)
+        self.config.merge(default_config())
+        for path in self.kustomization.configurations:
+            self._add_configuration(path)
+        self._generate()
+        for path in self.kustomization.components:
+            self._add_component(path)
+        self._transform()
+
+    def _add_resource(self, path: str) -> None:
+        data = self._place.find(path)
+        if data is not None:
+            found = each_object(data, self._place.shown(path), old_words=False, budget=self._place.limits.budget)
+            self.resources.extend(map(KustomizeResource, found))
+            return
+        child = _Target(self._place.enter(path))
+        if child.kustomization.is_component:
+            raise SourceError(f"{self._where}: {path} is a Component", hint="list it under components")
+        child.accumulate()
+        self.resources.extend(child.resources)
+        self.config.merge(child.config)
+
+    def _add_component(self, path: str) -> None:
+        child = _Target(self._place.enter(path), self)
+        if not child.kustomization.is_component:
+            raise SourceError(f"{self._where}: {path} is not a Component", hint="list it under resources")
+        child.accumulate()
+
+    def _add_configuration(self, path: str) -> None:
+        where = self._place.shown(path)
+        self.config.merge(read_config(StrictFields(self._place.read_yaml(path), where)))
+
+    def _generate(self) -> None:
+        everywhere = generators.GeneratorOptions.read(self.kustomization.generator_options)
+        for fields in self.kustomization.config_maps:
+            generators.absorb(self.resources, generators.config_map(fields, self._place, everywhere))
+        for fields in self.kustomization.secrets:
+            generators.absorb(self.resources, generators.secret(fields, self._place, everywhere))
+
+    def _transform(self) -> None:
+        asked, found, config = self.kustomization, self.resources, self.config
+        patches.apply_merge_patches(found, asked.merge_patches, self._place)
+        patches.apply_patches(found, asked.patches, self._place)
+        if asked.namespace:
+            metadata_transformers.set_namespace(found, asked.namespace, config.namespace)
+        if asked.name_prefix:
+            metadata_transformers.add_prefix(found, asked.name_prefix, config.name_prefix)
+        if asked.name_suffix:
+            metadata_transformers.add_suffix(found, asked.name_suffix, config.name_suffix)
+        metadata_transformers.add_labels(found, asked.labels, asked.common_labels, config)
+        metadata_transformers.set_texts(found, asked.common_annotations, config.common_annotations)
+        patches.apply_json_patches(found, asked.json_patches, self._place)
+        metadata_transformers.set_replicas(found, asked.replicas, config.replicas)
+        metadata_transformers.set_images(found, asked.images, config.images)
+        apply_replacements(found, asked.replacements, self._place)
+        apply_transformers(found, asked.transformers, self._place, self._where)

@@ -1,0 +1,233 @@
+"""Strategic merge patches, as in kustomize: lists of built-in kinds are merged by Kubernetes' keys.
+
+Maps are merged, null removes a field, and other values are replaced. A list without a merge key is replaced; one
+with a key has the patch's elements first (merged), then the rest. Directives: `$patch: delete`, `replace` and
+`merge`, in maps and as list elements.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Final
+
+from kymatui.errors import SourceError
+from kymatui.kustomize.transformers.list_merge import merge_elements
+
+DIRECTIVE: Final = "$patch"
+_GONE: Final = object()
+
+_CONTAINER: Final = {
+    "env": ("name",),
+    "volumeMounts": ("mountPath",),
+    "volumeDevices": ("devicePath",),
+}
+_ELEMENTS: Final[dict[str, dict[str, tuple[str, ...]]]] = {
+    "container": {**_CONTAINER, "ports": ("containerPort", "protocol")},
+    "ephemeral": dict(_CONTAINER),
+    "pod": {
+        "containers": ("name",),
+        "initContainers": ("name",),
+        "ephemeralContainers": ("name",),
+        "volumes": ("name",),
+        "imagePullSecrets": ("name",),
+        "hostAliases": ("ip",),
+        "topologySpreadConstraints": ("topologyKey", "whenUnsatisfiable"),
+    },
+    "metadata": {"finalizers": (), "ownerReferences": ("uid",)},
+    "service": {"ports": ("port", "protocol")},
+    "account": {"secrets": ("name",)},
+    "webhooks": {"webhooks": ("name",)},
+    "conditions": {"conditions": ("type",)},
+    "csinode": {"drivers": ("name",)},
+    "node": {"podCIDRs": ()},
+}
+"""Merge keys of lists by parent type; () for merged lists of scalars."""
+
+Types = dict[tuple[str, ...], str]
+_WORKLOADS: Final = {
+    "Deployment": "apps/v1",
+    "ReplicaSet": "apps/v1",
+    "DaemonSet": "apps/v1",
+    "StatefulSet": "apps/v1",
+    "Job": "batch/v1",
+    "ReplicationController": "v1",
+}
+
+
+def _pod(*at: str) -> Types:
+    return {
+        at: "pod",
+        (*at, "containers"): "container",
+        (*at, "initContainers"): "container",
+        (*at, "ephemeralContainers"): "ephemeral",
+    }
+
+
+def _types(api_version: str, kind: str) -> Types | None:
+    """Return the types by path of a built-in kind; None for others, whose lists are replaced."""
+    spec = ("spec",)
+    template = (*spec, "template")
+    meta: Types = {("metadata",): "metadata"}
+    if _WORKLOADS.get(kind) == api_version:
+        return {**meta, (*template, "metadata"): "metadata", **_pod(*template, "spec"), ("status",): "conditions"}
+    match api_version, kind:
+        case "v1", "Pod":
+            return {**meta, **_pod(*spec), ("status",): "conditions"}
+        case "v1", "PodTemplate":
+            return {**meta, ("template", "metadata"): "metadata", **_pod("template", "spec")}
+        case (("batch/v1" | "batch/v1beta1"), "CronJob"):
+            job = (*spec, "jobTemplate")
+            inner = (*job, "spec", "template")
+            more: Types = {(*job, "metadata"): "metadata", (*inner, "metadata"): "metadata"}
+            return {**meta, **more, **_pod(*inner, "spec")}
+        case "v1", "Service":
+            return {**meta, spec: "service", ("status",): "conditions"}
+        case "v1", "ServiceAccount":
+            return {**meta, (): "account"}
+        case "v1", "Node":
+            return {**meta, spec: "node", ("status",): "conditions"}
+        case _, "CSINode" if api_version.startswith("storage.k8s.io/"):
+            return {**meta, spec: "csinode"}
+        case _, ("MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration") if _is_admission(api_version):
+            return {**meta, (): "webhooks"}
+    return meta if _is_known(api_version, kind) else None
+
+
+def _is_admission(api_version: str) -> bool:
+    return api_version in ("admissionregistration.k8s.io/v1", "admissionregistration.k8s.io/v1beta1")
+
+
+_KNOWN: Final = {
+    "v1": "ConfigMap Endpoints Event LimitRange Namespace PersistentVolume PersistentVolumeClaim ResourceQuota Secret",
+    "apps/v1": "ControllerRevision",
+    "autoscaling/v1": "HorizontalPodAutoscaler",
+    "autoscaling/v2beta1": "HorizontalPodAutoscaler",
+    "autoscaling/v2beta2": "HorizontalPodAutoscaler",
+    "apiextensions.k8s.io/v1": "CustomResourceDefinition",
+    "apiextensions.k8s.io/v1beta1": "CustomResourceDefinition",
+    "apiregistration.k8s.io/v1": "APIService",
+    "apiregistration.k8s.io/v1beta1": "APIService",
+    "certificates.k8s.io/v1": "CertificateSigningRequest",
+    "coordination.k8s.io/v1": "Lease",
+    "networking.k8s.io/v1": "Ingress IngressClass NetworkPolicy",
+    "networking.k8s.io/v1beta1": "Ingress IngressClass",
+    "node.k8s.io/v1": "RuntimeClass",
+    "policy/v1": "PodDisruptionBudget",
+    "policy/v1beta1": "PodDisruptionBudget PodSecurityPolicy",
+    "rbac.authorization.k8s.io/v1": "ClusterRole ClusterRoleBinding Role RoleBinding",
+    "rbac.authorization.k8s.io/v1beta1": "ClusterRole ClusterRoleBinding Role RoleBinding",
+    "scheduling.k8s.io/v1": "PriorityClass",
+    "storage.k8s.io/v1": "CSIDriver StorageClass VolumeAttachment",
+}
+
+
+def _is_known(api_version: str, kind: str) -> bool:
+    return kind in _KNOWN.get(api_version, "").split()
+
+
+def merge(body: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the patched object, None if the patch deletes it. Raises SourceError for mismatched types."""
+    types = _types(str(body.get("apiVersion", "")), str(body.get("kind", ""))) or {}
+    found = _value(body, copy.deepcopy(patch), (), types)
+    return found if isinstance(found, dict) and found else None
+
+
+def _value(old: Any, new: Any, at: tuple[str, ...], types: Types) -> Any:
+    if new is None:
+        return _GONE
+    if old is not None and _shape(old) != _shape(new):
+        raise SourceError(
+            f"a patch has {_shape(new)} at {'.'.join(at) or 'its root'}, but the object has {_shape(old)}"
+        )
+    if isinstance(new, dict):
+        return _map(old, new, at, types)
+    if isinstance(new, list):
+        keys = _keys(at, types)
+        return new if keys is None else _list(old, new, at, types, keys)
+    return new
+
+
+def _shape(value: Any) -> str:
+    return "a map" if isinstance(value, dict) else "a list" if isinstance(value, list) else "a scalar"
+
+
+def _keys(at: tuple[str, ...], types: Types) -> tuple[str, ...] | None:
+    """Return the merge keys of the list at a path, None if it is replaced."""
+    if not at:
+        return None
+    holder = types.get(at[:-1])
+    return _ELEMENTS[holder].get(at[-1]) if holder is not None else None
+
+
+def _map(old: dict[str, Any] | None, new: dict[str, Any], at: tuple[str, ...], types: Types) -> Any:
+    directive = _directive(new, at)
+    if directive == "delete":
+        return _GONE
+    made = {} if old is None or directive == "replace" else dict(old)
+    for key in [*made, *(key for key in new if key not in made)]:
+        if key in new:
+            found = _value(made.get(key), new[key], (*at, key), types)
+        else:
+            found = _untouched(made[key], (*at, key), types)
+        if found is _GONE:
+            made.pop(key, None)
+        else:
+            made[key] = found
+    return made
+
+
+def _untouched(old: Any, at: tuple[str, ...], types: Types) -> Any:
+    """Return a value that the patch does not mention; kustomize still orders its keyed lists."""
+    if isinstance(old, dict):
+        return {key: _untouched(value, (*at, key), types) for key, value in old.items()}
+    if isinstance(old, list):
+        keys = _keys(at, types)
+        if keys:
+            return _by_keys(old, [], at, types, keys)
+        return old if keys is None else _set(old, at)
+    return old
+
+
+def _directive(new: dict[str, Any], at: tuple[str, ...]) -> str:
+    directive = new.pop(DIRECTIVE, None)
+    if directive not in (None, "merge", "replace", "delete"):
+        raise SourceError(f"a patch has the unknown directive {DIRECTIVE}: {directive!r} at {'.'.join(at)}")
+    return directive or "merge"
+
+
+def _list(old: list[Any] | None, new: list[Any], at: tuple[str, ...], types: Types, keys: tuple[str, ...]) -> Any:
+    directive = _list_directive(new)
+    if directive == "delete":
+        return _GONE
+    before: list[Any] = [] if old is None or directive == "replace" else old
+    if old is None and len(keys) > 1:
+        before = copy.deepcopy(new)  # as in kustomize; this affects the order
+    return _by_keys(before, new, at, types, keys) if keys else _set([*new, *before], at)
+
+
+def _set(items: list[Any], at: tuple[str, ...]) -> list[Any]:
+    """Return texts without duplicates and nulls."""
+    for item in items:
+        if isinstance(item, (dict, list)):
+            raise SourceError(f"{'.'.join(at)}: an element is not a string: {item!r:.60}")
+    return [item for item in dict.fromkeys(items) if item is not None]
+
+
+def _by_keys(before: list[Any], new: list[Any], at: tuple[str, ...], types: Types, keys: tuple[str, ...]) -> list[Any]:
+    def merged(one: dict[str, Any] | None, patch: dict[str, Any] | None) -> dict[str, Any] | None:
+        found = _untouched(one, at, types) if patch is None else _map(one, patch, at, types)
+        return found if isinstance(found, dict) else None
+
+    try:
+        return merge_elements(before, new, keys, merged)
+    except SourceError as error:
+        raise SourceError(f"{'.'.join(at)}: {error}") from error
+
+
+def _list_directive(new: list[Any]) -> str:
+    """Remove an element with only a directive from the list; return the directive."""
+    for item in new:
+        if isinstance(item, dict) and set(item) == {DIRECTIVE}:
+            new.remove(item)
+            return str(item[DIRECTIVE])
+    return "merge"

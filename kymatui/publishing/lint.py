@@ -1,0 +1,146 @@
+"""Lint a module: every problem of its sources with file and line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from kymatui.actions.components.component_template import read_default_cr
+from kymatui.engine.cluster.ports import Object
+from kymatui.errors import ConfigurationError, KymatuiError
+from kymatui.helm.yaml.errors import YamlError
+from kymatui.helm.yaml.reading import load_as_json
+from kymatui.publishing import lint_rules
+from kymatui.publishing.lint_registry import RegistryChecks, lint_against, lint_stored_images
+from kymatui.publishing.lint_rules import CrdCheck, Problems
+from kymatui.publishing.manifest_images import ManifestImage
+from kymatui.publishing.module_build import (
+    LARGEST_CONFIG,
+    LARGEST_CR,
+    LARGEST_MANIFEST,
+    BuildRequest,
+    read_source,
+    security_path,
+)
+from kymatui.publishing.module_component import SourceFile
+from kymatui.publishing.module_config import ModuleConfig, read_config
+from kymatui.publishing.module_manifest import read_manifest
+from kymatui.publishing.ports import ModuleSources
+from kymatui.publishing.scaffold import read_module_config
+from kymatui.publishing.source_problems import SourceProblem
+
+_LINE: Final = re.compile(r"line (\d+)")
+T = TypeVar("T")
+
+
+def lint_module(
+    config_file: str, sources: ModuleSources, check: CrdCheck, registries: RegistryChecks | None = None
+) -> list[SourceProblem]:
+    """Return every problem, by file and line.
+
+    Raise ConfigurationError only if the config or the version to compare with cannot be read.
+    """
+    config, problems = read_config(read_module_config(sources, config_file), config_file)
+    return _Linter(config, config_file, sources, check, problems, registries).run()
+
+
+class _Linter:
+    """Reads the files of a config as far as they can be read, and applies the rules to them."""
+
+    def __init__(
+        self,
+        config: ModuleConfig,
+        file: str,
+        sources: ModuleSources,
+        check: CrdCheck,
+        problems: list[SourceProblem],
+        registries: RegistryChecks | None = None,
+    ) -> None:
+        self._registries = registries
+        self._config = config
+        self._request = BuildRequest(file)
+        self._sources = sources
+        self._check = check
+        self._problems = problems
+        self._own = Problems(file, lines=config.lines)
+
+    def run(self) -> list[SourceProblem]:
+        config = self._config
+        lint_rules.lint_config(config, self._own)
+        manifest = self._read(config.manifest, "manifest", "manifest", LARGEST_MANIFEST)
+        objects = (
+            self._parse(lambda: read_manifest(manifest.content, manifest.path), manifest.path) if manifest else None
+        )
+        images: list[ManifestImage] = []
+        if manifest is not None and objects is not None:
+            images = self._lint_manifest(manifest, objects)
+        self._lint_default_cr(objects)
+        self._lint_security(images)
+        order = {file: at for at, file in enumerate(dict.fromkeys(one.file for one in self._all()))}
+        return sorted(self._all(), key=lambda one: (order[one.file], one.line))
+
+    def _all(self) -> list[SourceProblem]:
+        return [*self._problems, *self._own.found]
+
+    def _lint_manifest(self, manifest: SourceFile, objects: list[Object]) -> list[ManifestImage]:
+        problems = Problems(manifest.path, manifest.content)
+        if not objects:
+            problems.warning("manifest", "the manifest has no objects")
+        images = lint_rules.lint_images(objects, problems)
+        lint_rules.lint_duplicates(objects, problems)
+        lint_rules.lint_crds(objects, problems, self._check)
+        lint_rules.lint_manager(self._config, objects, self._own)
+        if self._registries is not None:
+            if self._registries.images:
+                named = {one.text: one for one in [*lint_rules.unscanned_images(objects), *images]}
+                lint_stored_images(list(named.values()), self._registries.store, problems)
+            lint_against(self._config.name, self._config.version, objects, self._registries, problems, self._own)
+        self._problems += problems.found
+        return images
+
+    def _lint_default_cr(self, objects: list[Object] | None) -> None:
+        file = self._read(self._config.default_cr, "defaultCR", "default CR", LARGEST_CR)
+        if file is None:
+            return
+        found = self._parse(lambda: read_default_cr(file.content, file.path), file.path)
+        if found is not None and objects is not None:
+            problems = Problems(file.path, file.content)
+            lint_rules.lint_default_cr(found, objects, problems, self._check)
+            self._problems += problems.found
+
+    def _lint_security(self, images: list[ManifestImage]) -> None:
+        named = self._config.security
+        path = security_path(self._own.file, named, self._sources) if named else ""
+        file = self._read(path, "security", "security config", LARGEST_CONFIG, beside_config=False)
+        if file is None:
+            return
+        problems = Problems(file.path, file.content)
+        try:
+            lint_rules.lint_security(load_as_json(file.content), self._config, images, problems)
+        except YamlError as error:
+            self._problems.append(SourceProblem(file.path, error.line, error.problem, "yaml"))
+        self._problems += problems.found
+
+    def _read(self, text: str, field: str, what: str, largest: int, *, beside_config: bool = True) -> SourceFile | None:
+        """Return a file of the config, None if it is not named or cannot be read; only the latter is reported."""
+        if not text or any(one.field == field for one in self._problems):
+            return None
+        try:
+            if not beside_config:
+                return SourceFile(text, self._sources.read(text, what, largest), text)
+            return read_source(self._request, self._sources, text, what, largest)
+        except KymatuiError as error:
+            self._own.error("file", str(error), at=field)
+            return None
+
+    def _parse(self, parse: Callable[[], T], file: str) -> T | None:
+        try:
+            return parse()
+        except ConfigurationError as error:
+            self._broken(file, str(error))
+            return None
+
+    def _broken(self, file: str, message: str) -> None:
+        found = _LINE.search(message)
+        self._problems.append(SourceProblem(file, int(found[1]) if found else 0, message, "yaml"))

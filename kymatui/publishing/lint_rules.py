@@ -1,0 +1,248 @@
+"""Rules of `bundle lint` beyond what a build refuses: what a registry, a scanner or lifecycle-manager would."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, Protocol
+
+from msgspec import Struct
+
+from kymatui.domain.kubernetes.image_references import parse_image
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.kyma.problems import Severity
+from kymatui.domain.kyma.versions import parse_version
+from kymatui.domain.modules.state_check_lint import lint_rules
+from kymatui.engine.bundles.yaml_objects import document_key
+from kymatui.engine.cluster.ports import Object
+from kymatui.errors import did_you_mean, nearest_names
+from kymatui.publishing.config_reader import LONGEST_MESSAGE
+from kymatui.publishing.manifest_images import (
+    INJECTED,
+    ImageProblemError,
+    ManifestImage,
+    each_image,
+    image_resource,
+)
+from kymatui.publishing.module_component import check_identities
+from kymatui.publishing.module_config import FIELDS, OLD_FIELDS, ModuleConfig, module_version_problem
+from kymatui.publishing.module_manifest import crd_of, manager_images, runs_version
+from kymatui.publishing.source_problems import SourceProblem
+
+LONGEST_VERSION: Final = 32  # characters, by the schema of the ModuleTemplate
+LONGEST_KEY: Final = 253 + 1 + 63  # a label's key: a DNS name as prefix, a slash, a name
+_TEMPLATE_VERSION: Final = re.compile(r"\d+\.\d+\.\d+(-[a-zA-Z-][0-9a-zA-Z-]*)?")
+_MODULE_NAME: Final = re.compile(r"[a-z]{3,}(-[a-z]{3,})*")
+_LABEL_VALUE: Final = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
+_KEY: Final = re.compile(
+    r"(?:[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+)
+_OTHER_WORKLOADS: Final = ("DaemonSet", "ReplicaSet", "Job")
+
+
+class FieldFault(Struct, frozen=True):
+    """What is wrong with a field; `path` is "" where the whole object is, `message` names the field."""
+
+    path: str
+    message: str
+
+
+class CrdCheck(Protocol):
+    """What an API server would refuse or drop."""
+
+    def definition(self, crd: Object) -> Sequence[str]: ...
+
+    def resource(self, crd: Object, custom_resource: Object) -> Sequence[FieldFault]: ...
+
+
+class Problems:
+    """The problems of one file; lines are found by the text that a problem is about."""
+
+    def __init__(self, file: str, content: bytes = b"", lines: Mapping[str, int] | None = None) -> None:
+        self.file = file
+        self.found: list[SourceProblem] = []
+        self._content = content.decode("utf-8", "replace").splitlines()
+        self._lines = lines or {}
+
+    def error(self, rule: str, message: str, *, at: str = "", text: str = "") -> None:
+        self._add(Severity.ERROR, rule, message, at, text)
+
+    def warning(self, rule: str, message: str, *, at: str = "", text: str = "") -> None:
+        self._add(Severity.WARNING, rule, message, at, text)
+
+    def _add(self, severity: Severity, rule: str, message: str, at: str, text: str) -> None:
+        line = self._lines.get(at, 0) if at else self._line(text) if text else 0
+        self.found.append(SourceProblem(self.file, line, sanitize(message[:LONGEST_MESSAGE]), rule, severity))
+
+    def _line(self, text: str) -> int:
+        return next((number for number, line in enumerate(self._content, 1) if text in line), 0)
+
+
+def lint_config(config: ModuleConfig, problems: Problems) -> None:
+    """Report what the config may say, but lifecycle-manager or Kubernetes does not accept."""
+    for name in config.lines:
+        if name in OLD_FIELDS:
+            problems.warning("config.old", f"{name} is a legacy field; only --legacy uses it", at=name)
+        elif name not in FIELDS:
+            near = did_you_mean(nearest_names(name, (*FIELDS, *OLD_FIELDS)))
+            problems.warning("config.unknown", f"unknown field {name}{near}", at=name)
+    version = "" if module_version_problem(config.version) else config.version
+    if version and (len(version) > LONGEST_VERSION or not _TEMPLATE_VERSION.fullmatch(version)):
+        problems.warning(
+            "template.version",
+            f"version {config.version} is not accepted in a ModuleTemplate: at most {LONGEST_VERSION} characters, "
+            "no build metadata, no dots in the pre-release",
+            at="version",
+        )
+    if config.name and not _MODULE_NAME.fullmatch(config.short_name):
+        problems.warning(
+            "template.name",
+            f"module name {config.short_name} is not accepted in a ModuleTemplate: each part between dashes needs "
+            "3 letters or more",
+            at="name",
+        )
+    _lint_metadata(config, problems)
+    for one in lint_rules(config.state_checks):
+        report = problems.warning if one.harmless else problems.error
+        report("state-check", str(one), at="customStateCheck")
+
+
+def _lint_metadata(config: ModuleConfig, problems: Problems) -> None:
+    for field, values in (("labels", config.labels), ("annotations", config.annotations)):
+        for key, value in values.items():
+            if len(key) > LONGEST_KEY or not _KEY.fullmatch(key):
+                problems.error("template.metadata", f"{field}: {key!r} is not a valid key", at=field)
+            if field == "labels" and not _LABEL_VALUE.fullmatch(value):
+                problems.error("template.metadata", f"labels.{key}: {value!r} is not a valid label value", at=field)
+
+
+def lint_images(objects: Sequence[Object], problems: Problems) -> list[ManifestImage]:
+    """Report images without a fixed version or digest, or that a component cannot name; return the valid ones."""
+    found: dict[str, ManifestImage] = {}
+    for one in each_image(objects):
+        if isinstance(one, ImageProblemError):
+            problems.error("image", str(one), text=one.image)
+        else:
+            found.setdefault(one.text, one)
+    resources = []
+    for image in found.values():
+        try:
+            resources.append(image_resource(image))
+        except ImageProblemError as error:
+            problems.error("image.name", str(error), text=error.image)
+        if not image.image.digest:
+            problems.warning("image.digest", f"{image.where}: image {image.text!r} has no digest", text=image.text)
+    try:
+        check_identities(resources)
+    except ImageProblemError as error:
+        problems.error("image.name", str(error), text=error.image)
+    for text, where in _other_images(objects):
+        if text not in found:
+            problems.warning("image.scan", f"{where}: image {text!r} is not a resource of the component", text=text)
+    return list(found.values())
+
+
+def unscanned_images(objects: Iterable[Object]) -> list[ManifestImage]:
+    """Return the valid images of workloads that are no resources of the component."""
+    found = {text: (where, parse_image(text)) for text, where in _other_images(objects)}
+    return [ManifestImage(text, where, image) for text, (where, image) in found.items() if image is not None]
+
+
+def _other_images(objects: Iterable[Object]) -> Iterator[tuple[str, str]]:
+    """Yield the images of workloads that modulectl passes over, which no scanner sees."""
+    for body in objects:
+        spec: Any = body
+        path = (
+            ("spec", "jobTemplate", "spec", "template", "spec")
+            if body["kind"] == "CronJob"
+            else ("spec", "template", "spec")
+        )
+        if body["kind"] not in (*_OTHER_WORKLOADS, "CronJob"):
+            continue
+        for name in path:
+            spec = spec.get(name) if isinstance(spec, dict) else None
+        for kind in ("containers", "initContainers"):
+            listed = spec.get(kind) if isinstance(spec, dict) else None
+            for container in listed if isinstance(listed, list) else ():
+                text = container.get("image") if isinstance(container, dict) else None
+                if isinstance(text, str) and text not in ("", INJECTED):
+                    yield text, f"{body['kind']} {body['metadata']['name']}"
+
+
+def lint_duplicates(objects: Iterable[Object], problems: Problems) -> None:
+    """Report objects that appear twice: only the first is installed."""
+    seen = Counter(map(document_key, objects))
+    for (namespace, name, _, _, kind), count in seen.items():
+        if count > 1:
+            where = f" in namespace {namespace}" if namespace else ""
+            problems.warning("manifest", f"{kind} {name}{where} appears {count} times", text=f"name: {name}")
+
+
+def lint_crds(objects: Iterable[Object], problems: Problems, check: CrdCheck) -> None:
+    """Report CRDs that an API server would refuse."""
+    for body in objects:
+        if body["kind"] == "CustomResourceDefinition":
+            name = body["metadata"]["name"]
+            for message in check.definition(body):
+                problems.error("crd", f"CRD {name}: {message}", text=f"name: {name}")
+
+
+def lint_manager(config: ModuleConfig, objects: Sequence[Object], problems: Problems) -> None:
+    """Report a manager that the manifest does not have, or that runs another version."""
+    manager = config.manager
+    if manager is None:
+        problems.warning("manager", "there is no manager; the module counts as ready when its default CR is")
+        return
+    what = f"{manager.type.kind} {manager.name}"
+    images = manager_images(objects, manager)
+    if images is None:
+        if any((body["kind"], body["metadata"]["name"]) == (manager.type.kind, manager.name) for body in objects):
+            return
+        problems.error("manager", f"the manifest has no {what}", at="manager")
+    elif not module_version_problem(config.version) and not runs_version(images, config.version):
+        shown = ", ".join(images) or "no image"
+        problems.error("manager.version", f"version {config.version} differs from {what}: {shown}", at="version")
+    for body in objects:
+        same = (body["kind"], body["metadata"]["name"]) == (manager.type.kind, manager.name)
+        namespace = body["metadata"].get("namespace") or ""
+        if same and manager.namespace and namespace and namespace != manager.namespace:
+            problems.error("manager", f"{what} is in namespace {namespace}, not {manager.namespace}", at="manager")
+
+
+def lint_default_cr(custom_resource: Object, objects: Sequence[Object], problems: Problems, check: CrdCheck) -> None:
+    """Report a default CR that its CRD would refuse, if the CRD is in the manifest."""
+    crd = crd_of(objects, custom_resource)
+    kind = custom_resource["kind"]
+    if crd is None:
+        problems.warning("default-cr", f"the manifest has no CRD of {kind}; kymatui assumes that it is namespaced")
+        return
+    if check.definition(crd):
+        return  # reported at the manifest
+    for fault in check.resource(crd, custom_resource):
+        name = fault.path.rpartition(".")[2]
+        message = f"{kind} {custom_resource['metadata']['name']}: {fault.message}"
+        problems.error("default-cr", message, text=name and f"{name}:")
+
+
+def lint_security(document: object, config: ModuleConfig, images: Sequence[ManifestImage], problems: Problems) -> None:
+    """Report a security config that does not fit the module: its name, and images that are not or wrongly scanned."""
+    if not isinstance(document, dict):
+        problems.error("security", "the security config must be a map")
+        return
+    name = document.get("module-name")
+    if name not in (config.name, config.short_name):
+        problems.error("security", f"module-name is {name!r}, not {config.short_name!r}", text="module-name")
+    listed = document.get("bdba", document.get("protecode", []))
+    if not isinstance(listed, list):
+        problems.error("security", "bdba must be a list of images", text="bdba")
+        return
+    for text in listed:
+        parsed = parse_image(text) if isinstance(text, str) else None
+        if parsed is None:
+            problems.error("security", f"bdba: {text!r} is not an image reference", text=str(text))
+        elif not parsed.digest and parse_version(parsed.tag) is None:
+            problems.error("security", f"bdba: the tag of {text} is not a semantic version", text=text)
+    for image in images:
+        if image.text not in listed:
+            problems.warning("security", f"bdba does not list {image.text}, so it is not scanned", text="bdba")

@@ -1,0 +1,125 @@
+"""New signatures of components in registries; content is compared with its digests before it is signed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kymatui.actions.components.component_digests import CheckedContent, ComponentDigests
+from kymatui.actions.components.stored_components import StoredComponent, require_component
+from kymatui.engine.sources.artifact_store import ArtifactStore
+from kymatui.engine.sources.component_artifact import MANIFEST_TYPE, blob_digest, component_artifact
+from kymatui.errors import OutdatedError, RefusedError
+from kymatui.ocm import ComponentDescriptor, Keys, Signature, SignatureError, verify
+from kymatui.ocm.component_location import ComponentLocation
+from kymatui.ocm.private_keys import PrivateKey
+from kymatui.ocm.signature_check import PKCS1
+from kymatui.ocm.signing import sign
+from kymatui.publishing.signed_document import signed_document
+
+
+class SignRequest(Struct, frozen=True):
+    """A component and the signature to add.
+
+    certificates  PEM chain of the key, which becomes part of the signature and must lead to `roots`
+    skip_images   accept the digests of images as they are
+    overwrite     replace a signature of the same name
+    """
+
+    location: ComponentLocation
+    name: str
+    algorithm: str = PKCS1
+    hash_algorithm: str = "SHA-256"
+    normalisation: str = "jsonNormalisation/v3"
+    certificates: bytes = b""
+    roots: bytes = b""
+    issuer: str = ""
+    skip_images: bool = False
+    overwrite: bool = False
+
+
+class SignedComponent(Struct, frozen=True):
+    """The signature; `digest` is of the new manifest, `former` of the one that it replaces: equal if it was there."""
+
+    signature: Signature
+    location: ComponentLocation
+    digest: str
+    former: str
+    content: CheckedContent
+
+
+def sign_component(store: ArtifactStore, request: SignRequest, key: PrivateKey) -> SignedComponent:
+    """Sign a component and store it again under its tag; blobs stay as they are.
+
+    A signature that the component already has by this key stays, so that an interrupted command can run again. Raise
+    SignatureError for content with another digest, RefusedError for a name that is used by another signature,
+    OutdatedError if the tag was moved meanwhile, and RegistryError.
+    """
+    component = require_component(store, request.location)
+    digests = ComponentDigests(store, request.hash_algorithm, request.normalisation, skip_images=request.skip_images)
+    complete = digests.complete(component)
+    signature = sign(
+        complete,
+        key,
+        request.name,
+        algorithm=request.algorithm,
+        hash_algorithm=request.hash_algorithm,
+        normalisation=request.normalisation,
+        certificates=request.certificates,
+        roots=request.roots,
+        issuer=request.issuer,
+    )
+    known = component.descriptor.signature(request.name)
+    if known is not None and not request.overwrite:
+        if not _is_same(known, signature, component, complete, key):
+            raise RefusedError(
+                f"{request.location} already has a signature {request.name!r}",
+                hint="use another name, or replace it with --overwrite",
+            )
+        return SignedComponent(known, request.location, component.digest, component.digest, digests.checked)
+    made = replace(
+        complete,
+        signatures=(*(one for one in complete.signatures if one.name != request.name), signature),
+    )
+    digest = _store(store, component, signed_document(component.document, made))
+    return SignedComponent(signature, request.location, digest, component.digest, digests.checked)
+
+
+def _is_same(
+    known: Signature,
+    new: Signature,
+    component: StoredComponent,
+    complete: ComponentDescriptor,
+    key: PrivateKey,
+) -> bool:
+    """Return whether a signature says what the new one would; those of RSASSA-PSS never have the same value."""
+    if complete != component.descriptor:  # it lacks digests that the new one would add
+        return False
+    if known == new:
+        return True
+    if new.algorithm == PKCS1 or replace(known, value=new.value) != new:
+        # PKCS1 signatures of the same content are equal byte for byte; PSS adds a random salt
+        return False
+    public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    try:
+        verify(complete, Keys(public), name=known.name)
+    except SignatureError:
+        return False
+    return True
+
+
+def _store(store: ArtifactStore, component: StoredComponent, document: dict[str, Any]) -> str:
+    where = component.location
+    annotations = component.manifest.get("annotations")
+    artifact = component_artifact(document, component.layers, annotations if isinstance(annotations, dict) else None)
+    for content in (artifact.descriptor, artifact.config):
+        store.push_blob(where.repository, content)
+    current = require_component(store, where).digest
+    if current != component.digest:
+        raise OutdatedError(f"{where} was changed meanwhile", hint="run the command again to sign the current version")
+    digest = store.push_manifest(where.repository, where.tag, artifact.manifest, MANIFEST_TYPE)
+    assert digest == blob_digest(artifact.manifest)
+    return digest
