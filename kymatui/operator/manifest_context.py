@@ -16,10 +16,10 @@ from kymatui.engine.sources.render_target import manifest_targets
 if TYPE_CHECKING:
     from kymatui.adapters.sessions.control_plane.runtime_guards import RuntimeGuards
     from kymatui.domain.plans.cluster_target import ClusterTarget
-    from kymatui.operator.manifests.reconcile_context import ReconcileContext
+    from kymatui.operator.manifests.standalone_context import StandaloneContext
 
 
-def manifest_controller_context(
+def open_manifest_context(
     options: SessionOptions | None = None,
     fetch: FetchOptions | None = None,
     *,
@@ -27,7 +27,7 @@ def manifest_controller_context(
     secrets: Collection[str] = (),
     guards: RuntimeGuards | None = None,
     locked: bool = False,
-) -> ReconcileContext:
+) -> StandaloneContext:
     """Build the Manifest controller's context from options; nothing is sent before it runs.
 
     `secrets` are those that charts may read with `lookup`. `locked` is for one of several replicas that share the
@@ -38,7 +38,7 @@ def manifest_controller_context(
     from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
     from kymatui.adapters.sessions.control_plane.runtime_clients import SecretRuntimes
     from kymatui.engine.jobs.run import SystemClock
-    from kymatui.operator.manifests.reconcile_context import ReconcileContext
+    from kymatui.operator.manifests.standalone_context import StandaloneContext
 
     home = open_cluster(options)
     home = (LockedCluster if locked else RememberingCluster)(home.client, unattended=True)
@@ -46,24 +46,24 @@ def manifest_controller_context(
     runtimes = SecretRuntimes(home, guards=guards)
     clock = SystemClock()
     targets = partial(manifest_targets, clock, secrets)
-    site = ReconcileContext(home, runtimes, blobs, clock, targets, authenticated=blobs.with_secrets, folder=folder)
-    runtimes.closing = site.watches.forget
-    return site
+    context = StandaloneContext(home, runtimes, blobs, clock, targets, authenticated=blobs.with_secrets, folder=folder)
+    runtimes.closing = context.watches.forget
+    return context
 
 
-def site_namespace(site: ReconcileContext) -> str:
+def connection_namespace(context: StandaloneContext) -> str:
     """Return the namespace of the connection: that of `-n`, else of the context, "" without."""
-    return _home_target(site).namespace
+    return _home_target(context).namespace
 
 
-def site_target(site: ReconcileContext, namespace: str) -> ClusterTarget:
+def connection_target(context: StandaloneContext, namespace: str) -> ClusterTarget:
     """Return the cluster that has the Manifests, as plans name it; `namespace` is "" for all of them."""
-    return replace(_home_target(site), namespace=namespace)
+    return replace(_home_target(context), namespace=namespace)
 
 
-def _home_target(site: ReconcileContext) -> ClusterTarget:
+def _home_target(context: StandaloneContext) -> ClusterTarget:
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
     from kymatui.adapters.sessions.cluster.cluster_target import read_cluster_target as cluster_target
 
-    assert isinstance(site.home, KubeCluster)
-    return cluster_target(site.home.client)
+    assert isinstance(context.home, KubeCluster)
+    return cluster_target(context.home.client)

@@ -24,7 +24,7 @@ from kymatui.adapters.sessions.control_plane.runtime_clients import IDLE_SECONDS
 from kymatui.adapters.sessions.control_plane.runtime_guards import RuntimeGuards
 from kymatui.adapters.sessions.fetching import FetchOptions
 from kymatui.adapters.sessions.registries import open_registries
-from kymatui.domain.kubernetes.object_meta import OPERATOR, read_ref
+from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
@@ -49,15 +49,12 @@ from kymatui.operator.kymas.kyma_controller import KymaController
 from kymatui.operator.kymas.mandatory_installation import MandatoryInstallation
 from kymatui.operator.kymas.mandatory_removal import MandatoryRemoval
 from kymatui.operator.kymas.purge_controller import PurgeController, PurgeTerms
-from kymatui.operator.manifest_context import manifest_controller_context
-from kymatui.operator.manifests.account_cluster import MANIFEST_ACCOUNT, AccountCluster
-from kymatui.operator.manifests.controller import MANIFEST, RESYNC, ManifestController
-from kymatui.operator.manifests.reconcile_context import ReconcileContext
-from kymatui.operator.modules.all_manifests import AllManifestsController
-from kymatui.operator.modules.module_reconciler import ModuleReconciler
-from kymatui.operator.modules.reconcile_pass import ModuleContext
-from kymatui.operator.modules.registry_layers import RegistryLayers
-from kymatui.operator.modules.resource_rendering import ModuleRenderer
+from kymatui.operator.manifest_context import open_manifest_context
+from kymatui.operator.manifests.controller import RESYNC, ManifestController, ManifestReconciler, served_kind
+from kymatui.operator.manifests.manifest_marks import MANIFEST_ACCOUNT
+from kymatui.operator.manifests.module_pass import ModuleContext
+from kymatui.operator.manifests.resource_rendering import ModuleRenderer
+from kymatui.operator.manifests.standalone_context import AccountCluster, RegistryLayers, StandaloneContext
 from kymatui.operator.monitoring.event_writer import EventWriter
 from kymatui.operator.monitoring.ignored_manifests import IgnoredManifests
 from kymatui.operator.monitoring.metric_registry import MetricRegistry
@@ -118,28 +115,28 @@ class OperatorOptions(Struct, frozen=True):
 
 
 class OperatorContext(Struct, frozen=True):
-    """What controllers are built from; `site` has the control plane, clock and registries.
+    """What controllers are built from; `standalone` has the control plane, clock and registries.
 
-    `tenants` are the sites of the further namespaces with Manifests. `guards` are the rates and circuits of the
+    `tenants` are the contexts of the further namespaces with Manifests. `guards` are the rates and circuits of the
     runtimes, `clients` the connected runtimes, which the controllers share; `caches` and `watches` are the controllers'
     own.
     """
 
     options: OperatorOptions
-    site: ReconcileContext
+    standalone: StandaloneContext
     components: Components
     templates: CatalogCache
     reports: GroupReports
     events: EventWriter
     guards: RuntimeGuards
     clients: SecretRuntimes
-    tenants: Mapping[str, ReconcileContext] = field(default_factory=dict)
+    tenants: Mapping[str, StandaloneContext] = field(default_factory=dict)
     caches: list[RuntimeCache] = field(default_factory=list)
     watches: list[DependencyWatches] = field(default_factory=list)
 
     def runtimes(self, watches: DependencyWatches) -> RuntimeCache:
         """Return the runtimes for one controller, whose watches end with the connection to a runtime."""
-        home = self.site.home
+        home = self.standalone.home
         assert isinstance(home, KubeCluster)
         if self.options.single_cluster:
             return RuntimeCache(SingleCluster(home))
@@ -161,12 +158,12 @@ class OperatorContext(Struct, frozen=True):
 
 
 def _kyma_context(context: OperatorContext, controller: str) -> KymaContext:
-    options, home, watches = context.options, context.site.home, DependencyWatches()
+    options, home, watches = context.options, context.standalone.home, DependencyWatches()
     assert isinstance(home, RememberingCluster)
     brief = min(_BRIEF, options.intervals_of(controller).busy)
     return KymaContext(
         home=home,
-        clock=context.site.clock,
+        clock=context.standalone.clock,
         namespace=options.kyma_namespace,
         runtimes=context.runtimes(watches),
         templates=context.templates,
@@ -195,29 +192,29 @@ def _mandatory(context: OperatorContext) -> list[OperatorController]:
 
 
 def _manifest(context: OperatorContext) -> list[OperatorController]:
-    options, site = context.options, context.site
-    intervals = options.intervals_of("manifest")
-    own = ManifestController(
-        site, context.reports.told, options.kyma_namespace, workers=options.workers, resync=options.resync
+    """Return a controller for each namespace, with workers of its own: Manifests of a tenant hold up no others."""
+    options, own = context.options, context.standalone
+    modules = ModuleContext(
+        own.home,
+        own.clock,
+        context.runtimes(own.watches),
+        ModuleRenderer(RegistryLayers(own), own.transforms),
+        options.intervals_of("manifest"),
+        own.watches,
+        own.events,
     )
-    runtimes = context.runtimes(site.watches)
-    renderer = ModuleRenderer(RegistryLayers(site), site.transforms)
-    module = ModuleContext(site.home, site.clock, runtimes, renderer, intervals, site.watches, site.events)
-    modules = ModuleReconciler(module)
-    home = AllManifestsController(site.home, own, modules, intervals, options.kyma_namespace)
-    return [home, *(_tenant(context, namespace, tenant) for namespace, tenant in context.tenants.items())]
 
+    def controller(reconciler: ManifestReconciler, namespace: str, name: str) -> ManifestController:
+        return ManifestController(reconciler, namespace, name=name, workers=options.workers, resync=options.resync)
 
-def _tenant(context: OperatorContext, namespace: str, site: ReconcileContext) -> OperatorController:
-    """Return a controller with workers of its own, so that Manifests of a namespace hold up no others."""
-    options, told = context.options, context.reports.told
-    name = f"manifest-{namespace}"
-    return ManifestController(site, told, namespace, name=name, workers=options.workers, resync=options.resync)
+    home = controller(ManifestReconciler(own, modules), options.kyma_namespace, "manifest")
+    tenants = context.tenants.items()
+    return [home, *(controller(ManifestReconciler(tenant), name, f"manifest-{name}") for name, tenant in tenants)]
 
 
 def _watcher(context: OperatorContext) -> list[OperatorController]:
-    site, options = context.site, context.options
-    return [WatcherController(site.home, site.clock, options.kyma_namespace, options.intervals_of("watcher"))]
+    own, options = context.standalone, context.options
+    return [WatcherController(own.home, own.clock, options.kyma_namespace, options.intervals_of("watcher"))]
 
 
 CONTROLLERS: Final[Mapping[str, Callable[[OperatorContext], Sequence[OperatorController]]]] = {
@@ -235,34 +232,34 @@ def operator_context(
     """Return the context of an operator. Nothing is sent. Raise ConfigurationError."""
     fetch = fetch.with_registry(options.registry)
     guards = RuntimeGuards(options.rate)
-    site = manifest_controller_context(
+    own = open_manifest_context(
         session, fetch, folder=options.folder, secrets=options.secrets, guards=guards, locked=options.shards > 1
     )
-    events = EventWriter(site.home, site.clock, own_identity())
-    site = replace(site, events=events.record)
-    templates = CatalogCache(site.home, options.kyma_namespace)
-    assert isinstance(site.home, KubeCluster)
-    site.home.client.transport.guard = RateGuard(options.rate)
+    events = EventWriter(own.home, own.clock, own_identity())
+    own = replace(own, events=events.record)
+    templates = CatalogCache(own.home, options.kyma_namespace)
+    assert isinstance(own.home, KubeCluster)
+    own.home.client.transport.guard = RateGuard(options.rate)
     components = ComponentCache(open_registries(fetch), fetch.registry)
-    clients = SecretRuntimes(site.home, guards=guards)
-    tenants = {name: tenant_context(site, name, options.account, fetch) for name in options.tenants}
-    return OperatorContext(options, site, components, templates, reports, events, guards, clients, tenants)
+    clients = SecretRuntimes(own.home, guards=guards)
+    tenants = {name: tenant_context(own, name, options.account, fetch) for name in options.tenants}
+    return OperatorContext(options, own, components, templates, reports, events, guards, clients, tenants)
 
 
-def tenant_context(site: ReconcileContext, namespace: str, account: str, fetch: FetchOptions) -> ReconcileContext:
+def tenant_context(context: StandaloneContext, namespace: str, account: str, fetch: FetchOptions) -> StandaloneContext:
     """Return the context of a further namespace's Manifests, which install what a ServiceAccount of it may.
 
     The operator reads and writes the Manifests themselves. Everything that these name is read and written as the
     ServiceAccount, and fetched without the operator's credentials, cache and folders.
     """
-    assert isinstance(site.home, KubeCluster)
-    own = site.home.client
+    assert isinstance(context.home, KubeCluster)
+    own = context.home.client
     connection = as_service_account(own.transport.connection, namespace, account)
     transport = Transport(connection, read_only=own.transport.read_only, guard=own.transport.guard)
     cluster = KubeCluster(Client(transport, own.discovery), unattended=True)
     blobs = BlobFetcher(credentials=no_credentials, access=ChartAccess(ca=fetch.ca), insecure=fetch.insecure)
     return replace(
-        site,
+        context,
         runtimes=AccountCluster(cluster),
         blobs=blobs,
         authenticated=blobs.with_secrets,
@@ -303,7 +300,7 @@ def operator_group(
     registry: MetricRegistry | None = None,
 ) -> ControllerGroup:
     """Return the chosen controllers and `more`, ready to run."""
-    options, site = context.options, context.site
+    options, own = context.options, context.standalone
     registry = registry or MetricRegistry(METRICS)
     if options.purge is not None:
         more = (*more, PurgeController(_kyma_context(context, "kyma"), options.purge, registry))
@@ -319,23 +316,23 @@ def operator_group(
     if "manifest" in names:
         services.append(_ignored_manifests(context, registry))
     return ControllerGroup(
-        site.home,
-        site.clock,
+        own.home,
+        own.clock,
         [*chosen, *more],
         replace(reports, finished=finished),
-        limits=site.limits,
+        limits=own.limits,
         services=services,
         shards=options.shards,
     )
 
 
 def _ignored_manifests(context: OperatorContext, registry: MetricRegistry) -> GroupService:
-    home, options = context.site.home, context.options
+    home, options = context.standalone.home, context.options
     assert isinstance(home, KubeCluster)
     cluster, namespaces = home, (options.kyma_namespace, *context.tenants)
 
     def read(cancel: threading.Event) -> Sequence[ObjectRef]:
-        kind = next((served.gvk for served in cluster.kinds(OPERATOR, MANIFEST.kind)), None)
+        kind = served_kind(cluster)
         found = cluster.list_outside(kind, namespaces, cancel=cancel) if kind is not None else ()
         return [read_ref(raw) for raw in found]
 
@@ -345,10 +342,10 @@ def _ignored_manifests(context: OperatorContext, registry: MetricRegistry) -> Gr
 def refuse_lifecycle_manager(context: OperatorContext) -> None:
     """Raise RefusedError if a lifecycle-manager works on the control plane, or on that of a single cluster."""
     namespaces = (context.options.kyma_namespace, CONTROL_PLANE_NAMESPACE, KYMA_NAMESPACE)
-    site = context.site
-    require_no_lifecycle_manager(site.home, namespaces, site.clock.now(), threading.Event())
+    own = context.standalone
+    require_no_lifecycle_manager(own.home, namespaces, own.clock.now(), threading.Event())
     if context.options.single_cluster:
-        require_own_kymas(site.home, context.options.kyma_namespace, threading.Event())
+        require_own_kymas(own.home, context.options.kyma_namespace, threading.Event())
 
 
 def purge_terms(grace: float, exceptions: str, controllers: Sequence[str], *, single: bool) -> PurgeTerms | None:

@@ -90,10 +90,10 @@ class ListenerPort:
         return self._service.port if self._service is not None else 0
 
     def begin(self, wake: Callable[[ObjectRef], bool]) -> None:
-        site = self._context.site
-        targets = EventTargets(site.home, self._context.options.kyma_namespace)
-        relay = EventRelay(site.home, site.clock) if self._context.options.shards > 1 else None
-        listener = EventListener(self._trust, targets, wake, self._registry, site.clock, relay)
+        own = self._context.standalone
+        targets = EventTargets(own.home, self._context.options.kyma_namespace)
+        relay = EventRelay(own.home, own.clock) if self._context.options.shards > 1 else None
+        listener = EventListener(self._trust, targets, wake, self._registry, own.clock, relay)
 
         def answer(request: ServedRequest) -> ServedReply:
             body = None if isinstance(request.body, OversizedBody) else request.body

@@ -33,8 +33,8 @@ from kymatui.engine.jobs.lease import LeaseTerms
 from kymatui.engine.jobs.run import RunLimits, SystemClock
 from kymatui.engine.sources.render_target import manifest_targets
 from kymatui.errors import KymatuiError
-from kymatui.operator.manifests.controller import ManifestController
-from kymatui.operator.manifests.reconcile_context import ReconcileContext, Runtimes
+from kymatui.operator.manifests.standalone_context import Runtimes, StandaloneContext
+from tests.operator.desks import run_alone
 
 Json = dict[str, Any]
 LIMITS = RunLimits(definitions=30.0, ready=60.0, hooks=60.0, gone=60.0, poll=1.0, lease=LeaseTerms(patience=30.0))
@@ -199,10 +199,10 @@ class Desk:
         self.runtimes = runtimes or SecretRuntimes(cluster)
         clock = SystemClock()
         targets = partial(manifest_targets, clock, ())
-        self.site = ReconcileContext(cluster, self.runtimes, blobs, clock, targets, limits=TURN)
-        self.controller = ManifestController(self.site, self._tell, "default", workers=2)
+        self.context = StandaloneContext(cluster, self.runtimes, blobs, clock, targets, limits=TURN)
         self._cancel = threading.Event()
-        self._thread = threading.Thread(target=self.controller.run, args=(self._cancel,), daemon=True)
+        given = (self.context, "default", self._cancel, self._tell)
+        self._thread = threading.Thread(target=run_alone, args=given, kwargs={"workers": 2}, daemon=True)
 
     def __enter__(self) -> Desk:
         self._thread.start()

@@ -119,8 +119,8 @@ class RunningOperator:
 
     @property
     def home(self) -> KubeCluster:
-        assert isinstance(self.context.site.home, KubeCluster)
-        return self.context.site.home
+        assert isinstance(self.context.standalone.home, KubeCluster)
+        return self.context.standalone.home
 
 
 @contextlib.contextmanager

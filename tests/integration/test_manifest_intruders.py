@@ -17,8 +17,8 @@ from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, LABEL_MANAGED
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.errors import ForbiddenError
-from kymatui.operator.manifests.install_record import ANNOTATION
 from kymatui.operator.manifests.manifest_marks import FINALIZER, OLD_FINALIZER
+from kymatui.operator.manifests.standalone_pass import ANNOTATION
 from kymatui.operator.monitoring import ignored_manifests
 from kymatui.operator.program import OperatorOptions
 from tests.adapters.chart_sites import chart_site

@@ -17,8 +17,8 @@ from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.jobs.run import SystemClock
 from kymatui.operator.framework.requeue_intervals import RequeueIntervals
 from kymatui.operator.framework.runtime_cache import RuntimeCache, SingleCluster
-from kymatui.operator.modules.reconcile_pass import ModuleContext, ReconcilePass
-from kymatui.operator.modules.resource_rendering import LayerReader, ModuleRenderer
+from kymatui.operator.manifests.module_pass import ModuleContext, ModulePass
+from kymatui.operator.manifests.resource_rendering import LayerReader, ModuleRenderer
 from kymatui.operator.program import OperatorOptions
 from kymatui.sandbox.fault_client import FaultClient
 from tests.engine.places import eventually
@@ -110,15 +110,14 @@ def test_a_new_manifest_says_that_it_is_processed_while_its_layer_is_read(plane:
         return str(((plane.kcp.get(manifest.ref) or {}).get("status") or {}).get("state", ""))
 
     for seconds, reads, seen in ((30.0, 0.0, ""), (0.1, 60.0, "Processing")):
-        turn = ReconcilePass(context, manifest, threading.Event())
-        turn.begin()
-        with turn.visible_after(seconds):
+        reconciliation = ModulePass(context, manifest, threading.Event())
+        with reconciliation.visible_after(seconds):
             deadline = time.monotonic() + reads
             while not state() and time.monotonic() < deadline:
                 time.sleep(0.05)
         assert state() == seen
-    turn.status.set_state(State.READY, "resources are ready")
-    turn.write_status()
+    reconciliation.status.set_state(State.READY, "resources are ready")
+    reconciliation.write_status()
     assert state() == "Ready"
 
 

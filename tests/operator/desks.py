@@ -6,7 +6,7 @@ import hashlib
 import io
 import tarfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import yaml
@@ -14,11 +14,15 @@ import yaml
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.manifests import Manifest
 from kymatui.engine.cluster.ports import Cluster
+from kymatui.engine.jobs.lease import DURATION
 from kymatui.engine.jobs.run import SystemClock
 from kymatui.engine.sources.render_target import RenderTarget
 from kymatui.errors import ConfigurationError, RegistryError
-from kymatui.operator.manifests.reconcile_context import ReconcileContext, Runtimes
-from kymatui.operator.manifests.reconciler import ManifestReconciler
+from kymatui.operator.framework.controller import Told
+from kymatui.operator.framework.controller_group import ControllerGroup
+from kymatui.operator.framework.reconcile_reports import GroupReports
+from kymatui.operator.manifests.controller import ManifestController, ManifestReconciler
+from kymatui.operator.manifests.standalone_context import Runtimes, StandaloneContext
 from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
 from tests.engine.places import Json, Place, eventually
 
@@ -78,6 +82,23 @@ class Here:
         return self.runtimes.of(manifest, cancel) if self.runtimes is not None else self.cluster
 
 
+def run_alone(
+    context: StandaloneContext,
+    namespace: str,
+    cancel: threading.Event,
+    told: Told = lambda *given: None,
+    *,
+    tell: Callable[[str], None] = lambda words: None,
+    lease: float = DURATION,
+    **how: Any,
+) -> None:
+    """Run the controller of a namespace's Manifests until `cancel` is set."""
+    controller = ManifestController(ManifestReconciler(context), namespace, **how)
+    reports = GroupReports(told, tell)
+    group = ControllerGroup(context.home, context.clock, [controller], reports, limits=context.limits, lease=lease)
+    group.run(cancel)
+
+
 class Desk:
     """A Manifest, its layers, and turns of its controller."""
 
@@ -85,10 +106,10 @@ class Desk:
         self.place = place
         self.layers = Layers()
         self.here = Here(place.cluster)
-        self.site = ReconcileContext(
+        self.context = StandaloneContext(
             place.cluster, self.here, self.layers, SystemClock(), lambda cluster: lambda name, namespace: RenderTarget()
         )
-        self.reconciler = ManifestReconciler(self.site)
+        self.reconciler = ManifestReconciler(self.context)
         self.ref = ObjectRef(MANIFEST, place.namespace, f"m-{place.name}")
         for body in kyma_definitions():
             place.raw.apply(body, manager="test")

@@ -8,15 +8,15 @@ from typing import Any, Final
 
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.domain.kyma.manifests import Manifest, read_manifest
+from kymatui.domain.kyma.manifests import Manifest
 from kymatui.engine.cluster.ports import Object, PatchKind
 from kymatui.errors import KymatuiError, ServerError
 from kymatui.operator.framework.requeue_intervals import RequeueIntervals
 from kymatui.operator.framework.runtime_cache import RuntimeCache, RuntimeClusters, SingleCluster
 from kymatui.operator.kymas.kyma_context import KYMA, MANIFEST
-from kymatui.operator.modules.module_reconciler import ModuleReconciler
-from kymatui.operator.modules.reconcile_pass import ModuleContext
-from kymatui.operator.modules.resource_rendering import ModuleRenderer
+from kymatui.operator.manifests.controller import ManifestReconciler
+from kymatui.operator.manifests.module_pass import ModuleContext
+from kymatui.operator.manifests.resource_rendering import ModuleRenderer
 from kymatui.operator.monitoring.event_correlation import ObjectEvent
 from kymatui.sandbox.apimachinery.local_client import LocalClient
 from kymatui.sandbox.world.lifecycle.local_cluster import LocalCluster
@@ -96,8 +96,8 @@ class ModuleWorld:
 
     def restart(self, runtimes: RuntimeClusters | None = None) -> None:
         """Begin with a new operator, which remembers nothing; `runtimes` takes the place of the module's runtime."""
-        self.modules = ModuleReconciler(
-            ModuleContext(
+        self.reconciler = ManifestReconciler(
+            modules=ModuleContext(
                 self.home,
                 self.clock,
                 RuntimeCache(runtimes or SingleCluster(self.runtime)),
@@ -113,7 +113,7 @@ class ModuleWorld:
         self.layers.content[digest] = objects
         source = {"repo": "http://reg.example", "name": "keda", "ref": digest, "type": "oci-ref"}
         labels = builders.labels(
-            kyma_name="default", managed_by="kyma", module_name="keda", mandatory_module=self._mandatory
+            kyma_name="default", managed_by="lifecycle-manager", module_name="keda", mandatory_module=self._mandatory
         )
         body = {
             "apiVersion": MANIFEST.api_version,
@@ -127,9 +127,9 @@ class ModuleWorld:
         self.home.patch(REF, {"status": fields}, PatchKind.MERGE, subresource="status")
 
     def reconcile(self) -> float:
-        found = read_manifest(self.manifest())
-        assert isinstance(found, Manifest)
-        return self.modules.reconcile(found, CANCEL)
+        seconds = self.reconciler.reconcile(REF, CANCEL)
+        assert seconds is not None
+        return seconds
 
     def settle(self) -> None:
         """Reconcile until nothing changes any more."""

@@ -9,7 +9,7 @@ import pytest
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.errors import ConfigurationError
-from kymatui.operator.manifests.pull_secrets import pull_secrets
+from kymatui.operator.manifests.standalone_context import pull_secrets
 
 
 class Listing:

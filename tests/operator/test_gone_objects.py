@@ -24,11 +24,10 @@ from kymatui.operator.kymas.kyma_controller import KymaController
 from kymatui.operator.kymas.mandatory_installation import MandatoryInstallation
 from kymatui.operator.kymas.mandatory_removal import MandatoryRemoval
 from kymatui.operator.kymas.purge_controller import PurgeController, PurgeTerms
-from kymatui.operator.manifests.controller import ManifestController
-from kymatui.operator.manifests.reconcile_context import ReconcileContext
-from kymatui.operator.modules.module_controller import ModuleController
-from kymatui.operator.modules.reconcile_pass import ModuleContext
-from kymatui.operator.modules.resource_rendering import LayerReader, ModuleRenderer
+from kymatui.operator.manifests.controller import ManifestController, ManifestReconciler
+from kymatui.operator.manifests.module_pass import ModuleContext
+from kymatui.operator.manifests.resource_rendering import LayerReader, ModuleRenderer
+from kymatui.operator.manifests.standalone_context import StandaloneContext
 from kymatui.operator.monitoring.metric_registry import MetricRegistry
 from kymatui.operator.monitoring.operator_metrics import METRICS
 from kymatui.operator.monitoring.state_metrics import StateMetrics
@@ -100,7 +99,7 @@ def kyma_context(left: list[KymaKey], webhook: RuntimeWebhook | None = None) -> 
 
 def controllers() -> dict[str, OperatorController]:
     kymas, registry = kyma_context([]), MetricRegistry(METRICS)
-    site = ReconcileContext(HOME, cast(Any, None), cast(Any, None), SystemClock(), cast(Any, None))
+    standalone = StandaloneContext(HOME, cast(Any, None), cast(Any, None), SystemClock(), cast(Any, None))
     layers = ModuleRenderer(cast(LayerReader, None))
     module = ModuleContext(HOME, SystemClock(), kymas.runtimes, layers, RequeueIntervals())
     return {
@@ -108,8 +107,8 @@ def controllers() -> dict[str, OperatorController]:
         "mandatory": MandatoryInstallation(kymas, workers=1),
         "mandatory-removal": MandatoryRemoval(kymas),
         "purge": PurgeController(kymas, PurgeTerms(1.0), registry),
-        "module": ModuleController(module, "kcp-system"),
-        "manifest": ManifestController(site, lambda *told: None, "kcp-system"),
+        "module": ManifestController(ManifestReconciler(modules=module), "kcp-system"),
+        "manifest": ManifestController(ManifestReconciler(standalone), "kcp-system"),
         "state-metrics": StateMetrics(HOME, "kcp-system", registry),
         "watcher": WatcherController(HOME, SystemClock(), "kcp-system", RequeueIntervals()),
     }

@@ -11,8 +11,8 @@ from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, LABEL_MANAGED
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.errors import ConfigurationError, KymatuiError, UnauthorizedError, UnreachableError
 from kymatui.operator.kymas.kyma_context import KYMA, MANIFEST
+from kymatui.operator.manifests.controller import is_of_kyma
 from kymatui.operator.manifests.manifest_marks import REQUIRED_FINALIZERS, SYNCED_LAYER
-from kymatui.operator.modules.module_reconciler import is_of_kyma
 from tests.domain.test_whatif import SPACE
 from tests.operator.module_worlds import ModuleWorld, config
 from tests.operator.test_module_failures import a_world

@@ -12,8 +12,8 @@ from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.errors import ConfigurationError, ForbiddenError, KymatuiError, ServerError
 from kymatui.helm.rendering.releases import Release, Status, to_secret
-from kymatui.operator.modules.module_installation import CRD_KEPT
-from kymatui.operator.modules.resource_pruning import OBJECT_KEPT
+from kymatui.operator.manifests.module_pass import CRD_KEPT
+from kymatui.operator.manifests.resource_pruning import OBJECT_KEPT
 from tests.operator.module_worlds import REF, Json, ModuleWorld, config
 
 OLD, NEW = config("old"), config("new")

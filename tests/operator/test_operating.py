@@ -18,12 +18,11 @@ from kymatui.engine.cluster.ports import Cluster, PatchKind
 from kymatui.errors import DefectError, KymatuiError, RefusedError, UnreachableError
 from kymatui.operator.framework.dependency_watches import DependencyWatches
 from kymatui.operator.manifests.access_secret_watches import SECRET
-from kymatui.operator.manifests.controller import ManifestController
-from kymatui.operator.manifests.reconcile_context import ReconcileContext
+from kymatui.operator.manifests.standalone_context import StandaloneContext
 from tests.engine.objects import config_map
 from tests.engine.objects import secret as make_secret
 from tests.engine.places import eventually
-from tests.operator.desks import MANIFEST, Desk
+from tests.operator.desks import MANIFEST, Desk, run_alone
 
 MANIFESTS = 20
 
@@ -32,7 +31,7 @@ MANIFESTS = 20
 class Operator:
     """A controller in a thread."""
 
-    site: ReconcileContext
+    context: StandaloneContext
     namespace: str
     lease: float = 15.0
     said: list[str] = field(default_factory=list)
@@ -46,14 +45,14 @@ class Operator:
 
     def _run(self) -> None:
         try:
-            controller = ManifestController(
-                self.site,
-                lambda ref, error, seconds: self.told.append(error),
+            run_alone(
+                self.context,
                 self.namespace,
+                self.cancel,
+                lambda ref, error, seconds: self.told.append(error),
                 tell=self.said.append,
                 lease=self.lease,
             )
-            controller.run(self.cancel)
         except BaseException as error:  # noqa: BLE001 (the test looks at it)
             self.raised.append(error)
 
@@ -63,8 +62,8 @@ class Operator:
 
 
 @contextlib.contextmanager
-def operator(site: ReconcileContext, namespace: str) -> Iterator[Operator]:
-    running = Operator(site, namespace)
+def operator(context: StandaloneContext, namespace: str) -> Iterator[Operator]:
+    running = Operator(context, namespace)
     try:
         yield running
     finally:
@@ -91,7 +90,7 @@ def test_manifests_of_which_nothing_changes_cost_no_request(desk: Desk) -> None:
     """A small version; a thousand are in tests/benchmarks/idle_manifests.py."""
     for number in range(MANIFESTS):
         put(desk, f"idle-{number}", "1")
-    with operator(desk.site, desk.ref.namespace):
+    with operator(desk.context, desk.ref.namespace):
         eventually(lambda: states(desk) == ["Ready"] * MANIFESTS, "all are installed", 60)
         for turn in ("1a", "1b", "2"):  # behind these, the changes of their own status are through the queue
             put(desk, "idle-0", turn)
@@ -108,7 +107,7 @@ def test_manifests_of_which_nothing_changes_cost_no_request(desk: Desk) -> None:
 
 def test_a_watch_that_ends_or_expires_is_opened_again(desk: Desk) -> None:
     put(desk, "followed", "1")
-    with operator(desk.site, desk.ref.namespace):
+    with operator(desk.context, desk.ref.namespace):
         eventually(lambda: value(desk, "followed") == "1", "it is installed", 60)
         for number, word in enumerate(("end-watches", "expire-watches"), 2):
             desk.place.fault(word)
@@ -118,9 +117,9 @@ def test_a_watch_that_ends_or_expires_is_opened_again(desk: Desk) -> None:
 
 def test_the_second_operator_waits_for_the_first_and_says_for_whom(desk: Desk) -> None:
     put(desk, "shared", "1")
-    with operator(desk.site, desk.ref.namespace) as first:
+    with operator(desk.context, desk.ref.namespace) as first:
         eventually(lambda: value(desk, "shared") == "1", "the first works", 60)
-        another = replace(desk.site, watches=DependencyWatches())
+        another = replace(desk.context, watches=DependencyWatches())
         with operator(another, desk.ref.namespace) as second:
             eventually(lambda: bool(second.said), "the second waits", 60)
             assert re.fullmatch(r"on standby; holder of the Lease kube-system/kymatui\.operator: \S.*", second.said[0])
@@ -134,7 +133,7 @@ def test_the_second_operator_waits_for_the_first_and_says_for_whom(desk: Desk) -
 
 def test_a_lifecycle_manager_that_comes_is_given_way_to(desk: Desk) -> None:
     ref = put(desk, "contested", "1")
-    with operator(desk.site, desk.ref.namespace) as running:
+    with operator(desk.context, desk.ref.namespace) as running:
         eventually(lambda: states(desk) == ["Ready"], "it is installed", 60)
         patch = {"metadata": {"labels": {"operator.kyma-project.io/watched-by": "kyma"}}}
         desk.place.raw.patch(ref, patch, PatchKind.MERGE, manager="lifecycle-manager")
@@ -168,7 +167,7 @@ def test_an_access_secret_that_comes_changes_or_goes_is_acted_on_at_once(desk: D
         found = desk.place.raw.get(desk.ref) or {}
         return words in str(found.get("status") or {})
 
-    with operator(replace(desk.site, runtimes=SecretRuntimes(desk.place.cluster)), desk.ref.namespace):
+    with operator(replace(desk.context, runtimes=SecretRuntimes(desk.place.cluster)), desk.ref.namespace):
         eventually(lambda: says(f"not found: no Secret in {desk.place.namespace} is labelled"), "it has none", 30)
         write(desk.place.kubeconfig.read_bytes())
         eventually(lambda: states(desk) == ["Ready"], "it came", 30)
@@ -194,9 +193,9 @@ class Loose:
 
 
 def test_an_operator_cut_off_for_longer_than_its_lease_works_again_when_it_holds_it_again(desk: Desk) -> None:
-    home = Loose(desk.site.home)
+    home = Loose(desk.context.home)
     put(desk, "far", "1")
-    running = Operator(replace(desk.site, home=cast(Cluster, home)), desk.ref.namespace, lease=1.5)
+    running = Operator(replace(desk.context, home=cast(Cluster, home)), desk.ref.namespace, lease=1.5)
     eventually(lambda: value(desk, "far") == "1", "it works", 60)
     home.cut = True
     eventually(lambda: any("no connection" in words for words in running.said), "it has stopped", 60)
@@ -220,7 +219,7 @@ def test_a_bug_is_told_and_the_operator_goes_on(desk: Desk) -> None:
     def bugs() -> list[str]:  # Manifests of earlier tests may be refused
         return [str(error) for error in running.told if isinstance(error, DefectError)]
 
-    with operator(replace(desk.site, runtimes=Broken()), desk.ref.namespace) as running:
+    with operator(replace(desk.context, runtimes=Broken()), desk.ref.namespace) as running:
         eventually(lambda: len(bugs()) > 1, "it tries again", 60)
     assert running.raised == []
     assert set(bugs()) == {"ZeroDivisionError: a bug"}

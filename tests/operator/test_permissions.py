@@ -28,7 +28,6 @@ from kymatui.operator.installation.deployment import DeploymentOptions, operator
 from kymatui.operator.kymas.kyma_context import KYMA, KymaContext
 from kymatui.operator.kymas.mandatory_installation import MandatoryInstallation
 from kymatui.operator.kymas.mandatory_removal import MandatoryRemoval
-from kymatui.operator.manifests.controller import ManifestController
 from kymatui.operator.monitoring.metric_registry import MetricRegistry
 from kymatui.operator.monitoring.operator_metrics import METRICS
 from kymatui.operator.monitoring.state_metrics import StateMetrics
@@ -41,7 +40,7 @@ from tests.engine.objects import config_map
 from tests.engine.objects import secret as make_secret
 from tests.engine.places import Place, eventually
 from tests.integration.used_permissions import used_permissions
-from tests.operator.desks import Desk
+from tests.operator.desks import Desk, run_alone
 from tests.operator.test_watchers import WatcherDesk
 
 SECRET = GroupVersionKind("", "v1", "Secret")
@@ -104,8 +103,7 @@ def test_manifests_and_access_secrets_need_what_is_declared(desk: Desk) -> None:
     own, desk.ref = desk.ref, ObjectRef(desk.ref.kind, place.namespace, "unmanaged")
     label = {"operator.kyma-project.io/kyma-name": "far"}
     home, stop = as_operator(place, "manifest"), threading.Event()
-    controller = ManifestController(replace(desk.site, home=home), lambda *told: None, place.namespace)
-    thread = threading.Thread(target=controller.run, args=(stop,))
+    thread = threading.Thread(target=run_alone, args=(replace(desk.context, home=home), place.namespace, stop))
     place.faults.requests(forget=True)
     try:
         desk.put(desk.layers.push(config_map("of-unmanaged", place.namespace)))
@@ -136,9 +134,8 @@ def test_manifests_of_a_further_namespace_need_what_is_declared_and_an_account(d
     allow(place, tenant, "deployer")
     desk.ref = ObjectRef(desk.ref.kind, tenant, "own")
     home, stop = as_operator(place, "manifest", tenants=(tenant,), account="deployer"), threading.Event()
-    site = tenant_context(replace(desk.site, home=home), tenant, "deployer", FetchOptions())
-    controller = ManifestController(replace(site, blobs=desk.layers), lambda *told: None, tenant)
-    thread = threading.Thread(target=controller.run, args=(stop,))
+    context = tenant_context(replace(desk.context, home=home), tenant, "deployer", FetchOptions())
+    thread = threading.Thread(target=run_alone, args=(replace(context, blobs=desk.layers), tenant, stop))
     place.faults.requests(forget=True)
     config = ObjectRef(GroupVersionKind("", "v1", "ConfigMap"), tenant, "of-tenant")
     try:

@@ -21,10 +21,9 @@ from kymatui.operator.framework.reconcile_reports import GroupReports, Reconcili
 from kymatui.operator.framework.requeue_intervals import RequeueIntervals
 from kymatui.operator.framework.running_controller import RunningController
 from kymatui.operator.framework.runtime_cache import RuntimeCache, SingleCluster
-from kymatui.operator.manifests.controller import ManifestController
-from kymatui.operator.modules.module_controller import ModuleController
-from kymatui.operator.modules.reconcile_pass import ModuleContext
-from kymatui.operator.modules.resource_rendering import LayerReader, ModuleRenderer
+from kymatui.operator.manifests.controller import ManifestController, ManifestReconciler
+from kymatui.operator.manifests.module_pass import ModuleContext
+from kymatui.operator.manifests.resource_rendering import LayerReader, ModuleRenderer
 from tests.engine.objects import config_map
 from tests.engine.places import Place, eventually
 from tests.operator.desks import MANIFEST, Desk
@@ -82,11 +81,11 @@ def operation(desk: Desk) -> str:
     return str((desk.status().get("lastOperation") or {}).get("operation", ""))
 
 
-def module_controller(desk: Desk, intervals: RequeueIntervals) -> ModuleController:
+def module_controller(desk: Desk, intervals: RequeueIntervals) -> ManifestController:
     runtimes = RuntimeCache(SingleCluster(cast(Cluster, Failing(desk.place.cluster))))
     layers = ModuleRenderer(cast(LayerReader, OneLayer(desk.place.namespace)))
     context = ModuleContext(desk.place.cluster, SystemClock(), runtimes, layers, intervals)
-    return ModuleController(context, desk.place.namespace)
+    return ManifestController(ManifestReconciler(modules=context), desk.place.namespace)
 
 
 def put_module(desk: Desk) -> None:
@@ -125,7 +124,7 @@ def test_a_manifest_of_an_unreachable_cluster_waits_for_its_next_try(desk: Desk)
 
     desk.here.runtimes = Unreachable()
     desk.put("sha256:1")
-    with running(desk, ManifestController(desk.site, lambda *told: None, desk.ref.namespace)) as ended:
+    with running(desk, ManifestController(ManifestReconciler(desk.context), desk.ref.namespace)) as ended:
         eventually(lambda: "no answer" in str(desk.status()), "it fails")
         time.sleep(1)
         assert len(ended) == 1

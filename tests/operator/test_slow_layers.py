@@ -17,10 +17,9 @@ from kymatui.engine.jobs.run import SystemClock
 from kymatui.errors import CancelledError, ConflictError
 from kymatui.operator.framework.requeue_intervals import RequeueIntervals
 from kymatui.operator.framework.runtime_cache import RuntimeCache, SingleCluster
-from kymatui.operator.modules import module_installation
-from kymatui.operator.modules.module_reconciler import ModuleReconciler
-from kymatui.operator.modules.reconcile_pass import ModuleContext
-from kymatui.operator.modules.resource_rendering import LayerReader, ModuleRenderer
+from kymatui.operator.manifests import module_pass
+from kymatui.operator.manifests.module_pass import ModuleContext, ModulePass
+from kymatui.operator.manifests.resource_rendering import LayerReader, ModuleRenderer
 from kymatui.operator.sharding.lease_term import LeaseTerm
 from tests.engine.objects import config_map
 from tests.engine.places import eventually
@@ -71,13 +70,13 @@ def reconcile(desk: Desk, *, ends: bool) -> None:
     with request_scope(RequestScope(term=term, versions={})):
         manifest = read_manifest(home.get(desk.ref) or {})
         assert isinstance(manifest, Manifest)
-        ModuleReconciler(context).reconcile(manifest, threading.Event())
+        ModulePass(context, manifest, threading.Event()).run()
 
 
 @pytest.fixture
 def writes(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Writes:
     put_module(desk)
-    monkeypatch.setattr(module_installation, "_PATIENCE", 0.1)
+    monkeypatch.setattr(module_pass, "_SLOW_LAYER", 0.1)
     return Writes(monkeypatch)
 
 

@@ -15,11 +15,10 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.errors import ConfigurationError, KymatuiError
-from kymatui.operator.manifests.controller import ManifestController
-from kymatui.operator.manifests.custom_state_check import read_rules
+from kymatui.operator.manifests.default_resource import read_rules
 from tests.engine.objects import config_map, definition, deployment
 from tests.engine.places import Json, Place, eventually
-from tests.operator.desks import MANIFEST, Desk
+from tests.operator.desks import MANIFEST, Desk, run_alone
 
 RULES = "operator.kyma-project.io/custom-state-check"
 KYMA = "operator.kyma-project.io/kyma-name"
@@ -133,8 +132,9 @@ class Running:
         self.desk = desk
         self.told: list[str] = []
         self._stop = threading.Event()
-        controller = ManifestController(desk.site, self._tell, desk.ref.namespace, workers=1, resync=1e6)
-        self._thread = threading.Thread(target=controller.run, args=(self._stop,), daemon=True)
+        given = (desk.context, desk.ref.namespace, self._stop, self._tell)
+        how = {"workers": 1, "resync": 1e6}
+        self._thread = threading.Thread(target=run_alone, args=given, kwargs=how, daemon=True)
 
     def _tell(self, ref: ObjectRef, error: KymatuiError, seconds: float | None) -> None:
         self.told.append(str(error))
@@ -162,7 +162,7 @@ def remote(desk: Desk) -> Iterator[Desk]:
     kyma = {"apiVersion": MANIFEST.api_version, "kind": "Kyma", "metadata": {**metadata, "name": "one"}}
     place.raw.apply({**kyma, "spec": {"channel": "regular"}}, manager="test")
     runtimes = SecretRuntimes(place.cluster)
-    runtimes.closing = desk.site.watches.forget
+    runtimes.closing = desk.context.watches.forget
     desk.here.runtimes = runtimes
     yield desk
     runtimes.close()
@@ -174,14 +174,14 @@ def test_a_workload_on_a_runtime_is_followed_as_long_as_somebody_needs_it(remote
     desk.put(digest, remote=True, metadata={"labels": {KYMA: "one"}})
     with Running(desk) as running:
         running.reaches("Ready")
-        assert desk.site.watches.watched() == {f"Secret {space}/access": [f"Deployment {space}"]}
+        assert desk.context.watches.watched() == {f"Secret {space}/access": [f"Deployment {space}"]}
         first = uid_of(desk.place)
         desk.place.raw.delete(ObjectRef(DEPLOYMENT, space, "web"))
         eventually(lambda: uid_of(desk.place) not in ("", first), "what somebody deleted comes back", timeout=40.0)
         running.reaches("Ready")
         desk.delete()
         eventually(lambda: desk.manifest() is None, f"it is gone: {running.told}", timeout=40.0)
-        eventually(lambda: desk.site.watches.watched() == {}, "nobody watches any more")
+        eventually(lambda: desk.context.watches.watched() == {}, "nobody watches any more")
 
 
 def uid_of(place: Place) -> str:

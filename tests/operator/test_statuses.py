@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.domain.kyma.states import State
-from kymatui.operator.manifests.manifest_status import ConditionReport, ReconcileResult, new_status
+from kymatui.operator.manifests.manifest_status import ConditionReport, ManifestStatus
 
 Json = dict[str, Any]
 NOW, LATER = 1_790_000_000.0, 1_790_000_060.0
-READY = ReconcileResult(
+
+
+class Result(NamedTuple):
+    """What a reconciliation sets in a status; `synced` is None where it did not get so far."""
+
+    state: State
+    message: str
+    conditions: tuple[ConditionReport, ...] = ()
+    synced: tuple[ObjectRef, ...] | None = None
+
+
+READY = Result(
     State.READY,
     "installation is ready",
     (ConditionReport("Resources", True, "all are there"), ConditionReport("Installation", True)),
@@ -35,8 +46,17 @@ def manifest(version: str = "v1beta2", status: Json | None = None) -> Manifest:
     return found
 
 
-def written(found: Manifest, finding: ReconcileResult, now: float = NOW) -> Json:
-    status = new_status(found, finding, now)
+def new_status(found: Manifest, result: Result, now: float = NOW) -> Json | None:
+    """The status to write, None if the Manifest has it."""
+    status = ManifestStatus(found, now)
+    status.set_state(result.state, result.message)
+    status.set_conditions(result.conditions)
+    status.synced = result.synced if result.synced is not None else status.synced
+    return status.document() if status.differs else None
+
+
+def written(found: Manifest, result: Result, now: float = NOW) -> Json:
+    status = new_status(found, result, now)
     assert status is not None
     return status
 
@@ -92,7 +112,7 @@ def test_the_present_definition_knows_the_list_of_what_is_applied_so_it_must_sta
 
 def test_the_time_of_a_transition_moves_only_with_the_status() -> None:
     first = written(manifest(), READY)
-    words = ReconcileResult(
+    words = Result(
         State.READY,
         "still ready",
         (ConditionReport("Resources", True, "all of them"), ConditionReport("Installation", False)),
@@ -127,4 +147,4 @@ def test_the_condition_of_an_install_goes_with_it() -> None:
     ],
 )
 def test_states_are_in_the_words_of_the_generation(version: str, state: State, word: str) -> None:
-    assert written(manifest(version), ReconcileResult(state, "so it is"))["state"] == word
+    assert written(manifest(version), Result(state, "so it is"))["state"] == word

@@ -9,7 +9,7 @@ import pytest
 from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, read_ref
 from kymatui.domain.remote.kyma_sync import ANNOTATION_OWNED_BY
 from kymatui.engine.cluster.ports import PatchKind
-from kymatui.operator.modules.resource_pruning import OBJECT_KEPT
+from kymatui.operator.manifests.resource_pruning import OBJECT_KEPT
 from tests.operator.module_worlds import REF, Json, ModuleWorld, config
 
 OLD, NEW = config("old"), config("new")

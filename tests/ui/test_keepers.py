@@ -25,8 +25,7 @@ from kymatui.domain.plans.jobs import JobState
 from kymatui.engine.cluster.cluster_identity import cluster_identity
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.engine.deletion.deletion_state import NextStep
-from kymatui.operator.manifest_context import manifest_controller_context
-from kymatui.operator.manifests.controller import ManifestController
+from kymatui.operator.manifest_context import open_manifest_context
 from kymatui.sandbox.world.story.sample_fleet import access_secret
 from kymatui.settings.config_file import Settings
 from kymatui.ui.application.fleet_app import FleetApp
@@ -40,6 +39,7 @@ from tests.adapters.chart_sites import Site, chart_site, offers
 from tests.cli.unseen_manifests import VERSIONS, offer, push, template
 from tests.domain.builders import kyma
 from tests.engine.objects import config_map, deployment
+from tests.operator.desks import run_alone
 from tests.sandboxes.starting import ReadySandbox, ready_sandbox
 from tests.ui.driving import SIZE, text
 from tests.ui.test_flows import ended, enter, stepper
@@ -93,9 +93,9 @@ def charts() -> Iterator[Site]:
 def operator(sandbox: ReadySandbox) -> Iterator[None]:
     """`kymatui operator`, in this process."""
     options = SessionOptions(str(sandbox.kubeconfig), "own")
-    site = manifest_controller_context(options, FetchOptions((sandbox.registry,)))
+    context = open_manifest_context(options, FetchOptions((sandbox.registry,)))
     stop = threading.Event()
-    thread = threading.Thread(target=ManifestController(site, lambda *_: None, "modules").run, args=(stop,))
+    thread = threading.Thread(target=run_alone, args=(context, "modules", stop))
     thread.start()
     yield
     stop.set()

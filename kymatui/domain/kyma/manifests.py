@@ -24,9 +24,11 @@ from kymatui.domain.kubernetes.object_meta import (
     read_ref,
 )
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
+from kymatui.domain.kyma.kymas import KYMA_NAMESPACE, Kyma
 
 _FNV_OFFSET, _FNV_PRIME, _FNV_MASK = 0x811C9DC5, 0x01000193, 0xFFFFFFFF
+ORPHAN_SECONDS = 300.0
+"""Seconds until a Manifest that its Kyma does not report counts as orphaned, as in lifecycle-manager."""
 _NAME_LIMIT = 63  # as in lifecycle-manager, which cuts longer names to 62 characters
 
 
@@ -135,6 +137,22 @@ def manifest_name(kyma: str, component: str, module: str) -> str:
     """
     name = f"{kyma}-{component.rpartition('/')[2]}-{fnv1(component + module)}"
     return name[: _NAME_LIMIT - 1].rstrip("-") if len(name) >= _NAME_LIMIT else name
+
+
+def orphan_reason(manifest: Manifest, kyma: Kyma | None, now: float) -> str:
+    """Return why a Manifest is orphaned, "" if it is not: its Kyma is gone, or has not reported it for five minutes.
+
+    Kymas do not report mandatory modules. A report that names no Manifest is taken for one of the module's.
+    """
+    if kyma is None:
+        return f"there is no Kyma {manifest.kyma}"
+    if manifest.mandatory or now - (manifest.meta.created or 0.0) < ORPHAN_SECONDS:
+        return ""
+    names = {report.manifest.ref.name for report in kyma.reports if report.manifest is not None}
+    report = kyma.report(manifest.module)
+    if manifest.meta.name in names or (report is not None and report.manifest is None):
+        return ""
+    return f"the Kyma {kyma.meta.name} does not report it"
 
 
 def default_resource(

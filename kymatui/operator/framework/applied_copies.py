@@ -1,4 +1,4 @@
-"""Applies that are left out while neither the wanted nor the live object has changed since the last one."""
+"""Applies that are left out: of unchanged objects, and of modules that were applied less than an interval ago."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ import json
 import math
 import threading
 import time
-from collections.abc import Mapping
+import weakref
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
-from weakref import WeakKeyDictionary
+from weakref import ReferenceType, WeakKeyDictionary
+
+from msgspec import Struct
 
 from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
@@ -68,7 +71,71 @@ class AppliedCopies:
             self._checked.get(cluster, {}).pop(ref, None)
 
 
-def _digest(body: Mapping[str, Any]) -> str:
+class AppliedModule(Struct, frozen=True):
+    """A module as it was applied; `at` is in seconds of the Unix clock.
+
+    `workloads` are the server's answers for what starts Pods, as uid and generation.
+    """
+
+    runtime: ReferenceType[Cluster]
+    digest: str
+    at: float
+    workloads: tuple[tuple[ObjectRef, str, int], ...]
+
+
+class AppliedModules:
+    """The modules that one operator applied, by Manifest; thread-safe. After a restart each is applied again.
+
+    An installation takes several reconciliations, since each write of a Manifest wakes its controller; so does each
+    change of the module's workloads. Only the first one, and one an interval later, has to apply all objects: a change
+    by another client is undone then, as lifecycle-manager does.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: dict[ObjectRef, AppliedModule] = {}
+
+    def record(
+        self, manifest: ObjectRef, runtime: Cluster, target: Sequence[Object], workloads: Sequence[Object], now: float
+    ) -> None:
+        """Record that all objects of `target` were applied; `workloads` are the server's answers about some of them."""
+        identities = tuple((read_ref(live), *_identity(live)) for live in workloads)
+        with self._lock:
+            self._known[manifest] = AppliedModule(weakref.ref(runtime), _digest(target), now, identities)
+
+    def forget(self, manifest: ObjectRef) -> None:
+        with self._lock:
+            self._known.pop(manifest, None)
+
+    def age(self, manifest: ObjectRef, runtime: Cluster, target: Sequence[Object], now: float) -> float | None:
+        """Return for how many seconds these objects are applied; None if others are, or none."""
+        with self._lock:
+            known = self._known.get(manifest)
+        if known is None or known.runtime() is not runtime or known.digest != _digest(target):
+            return None
+        return max(now - known.at, 0.0)
+
+    def unchanged_workloads(
+        self, manifest: ObjectRef, runtime: Cluster, cancel: threading.Event
+    ) -> list[Object] | None:
+        """Return the workloads as they are now; None if one is gone or was edited since it was applied."""
+        with self._lock:
+            known = self._known.get(manifest)
+        workloads = []
+        for workload, uid, generation in known.workloads if known is not None else ():
+            live = runtime.get(workload, cancel=cancel)
+            if live is None or _identity(live) != (uid, generation):
+                return None
+            workloads.append(live)
+        return workloads if known is not None else None
+
+
+def _identity(live: Object) -> tuple[str, int]:
+    metadata = live["metadata"]
+    return str(metadata.get("uid") or ""), int(metadata.get("generation") or 0)
+
+
+def _digest(body: object) -> str:
     return hashlib.sha256(json.dumps(body, sort_keys=True, default=str).encode()).hexdigest()
 
 

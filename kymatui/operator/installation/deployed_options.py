@@ -14,7 +14,7 @@ from kymatui.engine.deletion.operator_deletion import OPERATOR_RELEASE
 from kymatui.errors import RefusedError
 from kymatui.operator.installation.deployment import METRICS_PORT, NAMESPACE_NAME, DeploymentOptions
 from kymatui.operator.installation.monitoring import MONITORING
-from kymatui.operator.manifests.account_cluster import MANIFEST_ACCOUNT
+from kymatui.operator.manifests.manifest_marks import MANIFEST_ACCOUNT
 
 DEPLOYMENT = GroupVersionKind("apps", "v1", "Deployment")
 NETWORK_POLICY = GroupVersionKind("networking.k8s.io", "v1", "NetworkPolicy")

@@ -22,7 +22,7 @@ from kymatui.operator.framework.permissions import (
     tenant_permissions,
 )
 from kymatui.operator.installation.monitoring import MONITORING, prometheus_rule_spec, service_monitor_spec
-from kymatui.operator.manifests.account_cluster import MANIFEST_ACCOUNT
+from kymatui.operator.manifests.manifest_marks import MANIFEST_ACCOUNT
 
 NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
 METRICS_PORT: Final = 8080  # as in deploy/chart

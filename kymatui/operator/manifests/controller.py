@@ -3,99 +3,156 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
-from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, OPERATOR
+from kymatui.domain.kubernetes.object_meta import (
+    LABEL_KYMA_NAME,
+    LABEL_MANAGED_BY,
+    OPERATOR,
+    MalformedObject,
+    field_managers,
+)
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.jobs.lease import DURATION
-from kymatui.errors import NotFoundError, RefusedError
-from kymatui.operator.framework.controller import KindWatch, Told, Wake
-from kymatui.operator.framework.controller_group import ControllerGroup
-from kymatui.operator.framework.reconcile_reports import GroupReports
+from kymatui.domain.kyma.manifests import read_manifest
+from kymatui.domain.objects.owners import find_owners
+from kymatui.domain.plans.kyma_manifest import MANAGED_BY
+from kymatui.engine.cluster.ports import Cluster
+from kymatui.errors import ConfigurationError, NotFoundError, RefusedError
+from kymatui.operator.framework.controller import GONE, KindWatch, Wake
 from kymatui.operator.framework.requeue_intervals import RequeueIntervals
 from kymatui.operator.framework.work_queue import BACKOFF
 from kymatui.operator.framework.workers import WORKERS
 from kymatui.operator.manifests.access_secret_watches import AccessSecretWatches
-from kymatui.operator.manifests.reconcile_context import ReconcileContext
-from kymatui.operator.manifests.reconciler import ManifestReconciler
+from kymatui.operator.manifests.module_pass import ModuleContext, ModulePass
+from kymatui.operator.manifests.standalone_context import StandaloneContext
+from kymatui.operator.manifests.standalone_pass import StandalonePass
 
 RESYNC: Final = 1800.0
 """Seconds between two reconciliations of an unchanged Manifest."""
 MANIFEST: Final = GroupVersionKind(OPERATOR, "v1beta2", "Manifest")
+_OTHERS: Final = ("lifecycle-manager", "module-manager")
+_OTHERS_PREFIX: Final = "declarative.kyma-project.io/"
+
+
+class ManifestReconciler:
+    """The reconciler of a cluster's Manifests, with a strategy for modules of Kymas and one for all others.
+
+    Without `standalone`, Manifests that people create are left alone; without `modules`, all are taken for such ones.
+    """
+
+    def __init__(self, standalone: StandaloneContext | None = None, modules: ModuleContext | None = None) -> None:
+        context = standalone or modules
+        assert context is not None
+        self.home: Cluster = context.home
+        self.intervals = modules.intervals if modules is not None else RequeueIntervals(backoff=BACKOFF)
+        self._standalone = standalone
+        self._modules = modules
+        self._watches = context.watches
+        self._accesses = AccessSecretWatches(context.home)
+
+    def begin(self, wake: Wake) -> None:
+        self._watches.begin(wake)
+        self._accesses.begin(wake)
+
+    def end(self) -> None:
+        """End the watches, and drop what reconciliations kept."""
+        self._watches.end()
+        self._accesses.end()
+        if self._modules is not None:
+            self._modules.runtimes.clear()
+
+    def leave(self, ref: ObjectRef) -> None:
+        """End the watches for a Manifest."""
+        self._watches.unwatch(ref)
+        self._accesses.leave(ref)
+
+    def reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None:
+        """Do what is possible now; return the seconds until the next try, None to wait for a change, or GONE.
+
+        Raises RefusedError if another controller manages the Manifest, and the errors of the home cluster. Failures
+        of an installation or of the target cluster go into the status; those of modules are raised, too.
+        """
+        raw = self.home.get(ref, cancel=cancel)
+        if raw is None:
+            self.leave(ref)
+            return GONE
+        modules = self._modules if is_of_kyma(raw) else None
+        if modules is None and self._standalone is None:
+            return None
+        manifest = read_manifest(raw)
+        if isinstance(manifest, MalformedObject):
+            raise ConfigurationError(f"{ref} cannot be read: {manifest.reason}")
+        if manifest.skipped:
+            self.leave(ref)
+            return modules.intervals.success if modules is not None else None
+        if modules is not None:
+            return ModulePass(modules, manifest, cancel).run()
+        assert self._standalone is not None
+        if other := foreign_controller(raw):
+            raise RefusedError(f"{ref} is managed by {other}", hint="stop that controller first; no changes made")
+        if not self._standalone.namespace:
+            self._accesses.need(ref, manifest)
+        return StandalonePass(self._standalone, manifest, cancel).run()
 
 
 class ManifestController:
-    """The controller of a namespace's Manifests; implements `OperatorController`, and runs alone with `run`."""
-
-    intervals = RequeueIntervals(backoff=BACKOFF)
+    """The controller of a namespace's Manifests; implements `OperatorController`."""
 
     def __init__(
         self,
-        site: ReconcileContext,
-        told: Told,
+        reconciler: ManifestReconciler,
         namespace: str,
         *,
         name: str = "manifest",
-        tell: Callable[[str], None] = lambda words: None,
         workers: int = WORKERS,
         resync: float = RESYNC,
-        lease: float = DURATION,
     ) -> None:
         self.name = name
         self.workers = workers
         self.resync = resync
-        self._site = site
+        self.intervals = reconciler.intervals
+        self._reconciler = reconciler
         self._namespace = namespace
-        self._reports = GroupReports(told, tell)
-        self._lease_seconds = lease
-        self._accesses = AccessSecretWatches(site.home)
-        self._reconciler = ManifestReconciler(site, self._accesses)
-
-    def run(self, cancel: threading.Event) -> None:
-        """Run alone until `cancel` is set; see `ControllerGroup.run`."""
-        site = self._site
-        ControllerGroup(
-            site.home, site.clock, [self], self._reports, limits=site.limits, lease=self._lease_seconds
-        ).run(cancel)
+        self.begin, self.end, self.leave = reconciler.begin, reconciler.end, reconciler.leave
 
     def watches(self) -> Sequence[KindWatch]:
-        served = self._site.home.kinds(OPERATOR, MANIFEST.kind)
-        kind = served[0].gvk if served else MANIFEST
+        kind = served_kind(self._reconciler.home) or MANIFEST
         return (KindWatch(kind, namespace=self._namespace, listed=True, label=LABEL_KYMA_NAME, edits=True),)
 
-    def begin(self, wake: Wake) -> None:
-        self._site.watches.begin(wake)
-        self._accesses.begin(wake)
-
-    def end(self) -> None:
-        self._site.watches.end()
-        self._accesses.end()
-
     def reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None:
-        require_namespace(ref, self._namespace)
+        """Reconcile a Manifest. Raises RefusedError for another namespace's: others may write Manifests there."""
+        if ref.namespace != self._namespace:
+            raise RefusedError(
+                f"{ref} is not reconciled: this operator installs Manifests of {self._namespace} only",
+                hint=f"--manifest-namespaces {ref.namespace} installs it with the rights of a ServiceAccount there",
+            )
         return self._reconciler.reconcile(ref, cancel)
 
-    def leave(self, ref: ObjectRef) -> None:
-        self._reconciler.leave(ref)
+
+def is_of_kyma(raw: Mapping[str, Any]) -> bool:
+    """Return whether a Kyma's controller wrote a Manifest, by its labels or, where these were taken off, its owner."""
+    labels = (raw.get("metadata") or {}).get("labels") or {}
+    if labels.get(LABEL_MANAGED_BY) == MANAGED_BY and labels.get(LABEL_KYMA_NAME):
+        return True
+    kinds = [owner.ref.kind for owner in find_owners(raw) if owner.is_controller]
+    return any(kind.group == OPERATOR and kind.kind == "Kyma" for kind in kinds)
 
 
-def require_namespace(ref: ObjectRef, namespace: str) -> None:
-    """Raise RefusedError for a Manifest of another namespace, whoever queued it: others may write Manifests there."""
-    if ref.namespace != namespace:
-        raise RefusedError(
-            f"{ref} is not reconciled: this operator installs Manifests of {namespace} only",
-            hint=f"--manifest-namespaces {ref.namespace} installs it with the rights of a ServiceAccount there",
-        )
+def foreign_controller(raw: Mapping[str, Any]) -> str:
+    """Return the field manager of another controller of the Manifest, "" if there is none."""
+    names = (name for name in field_managers(raw) if name in _OTHERS or name.startswith(_OTHERS_PREFIX))
+    return next(names, "")
 
 
-def manifest_kind(site: ReconcileContext) -> GroupVersionKind:
+def served_kind(home: Cluster) -> GroupVersionKind | None:
+    """Return the cluster's preferred version of Manifests, None if it serves none."""
+    return next((served.gvk for served in home.kinds(OPERATOR, MANIFEST.kind)), None)
+
+
+def manifest_kind(home: Cluster) -> GroupVersionKind:
     """Return the cluster's preferred version of Manifests. Raises NotFoundError."""
-    served = site.home.kinds(OPERATOR, MANIFEST.kind)
-    if not served:
-        raise NotFoundError(
-            f"{site.home.name} does not serve Manifests",
-            hint="install the Manifest CRD there",
-            status=404,
-        )
-    return served[0].gvk
+    kind = served_kind(home)
+    if kind is None:
+        raise NotFoundError(f"{home.name} does not serve Manifests", hint="install the Manifest CRD there", status=404)
+    return kind

@@ -15,13 +15,9 @@ SYNCED_LAYER: Final = "sync-oci-ref"
 """The annotation with the digest of the layer that was last applied completely."""
 LAYER_TYPES: Final = ("oci-ref", "oci-dir")
 """The types of sources that are layers."""
-OWN_FINALIZERS: Final = (FINALIZER, OLD_FINALIZER)
 COMPONENT: Final = "app.kubernetes.io/component"
 PART_OF: Final = "app.kubernetes.io/part-of"
-
-ORPHAN_SECONDS: Final = 300.0
-"""Seconds until a Manifest that its Kyma does not report counts as orphaned, as in lifecycle-manager."""
+MANIFEST_ACCOUNT: Final = "kymatui-manifests"
+"""The ServiceAccount of a namespace outside of the Kymas', unless the operator is given another name."""
 
 WORKLOADS: Final = tuple(GroupVersionKind("apps", "v1", kind) for kind in ("Deployment", "StatefulSet", "DaemonSet"))
-STATEFUL_SET: Final = GroupVersionKind("apps", "v1", "StatefulSet")
-POD: Final = GroupVersionKind("", "v1", "Pod")

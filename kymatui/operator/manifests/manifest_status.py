@@ -1,4 +1,4 @@
-"""The status of a Manifest in both API versions; written only if it changes.
+"""The status of a Manifest during one reconciliation, in both API versions; written only where it differs.
 
 v1beta2 (and v1alpha1 since February 2023) has a state, the last operation, one condition of each type, and the list
 of applied objects. v1alpha1 has neither Warning nor Unmanaged; the server prunes fields that a CRD does not have.
@@ -13,128 +13,167 @@ from typing import Any, Final
 from msgspec import Struct
 
 from kymatui.domain.kubernetes.conditions import LONGEST_MESSAGE
+from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.object_meta import read_time
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.manifests import Manifest
 from kymatui.domain.kyma.states import State
 
 Json = dict[str, Any]
 
-_OLD_STATES: Final = {State.WARNING: State.ERROR, State.UNMANAGED: State.READY}
+READY: Final = "resources are ready"
+WAITING: Final = "waiting for resources to become ready"
+CHANGED: Final = "resource syncTarget state diff detected"
+WAITING_FOR_CRS: Final = "waiting for module crs deletion"
+"""lifecycle-manager's operations."""
+HELD: Final = 10.0
+"""Seconds after which objects of an old version count as held: deletions usually end sooner."""
 RESOURCES, INSTALLATION, MODULE_CR = "Resources", "Installation", "ModuleCR"
 OF_INSTALL: Final = "/Ready"
 """The suffix of a condition type for one of several installs, after the install's name."""
-_REASONS: Final = {RESOURCES: "ResourcesAvailable", INSTALLATION: "Ready", MODULE_CR: "ModuleCRCreated"}
+_TEXTS: Final = {
+    RESOURCES: ("ResourcesAvailable", "resources not parsed", "resources are parsed and ready for use"),
+    INSTALLATION: ("Ready", "installation is not ready", "installation is ready and resources can be used"),
+    MODULE_CR: ("ModuleCRCreated", "module CR has not been created to SKR", "module CR was created"),
+}
+"""By condition type: lifecycle-manager's reason, and its messages for False and True."""
+_ORDER: Final = tuple(_TEXTS)
+_OLD_STATES: Final = {State.WARNING.value: State.ERROR.value, State.UNMANAGED.value: State.READY.value}
 
 
 class ConditionReport(Struct, frozen=True):
-    """The content of one condition; `holds` is None for Unknown."""
+    """The content of one condition."""
 
     type: str
-    holds: bool | None
+    holds: bool
     message: str = ""
     reason: str = ""
 
+
+class ManifestStatus:
+    """A status that is changed in memory; `document` is what to write, as long as the status differs."""
+
+    def __init__(self, manifest: Manifest, now: float, required: Iterable[str] = ()) -> None:
+        """Begin with the Manifest's own; each condition of the `required` types that it lacks is False."""
+        self._now = now
+        self._stamp = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        self._conditions: dict[str, Mapping[str, Any]] = {}
+        self.written(manifest)
+        listed = self._before.get("conditions")
+        for condition in listed if isinstance(listed, list) else ():
+            if isinstance(condition, Mapping) and condition.get("type"):
+                self._conditions[str(condition["type"])] = condition
+        self.state = manifest.state
+        self.operation = manifest.operation
+        self.synced: tuple[ObjectRef, ...] = manifest.synced
+        for kind in required:
+            if kind not in self._conditions:
+                self.set_condition(ConditionReport(kind, False, _TEXTS[kind][1]))
+
+    def written(self, manifest: Manifest) -> None:
+        """Compare from now on with what a Manifest has, as the server answered it."""
+        status = manifest.raw.get("status")
+        self._before: Mapping[str, Any] = status if isinstance(status, Mapping) else {}
+        self._manifest = manifest
+
+    def set_state(self, state: State, operation: str) -> None:
+        self.state, self.operation = state.value, operation[:LONGEST_MESSAGE]
+
+    def wait(self, operation: str) -> None:
+        """Set Processing, and Warning once the same operation has lasted for HELD seconds."""
+        same = operation[:LONGEST_MESSAGE] == self._manifest.operation
+        since = read_time(JsonReader(self._before).child("lastOperation"), "lastUpdateTime")
+        held = same and since is not None and self._now - since >= HELD
+        warned = same and self._manifest.state == State.WARNING
+        self.set_state(State.WARNING if held or warned else State.PROCESSING, operation)
+
+    def fulfil(self, kind: str) -> None:
+        """Set a condition to True; the first time, its message becomes the operation."""
+        known = self._conditions.get(kind)
+        if known is not None and known.get("status") != "True":
+            self.set_condition(ConditionReport(kind, True, _TEXTS[kind][2]))
+            self.operation = _TEXTS[kind][2]
+
+    def holds(self, kind: str) -> bool:
+        return self._conditions.get(kind, {}).get("status") == "True"
+
+    def set_conditions(self, reports: Sequence[ConditionReport]) -> None:
+        """Set these conditions, and drop those of installs that the Manifest no longer has; those of others stay."""
+        for report in reports:
+            self.set_condition(report)
+        kept = {report.type for report in reports}
+        for kind in [kind for kind in self._conditions if kind.endswith(OF_INSTALL) and kind not in kept]:
+            del self._conditions[kind]
+
+    def set_condition(self, report: ConditionReport) -> None:
+        """Set a condition; the time of its transition stays where its status does."""
+        old, status = self._conditions.get(report.type, {}), str(report.holds)
+        same = old.get("status") == status and bool(old.get("lastTransitionTime"))
+        self._conditions[report.type] = {
+            "type": report.type,
+            "status": status,
+            "reason": report.reason or _TEXTS.get(report.type, ("Ready",))[0],
+            "message": report.message[:LONGEST_MESSAGE],
+            "lastTransitionTime": old["lastTransitionTime"] if same else self._stamp,
+            "observedGeneration": self._manifest.meta.generation,
+        }
+
     @property
-    def status(self) -> str:
-        return {True: "True", False: "False", None: "Unknown"}[self.holds]
+    def differs(self) -> bool:
+        """Return whether the server has another status; fields that a v1alpha1 CRD lacks are ignored."""
+        before, document = self._before, self.document()
+        is_old = is_v1alpha1(self._manifest)
+        del document["synced"]
+        if (not is_old or "synced" in before) and differs(self._manifest.synced, self.synced):
+            return True
+        if not is_old:
+            return any(before.get(key, []) != value for key, value in document.items())
+        needed = [key for key in document if key in before or key in ("state", "conditions")]
+        return not all(_holds(before.get(key, []), document[key]) for key in needed)
 
-
-class ReconcileResult(Struct, frozen=True):
-    """The result of a reconciliation: state, sentence, conditions, applied objects (None: unchanged).
-
-    `waits` are the objects whose changes may change the state.
-    """
-
-    state: State
-    message: str
-    said: tuple[ConditionReport, ...] = ()
-    synced: tuple[ObjectRef, ...] | None = None
-    waits: tuple[ObjectRef, ...] = ()
-
-
-def new_status(manifest: Manifest, finding: ReconcileResult, now: float) -> Json | None:
-    """Return the status to write, None if it is unchanged; `now` is in seconds since 1970."""
-    old = manifest.raw.get("status")
-    before: Mapping[str, Any] = old if isinstance(old, Mapping) else {}
-    stamp = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    made: Json = {
-        "state": _state(manifest, finding.state),
-        "lastOperation": _operation(before, finding, stamp),
-        "conditions": list(_conditions(manifest, before, finding.said, stamp)),
-        "synced": [_entry(ref) for ref in sorted(finding.synced if finding.synced is not None else manifest.synced)],
-    }
-    if "observedGeneration" in before or manifest.raw.get("apiVersion", "").endswith("/v1alpha1"):
-        made["observedGeneration"] = manifest.meta.generation
-    return None if _has_status(manifest, before, made) else made
+    def document(self) -> Json:
+        """Return the whole status."""
+        before, is_old = self._before, is_v1alpha1(self._manifest)
+        state = _OLD_STATES.get(self.state, self.state) if is_old else self.state
+        operation = before.get("lastOperation")
+        same = isinstance(operation, Mapping) and operation.get("operation") == self.operation
+        document: Json = {
+            "state": state,
+            "lastOperation": dict(operation)
+            if isinstance(operation, Mapping) and same and before.get("state") == state
+            else {"operation": self.operation, "lastUpdateTime": self._stamp},
+            "conditions": sorted(self._conditions.values(), key=_position),
+            "synced": [_entry(ref) for ref in self.synced],
+        }
+        if is_old or "observedGeneration" in before:
+            document["observedGeneration"] = self._manifest.meta.generation
+        return document
 
 
 def is_v1alpha1(manifest: Manifest) -> bool:
-    """Return whether the Manifest is of v1alpha1."""
     return str(manifest.raw.get("apiVersion", "")).endswith("/v1alpha1")
 
 
-def _state(manifest: Manifest, state: State) -> str:
-    return _OLD_STATES.get(state, state) if is_v1alpha1(manifest) else state
+def differs(before: Sequence[ObjectRef], after: Sequence[ObjectRef]) -> bool:
+    """Return whether the applied objects are others than before."""
+    return len(before) != len(after) or bool(set(before) - set(after))
 
 
-def _operation(before: Mapping[str, Any], finding: ReconcileResult, stamp: str) -> Json:
-    old = before.get("lastOperation")
-    words = finding.message[:LONGEST_MESSAGE]
-    if isinstance(old, Mapping) and old.get("operation") == words and before.get("state") == finding.state:
-        return dict(old)
-    return {"operation": words, "lastUpdateTime": stamp}
-
-
-def _conditions(
-    manifest: Manifest, before: Mapping[str, Any], said: Sequence[ConditionReport], stamp: str
-) -> Iterable[Mapping[str, Any]]:
-    """Yield the new conditions, then existing ones of other types, which other clients may own.
-
-    Conditions of installs that the Manifest no longer has are dropped.
-    """
-    listed = before.get("conditions")
-    old = [item for item in listed if isinstance(item, Mapping)] if isinstance(listed, list) else []
-    known = {str(item.get("type")): item for item in old}
-    for item in said:
-        yield _condition(manifest, known.pop(item.type, {}), item, stamp)
-    yield from (item for name, item in known.items() if not name.endswith(OF_INSTALL))
-
-
-def _condition(manifest: Manifest, old: Mapping[str, Any], said: ConditionReport, stamp: str) -> Json:
-    same = old.get("status") == said.status and bool(old.get("lastTransitionTime"))
-    made: Json = {
-        "type": said.type,
-        "status": said.status,
-        "reason": said.reason or _REASONS.get(said.type, "Ready"),
-        "message": said.message[:LONGEST_MESSAGE],
-        "lastTransitionTime": old["lastTransitionTime"] if same else stamp,
-        "observedGeneration": manifest.meta.generation,
-    }
-    return made
+def _position(condition: Mapping[str, Any]) -> int:
+    """Return the place in the list: first the known types, then those of installs, then those of other clients."""
+    kind = str(condition["type"])
+    return _ORDER.index(kind) if kind in _ORDER else len(_ORDER) + (not kind.endswith(OF_INSTALL))
 
 
 def _entry(ref: ObjectRef) -> Json:
     kind = ref.kind
-    return {
-        "group": kind.group,
-        "version": kind.version,
-        "kind": kind.kind,
-        "name": ref.name,
-        "namespace": ref.namespace,
-    }
+    entry = {"group": kind.group, "version": kind.version, "kind": kind.kind, "name": ref.name}
+    return {**entry, "namespace": ref.namespace}
 
 
-def _has_status(manifest: Manifest, before: Mapping[str, Any], made: Mapping[str, Any]) -> bool:
-    """Return whether the server has the status; fields that a v1alpha1 CRD lacks are ignored."""
-    if not is_v1alpha1(manifest):
-        return all(before.get(key, []) == value for key, value in made.items())
-    needed = [key for key in made if key in before or key in ("state", "conditions")]
-    return all(_holds(before.get(key, []), made[key]) for key in needed)
-
-
-def _holds(found: object, wanted: object) -> bool:
-    if isinstance(wanted, Mapping):
-        return isinstance(found, Mapping) and all(_holds(found[key], wanted[key]) for key in wanted if key in found)
-    if isinstance(wanted, list):
-        return isinstance(found, list) and len(found) == len(wanted) and all(map(_holds, found, wanted))
-    return found == wanted
+def _holds(value: object, expected: object) -> bool:
+    if isinstance(expected, Mapping):
+        return isinstance(value, Mapping) and all(_holds(value[key], expected[key]) for key in expected if key in value)
+    if isinstance(expected, list):
+        return isinstance(value, list) and len(value) == len(expected) and all(map(_holds, value, expected))
+    return value == expected

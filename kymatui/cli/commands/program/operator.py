@@ -27,10 +27,10 @@ from kymatui.errors import (
     PartlyDoneError,
     UnknownNameError,
 )
-from kymatui.operator.manifest_context import manifest_controller_context, site_namespace, site_target
-from kymatui.operator.manifests.controller import manifest_kind
-from kymatui.operator.manifests.reconcile_context import ReconcileContext
-from kymatui.operator.manifests.reconciler import SOON, ManifestReconciler
+from kymatui.operator.manifest_context import connection_namespace, connection_target, open_manifest_context
+from kymatui.operator.manifests.controller import ManifestReconciler, manifest_kind
+from kymatui.operator.manifests.standalone_context import StandaloneContext
+from kymatui.operator.manifests.standalone_pass import SOON
 
 
 class ReconcileCommand:
@@ -48,16 +48,16 @@ class ReconcileCommand:
 
     def run(self, args: argparse.Namespace) -> int:
 
-        site, namespace = _site(args)
-        ref = ObjectRef(manifest_kind(site), namespace, args.name)
-        if site.home.get(ref) is None:
-            raise _unknown(site, ref)
-        target = _say_target(site, namespace)
-        words = _turns(site, ref, args.timeout)
+        context, namespace = _context(args)
+        ref = ObjectRef(manifest_kind(context.home), namespace, args.name)
+        if context.home.get(ref) is None:
+            raise _unknown(context, ref)
+        target = _say_target(context, namespace)
+        words = _turns(context, ref, args.timeout)
         if args.output == "table":
             print_line(f"{ref}{words}")
         else:
-            found = read_manifest(site.home.get(ref) or {})
+            found = read_manifest(context.home.get(ref) or {})
             state = found.state if isinstance(found, Manifest) else None
             value = {"object": str(ref), "state": state, "words": f"{ref}{words}", "outcome": "done"}
             print_text(plan_document(target, value, args.output))
@@ -81,7 +81,7 @@ def configure_fetching(parser: argparse.ArgumentParser) -> None:
     add_cluster_options(parser)
 
 
-def _site(args: argparse.Namespace) -> tuple[ReconcileContext, str]:
+def _context(args: argparse.Namespace) -> tuple[StandaloneContext, str]:
     """Return the place of work and the namespace."""
 
     options, _ = session_options_of(args)
@@ -89,34 +89,34 @@ def _site(args: argparse.Namespace) -> tuple[ReconcileContext, str]:
     if folder is not None and not folder.is_dir():
         raise ConfigurationError(f"--kustomizations {folder} is not a folder")
     secrets = lookup_secrets(args)
-    site = manifest_controller_context(options, fetch_options(args), folder=folder, secrets=secrets)
-    require_namespace(site.home, args)
-    return site, site_namespace(site) or "kcp-system"
+    context = open_manifest_context(options, fetch_options(args), folder=folder, secrets=secrets)
+    require_namespace(context.home, args)
+    return context, connection_namespace(context) or "kcp-system"
 
 
-def _say_target(site: ReconcileContext, namespace: str) -> ClusterTarget:
+def _say_target(context: StandaloneContext, namespace: str) -> ClusterTarget:
     """Name the cluster on standard error before anything is reconciled."""
 
-    target = site_target(site, namespace)
+    target = connection_target(context, namespace)
     print_line(target.line, sys.stderr)
     return target
 
 
-def _unknown(site: ReconcileContext, ref: ObjectRef) -> UnknownNameError:
+def _unknown(context: StandaloneContext, ref: ObjectRef) -> UnknownNameError:
     known: list[str] = []
     with contextlib.suppress(ClusterError):  # names only improve the message
-        known = [str(one["metadata"]["name"]) for one in site.home.list(ref.kind, ref.namespace)]
-    return UnknownNameError.near("Manifest", ref.name, known, where=f"in {ref.namespace} of {site.home.name}")
+        known = [str(one["metadata"]["name"]) for one in context.home.list(ref.kind, ref.namespace)]
+    return UnknownNameError.near("Manifest", ref.name, known, where=f"in {ref.namespace} of {context.home.name}")
 
 
-def _turns(site: ReconcileContext, ref: ObjectRef, timeout: float) -> str:
+def _turns(context: StandaloneContext, ref: ObjectRef, timeout: float) -> str:
     """Reconcile until nothing more is needed; return what follows the Manifest's name in the answer."""
 
-    reconciler, cancel = ManifestReconciler(site), threading.Event()
+    reconciler, cancel = ManifestReconciler(context), threading.Event()
     deadline, last = time.monotonic() + timeout, ""
     while True:
         again = reconciler.reconcile(ref, cancel)
-        manifest = read_manifest(site.home.get(ref) or {})
+        manifest = read_manifest(context.home.get(ref) or {})
         if not isinstance(manifest, Manifest):
             return " deleted"
         if manifest.skipped:

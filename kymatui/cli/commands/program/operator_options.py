@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from typing import Any, Final
 
 from kymatui.errors import UsageError
-from kymatui.operator.manifests.account_cluster import MANIFEST_ACCOUNT
+from kymatui.operator.manifests.manifest_marks import MANIFEST_ACCOUNT
 
 MOST_SHARDS: Final = 64
 NAMESPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")

@@ -44,7 +44,7 @@ from kymatui.engine.cluster.request_rate import RequestRate
 from kymatui.errors import ConfigurationError, UnknownNameError, UsageError
 from kymatui.operator.framework.reconcile_reports import GroupReports
 from kymatui.operator.framework.requeue_intervals import RequeueIntervals
-from kymatui.operator.manifest_context import site_target
+from kymatui.operator.manifest_context import connection_target
 from kymatui.operator.monitoring.health import Monitoring
 from kymatui.operator.monitoring.metric_registry import MetricRegistry
 from kymatui.operator.monitoring.operator_log import LogFormat, OperatorLog
@@ -119,8 +119,8 @@ class OperatorCommand:
         stop = threading.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: stop.set())
-        require_namespace(context.site.home, args)
-        target = site_target(context.site, "")
+        require_namespace(context.standalone.home, args)
+        target = connection_target(context.standalone, "")
         log.head(target.line)
         monitoring = Monitoring(registry)
         if options.windows is not None:
@@ -130,8 +130,8 @@ class OperatorCommand:
             if args.output != "table":
                 print_text(plan_document(target, {"outcome": "started"}, args.output))
             names = ", ".join(options.controllers or CONTROLLERS)
-            log.head(f"kymatui: reconciling {context.site.home.name}; controllers: {names}")
-            more = [StateMetrics(context.site.home, options.kyma_namespace, registry)] if port else []
+            log.head(f"kymatui: reconciling {context.standalone.home.name}; controllers: {names}")
+            more = [StateMetrics(context.standalone.home, options.kyma_namespace, registry)] if port else []
             if port:
                 log.head(f"kymatui: metrics and probes on port {port}")
             group = operator_group(context, *more, services=services, registry=registry)

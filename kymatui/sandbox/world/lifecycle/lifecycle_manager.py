@@ -24,9 +24,9 @@ from kymatui.operator.kymas.kyma_context import KymaContext
 from kymatui.operator.kymas.kyma_controller import KymaController
 from kymatui.operator.kymas.mandatory_installation import MandatoryInstallation
 from kymatui.operator.kymas.mandatory_removal import MandatoryRemoval
-from kymatui.operator.modules.module_controller import ModuleController
-from kymatui.operator.modules.reconcile_pass import ModuleContext
-from kymatui.operator.modules.resource_rendering import ModuleRenderer
+from kymatui.operator.manifests.controller import ManifestController, ManifestReconciler
+from kymatui.operator.manifests.module_pass import ModuleContext
+from kymatui.operator.manifests.resource_rendering import ModuleRenderer
 from kymatui.sandbox.apimachinery.clock import SandboxClock
 from kymatui.sandbox.apimachinery.object_store import Key, StoreChange
 from kymatui.sandbox.controllers.controller_manager import ControllerManager
@@ -81,9 +81,8 @@ class LifecycleManager:
         self._runtimes = runtimes
         self._namespace = namespace
         self._kymas = HostedController(KymaController(context, workers=1), home, observer, self._is_kyma_concerned)
-        self._manifests = HostedController(
-            ModuleController(modules, namespace), home, observer, self._is_manifest_concerned
-        )
+        controller = ManifestController(ManifestReconciler(modules=modules), namespace, workers=1)
+        self._manifests = HostedController(controller, home, observer, self._is_manifest_concerned)
         mandatory = MandatoryInstallation(context, workers=1)
         controllers.add(self._kymas)
         controllers.add(HostedController(mandatory, home, observer, self._is_kyma_concerned))

@@ -1,1 +1,0 @@
-"""Manifests of Kymas' modules, reconciled as lifecycle-manager does it; other Manifests are in the manifest folder."""
