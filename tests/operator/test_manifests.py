@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import json
+import threading
 
 import pytest
 import yaml
+from msgspec.structs import replace
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kyma.manifests import ORPHAN_SECONDS, Manifest, read_manifest
+from kymatui.domain.kyma.states import State
 from kymatui.engine.cluster.ports import PatchKind
+from kymatui.engine.jobs.run import SystemClock
 from kymatui.errors import ConfigurationError, RefusedError
+from kymatui.operator.framework.controller import GONE
+from kymatui.operator.manifests.controller import ManifestReconciler
 from kymatui.operator.manifests.manifest_marks import FINALIZER
+from kymatui.operator.manifests.manifest_pass import ManifestChangedError
+from kymatui.operator.manifests.standalone_pass import StandalonePass
 from tests.engine.objects import config_map, definition, deployment, job
 from tests.engine.places import Json, eventually
-from tests.operator.desks import Desk
+from tests.operator.desks import MANIFEST, Desk
 
 
 def marked(body: Json | None) -> tuple[str, str]:
@@ -186,6 +195,76 @@ def test_a_manifest_that_is_let_go_leaves_everything(desk: Desk) -> None:
     assert left is not None
     assert "kymatui.io/manifest" not in left["metadata"].get("annotations", {})
     assert "applyset.kubernetes.io/part-of" not in left["metadata"].get("labels", {})
+
+
+def test_a_released_manifest_that_is_deleted_at_once_leaves_its_objects(desk: Desk) -> None:
+    desk.put(desk.layers.push(config_map("a", desk.place.namespace)))
+    desk.settle()
+    annotations = {"operator.kyma-project.io/is-unmanaged": "true"}
+    desk.place.raw.patch(desk.ref, {"metadata": {"annotations": annotations}}, PatchKind.MERGE)
+    desk.delete()
+    eventually(lambda: desk.turn() in (None, GONE) and desk.manifest() is None, "the Manifest is gone")
+    assert desk.config("a") is not None
+
+
+def test_a_change_during_a_reconciliation_is_not_overwritten(desk: Desk) -> None:
+    signed = {
+        "type": "Signed",
+        "status": "True",
+        "reason": "Verified",
+        "message": "",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }
+    desk.put(desk.layers.push(config_map("a", desk.place.namespace)))
+    desk.settle()
+    found = read_manifest(desk.manifest() or {})
+    assert isinstance(found, Manifest)
+    conditions = [*desk.status()["conditions"], signed]
+    desk.place.raw.patch(desk.ref, {"status": {"conditions": conditions}}, PatchKind.MERGE, subresource="status")
+    reconciliation = StandalonePass(desk.context, found, threading.Event())
+    reconciliation.status.set_state(State.WARNING, "not what it was")
+    with pytest.raises(ManifestChangedError):
+        reconciliation.write_status()
+    assert desk.condition("Signed") == signed
+    desk.settle()
+
+
+@pytest.mark.parametrize(("reported", "is_orphan"), [("", False), ("m", False), ("another", True)])
+def test_a_manifest_is_an_orphan_where_its_kyma_reports_another_one(desk: Desk, reported: str, is_orphan: bool) -> None:
+    labels = {"operator.kyma-project.io/kyma-name": "far", "operator.kyma-project.io/module-name": "keda"}
+    space = desk.place.namespace
+    kyma = {"apiVersion": MANIFEST.api_version, "kind": "Kyma", "spec": {"channel": "regular"}}
+    desk.place.raw.apply({**kyma, "metadata": {"name": "far", "namespace": space}}, manager="test")
+    metadata = {"name": desk.ref.name if reported == "m" else reported, "namespace": space}
+    tracked = {"apiVersion": MANIFEST.api_version, "kind": "Manifest", "metadata": metadata}
+    report = {"name": "keda", "state": "Ready", **({"manifest": tracked} if reported else {})}
+    ref = ObjectRef(GroupVersionKind.of(MANIFEST.api_version, "Kyma"), space, "far")
+    desk.place.raw.patch(ref, {"status": {"modules": [report]}}, PatchKind.MERGE, subresource="status")
+    desk.put(desk.layers.push(config_map("a", space)), metadata={"labels": labels})
+    late = SystemClock().now() + 2 * ORPHAN_SECONDS
+    desk.context = replace(desk.context, clock=FixedClock(late))
+    desk.reconciler = ManifestReconciler(desk.context)
+    desk.turn()
+    assert desk.status()["lastOperation"]["operation"].startswith("orphaned manifest detected") == is_orphan
+
+
+class FixedClock(SystemClock):
+    """A clock that shows one time."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+
+    def now(self) -> float:
+        return self._seconds
+
+
+def test_a_module_of_a_kyma_is_left_to_the_operator(desk: Desk) -> None:
+    labels = {"operator.kyma-project.io/kyma-name": "far", "operator.kyma-project.io/managed-by": "lifecycle-manager"}
+    desk.put(desk.layers.push(config_map("a", desk.place.namespace)), metadata={"labels": labels})
+    before = desk.manifest()
+    with pytest.raises(RefusedError, match="is a module of the Kyma far"):
+        desk.turn()
+    assert (desk.manifest(), desk.config("a")) == (before, None)
 
 
 def test_54_what_cannot_be_let_go_of_because_it_is_missing_is_said(desk: Desk) -> None:

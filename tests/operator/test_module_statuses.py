@@ -9,7 +9,7 @@ from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.domain.kyma.states import State
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.operator.kymas.kyma_context import KYMA, MANIFEST
-from kymatui.operator.manifests.manifest_status import HELD, ManifestStatus
+from kymatui.operator.manifests.manifest_status import HELD, ManifestStatusDraft
 from kymatui.operator.manifests.resource_pruning import names_of
 from kymatui.operator.monitoring.event_correlation import state_event
 from tests.domain.builders import manifest
@@ -19,13 +19,13 @@ NOW = 1_800_000_000.0
 WORDS = "waiting for the deletion of ConfigMap kyma-system/old"
 
 
-def status(state: str, operation: str, seconds_ago: float) -> ManifestStatus:
+def status(state: str, operation: str, seconds_ago: float) -> ManifestStatusDraft:
     """A status that was last written so many seconds before NOW."""
     raw = manifest("keda", "1.0.0", state)
-    written = ManifestStatus(_read(raw), NOW - seconds_ago)
+    written = ManifestStatusDraft(_read(raw), NOW - seconds_ago)
     written.set_state(State(state), operation)
     raw["status"] = written.document()
-    return ManifestStatus(_read(raw), NOW)
+    return ManifestStatusDraft(_read(raw), NOW)
 
 
 def _read(raw: dict[str, object]) -> Manifest:

@@ -24,7 +24,7 @@ from kymatui.operator.framework.runtime_cache import RuntimeCache, SingleCluster
 from kymatui.operator.manifests.controller import ManifestController, ManifestReconciler
 from kymatui.operator.manifests.module_pass import ModuleContext
 from kymatui.operator.manifests.resource_rendering import LayerReader, ModuleRenderer
-from tests.engine.objects import config_map
+from tests.engine.objects import config_map, deployment
 from tests.engine.places import Place, eventually
 from tests.operator.desks import MANIFEST, Desk
 
@@ -100,6 +100,32 @@ def test_a_failure_with_a_new_text_each_time_waits_for_its_retry(desk: Desk) -> 
         eventually(lambda: "connection reset" in operation(desk), "it fails")
         time.sleep(5)
         assert 2 < len(ended) <= 8  # what marks a new Manifest, and then retries after 0.5, 1, 2 seconds
+
+
+def test_workloads_of_a_module_that_was_left_are_followed_again(desk: Desk) -> None:
+    class OneWorkload(OneLayer):
+        def objects(self, manifest: Any) -> list[dict[str, Any]]:
+            return [deployment("of-module", desk.place.namespace)]
+
+    put_module(desk)
+    runtimes = RuntimeCache(SingleCluster(desk.place.cluster))
+    layers = ModuleRenderer(cast(LayerReader, OneWorkload(desk.place.namespace)))
+    context = ModuleContext(desk.place.cluster, SystemClock(), runtimes, layers, RequeueIntervals())
+    reconciler = ManifestReconciler(modules=context)
+    reconciler.begin(lambda ref: None)
+    try:
+
+        def is_watched() -> bool:
+            reconciler.reconcile(desk.ref, threading.Event())
+            return list(context.watches.watched().values()) == [[f"Deployment {desk.place.namespace}"]]
+
+        eventually(is_watched, "its Deployment is followed")
+        eventually(lambda: is_watched() and bool(desk.status().get("synced")), "what was applied is written down")
+        reconciler.leave(desk.ref)
+        assert context.watches.watched() == {}
+        assert is_watched(), "although all objects were applied less than an interval ago"
+    finally:
+        reconciler.end()
 
 
 def test_an_edit_is_acted_on_before_the_retry_is_due(desk: Desk) -> None:

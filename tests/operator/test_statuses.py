@@ -9,7 +9,7 @@ import pytest
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.domain.kyma.states import State
-from kymatui.operator.manifests.manifest_status import ConditionReport, ManifestStatus
+from kymatui.operator.manifests.manifest_status import ConditionReport, ManifestStatusDraft
 
 Json = dict[str, Any]
 NOW, LATER = 1_790_000_000.0, 1_790_000_060.0
@@ -48,7 +48,7 @@ def manifest(version: str = "v1beta2", status: Json | None = None) -> Manifest:
 
 def new_status(found: Manifest, result: Result, now: float = NOW) -> Json | None:
     """The status to write, None if the Manifest has it."""
-    status = ManifestStatus(found, now)
+    status = ManifestStatusDraft(found, now)
     status.set_state(result.state, result.message)
     status.set_conditions(result.conditions)
     status.synced = result.synced if result.synced is not None else status.synced

@@ -91,7 +91,11 @@ class ManifestReconciler:
         assert self._standalone is not None
         if other := foreign_controller(raw):
             raise RefusedError(f"{ref} is managed by {other}", hint="stop that controller first; no changes made")
-        if not self._standalone.namespace:
+        if not self._standalone.namespace:  # in the namespace of a tenant, a Kyma's labels prove nothing
+            if is_of_kyma(raw):
+                raise RefusedError(
+                    f"{ref} is a module of the Kyma {manifest.kyma}", hint="`kymatui operator run` reconciles modules"
+                )
             self._accesses.need(ref, manifest)
         return StandalonePass(self._standalone, manifest, cancel).run()
 

@@ -98,7 +98,7 @@ def _text(value: PathResult) -> str:
 
 
 def stateful_pods(cluster: Cluster, workload: Object, cancel: threading.Event) -> list[Object]:
-    """Return the Pods of a StatefulSet, whose own status does not tell why it is not ready; none of other workloads."""
+    """Return the Pods of a StatefulSet, whose own status hides why it is not ready; none of others."""
     ref, selector = read_ref(workload), read_selector(workload.get("spec", {}).get("selector") or {})
     if ref.kind != _STATEFUL_SET or isinstance(selector, InvalidSelector) or selector.empty:
         return []

@@ -28,7 +28,7 @@ from kymatui.errors import (
 )
 from kymatui.operator.framework.dependency_watches import DependencyWatches
 from kymatui.operator.manifests.manifest_marks import SYNCED_LAYER
-from kymatui.operator.manifests.manifest_status import ManifestStatus
+from kymatui.operator.manifests.manifest_status import ManifestStatusDraft
 from kymatui.operator.monitoring.event_correlation import EventType, ObjectEvent, state_event
 from kymatui.operator.monitoring.event_writer import PATCH_OBJECT, PATCH_STATUS, Record
 
@@ -41,7 +41,7 @@ class ManifestChangedError(KymatuiError):
 
 
 class PassContext(Protocol):
-    """What both strategies need: the cluster with the Manifests, watches that wake them, and Events about them."""
+    """What both strategies need: the cluster with the Manifests, their watches and Events."""
 
     @property
     def home(self) -> Cluster: ...
@@ -76,7 +76,7 @@ class ManifestPass(ABC, Generic[C]):
         self.context = context
         self.manifest = manifest
         self.cancel = cancel
-        self.status = ManifestStatus(manifest, context.clock.now(), required)
+        self.status = ManifestStatusDraft(manifest, context.clock.now(), required)
         self._reported: KymatuiError | None = None
 
     # the strategy
@@ -108,7 +108,7 @@ class ManifestPass(ABC, Generic[C]):
     # the order of the steps
 
     def run(self) -> float | None:
-        """Do what is possible now; return the seconds until the next reconciliation, None to wait for a change.
+        """Do what is possible now; return the seconds until the next time, None to wait for a change.
 
         Raises the errors of both clusters and of the registry that are to be retried; they are in the status, too.
         """

@@ -50,7 +50,7 @@ class ConditionReport(Struct, frozen=True):
     reason: str = ""
 
 
-class ManifestStatus:
+class ManifestStatusDraft:
     """A status that is changed in memory; `document` is what to write, as long as the status differs."""
 
     def __init__(self, manifest: Manifest, now: float, required: Iterable[str] = ()) -> None:
@@ -98,7 +98,7 @@ class ManifestStatus:
         return self._conditions.get(kind, {}).get("status") == "True"
 
     def set_conditions(self, reports: Sequence[ConditionReport]) -> None:
-        """Set these conditions, and drop those of installs that the Manifest no longer has; those of others stay."""
+        """Set these conditions, and drop those of earlier installs; those of other clients stay."""
         for report in reports:
             self.set_condition(report)
         kept = {report.type for report in reports}
@@ -160,7 +160,7 @@ def differs(before: Sequence[ObjectRef], after: Sequence[ObjectRef]) -> bool:
 
 
 def _position(condition: Mapping[str, Any]) -> int:
-    """Return the place in the list: first the known types, then those of installs, then those of other clients."""
+    """Return the place in the list: known types, then those of installs and of other clients."""
     kind = str(condition["type"])
     return _ORDER.index(kind) if kind in _ORDER else len(_ORDER) + (not kind.endswith(OF_INSTALL))
 

@@ -153,7 +153,7 @@ class StandalonePass(ManifestPass[StandaloneContext]):
     # installation
 
     def install(self, cluster: Cluster) -> float | None:
-        """Install each install separately: an error of one does not stop the others. Delete those that are gone."""
+        """Install each install, whatever the errors of others; delete those that are gone."""
         installs = self._read_installs(cluster)
         known = read_record(self.manifest)
         current = [record for install in installs if (record := install.record) is not None]
@@ -267,7 +267,7 @@ class StandalonePass(ManifestPass[StandaloneContext]):
         return InstallResult(name, State.READY, "installed and ready", inventory)
 
     def _set_result(self, cluster: Cluster, results: Sequence[InstallResult]) -> tuple[ObjectRef, ...]:
-        """Set the status to the results of all installs; return the objects whose changes may change the state."""
+        """Set the status to the results of all installs; return the objects that may change it."""
         state = worst_state(result.state for result in results) or State.READY
         bad = [result for result in results if result.state is not State.READY]
         message = "; ".join(f"{result.install}: {result.message}" for result in bad) or "installation is ready"
