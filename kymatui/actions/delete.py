@@ -1,4 +1,4 @@
-"""The deletion of modules: plan all, refuse, accept, run each. One module is a batch of one.
+"""The deletion of modules, as a verb of a batch.
 
 A run deletes exactly what the accepted plan displayed. What was created since is named and left, and the run stops
 before it would delete what lives from it: the module's entry in the Kyma, its Manifest, its manager, its CRDs.
@@ -12,7 +12,9 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from kymatui.actions.batch import BatchItem, BatchJob, Verb, Work
 from kymatui.actions.deletion_planning import read_deletion
 from kymatui.actions.plans import (
     DeletionPlan,
@@ -48,6 +50,7 @@ from kymatui.engine.deletion.managed_deletion import (
 )
 from kymatui.engine.deletion.module_deletion import refuse_replaced, uninstall_module
 from kymatui.engine.inventory.managed_resources import ManagedObjects
+from kymatui.engine.jobs.job_progress import JobProgress
 from kymatui.engine.jobs.journal import NO_JOURNAL, Journal
 from kymatui.engine.jobs.object_deletion import delete_object, uid_of
 from kymatui.engine.jobs.run import FRESH, USER_ACTION_SECONDS, Progress, Run, RunLimits, SystemClock, begin
@@ -89,6 +92,29 @@ class RunControls(Struct, frozen=True):
     unattended: bool = False
     just_made: bool = False
     journal: Journal = NO_JOURNAL
+
+
+DeletionItem = BatchItem[DeletionPlan, DeletionResult]
+
+
+def deletion_item(plan: DeletionPlan) -> DeletionItem:
+    """Return a planned deletion for a batch."""
+    work = Work.NOTHING if plan.is_gone else Work.CHANGE
+    return DeletionItem(plan.module, plan, work, plan.refusal_with_option)
+
+
+class Deletion(Verb[DeletionPlan, DeletionResult]):
+    """The deletion of each module; `controls` follow it, in the job of the batch."""
+
+    def __init__(self, port: DeletionPort, controls: RunControls) -> None:
+        self._port, self._controls = port, controls
+
+    def run(self, item: DeletionItem, job: BatchJob) -> DeletionItem:
+        job.start(item.name)
+        controls = replace(self._controls, cancel=job.cancel, journal=job.journal)
+        result = run_deletion(self._port, item.required_plan, controls)
+        job.complete(item.name, JobProgress(done=tuple(map(str, result.gone))))
+        return replace(item, result=result)
 
 
 def run_deletion(port: DeletionPort, plan: DeletionPlan, watching: RunControls | None = None) -> DeletionResult:

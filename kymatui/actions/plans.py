@@ -16,7 +16,7 @@ from kymatui.engine.deletion.deletion_state import DeletionState, ManagedBy, Mod
 from kymatui.engine.deletion.managed_deletion import DeletionConsent, require_cascade, require_known
 from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, RefusedError
 
-_CASCADE = "delete them first, or use --cascade to delete them too"
+_CASCADE = "--cascade deletes them too"
 _UNKNOWN = "--accept-unknown assumes that no such objects exist"
 
 
@@ -67,6 +67,14 @@ class DeletionPlan(Struct, frozen=True):
         except RefusedError as error:
             return error
         return None
+
+    @property
+    def refusal_with_option(self) -> RefusedError | None:
+        """Return what the request lacks, with the option that allows it where there is one."""
+        error = self.refusal
+        if error is None or self.seen.refusal or self.is_forbidden:
+            return error
+        return RefusedError(str(error), hint=_UNKNOWN if self.seen.remaining.unknown else _CASCADE)
 
     @property
     def is_forbidden(self) -> bool:
@@ -147,10 +155,7 @@ class Uninstall(Struct, frozen=True):
                 return None
             words = f"{self.module} cannot be checked for objects that block its deletion: {self.failure}"
             return RefusedError(words, hint=_UNKNOWN)
-        found = self.plan.refusal
-        if found is None or self.plan.seen.refusal or self.plan.is_forbidden:
-            return found
-        return RefusedError(str(found), hint=_UNKNOWN if self.plan.seen.remaining.unknown else _CASCADE)
+        return self.plan.refusal_with_option
 
 
 def without_backup(plan: DeletionPlan) -> Uninstall:

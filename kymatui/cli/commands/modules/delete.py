@@ -6,35 +6,32 @@ One module is a batch of one. What cannot be deleted refuses the whole; what fai
 from __future__ import annotations
 
 import argparse
-import sys
-import threading
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
+from kymatui.actions.batch import Work
 from kymatui.actions.jobs import job_cluster
-from kymatui.cli.options.confirmation import confirm
+from kymatui.cli.batch import BatchView, renderer_of
 from kymatui.cli.options.direct_install import CommandContext, ProgressPrinter, add_running, open_context
-from kymatui.cli.options.recorded_jobs import recorded_job
 from kymatui.cli.output.deletion import deletion_consequence, deletion_json, deletion_text
-from kymatui.cli.output.plan_header import plan_document, plan_text
 from kymatui.cli.output.plan_summaries import deletion_summary
-from kymatui.cli.output.printing import markdown, print_text, table
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize, with_subject
 from kymatui.domain.kyma.kyma_keeper import with_keeper
-from kymatui.engine.jobs.job_progress import JobProgress
-from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, RefusedError, UsageError
+from kymatui.errors import CancelledError, KymatuiError, RefusedError, UsageError
 
 if TYPE_CHECKING:
-    from kymatui.actions.delete import DeletionResult
+    from kymatui.actions.delete import DeletionItem, DeletionResult
     from kymatui.actions.plans import DeletionPlan, DeletionRequest
     from kymatui.composition.session_ports import SessionDeletions
-    from kymatui.engine.deletion.deletion_state import DeletionState
-    from kymatui.engine.jobs.open_job import OpenJob
+
+    _View = BatchView[DeletionPlan, DeletionResult]
+else:
+    _View = BatchView
 
 
 class DeleteCommand:
@@ -88,263 +85,134 @@ def delete_modules(
 
     `kind` is the command for its journal; `delete_kymas` is for the operator, whose Kymas are then deleted first.
     """
-    return _Deletions(place, kind, delete_kymas=delete_kymas).run(names)
+    from kymatui.actions.batch import run_batch
+    from kymatui.actions.delete import Deletion, RunControls
+    from kymatui.composition.session_ports import deletions_of
+
+    args, port = place.args, deletions_of(place.session, place.cluster)
+    port.delete_kymas = delete_kymas
+    items = _planned(place, port, names)
+    verb = Deletion(port, RunControls(ProgressPrinter(), unattended=True, just_made=args.yes))
+    view = DeletionView(place, kind, port, is_list=len(names) != 1)
+    return run_batch(items, verb, renderer_of(view, partial(job_cluster, place.session)), dry_run=args.dry_run)
 
 
-class _Leg(Struct, frozen=True):
-    """One deletion with its plan, and what became of it."""
+def _planned(place: CommandContext, port: SessionDeletions, names: Sequence[str]) -> list[DeletionItem]:
+    from kymatui.actions.delete import deletion_item
+    from kymatui.actions.deletion_planning import plan_deletions
 
-    plan: DeletionPlan
-    failed: KymatuiError | None = None
-    ended: DeletionResult | None = None
-
-    @property
-    def name(self) -> str:
-        return self.plan.module
-
-    @property
-    def seen(self) -> DeletionState:
-        return self.plan.seen
-
-    @property
-    def refusal(self) -> RefusedError | None:
-        """Return why it is refused, with the option that lets it continue."""
-        error = self.plan.refusal
-        if error is None or self.seen.refusal or self.plan.is_forbidden:
-            return error
-        unlisted = bool(self.seen.remaining.unknown)
-        hint = "--accept-unknown assumes that these kinds have no objects" if unlisted else "--cascade deletes them too"
-        return RefusedError(str(error), hint=hint)
-
-    @property
-    def trouble(self) -> str:
-        """Return why it was refused or did not come to its end, "" where neither is so."""
-        error = self.refusal or self.failed
-        if error is None:
-            return ""
-        named = with_subject(self.name, str(error))
-        return f"{named} ({error.hint})" if error.hint else named
-
-    @property
-    def stopped(self) -> tuple[JobProgress, ...]:
-        """Return what was done and left when a person stopped it; () if none did."""
-        return self.failed.progress if isinstance(self.failed, CancelledError) else ()
-
-    @property
-    def outcome(self) -> str:
-        if self.refusal or self.failed:
-            return "refused" if self.refusal or isinstance(self.failed, RefusedError) else "unfinished"
-        return "unchanged" if self.plan.is_gone else "done" if self.ended is not None else "planned"
+    plans = plan_deletions(port, [_request(place, port, name) for name in names])
+    for plan in plans if getattr(place.args, "resumed_job", None) is None else ():
+        place.require_module(plan.seen)
+    return [deletion_item(plan) for plan in plans]
 
 
-class _Deletions:
-    """One run of `kymatui delete`."""
+def _request(place: CommandContext, port: SessionDeletions, name: str) -> DeletionRequest:
+    from kymatui.actions.plans import DeletionRequest
+    from kymatui.engine.deletion.deletion_state import ModuleCRHandling
 
-    def __init__(self, place: CommandContext, kind: str, *, delete_kymas: bool) -> None:
-        from kymatui.composition.session_ports import deletions_of
+    args = place.args
+    path = Path(args.backup) if args.backup else port.backup_path(name, time.time())
+    return DeletionRequest(
+        name,
+        place.namespace,
+        ModuleCRHandling(args.way),
+        args.cascade,
+        args.accept_unknown,
+        None if args.no_backup else path,
+        args.timeout if args.wait else 0.0,
+        args.delete_crds,
+    )
 
-        self._place, self._args, self._kind = place, place.args, kind
-        self._departing: SessionDeletions = deletions_of(place.session, place.cluster)
-        self._departing.delete_kymas = delete_kymas
 
-    def run(self, names: Sequence[str]) -> int:
-        legs = self._planned(names)
-        args, todo = self._args, [leg for leg in legs if not leg.plan.is_gone]
-        if any(leg.refusal for leg in legs):  # a dry run exits as the deletion would
-            raise self._refused(legs)
-        if args.dry_run:
-            return self._answer(legs, "planned")
-        if not todo:
-            return self._answer(legs, "unchanged", _nothing_left(legs))
-        if args.output == "table":
-            print_text(self._text(legs, "table"), sys.stderr)
-        title = self._confirm(todo)
-        left = [leg.name for leg in todo]
-        with recorded_job(args, job_cluster(self._place.session), self._kind, left, title) as (job, cancel):
-            return self._ended(self._carried_out(legs, job, cancel))
+class DeletionView(_View):
+    """Deletions in words and as documents."""
 
-    def _confirm(self, todo: Sequence[_Leg]) -> str:
-        """Ask for all deletions; return what is done: "delete keda"."""
+    heads = ("MODULE", "VERSION", "MANAGED BY", "USER OBJECTS", "NEXT")
+    list_key = "modules"
+    undone = "not deleted"
+
+    def __init__(self, place: CommandContext, kind: str, port: SessionDeletions, *, is_list: bool) -> None:
+        super().__init__(place.target, place.args, place.cluster.name, is_list=is_list)
+        self.kind, self._place, self._port = kind, place, port
+
+    def is_detailed(self, item: DeletionItem) -> bool:
+        return not item.required_plan.is_gone
+
+    def summary(self, items: Sequence[DeletionItem]) -> str:
+        refused = sum(item.refusal is not None for item in items)
+        return deletion_summary([item.required_plan.seen for item in items if item.is_pending], refused)
+
+    def item_text(self, item: DeletionItem, form: str) -> str:
+        plan = item.required_plan
+        return deletion_text(plan.seen, form, cascade=plan.request.cascade, is_refused=item.refusal is not None)
+
+    def row(self, item: DeletionItem) -> list[str]:
+        plan = item.required_plan
+        seen, trouble = plan.seen, self.trouble(item)
+        following = f"refused: {trouble}" if item.refusal else trouble or plan.next_step.value
+        managed_by, following = (with_keeper(words, seen.keeper) for words in (seen.managed_by.value, following))
+        return [seen.module, seen.installed, managed_by, str(len(seen.theirs)) if seen.theirs else "", following]
+
+    def unchanged(self, items: Sequence[DeletionItem]) -> str:
+        if self.is_list:
+            return "already deleted"
+        return with_subject(items[0].name, items[0].required_plan.seen.refusal or "already deleted")
+
+    def is_listed(self, item: DeletionItem) -> bool:
+        return True
+
+    def item_document(self, item: DeletionItem, outcome: str) -> dict[str, Any]:
+        result, error, plan = item.result, item.error, item.required_plan
+        return deletion_json(
+            plan.seen,
+            outcome,
+            error.gone if error is not None else result.gone if result is not None else (),
+            result.kept if result is not None else (),
+            result.lost if result is not None else (),
+            accept_unknown=plan.request.accept_unknown,
+            stopped=error.progress if isinstance(error, CancelledError) else (),
+        )
+
+    def item_outcome(self, item: DeletionItem, outcome: str) -> str:
+        if item.refusal or isinstance(item.error, RefusedError):
+            return "refused"
+        if item.error:
+            return "unfinished"
+        return "unchanged" if item.work is Work.NOTHING else "done" if item.result is not None else "planned"
+
+    def question(self, items: Sequence[DeletionItem]) -> tuple[str, str]:
         from kymatui.engine.deletion.deletion_state import NextStep
 
-        args, names = self._args, ", ".join(leg.name for leg in todo)
-        seen = [leg.seen for leg in todo if leg.plan.next_step is not NextStep.UNMANAGE]
-        following = deletion_consequence(seen, backup=not args.no_backup) if seen else ""
-        verb = "delete" if seen else "unmanage"
-        confirm(self._place.target, f"{verb.capitalize()} {names}", following, yes=args.yes)
-        return f"{verb} {names}"
+        plans = [item.required_plan for item in items]
+        seen = [plan.seen for plan in plans if plan.next_step is not NextStep.UNMANAGE]
+        consequence = deletion_consequence(seen, backup=not self.args.no_backup) if seen else ""
+        return f"{'Delete' if seen else 'Unmanage'} {', '.join(item.name for item in items)}", consequence
 
-    # the plan
+    def started(self, item: DeletionItem) -> str:
+        return f"{item.name} {item.required_plan.seen.installed}".rstrip()
 
-    def _planned(self, names: Sequence[str]) -> list[_Leg]:
-        from kymatui.actions.deletion_planning import plan_deletions
+    def lines(self, items: Sequence[DeletionItem]) -> str:
+        ended = [_line(item.name, item.result) for item in items if item.result is not None]
+        return "\n".join(ended) or "no module was deleted"
 
-        plans = plan_deletions(self._departing, [self._request(name) for name in names])
-        for plan in plans if getattr(self._args, "resumed_job", None) is None else ():
-            self._place.require_module(plan.seen)
-        return [_Leg(plan) for plan in plans]
+    def current(self, items: Sequence[DeletionItem]) -> list[DeletionItem]:
+        """Return what is left of each module that is not deleted, as the cluster has it now."""
+        try:
+            now = iter(_planned(self._place, self._port, [item.name for item in items if item.error]))
+        except KymatuiError:  # the plan is displayed, and the error says what is known
+            return list(items)
+        return [replace(item, plan=next(now).plan) if item.error else item for item in items]
 
-    def _request(self, name: str) -> DeletionRequest:
-        from kymatui.actions.plans import DeletionRequest
-        from kymatui.engine.deletion.deletion_state import ModuleCRHandling
-
-        args = self._args
-        where = Path(args.backup) if args.backup else self._departing.backup_path(name, time.time())
-        return DeletionRequest(
-            name,
-            self._place.namespace,
-            ModuleCRHandling(args.way),
-            args.cascade,
-            args.accept_unknown,
-            None if args.no_backup else where,
-            args.timeout if args.wait else 0.0,
-            args.delete_crds,
-        )
-
-    def _refused(self, legs: Sequence[_Leg]) -> KymatuiError:
-        """Return the refusal of all, since one is refused; a single module has its own."""
-        refused = [leg for leg in legs if leg.refusal is not None]
-        alone = legs[0].refusal if len(legs) == 1 else None
-        if alone is None or not legs[0].seen.refusal:
-            is_quiet = alone is not None or self._args.dry_run or self._args.output != "table"
-            self._answer(legs, "refused", to_errors=not is_quiet)
-        return alone or RefusedError("; ".join(leg.trouble for leg in refused), hint="no changes made")
-
-    # doing it
-
-    def _carried_out(self, legs: Sequence[_Leg], job: OpenJob, cancel: threading.Event) -> list[_Leg]:
-        """Delete one after the other; once a person stops one, begin no other."""
-        ended: list[_Leg] = []
-        for leg in legs:
-            if leg.plan.is_gone:
-                ended.append(leg)
-                continue
-            if len(legs) > 1:
-                print_text(f"{leg.name} {leg.seen.installed}".rstrip(), sys.stderr)
-            try:
-                job.start(leg.name)
-                result = self._run(leg.plan, job, cancel)
-                ended.append(replace(leg, ended=result))
-                job.complete(leg.name, JobProgress(done=tuple(map(str, result.gone))))
-            except CancelledError as error:
-                self._unfinished([*ended, replace(leg, failed=error), *legs[len(ended) + 1 :]])
-                raise
-            except KymatuiError as error:
-                ended.append(replace(leg, failed=error))
-        return ended
-
-    def _run(self, plan: DeletionPlan, job: OpenJob, cancel: threading.Event) -> DeletionResult:
-        from kymatui.actions.delete import RunControls, run_deletion
-
-        controls = RunControls(
-            ProgressPrinter(), cancel, unattended=True, just_made=self._args.yes, journal=job.journal
-        )
-        return run_deletion(self._departing, plan, controls)
-
-    def _ended(self, legs: Sequence[_Leg]) -> int:
-        failed = [leg for leg in legs if leg.failed is not None]
-        lines = [_line(leg) for leg in legs if leg.ended is not None]
-        if not failed:
-            return self._answer(legs, "done", "\n".join(lines))
-        if len(legs) == 1 and legs[0].failed is not None:
-            self._unfinished(legs)
-            raise legs[0].failed
-        said = "; ".join(leg.trouble for leg in failed)
-        if not lines and all(leg.outcome == "refused" for leg in failed):
-            self._answer(legs, "refused", to_errors=self._args.output == "table")
-            raise RefusedError(said, hint="no changes made")
-        self._answer(legs, "unfinished", "\n".join(lines) or "no module was deleted")
-        raise PartlyDoneError(
-            f"{len(failed)} of {len(legs)} modules not deleted: {said}", hint="run the same command again to continue"
-        )
-
-    # telling it
-
-    def _unfinished(self, legs: Sequence[_Leg]) -> None:
-        """Print the document with what is left; for a single module the error says it all to a person."""
-        form = self._args.output
-        if len(legs) > 1:
-            self._answer(legs, "unfinished", to_errors=form == "table")
-        elif form != "table":
-            now = self._planned([legs[0].name])[0].seen
-            target = self._place.target
-            if form == "md":
-                text = deletion_text(now, form, cascade=self._args.cascade)
-                print_text(plan_text(target, deletion_summary([now]), text, form))
-            else:
-                outcome = "refused" if isinstance(legs[0].failed, RefusedError) else "unfinished"
-                gone = legs[0].failed.gone if legs[0].failed is not None else ()
-                accept_unknown = self._args.accept_unknown
-                found = deletion_json(now, outcome, gone, accept_unknown=accept_unknown, stopped=legs[0].stopped)
-                print_text(plan_document(target, found, form))
-
-    def _answer(self, legs: Sequence[_Leg], outcome: str, words: str = "", *, to_errors: bool = False) -> int:
-        form = self._args.output
-        if form in ("json", "yaml"):
-            print_text(plan_document(self._place.target, self._json(legs, outcome), form))
-        elif words:
-            print_text(words)
-        else:
-            print_text(self._text(legs, form), sys.stderr if to_errors else sys.stdout)
-        return 0
-
-    def _text(self, legs: Sequence[_Leg], form: str) -> str:
-        refused = sum(leg.refusal is not None for leg in legs)
-        todo = [leg.seen for leg in legs if not leg.plan.is_gone and not leg.refusal]
-        return plan_text(self._place.target, deletion_summary(todo, refused), _text(legs, form), form)
-
-    def _json(self, legs: Sequence[_Leg], outcome: str) -> dict[str, Any]:
-        """Return a module's document; for several `{"cluster", "modules": […], "failed": […], "outcome"}`."""
-        if len(legs) == 1:
-            return _leg_json(legs[0], "planned" if outcome == "planned" else legs[0].outcome)
-        return {
-            "cluster": self._place.cluster.name,
-            "modules": [_leg_json(leg, leg.outcome) for leg in legs],
-            "failed": [{"name": leg.name, "reason": leg.trouble} for leg in legs if leg.trouble],
-            "outcome": outcome,
-        }
+    def shows_refused(self, items: Sequence[DeletionItem]) -> bool:
+        return self.is_list or not items[0].required_plan.seen.refusal
 
 
-def _nothing_left(legs: Sequence[_Leg]) -> str:
-    if len(legs) > 1:
-        return "already deleted"
-    return with_subject(legs[0].name, legs[0].seen.refusal or "already deleted")
-
-
-def _leg_json(leg: _Leg, outcome: str) -> dict[str, Any]:
-    gone, kept, lost = (leg.ended.gone, leg.ended.kept, leg.ended.lost) if leg.ended is not None else ((), (), ())
-    gone = leg.failed.gone if leg.failed is not None else gone
-    accept_unknown = leg.plan.request.accept_unknown
-    return deletion_json(leg.seen, outcome, gone, kept, lost, accept_unknown=accept_unknown, stopped=leg.stopped)
-
-
-def _line(leg: _Leg) -> str:
-    assert leg.ended is not None
-    ended = leg.ended
-    stays = ", ".join(f"{ref} ({reason})" for ref, reason in ended.kept)
-    said = [ended.message] if ended.message else []
-    said += [f"{format_count(len(ended.gone), 'object')} deleted by kymatui"] if ended.gone or not ended.message else []
+def _line(name: str, result: DeletionResult) -> str:
+    stays = ", ".join(f"{ref} ({reason})" for ref, reason in result.kept)
+    said = [result.message] if result.message else []
+    said += (
+        [f"{format_count(len(result.gone), 'object')} deleted by kymatui"] if result.gone or not result.message else []
+    )
     said += [f"not deleted: {stays}"] if stays else []
-    return sanitize(with_subject(leg.name, "; ".join(said)))
-
-
-def _text(legs: Sequence[_Leg], form: str) -> str:
-    """Return what is left of a single module and will be deleted; for several a table first."""
-    if len(legs) == 1:
-        return _leg_text(legs[0], form)
-    draw = markdown if form == "md" else table
-    parts = [draw(("MODULE", "VERSION", "MANAGED BY", "USER OBJECTS", "NEXT"), [_row(leg) for leg in legs])]
-    planned = (leg for leg in legs if not leg.plan.is_gone)
-    parts += [_leg_text(leg, form) for leg in planned]
-    return "\n\n".join(parts)
-
-
-def _leg_text(leg: _Leg, form: str) -> str:
-    return deletion_text(leg.seen, form, cascade=leg.plan.request.cascade, is_refused=leg.refusal is not None)
-
-
-def _row(leg: _Leg) -> list[str]:
-    seen = leg.seen
-    following = f"refused: {leg.trouble}" if leg.refusal else leg.trouble or leg.plan.next_step.value
-    managed_by, following = (with_keeper(words, seen.keeper) for words in (seen.managed_by.value, following))
-    return [seen.module, seen.installed, managed_by, str(len(seen.theirs)) if seen.theirs else "", following]
+    return sanitize(with_subject(name, "; ".join(said)))
