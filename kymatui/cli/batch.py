@@ -39,7 +39,6 @@ class BatchView(Generic[Plan, Result]):
     """The command, for its journal."""
     heads: Sequence[str] = ("MODULE", "VERSION", "CHANGES")
     list_key = "plans"
-    undone = "not done"
 
     def __init__(self, target: ClusterTarget, args: argparse.Namespace, cluster: str, *, is_list: bool) -> None:
         self._target, self.args, self.cluster, self.is_list = target, args, cluster, is_list
@@ -161,6 +160,10 @@ class BatchView(Generic[Plan, Result]):
         """Return the error of a single item."""
         return item.refusal or item.error
 
+    def undone(self, failed: Items[Plan, Result]) -> str:
+        """Return what became of failed items in a sentence: "not installed"."""
+        return "not done"
+
     def shows_refused(self, items: Items[Plan, Result]) -> bool:
         """Return whether there is a plan to display of what is refused."""
         return self.is_list or items[0].plan is not None
@@ -180,7 +183,7 @@ class BatchView(Generic[Plan, Result]):
         if all(isinstance(item.error, RefusedError) for item in failed) and all(item.result is None for item in items):
             return RefusedError(said, hint="no changes made")
         count = format_count(len(items), "module")
-        return PartlyDoneError(f"{len(failed)} of {count} {self.undone}: {said}", hint=CONTINUE)
+        return PartlyDoneError(f"{len(failed)} of {count} {self.undone(failed)}: {said}", hint=CONTINUE)
 
 
 class CommandRenderer(Generic[Plan, Result]):

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from kymatui.actions.batch import BatchJob
+from kymatui.actions.modules.install import install_item
 from kymatui.actions.modules.install_choices import InstallAction, InstallStatus
 from kymatui.adapters.files.backups import list_backups, read_backup
 from kymatui.adapters.files.plan_files import read_plan
@@ -155,7 +157,8 @@ def test_the_job_of_the_screen_saves_what_its_plan_says(stage: Stage) -> None:
     try:
         session.wait_complete(20.0)
         heard = Heard()
-        InstallAction(SessionInstallPort(session)).carry_out(plan, heard.cancel, heard.tell)
+        verb = InstallAction(SessionInstallPort(session)).installation(heard.tell)
+        verb.run(install_item(plan.bundle.name, plan), BatchJob(heard.cancel))
     finally:
         session.close()
     is_whole(stage)

@@ -1,21 +1,18 @@
-"""Installations, upgrades and adoptions: plan all, refuse, accept, run each. One module is a batch of one.
-
-What fails keeps no other from going on. A run looks once more whether lifecycle-manager has taken the module up, and
-does what the accepted plan displayed or nothing.
-"""
+"""Installations, upgrades and adoptions, as a verb of a batch."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kymatui.actions.batch import BatchItem, BatchJob, Verb, Work
 from kymatui.actions.modules.install_plan import InstallPort, InstallRequest, plan_install, require_unmanaged
 from kymatui.engine.apply import applier
-from kymatui.engine.jobs.journal import NO_JOURNAL, Journal
+from kymatui.engine.apply.plan_refusals import plan_refusal
+from kymatui.engine.jobs.job_progress import APPLY_WORDS, JobProgress
 from kymatui.engine.jobs.run import Progress, Run, RunLimits, begin
 from kymatui.engine.plans.plan import Plan
 from kymatui.errors import CancelledError, KymatuiError, OutdatedError
@@ -23,67 +20,40 @@ from kymatui.errors import CancelledError, KymatuiError, OutdatedError
 _ATTEMPTS = 5  # plans that are made again if other clients change the cluster meanwhile
 
 
-class InstallLeg(Struct, frozen=True):
-    """One installation of a batch.
+InstallItem = BatchItem[Plan, applier.ApplyOutcome]
 
-    name     what it is called where another one has the same module's name
-    request  None where only the plan is known: it is not made anew
-    error    why there is no plan, or why it did not come to its end
-    outcome  what was done; None where nothing was
-    """
 
-    name: str
-    request: InstallRequest | None = None
-    plan: Plan | None = None
-    error: KymatuiError | None = None
-    outcome: applier.ApplyOutcome | None = None
-
-    @property
-    def is_refused(self) -> bool:
-        """Return whether it cannot be carried out."""
-        return self.plan is None or bool(self.plan.blockers or self.plan.missing)
-
-    @property
-    def is_same(self) -> bool:
-        """Return whether everything is as it should be already."""
-        return self.plan is not None and self.plan.changes_nothing
-
-    @property
-    def is_pending(self) -> bool:
-        """Return whether there is something to carry out."""
-        return not (self.is_refused or self.is_same)
+def install_item(name: str, plan: Plan) -> InstallItem:
+    """Return a planned installation for a batch; where nothing is to be written, its readiness is awaited."""
+    return InstallItem(name, plan, Work.WAIT if plan.changes_nothing else Work.CHANGE, plan_refusal(plan))
 
 
 class InstallControls(Struct, frozen=True):
-    """How a run is followed and stopped.
+    """How a run is followed.
 
-    unseen     nobody looks at plans before they are carried out: where others were faster, they are made anew
-    replanned  is called with every plan that was made anew, and why
-    journal    is that of the job
+    unseen     nobody looks at plans before they are applied: where other clients were faster, they are made again
+    replanned  is called with every plan that was made again, and why
     """
 
-    cancel: threading.Event
     progress: Callable[[Progress], None]
     limits: RunLimits | None = None
     wait: bool = True
     unseen: bool = False
-    replanned: Callable[[InstallLeg, OutdatedError], None] = lambda leg, error: None
-    journal: Journal = NO_JOURNAL
+    replanned: Callable[[InstallItem, OutdatedError], None] = lambda item, error: None
 
 
-def plan_installs(port: InstallPort, named: Sequence[tuple[str, InstallRequest]]) -> tuple[InstallLeg, ...]:
-    """Plan each; what cannot be planned is a leg of its own. Nothing is written."""
-    return tuple(_planned(port, InstallLeg(name, request)) for name, request in named)
+def plan_installs(port: InstallPort, requests: Mapping[str, InstallRequest]) -> tuple[InstallItem, ...]:
+    """Plan each request by the name of its item; what cannot be planned is refused. Nothing is written."""
+    return tuple(_planned(port, name, request) for name, request in requests.items())
 
 
-def _planned(port: InstallPort, leg: InstallLeg) -> InstallLeg:
-    assert leg.request is not None
+def _planned(port: InstallPort, name: str, request: InstallRequest) -> InstallItem:
     try:
-        return replace(leg, plan=plan_install(port, leg.request))
+        return install_item(name, plan_install(port, request))
     except CancelledError:
         raise
     except KymatuiError as error:
-        return replace(leg, error=error)
+        return InstallItem(name, refusal=error)
 
 
 def refuse_unfit_plan(port: InstallPort, plan: Plan) -> None:
@@ -92,36 +62,48 @@ def refuse_unfit_plan(port: InstallPort, plan: Plan) -> None:
         applier.refuse_outdated(plan, run)
 
 
-def run_install(port: InstallPort, leg: InstallLeg, controls: InstallControls) -> InstallLeg:
-    """Carry one out; where nothing is to be written, wait until it is ready. Raises CancelledError and nothing else."""
-    for attempt in range(1, _ATTEMPTS + 1):
-        try:
-            return _attempt(port, leg, controls)
-        except CancelledError:
-            raise
-        except OutdatedError as error:  # nothing was written: somebody else was faster
-            if not controls.unseen or leg.request is None or attempt == _ATTEMPTS:
-                return replace(leg, error=error)
-            leg = _planned(port, leg)
-            if leg.error is not None:
-                return leg
-            controls.replanned(leg, error)
-        except KymatuiError as error:
-            return replace(leg, error=error)
-    raise AssertionError
+class Installation(Verb[Plan, applier.ApplyOutcome]):
+    """The installation, upgrade or adoption of each module.
 
+    A run checks again whether lifecycle-manager manages the module, and does what the accepted plan displayed or
+    nothing. `requests` are those that may be planned again.
+    """
 
-def _attempt(port: InstallPort, leg: InstallLeg, controls: InstallControls) -> InstallLeg:
-    plan = leg.plan
-    assert plan is not None
-    running: AbstractContextManager[Run]
-    if plan.changes_nothing:
-        if port.cluster.read_only:
-            return leg
-        running = begin(port.cluster, cancel=controls.cancel, progress=controls.progress, limits=controls.limits)
-    else:
-        require_unmanaged(port, plan.bundle.name, direct=True)  # whoever made the plan has insisted, or need not
-        running = port.begin(plan, controls.cancel, controls.progress, controls.limits, controls.journal)
-    just_made = controls.unseen and leg.request is not None
-    with running as run:
-        return replace(leg, outcome=applier.apply(plan, run, wait=controls.wait, just_made=just_made))
+    def __init__(
+        self, port: InstallPort, controls: InstallControls, requests: Mapping[str, InstallRequest] | None = None
+    ) -> None:
+        self._port, self._controls = port, controls
+        self._requests = dict(requests or {}) if controls.unseen else {}
+
+    def run(self, item: InstallItem, job: BatchJob) -> InstallItem:
+        """Apply a plan; where nothing is to be written, wait until it is ready."""
+        job.start(item.required_plan.bundle.name)
+        ended, request = item, self._requests.get(item.name)
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                ended = replace(ended, result=self._applied(ended.required_plan, job, just_made=request is not None))
+                break
+            except OutdatedError as error:  # nothing was written: another client was faster
+                if request is None or attempt == _ATTEMPTS:
+                    raise
+                ended = _planned(self._port, item.name, request)
+                if ended.refusal is not None:
+                    return replace(ended, refusal=None, error=ended.refusal)
+                self._controls.replanned(ended, error)
+        if ended.result is not None:
+            written = tuple(map(str, ended.result.written))
+            job.complete(ended.required_plan.bundle.name, JobProgress(APPLY_WORDS, written))
+        return ended
+
+    def _applied(self, plan: Plan, job: BatchJob, *, just_made: bool) -> applier.ApplyOutcome | None:
+        port, controls = self._port, self._controls
+        running: AbstractContextManager[Run]
+        if plan.changes_nothing:
+            if port.cluster.read_only:
+                return None
+            running = begin(port.cluster, cancel=job.cancel, progress=controls.progress, limits=controls.limits)
+        else:
+            require_unmanaged(port, plan.bundle.name, direct=True)  # whoever made the plan has insisted, or need not
+            running = port.begin(plan, job.cancel, controls.progress, controls.limits, job.journal)
+        with running as run:
+            return applier.apply(plan, run, wait=controls.wait, just_made=just_made)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from threading import Event
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kymatui.actions.modules.adopt import newer_version
-from kymatui.actions.modules.install import InstallControls, InstallLeg, run_install
+from kymatui.actions.modules.install import Installation, InstallControls
 from kymatui.actions.modules.install_plan import (
     Adoption,
     InstallPort,
@@ -31,7 +30,6 @@ from kymatui.domain.kyma.versions import same_version, version_order
 from kymatui.domain.plans.cluster_management import detect_management
 from kymatui.domain.plans.direct_install import adoptable_row, install_refusals, is_lower_version
 from kymatui.domain.snapshot.cluster_index import index_cluster
-from kymatui.engine.jobs.journal import NO_JOURNAL, Journal
 from kymatui.engine.sources import chart_source
 from kymatui.errors import KymatuiError, RefusedError
 from kymatui.helm.charts.values import merge_maps
@@ -262,16 +260,9 @@ class InstallAction:
         """Return the request of an interrupted installation with its values. Raise as `with_interrupted_values`."""
         return with_interrupted_values(self._port, request, has_others=has_others)
 
-    def carry_out(
-        self, plan: Plan, cancel: Event, progress: Callable[[Progress], None], journal: Journal = NO_JOURNAL
-    ) -> str:
-        """Carry the plan out; return what was done. Raise the error that stopped it."""
-        controls = InstallControls(cancel, progress, journal=journal)
-        ended = run_install(self._port, InstallLeg(plan.bundle.name, plan=plan), controls)
-        if ended.error is not None:
-            raise ended.error
-        assert ended.outcome is not None
-        return f"{len(ended.outcome.written)} written, {len(ended.outcome.deleted)} deleted"
+    def installation(self, progress: Callable[[Progress], None]) -> Installation:
+        """Return the verb that applies plans which a person has accepted."""
+        return Installation(self._port, InstallControls(progress))
 
 
 def _cut_off_adoption(known: Inventory) -> InstallRequest:

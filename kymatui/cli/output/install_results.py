@@ -1,132 +1,161 @@
-"""Installations in words and as documents: one has its own form, several have a table of all."""
+"""Installations in words and as documents."""
 
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
-
-from kymatui.cli.output.plan_changes import changes_text, plan_json, plan_summary
+from kymatui.actions.batch import Work
+from kymatui.cli.batch import BatchView
+from kymatui.cli.output.plan_changes import change_counts, changes_text, plan_json, plan_summary
 from kymatui.cli.output.plan_header import plan_document, plan_text
-from kymatui.cli.output.printing import markdown, print_line, print_text, table
-from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.cli.output.printing import print_text
+from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.errors import KymatuiError, PartlyDoneError, RefusedError
 
 if TYPE_CHECKING:
-    from kymatui.actions.modules.install import InstallLeg
+    from kymatui.actions.modules.install import InstallItem
     from kymatui.actions.modules.upgrade import SkippedUpgrade
     from kymatui.domain.plans.cluster_target import ClusterTarget
+    from kymatui.engine.apply.applier import ApplyOutcome
     from kymatui.engine.plans.plan import Plan, Step
 
-_SAME = "no changes"
+    _View = BatchView[Plan, ApplyOutcome]
+else:
+    _View = BatchView
+
 _MOST_KEPT = 3  # objects that the last line names; the others are counted
 _DONE = {"install": "installed", "upgrade": "upgraded", "adopt": "adopted"}
 
 
-class InstallResults(Protocol):
-    """How a batch is shown; what has an exit status returns it."""
-
-    def refuse(self, legs: Sequence[InstallLeg]) -> KymatuiError:
-        """Show what is refused, and return the error that says why."""
-        ...
-
-    def show(self, legs: Sequence[InstallLeg], outcome: str) -> int: ...
-
-    def text(self, legs: Sequence[InstallLeg], form: str) -> str: ...
-
-    def action(self, todo: Sequence[InstallLeg]) -> str:
-        """Return what a person is asked for."""
-        ...
-
-    def begin(self, leg: InstallLeg) -> None: ...
-
-    def stop(self, legs: Sequence[InstallLeg]) -> None:
-        """Print that a person stopped it."""
-        ...
-
-    def end(self, legs: Sequence[InstallLeg]) -> int:
-        """Raise what kept a leg from its end."""
-        ...
-
-
-def show_plan(target: ClusterTarget, plan: Plan, form: str, outcome: str) -> int:
-    """Print one plan; its exit status."""
+def print_plan(target: ClusterTarget, plan: Plan, form: str) -> None:
+    """Print one plan that is not applied now."""
     if form in ("json", "yaml"):
-        print_text(plan_document(target, plan_json(plan, outcome), form))
-    elif outcome == "unchanged":
-        print_line(f"{plan.bundle.name}: {_SAME} ({plan_summary([plan])})")
+        print_text(plan_document(target, plan_json(plan, "planned"), form))
     else:
         print_text(plan_text(target, plan_summary([plan]), changes_text(plan, form), form))
-    return 0
 
 
-class OneInstall(Struct, frozen=True):
-    """The one leg of a batch."""
+class InstallView(_View):
+    """Installations, upgrades or adoptions; `left_out` are modules that nobody named and that are not upgraded."""
 
-    target: ClusterTarget
-    args: argparse.Namespace
+    def __init__(
+        self,
+        target: ClusterTarget,
+        args: argparse.Namespace,
+        cluster: str,
+        verb: str,
+        left_out: Sequence[SkippedUpgrade] = (),
+        *,
+        kind: str = "",
+        is_list: bool,
+    ) -> None:
+        super().__init__(target, args, cluster, is_list=is_list)
+        self.kind, self._verb, self._left_out = kind or verb, verb, left_out
 
-    def refuse(self, legs: Sequence[InstallLeg]) -> KymatuiError:
-        from kymatui.engine.apply.plan_refusals import group_reasons, missing_rights_error, plan_title
+    def summary(self, items: Sequence[InstallItem]) -> str:
+        """Return the summary of all plans, and how many modules are refused."""
+        refused = sum(item.refusal is not None for item in items) if self.is_list else 0
+        planned = plan_summary(item.plan for item in items if item.plan and not (refused and item.refusal))
+        return planned + (f"; {format_count(refused, 'module')} refused" if refused else "")
 
-        (leg,) = legs
-        if leg.plan is None:
-            assert leg.error is not None
-            return leg.error
-        self.show(legs, "refused")
-        if not leg.plan.blockers:
-            return missing_rights_error(f"{plan_title(leg.plan)} cannot be installed", leg.plan.missing)
-        said = "; ".join(group_reasons(leg.plan.blockers))
-        return RefusedError(f"{plan_title(leg.plan)} cannot be installed: {said}", hint=_way_out(leg.plan))
+    def item_text(self, item: InstallItem, form: str) -> str:
+        text = changes_text(item.required_plan, form)
+        return f"{item.name}:\n\n{text}" if self.is_list else text
 
-    def show(self, legs: Sequence[InstallLeg], outcome: str) -> int:
-        return show_plan(self.target, _plan(legs[0]), self.args.output, outcome)
+    def row(self, item: InstallItem) -> list[str]:
+        if item.refusal is not None:
+            return [item.name, "", f"refused: {self.trouble(item)}"]
+        return [item.name, item.required_plan.bundle.version, plan_summary([item.required_plan])]
 
-    def text(self, legs: Sequence[InstallLeg], form: str) -> str:
-        plan = _plan(legs[0])
-        return plan_text(self.target, plan_summary([plan]), changes_text(plan, form), form)
+    def unchanged(self, items: Sequence[InstallItem]) -> str:
+        if self.is_list:
+            return "no changes"
+        plan = items[0].required_plan
+        return sanitize(f"{plan.bundle.name}: no changes ({plan_summary([plan])})")
 
-    def action(self, todo: Sequence[InstallLeg]) -> str:
-        plan = _plan(todo[0])
-        return f"{plan.user_verb.capitalize()} {plan.bundle.name} {plan.bundle.version}".rstrip()
-
-    def begin(self, leg: InstallLeg) -> None:
-        """Print the plan before it is carried out."""
-
-    def stop(self, legs: Sequence[InstallLeg]) -> None:
-        if self.args.output != "table":
-            self.show(legs, "unfinished")
-
-    def end(self, legs: Sequence[InstallLeg]) -> int:
-        from kymatui.engine.jobs.wait import NotReadyError
-        from kymatui.engine.plans.plan import Action
-
-        (leg,) = legs
-        if leg.error is not None:
-            self.stop(legs)
-            if leg.is_same and isinstance(leg.error, NotReadyError):
-                raise PartlyDoneError(f"no changes to apply; {leg.error}", hint=leg.error.hint) from leg.error
-            raise leg.error
-        if leg.is_same:
-            return self.show(legs, "unchanged")
-        if self.args.output != "table":
-            return self.show(legs, "done")
-        plan, outcome = _plan(leg), leg.outcome
-        assert outcome is not None
-        counted = {
-            "applied": len(outcome.written),
-            "deleted": len(outcome.deleted),
-            "unchanged": len(plan.of(Action.SAME)),
+    def further(self, items: Sequence[InstallItem]) -> Mapping[str, Any]:
+        return {
+            "leftOut": [
+                {"name": one.name, "namespace": one.namespace, "version": one.version or None, "reason": one.reason}
+                for one in self._left_out
+            ]
         }
-        done = ", ".join(f"{number} {word}" for word, number in counted.items() if number)
-        print_line(f"{plan.bundle.name} {plan.bundle.version}".rstrip() + f": {done}{_not_deleted(outcome.kept)}")
-        if notes := plan.bundle.displayed_notes:
-            print_text("")
-            print_text(notes)
-        return 0
+
+    def item_document(self, item: InstallItem, outcome: str) -> dict[str, Any]:
+        return plan_json(item.required_plan, outcome)
+
+    def item_outcome(self, item: InstallItem, outcome: str) -> str:
+        if not self.is_list:
+            return outcome
+        return "failed" if item.error or item.refusal else outcome if item.is_pending else "unchanged"
+
+    def question(self, items: Sequence[InstallItem]) -> tuple[str, str]:
+        plans = [item.required_plan for item in items]
+        adopted = [item.name for item in items if self._verb == "upgrade" and item.required_plan.intent.adopt]
+        verb = self._verb if self.is_list else plans[0].user_verb
+        action = f"{verb.capitalize()} {', '.join(map(_named, items))}"
+        if self.is_list and adopted:
+            action = f"{action} and adopt {', '.join(adopted)}"
+        return action, change_counts(plans)
+
+    def module(self, item: InstallItem) -> str:
+        return item.required_plan.bundle.name
+
+    def options(self, items: Sequence[InstallItem]) -> dict[str, str]:
+        """Return the version that the accepted plan has, so that what continues it installs no other one."""
+        is_file = any(getattr(self.args, name, "") for name in ("file", "kustomize", "component", "plan", "image"))
+        if self.is_list or is_file:
+            return {}
+        bundle = items[0].required_plan.bundle
+        namespace = {"namespace": bundle.namespace} if bundle.release is not None else {}
+        return {"version": bundle.version, **namespace} if bundle.version else namespace
+
+    def started(self, item: InstallItem) -> str:
+        return _named(item)
+
+    def outcome(self, items: Sequence[InstallItem]) -> str:
+        return "done" if any(item.is_pending for item in items) else "unchanged"
+
+    def lines(self, items: Sequence[InstallItem]) -> str:
+        done = [item for item in items if item.result is not None and item.is_pending]
+        if self.is_list:
+            word = _DONE[self._verb]
+            return f"{len(done)} {word}: {', '.join(item.name for item in done)}" if done else f"no module {word}"
+        return "\n".join(_result_line(item.required_plan, item.result) for item in done if item.result is not None)
+
+    def item_error(self, item: InstallItem) -> KymatuiError | None:
+        from kymatui.engine.jobs.wait import NotReadyError
+
+        error = super().item_error(item)
+        if isinstance(error, NotReadyError) and not item.is_pending:
+            return PartlyDoneError(f"no changes to apply; {error}", hint=error.hint)
+        return error
+
+    def refusal(self, items: Sequence[InstallItem]) -> KymatuiError:
+        if getattr(self.args, "all", False):
+            return RefusedError("no module can be upgraded", hint="no changes made")
+        return super().refusal(items)
+
+    def undone(self, failed: Sequence[InstallItem]) -> str:
+        is_waited_for = all(item.work is Work.WAIT for item in failed)
+        return "not ready" if is_waited_for else f"not {_DONE[self._verb]}"
+
+
+def _result_line(plan: Plan, outcome: ApplyOutcome) -> str:
+    """Return what was done, with the notes of a chart below it."""
+    from kymatui.engine.plans.plan import Action
+
+    counted = {
+        "applied": len(outcome.written),
+        "deleted": len(outcome.deleted),
+        "unchanged": len(plan.of(Action.SAME)),
+    }
+    done = ", ".join(f"{number} {word}" for word, number in counted.items() if number)
+    name = f"{plan.bundle.name} {plan.bundle.version}".rstrip()
+    line = sanitize(f"{name}: {done}{_not_deleted(outcome.kept)}")
+    return "\n\n".join(filter(None, (line, plan.bundle.displayed_notes)))
 
 
 def _not_deleted(kept: Sequence[Step]) -> str:
@@ -136,121 +165,5 @@ def _not_deleted(kept: Sequence[Step]) -> str:
     return f"; not deleted: {named}{more}" if kept else ""
 
 
-def _plan(leg: InstallLeg) -> Plan:
-    assert leg.plan is not None
-    return leg.plan
-
-
-def _way_out(plan: Plan) -> str:
-    """Return what can be done where others own fields: nothing was changed so far."""
-    owners = dict.fromkeys(conflict.manager for step in plan.blockers for conflict in step.conflicts)
-    if not owners:
-        return "no changes made"
-    return f"no changes made; use --force to become the owner of the fields of {', '.join(owners)}"
-
-
-class SeveralInstalls(Struct, frozen=True):
-    """All legs of a batch; see `carry_out_installs`."""
-
-    target: ClusterTarget
-    args: argparse.Namespace
-    cluster: str
-    verb: str
-    everything: bool
-    left_out: Sequence[SkippedUpgrade]
-
-    def refuse(self, legs: Sequence[InstallLeg]) -> KymatuiError:
-        self._answer(legs, "refused")
-        if self.everything:
-            return RefusedError("no module can be upgraded", hint="no changes made")
-        said = "; ".join(f"{leg.name}: {_trouble(leg)}" for leg in legs if leg.is_refused)
-        return RefusedError(said, hint="no changes made; run the command again without the refused modules")
-
-    def show(self, legs: Sequence[InstallLeg], outcome: str) -> int:
-        return self._answer(legs, outcome, _SAME if outcome == "unchanged" else "")
-
-    def text(self, legs: Sequence[InstallLeg], form: str) -> str:
-        draw = markdown if form == "md" else table
-        parts = [draw(("MODULE", "VERSION", "CHANGES"), [_row(leg) for leg in legs])]
-        parts += [f"{leg.name}:\n\n{changes_text(_plan(leg), form)}" for leg in legs if leg.is_pending]
-        return plan_text(self.target, _summary(legs), "\n\n".join(parts), form)
-
-    def action(self, todo: Sequence[InstallLeg]) -> str:
-        adopted = [leg.name for leg in todo if self.verb == "upgrade" and _plan(leg).intent.adopt]
-        words = f"{self.verb.capitalize()} {', '.join(map(_named, todo))}"
-        return f"{words} and adopt {', '.join(adopted)}" if adopted else words
-
-    def begin(self, leg: InstallLeg) -> None:
-        print_text(_named(leg), sys.stderr)
-
-    def stop(self, legs: Sequence[InstallLeg]) -> None:
-        self._answer(legs, "unfinished")
-
-    def end(self, legs: Sequence[InstallLeg]) -> int:
-        done = [leg for leg in legs if leg.outcome is not None and not leg.is_same]
-        failed, word = [leg for leg in legs if _trouble(leg)], _DONE[self.verb]
-        if not (done or failed):
-            return self.show(legs, "unchanged")
-        names = ", ".join(leg.name for leg in done)
-        outcome = "unfinished" if failed else "done"
-        self._answer(legs, outcome, f"{len(done)} {word}: {names}" if done else f"no module {word}")
-        if failed:
-            said = "; ".join(f"{leg.name}: {_trouble(leg)}" for leg in failed)
-            missed = "ready" if all(leg.is_same for leg in failed) else word
-            words = f"{len(failed)} of {format_count(len(legs), 'module')} not {missed}: {said}"
-            raise PartlyDoneError(words, hint="run the command again to continue; completed modules are skipped")
-        return 0
-
-    def _answer(self, legs: Sequence[InstallLeg], outcome: str, words: str = "") -> int:
-        form = self.args.output
-        if form in ("json", "yaml"):
-            print_text(plan_document(self.target, self._json(legs, outcome), form))
-        elif words:
-            print_line(words)
-        elif outcome != "refused" or form == "md" or self.args.dry_run:
-            print_text(self.text(legs, form))
-        return 0
-
-    def _json(self, legs: Sequence[InstallLeg], outcome: str) -> dict[str, Any]:
-        def of(leg: InstallLeg) -> str:
-            return "failed" if _trouble(leg) else "unchanged" if leg.is_same else outcome
-
-        return {
-            "cluster": self.cluster,
-            "plans": [plan_json(_plan(leg), of(leg)) for leg in legs if not leg.is_refused],
-            "failed": [{"name": leg.name, "reason": why} for leg in legs if (why := _trouble(leg))],
-            "leftOut": [
-                {"name": one.name, "namespace": one.namespace, "version": one.version or None, "reason": one.reason}
-                for one in self.left_out
-            ],
-            "outcome": outcome,
-        }
-
-
-def _trouble(leg: InstallLeg) -> str:
-    """Return why there is no plan that can be carried out, or why it did not come to its end; "" for neither."""
-    if leg.plan is None and leg.error is not None:
-        return f"{leg.error} ({leg.error.hint})" if leg.error.hint else str(leg.error)
-    if leg.error is not None:
-        return str(leg.error)
-    plan = _plan(leg)
-    if plan.missing and not plan.blockers:
-        return f"you may not {', '.join(map(str, plan.missing[:3]))}"
-    return "; ".join(f"{step.ref}: {step.reason}" for step in plan.blockers[:3])
-
-
-def _named(leg: InstallLeg) -> str:
-    return f"{leg.name} {leg.plan.bundle.version if leg.plan is not None else ''}".rstrip()
-
-
-def _row(leg: InstallLeg) -> list[str]:
-    if leg.is_refused:
-        return [leg.name, "", f"refused: {_trouble(leg)}"]
-    return [leg.name, _plan(leg).bundle.version, plan_summary([_plan(leg)])]
-
-
-def _summary(legs: Sequence[InstallLeg]) -> str:
-    """Return the summary of all plans, and how many modules are refused."""
-    refused = sum(leg.is_refused for leg in legs)
-    planned = plan_summary(_plan(leg) for leg in legs if not leg.is_refused)
-    return planned + (f"; {format_count(refused, 'module')} refused" if refused else "")
+def _named(item: InstallItem) -> str:
+    return f"{item.name} {item.required_plan.bundle.version}".rstrip()

@@ -13,13 +13,19 @@ from kymatui.errors import RefusedError
 def refuse_blocked_plan(plan: Plan, run: Run) -> None:
     """Raise RefusedError if the plan is for another cluster, has blockers, or needs missing permissions."""
     refuse_foreign_plan(plan, run)
+    refusal = plan_refusal(plan)
+    if refusal is not None:
+        raise refusal
+
+
+def plan_refusal(plan: Plan) -> RefusedError | None:
+    """Return why the plan cannot be applied: blockers or missing permissions; None if it can."""
+    refused = f"{plan_title(plan)} cannot be installed"
     if plan.blockers:
-        said = "; ".join(group_reasons(plan.blockers))
-        conflicts = any(step.action is Action.CONFLICT for step in plan.blockers)
-        hint = "use --force to take over the fields" if conflicts else "no changes made"
-        raise RefusedError(f"{plan_title(plan)} cannot be installed: {said}", hint=hint)
-    if plan.missing:
-        raise missing_rights_error(f"{plan_title(plan)} cannot be installed", plan.missing)
+        owners = dict.fromkeys(conflict.manager for step in plan.blockers for conflict in step.conflicts)
+        force = f"; use --force to become the owner of the fields of {', '.join(owners)}" if owners else ""
+        return RefusedError(f"{refused}: {'; '.join(group_reasons(plan.blockers))}", hint=f"no changes made{force}")
+    return missing_rights_error(refused, plan.missing) if plan.missing else None
 
 
 def missing_rights_error(refused: str, missing: Iterable[RequiredPermission]) -> RefusedError:

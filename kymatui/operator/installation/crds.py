@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kymatui import __version__
-from kymatui.actions.modules.install import InstallLeg
+from kymatui.actions.modules.install import InstallItem
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.operator.installation.deployment import DeploymentOptions
@@ -19,7 +19,7 @@ def kyma_crds(namespace: str) -> list[dict[str, Any]]:
     return [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}, *kyma_definitions()]
 
 
-def operator_legs(cluster: Cluster, options: DeploymentOptions, *, force: bool) -> tuple[InstallLeg, ...]:
+def plan_own_operator(cluster: Cluster, options: DeploymentOptions, *, force: bool) -> tuple[InstallItem, ...]:
     """Plan CRDs and operator of this version of kymatui. Raise RefusedError if a lifecycle-manager works there."""
     namespaces = (CONTROL_PLANE_NAMESPACE, KYMA_NAMESPACE)
     return plan_operator(cluster, options, kyma_definitions(), __version__, force=force, namespaces=namespaces)

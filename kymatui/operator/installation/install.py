@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from kymatui.actions.modules.install import InstallLeg
+from kymatui.actions.modules.install import InstallItem, install_item
 from kymatui.domain.inventories import OPERATOR, Origin
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind
@@ -39,18 +39,18 @@ def plan_operator(
     *,
     force: bool = False,
     namespaces: Iterable[str] = (),
-) -> tuple[InstallLeg, ...]:
-    """Plan CRDs and operator; what cannot be planned is a leg with its error. Nothing is written.
+) -> tuple[InstallItem, ...]:
+    """Plan CRDs and operator; what cannot be planned is refused. Nothing is written.
 
     `namespaces` are those in which a lifecycle-manager may run. Raise RefusedError if one does.
     """
     refuse_other_operator(cluster, options, namespaces)
     refuse_missing_monitoring(cluster, options)
-    first = _leg(cluster, _crd_bundle(cluster, options.namespace, crds, version), force=force)
-    second = _leg(cluster, _operator_bundle(options, version), force=force)
+    first = _planned(cluster, _crd_bundle(cluster, options.namespace, crds, version), force=force)
+    second = _planned(cluster, _operator_bundle(options, version), force=force)
     if first.plan is not None and second.plan is not None and _makes_namespace(first.plan):
         steps = tuple(one for one in second.plan.steps if one.part is not BundlePart.NAMESPACE)
-        second = replace(second, plan=replace(second.plan, steps=steps))
+        second = install_item(second.name, replace(second.plan, steps=steps))
     return (first, second)
 
 
@@ -96,10 +96,10 @@ def _crd_bundle(cluster: Cluster, namespace: str, crds: Sequence[Object], versio
     return Bundle(bundle.name, namespace, bundle.origin, version, tuple(own), crds=tuple(others), notes=bundle.notes)
 
 
-def _leg(cluster: Cluster, bundle: Bundle, *, force: bool) -> InstallLeg:
+def _planned(cluster: Cluster, bundle: Bundle, *, force: bool) -> InstallItem:
     try:
-        return InstallLeg(bundle.name, plan=planner.plan(Intent(bundle, force=force), cluster, SystemClock()))
+        return install_item(bundle.name, planner.plan(Intent(bundle, force=force), cluster, SystemClock()))
     except CancelledError:
         raise
     except KymatuiError as error:
-        return InstallLeg(bundle.name, error=error)
+        return InstallItem(bundle.name, refusal=error)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kymatui.actions.jobs import JobReport, JobSpec
+from kymatui.actions.modules.install import InstallItem, install_item
 from kymatui.actions.modules.install_choices import InstallAction, InstallSelection, InstallStatus, newest_version
 from kymatui.actions.modules.install_plan import Adoption, InstallRequest
 from kymatui.actions.modules.module_sources import ModuleSource
@@ -21,6 +22,7 @@ from kymatui.errors import ConfigurationError, RefusedError
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.form_dialog import FormScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
+from kymatui.ui.flows.batch_job import run_batch_job
 from kymatui.ui.presenters.plans.install_preview import install_title, preview_install
 from kymatui.ui.viewmodels.questions import ChoiceOption, Question
 
@@ -244,7 +246,7 @@ def start_install_job(
     name = plan.bundle.name
     work = JobSpec(
         install_title([plan], installed if not plan.first else ""),
-        partial(_carry_out, directing, plan),
+        partial(_run, directing, install_item(name, plan)),
         name,
         frozenset({module_key(name)}),
         ("apply",),
@@ -268,6 +270,10 @@ def _options(plan: Plan, wanted: InstallRequest) -> dict[str, str]:
     return {name: value for name, value in options.items() if value}
 
 
-def _carry_out(directing: InstallAction, plan: Plan, report: JobReport) -> str:
-    report.step("apply")
-    return directing.carry_out(plan, report.cancel, report.progress, report.journal)
+def _run(directing: InstallAction, item: InstallItem, report: JobReport) -> str:
+    return run_batch_job([item], directing.installation(report.progress), report, _result_line, lambda _: "apply")
+
+
+def _result_line(item: InstallItem) -> str:
+    assert item.result is not None
+    return f"{len(item.result.written)} written, {len(item.result.deleted)} deleted"

@@ -17,7 +17,7 @@ from kymatui.actions.modules.module_sources import ModuleSource, find_installed
 from kymatui.cli.commands.bundle.create import CONFIG, source_date_epoch
 from kymatui.cli.commands.bundle.lint import problem_lines
 from kymatui.cli.commands.modules.delete import delete_modules
-from kymatui.cli.commands.modules.install_run import carry_out_installs
+from kymatui.cli.commands.modules.install_run import apply_installs
 from kymatui.cli.durations import add_duration
 from kymatui.cli.options.confirmation import confirm
 from kymatui.cli.options.direct_install import (
@@ -252,11 +252,12 @@ class _DevRun:
         self._refuse_replacing(name)
         source = ModuleSource(component=done.location)
         request = install_request(self._place, name, source, "", Adoption.NEVER)
-        legs = plan_installs(self._place.port, [(name, request)])
-        plan = legs[0].plan
+        requests = {name: request}
+        items = plan_installs(self._place.port, requests)
+        plan = items[0].plan
         if plan is not None and not plan.blockers and name not in self._installed:
             self._installed.append(name)  # from here on there may be something to delete
-        carry_out_installs(self._place, "install", legs)
+        apply_installs(self._place, "install", items, requests)
         if plan is not None:
             manager = module.config.manager
             ref = ObjectRef(manager.type, manager.namespace, manager.name) if manager is not None else None

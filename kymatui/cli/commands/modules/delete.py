@@ -130,7 +130,6 @@ class DeletionView(_View):
 
     heads = ("MODULE", "VERSION", "MANAGED BY", "USER OBJECTS", "NEXT")
     list_key = "modules"
-    undone = "not deleted"
 
     def __init__(self, place: CommandContext, kind: str, port: SessionDeletions, *, is_list: bool) -> None:
         super().__init__(place.target, place.args, place.cluster.name, is_list=is_list)
@@ -203,6 +202,9 @@ class DeletionView(_View):
         except KymatuiError:  # the plan is displayed, and the error says what is known
             return list(items)
         return [replace(item, plan=next(now).plan) if item.error else item for item in items]
+
+    def undone(self, failed: Sequence[DeletionItem]) -> str:
+        return "not deleted"
 
     def shows_refused(self, items: Sequence[DeletionItem]) -> bool:
         return self.is_list or not items[0].required_plan.seen.refusal

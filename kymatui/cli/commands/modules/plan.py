@@ -8,13 +8,13 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from kymatui.actions.modules.install import InstallLeg, refuse_unfit_plan
+from kymatui.actions.modules.install import install_item, refuse_unfit_plan
 from kymatui.actions.modules.install_plan import Adoption, plan_install, require_unmanaged
 from kymatui.adapters.files.plan_files import read_plan, save_plan
-from kymatui.cli.commands.modules.install_run import carry_out_installs
+from kymatui.cli.commands.modules.install_run import apply_installs
 from kymatui.cli.commands.modules.upgrade import recorded_source
 from kymatui.cli.options.direct_install import add_intent, add_running, add_source, install_request, open_context
-from kymatui.cli.output.install_results import show_plan
+from kymatui.cli.output.install_results import print_plan
 from kymatui.cli.output.printing import print_line, print_message
 from kymatui.engine.apply import planner
 from kymatui.engine.cluster.cluster_identity import cluster_identity
@@ -47,7 +47,7 @@ class PlanCommand:
             if args.out:
                 save_plan(Path(args.out), replace(plan, identity=cluster_identity(place.cluster)))
                 print_line(f"plan saved in {args.out}; `kymatui apply {args.out}` applies it", sys.stderr)
-            show_plan(place.target, plan, args.output, "planned")
+            print_plan(place.target, plan, args.output)
             return RefusedError.exit_code if plan.blockers or plan.missing else 0
 
 
@@ -69,7 +69,7 @@ class ApplyCommand:
             elif args.dry_run:  # the run compares when it begins
                 refuse_unfit_plan(place.port, plan)
             require_unmanaged(place.port, plan.bundle.name, direct=True)  # who made the plan has insisted, or need not
-            return carry_out_installs(place, plan.verb, [InstallLeg(plan.bundle.name, plan=plan)], kind="apply")
+            return apply_installs(place, plan.verb, [install_item(plan.bundle.name, plan)], kind="apply")
 
 
 PLAN, APPLY = PlanCommand(), ApplyCommand()

@@ -21,7 +21,7 @@ def upgrade_all(place: CommandContext) -> int:
     from kymatui.actions.modules.install import plan_installs
     from kymatui.actions.modules.install_plan import Adoption
     from kymatui.actions.modules.upgrade import survey_upgrades
-    from kymatui.cli.commands.modules.install_run import carry_out_installs
+    from kymatui.cli.commands.modules.install_run import apply_installs
 
     args = place.args
     found = survey_upgrades(
@@ -36,19 +36,19 @@ def upgrade_all(place: CommandContext) -> int:
         where = f" in {one.namespace}" if one.namespace else ""
         print_line(f"skipped: {one.name} {one.version}".rstrip() + f"{where}: {one.reason}", sys.stderr)
     names = [one.name for one in found.outdated]
-    wanted = []
+    requests = {}
     for new in found.outdated:
         known = new.known
         shown = f"{known.namespace}/{new.name}" if known is not None and names.count(new.name) > 1 else new.name
         source = replace(new.source, keeps_values=args.keeps_values)
         namespace = known.chosen_namespace if known is not None else ""
-        wanted.append((shown, install_request(place, new.name, source, namespace, Adoption.UPGRADE)))
-    if not wanted and args.output in ("table", "md"):
+        requests[shown] = install_request(place, new.name, source, namespace, Adoption.UPGRADE)
+    if not requests and args.output in ("table", "md"):
         far = f" ({len(found.left_out)} skipped)" if found.left_out else ""
         print_line(f"no directly installed module is outdated{far}")
         return 0
-    legs = plan_installs(place.port, wanted)
-    return carry_out_installs(place, "upgrade", legs, everything=True, left_out=found.left_out)
+    items = plan_installs(place.port, requests)
+    return apply_installs(place, "upgrade", items, requests, everything=True, left_out=found.left_out)
 
 
 def find_installed_as(place: CommandContext, name: str) -> Inventory | None:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from kymatui.actions.modules.module_sources import find_installed
 from kymatui.cli.commands.modules.delete import delete_modules
-from kymatui.cli.commands.modules.install_run import carry_out_installs
+from kymatui.cli.commands.modules.install_run import apply_installs
 from kymatui.cli.commands.program.operator_manifests import configure_deployment, deployment_options, require_image
 from kymatui.cli.durations import read_duration
 from kymatui.cli.options.direct_install import CommandContext, add_running, open_context
@@ -18,7 +18,7 @@ from kymatui.cli.output.printing import print_line, print_text
 from kymatui.domain.inventories import Inventory
 from kymatui.engine.deletion.operator_deletion import CRDS_RELEASE, OPERATOR_RELEASE
 from kymatui.errors import RefusedError
-from kymatui.operator.installation.crds import operator_legs
+from kymatui.operator.installation.crds import plan_own_operator
 from kymatui.operator.installation.deployed_options import deployed_options
 from kymatui.operator.installation.deployment import DeploymentOptions
 
@@ -108,8 +108,8 @@ def _changed_options(args: argparse.Namespace, known: DeploymentOptions) -> Depl
 
 def _carry_out(place: CommandContext, verb: str, options: DeploymentOptions) -> int:
     require_image(options.image)
-    legs = operator_legs(place.cluster, options, force=place.args.force)
-    return carry_out_installs(place, verb, legs, kind=f"operator {verb}")
+    items = plan_own_operator(place.cluster, options, force=place.args.force)
+    return apply_installs(place, verb, items, kind=f"operator {verb}")
 
 
 def uninstall_operator(args: argparse.Namespace) -> int:

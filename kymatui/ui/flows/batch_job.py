@@ -1,0 +1,49 @@
+"""The run of a batch in a job of the screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Generic
+
+from kymatui.actions.batch import BatchItem, BatchJob, Items, Plan, Result, Verb, run_items
+from kymatui.errors import PartlyDoneError
+
+if TYPE_CHECKING:
+    from kymatui.actions.jobs import JobReport
+
+
+class ScreenRenderer(Generic[Plan, Result]):
+    """The steps of a job: `step` names what begins with an item, "" where the verb reports its own steps."""
+
+    def __init__(self, report: JobReport, step: Callable[[Items[Plan, Result]], str] = lambda items: "") -> None:
+        self._report, self._step = report, step
+
+    def begin(self, items: Items[Plan, Result]) -> None:
+        if step := self._step(items):
+            self._report.step(step)
+
+    def stop(self, items: Items[Plan, Result]) -> None:
+        """Display nothing: the job has the error."""
+
+
+def run_batch_job(
+    items: Items[Plan, Result],
+    verb: Verb[Plan, Result],
+    report: JobReport,
+    result_line: Callable[[BatchItem[Plan, Result]], str],
+    step: Callable[[Items[Plan, Result]], str] = lambda items: "",
+) -> str:
+    """Run accepted items; return what became of them. Raise what kept one from its end, once the others have ended."""
+    ended = run_items(items, verb, ScreenRenderer(report, step), BatchJob(report.cancel, report.journal))
+    return format_end(ended, result_line)
+
+
+def format_end(items: Items[Plan, Result], result_line: Callable[[BatchItem[Plan, Result]], str]) -> str:
+    errors = [error for item in items if (error := item.error or item.refusal) is not None]
+    lines = [result_line(item) for item in items if item.error is None and item.refusal is None]
+    if not errors:
+        return "; ".join(lines)
+    if not items[1:]:
+        raise errors[0]
+    failed = f"{len(errors)} failed: {'; '.join(map(str, errors))}"
+    raise PartlyDoneError("; ".join([*lines, failed]), hint="plan again to continue")
