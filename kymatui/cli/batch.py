@@ -113,6 +113,9 @@ class BatchView(Generic[Plan, Result]):
         """Return what is asked ("Delete nats") and its consequence."""
         raise NotImplementedError
 
+    def require_rights(self, items: Items[Plan, Result]) -> None:
+        """Raise ForbiddenError where the user may not apply a plan."""
+
     def notices(self, items: Items[Plan, Result]) -> Sequence[str]:
         """Return what a person reads below a plan."""
         return ()
@@ -151,7 +154,8 @@ class BatchView(Generic[Plan, Result]):
         error = item.refusal or item.error
         if error is None:
             return ""
-        return f"{error} ({error.hint})" if error.hint and item.refusal else str(error)
+        option = error.hint.removeprefix("no changes made").removeprefix("; ") if item.refusal is not None else ""
+        return f"{error} ({option})" if option else str(error)
 
     def named_trouble(self, items: Items[Plan, Result]) -> str:
         return "; ".join(with_subject(item.name, why) for item in items if (why := self.trouble(item)))
@@ -209,6 +213,7 @@ class CommandRenderer(Generic[Plan, Result]):
     def accept(self, items: Items[Plan, Result]) -> Iterator[BatchJob]:
         args, view = self.args, self.view
         pending, recorded = [item for item in items if item.is_pending], view.recorded(items)
+        view.require_rights(pending)
         if pending:
             if args.output == "table" or not args.yes:
                 print_text(view.text(items, "table"), sys.stderr)

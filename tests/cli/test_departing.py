@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
+from kymatui.actions.edits import module_edits
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-from kymatui.cli.commands.modules import kyma_edit_run
 from kymatui.domain.kubernetes.object_meta import field_managers
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.ownership import LIFECYCLE_APPLIER
@@ -133,7 +133,7 @@ def test_what_lifecycle_manager_has_let_go_of_is_taken_over_and_given_back_with_
     for namespace in ("team-a", "team-b"):
         release_of_another(cluster, "btp-operator", namespace)
     with monkeypatch.context() as meanwhile:
-        meanwhile.setattr(kyma_edit_run, "complete_handover", lambda *_: "")  # as if the process had ended
+        meanwhile.setattr(module_edits, "complete_handover", lambda *_: "")  # as if the process had ended
         status, _, err = run("manage", "btp-operator", "--yes")
     assert status == 0, err
     assert "owner kymatui → lifecycle-manager, nothing is deleted" in err

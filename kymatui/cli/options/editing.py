@@ -15,6 +15,7 @@ from kymatui.cli.options.direct_install import LISTED, add_consent, waiting_note
 from kymatui.cli.options.unknown_names import require_known, require_namespace
 from kymatui.cli.output.printing import print_line
 from kymatui.cli.session_arguments import is_remote, open_configured_pair, open_configured_session, session_options_of
+from kymatui.domain.kubernetes.terminal_text import with_subject
 from kymatui.domain.kyma_edit.module_edit import EditVerb
 from kymatui.errors import ForbiddenError, UnreachableError
 
@@ -71,20 +72,11 @@ def action_words(toggles: Sequence[ModuleEdit]) -> str:
     return f"{first.verb.value.capitalize()} {names}"
 
 
-def print_stage(stage: EditProgress, about: str = "") -> None:
-    """Print the progress of an edit to standard error; `about` comes first."""
+def print_stage(stage: EditProgress, module: str = "") -> None:
+    """Print the progress of an edit to standard error, with its module in front."""
     waits = "" if stage.finished else waiting_note(stage.message, stage.actor)
-    print_line(f"  {about}{stage.message}{waits}", sys.stderr)
-
-
-def is_in_progress(args: argparse.Namespace, toggling: ClusterKymaEdits, proposal: EditProposal) -> bool:
-    """Return whether the Kyma already says so and the effect is not complete; it is awaited as after an edit."""
-    if proposal.edit is None or not (proposal.is_done or proposal.gone) or not args.wait:
-        return False
-    entry = proposal.edit.before
-    if entry is not None and entry.get("managed") is False and proposal.toggle.verb is not EditVerb.UNMANAGE:
-        return False  # lifecycle-manager leaves it as it is
-    return not toggling.standing(proposal).finished
+    words = with_subject(module, stage.message) if module else stage.message
+    print_line(f"  {words}{waits}", sys.stderr)
 
 
 def require_rights(session: ListedSession, toggling: ClusterKymaEdits, proposal: EditProposal | LabelProposal) -> None:

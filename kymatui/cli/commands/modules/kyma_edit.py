@@ -50,7 +50,7 @@ class KymaEditCommand(Struct, frozen=True):
         campaign.add_fleet_options(parser)
 
     def run(self, args: argparse.Namespace) -> int:
-        from kymatui.cli.commands.modules.kyma_edit_run import EditRun
+        from kymatui.cli.commands.modules.kyma_edit_run import run_edits
 
         refuse_versions(args.names, "the channel decides the version: `kymatui channel NAME CHANNEL`")
         toggles = [self._toggle(args, name) for name in dict.fromkeys(args.names)]
@@ -64,7 +64,7 @@ class KymaEditCommand(Struct, frozen=True):
             return campaign.run(args, toggles[0])
         campaign.refuse_fleet_options(args)
         with open_for_edit(args) as (session, changed):
-            return EditRun(args, toggles, session, changed).run()
+            return run_edits(args, toggles, session, changed)
 
     def _toggle(self, args: argparse.Namespace, name: str) -> ModuleEdit:
         channel, policy = getattr(args, "channel", None), getattr(args, "policy", None)
