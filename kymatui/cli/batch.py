@@ -215,8 +215,7 @@ class CommandRenderer(Generic[Plan, Result]):
         pending, recorded = [item for item in items if item.is_pending], view.recorded(items)
         view.require_rights(pending)
         if pending:
-            if args.output == "table" or not args.yes:
-                print_text(view.text(items, "table"), sys.stderr)
+            print_text(view.text(items, "table"), sys.stderr)
             self._print_notices(pending)
             confirm(view.target(pending), *view.question(pending), yes=args.yes)
         if not recorded:  # there is only a wait

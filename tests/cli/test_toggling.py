@@ -78,7 +78,7 @@ def test_a_module_is_enabled_after_a_yes_and_followed_until_it_is_ready(
     monkeypatch.setattr(terminal, "isatty", lambda: True, raising=False)
     monkeypatch.setattr(sys, "stdin", terminal)
     status, out, err = run(capsys, "enable", "connectivity-proxy")
-    assert (status, out) == (0, "connectivity-proxy: connectivity-proxy 1.0.2 is ready\n"), err
+    assert (status, out) == (0, "connectivity-proxy 1.0.2 is ready\n"), err
     question = "Enable connectivity-proxy in Kyma kyma-system/default of context kcp? [y/N]"
     assert err.index("is installed (1.0.2)") < err.index(question) < err.rindex("lifecycle-manager")
     found = module(capsys, "connectivity-proxy")
@@ -89,7 +89,7 @@ def test_a_module_is_moved_to_another_channel_and_followed_until_it_is_ready(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     status, out, err = run(capsys, "channel", "istio", "fast", "--yes")
-    assert (status, out) == (0, "istio: istio 1.12.0 is ready\n")
+    assert (status, out) == (0, "istio 1.12.0 is ready\n")
     assert "istio    is upgraded 1.11.0 → 1.12.0" in err
     named = {actor for actor in Actor if actor.value and re.search(rf"\b{actor.value}\b", err)}
     assert named & {Actor.KLM, Actor.MANAGER}, err
@@ -225,7 +225,7 @@ def test_with_cascade_what_was_listed_goes_first_with_a_backup(
 ) -> None:
     kept = tmp_path / "kept.yaml"
     status, out, err = run(capsys, "disable", "serverless", "--cascade", "--yes", "--backup", str(kept))
-    assert (status, out) == (0, "serverless: serverless is removed from the Kyma\n"), err
+    assert (status, out) == (0, "serverless is removed from the Kyma\n"), err
     assert f"4 objects saved in {kept}" in err
     kinds = [body["kind"] for body in yaml.safe_load_all(kept.read_text())]
     assert kinds.count("Function") == 3
