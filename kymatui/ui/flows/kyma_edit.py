@@ -9,22 +9,25 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from kymatui.actions.edits.edit_watch import StartedEdit
+from kymatui.actions.batch import Work
+from kymatui.actions.edits.module_edits import EditControls, EditItem, EditPlan, KymaEdit, edit_item
 from kymatui.actions.edits.uninstall import UninstallConsent
 from kymatui.actions.jobs import FOLLOW_SECONDS, JobReport, JobSpec
-from kymatui.actions.modules.handover import complete_handover, planned_handover
+from kymatui.actions.modules.handover import planned_handover
 from kymatui.composition.session_ports import edits_of
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.terminal_text import with_subject
 from kymatui.domain.kyma.kymas import Policy
-from kymatui.domain.kyma_edit.edit_progress import EditProgress, edit_phases
+from kymatui.domain.kyma_edit.edit_progress import EditPhase, EditProgress, edit_phases
 from kymatui.domain.kyma_edit.label_edit import LABELS, LabelProposal
 from kymatui.domain.kyma_edit.module_edit import EditProposal, EditVerb, ModuleEdit, edit_options, read_edit
 from kymatui.domain.plans.jobs import KYMA_KEY, JobPurpose, module_key
 from kymatui.domain.plans.plan_preview import PreviewVerdict
-from kymatui.errors import CancelledError, ConfigurationError, KymatuiError, PartlyDoneError
+from kymatui.errors import ConfigurationError, KymatuiError
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
+from kymatui.ui.flows.batch_job import run_batch_job
 from kymatui.ui.presenters.plans.kyma_edit_preview import edit_title, preview_edit, preview_label, split_proposals
 from kymatui.ui.viewmodels.questions import ChoiceOption, Question
 
@@ -36,7 +39,6 @@ if TYPE_CHECKING:
     from kymatui.ui.flows.job_controller import JobRestart
 
 EDIT = "edit the Kyma"
-_FOLLOW = "wait for the modules"
 _STAYS = "the Kyma edit stays, and its effect continues"
 _TICKED = UninstallConsent(cascade=True)
 OWN = "the Kyma's own"
@@ -67,7 +69,7 @@ async def edit_modules(
         if chosen is None:
             return
         toggles = [_toggle(verb, module, chosen) for module in modules]
-        verdict = await _plan(app, toggles, partial(edit_modules, app, verb, modules, given), chosen)
+        verdict = await _plan(app, toggles, partial(edit_modules, app, verb, modules, given))
         if verdict is not PreviewVerdict.EDITED:
             return
 
@@ -92,11 +94,10 @@ async def resume_edit(app: FlowApp, verb: EditVerb, modules: Sequence[str], opti
     if not all(_is_made(one) for one in proposals):
         await edit_modules(app, verb, modules, chosen)
         return
-    work = _work(proposals, edits, app.view.link, chosen)
-    keeps = frozenset(map(module_key, modules))
-    run = partial(_follow_all, proposals, [0] * len(proposals), edits, app.view.link)
-    made = replace(work, title=f"resume: {work.title}", run=run, keeps=keeps, steps=work.steps[1:])
-    app.jobs.start(made, partial(resume_edit, app, verb, modules, options))
+    items = [edit_item(EditPlan(one, is_in_progress=True)) for one in proposals]
+    work = replace(_work(items, edits, app.view.link), keeps=frozenset(map(module_key, modules)))
+    work = replace(work, title=f"resume: {work.title}", steps=work.steps[1:])
+    app.jobs.start(work, partial(resume_edit, app, verb, modules, options))
 
 
 def _is_made(proposal: EditProposal) -> bool:
@@ -106,9 +107,7 @@ def _is_made(proposal: EditProposal) -> bool:
     return proposal.is_done
 
 
-async def _plan(
-    app: FlowApp, toggles: Sequence[ModuleEdit], again: JobRestart, given: Mapping[str, str]
-) -> PreviewVerdict:
+async def _plan(app: FlowApp, toggles: Sequence[ModuleEdit], again: JobRestart) -> PreviewVerdict:
     """Display the plan and start the job once it is accepted."""
     jobs, edits = app.jobs, kyma_edit_action(app)
     proposals, left_out = await jobs.in_thread(lambda: split_proposals([edits.propose(one) for one in toggles]))
@@ -121,8 +120,8 @@ async def _plan(
     shown = replace(shown, warnings=(*shown.warnings, *filter(None, notices)))
     answer = await app.push_screen_wait(PlanScreen(shown, partial(_outdated, app, proposals)))
     if answer.is_yes:
-        made = [one for one in proposals if one.edit is not None and not one.edit.is_empty]
-        jobs.start(_work(made, edits, app.view.link, given, found), again)
+        plans = [EditPlan(one, found) for one in proposals if one.edit is not None and not one.edit.is_empty]
+        jobs.start(_work([edit_item(plan) for plan in plans], edits, app.view.link), again)
     return answer.verdict
 
 
@@ -162,113 +161,74 @@ def _outdated(app: FlowApp, proposals: Sequence[EditProposal]) -> str:
 # the job
 
 
-def _work(
-    proposals: Sequence[EditProposal],
-    edits: ClusterKymaEdits,
-    link: ConnectionLink[Any],
-    given: Mapping[str, str],
-    planned: Sequence[Uninstall] = (),
-) -> JobSpec:
-    toggles = [one.toggle for one in proposals]
+def _work(items: Sequence[EditItem], edits: ClusterKymaEdits, link: ConnectionLink[Any]) -> JobSpec:
+    toggles = [item.required_plan.proposal.toggle for item in items]
     names = [one.module for one in toggles]
-    ahead = tuple(phase.value for phase in edit_phases(toggles[0].verb)) if len(toggles) == 1 else (_FOLLOW,)
-    keeps = frozenset({KYMA_KEY, *map(module_key, names)})
-    run = partial(_carry_out, proposals, edits, link, planned)
+    phases = edit_phases(toggles[0].verb)
+    run = partial(_run, items, edits, link, phases)
     purpose = JobPurpose(toggles[0].verb.value, tuple(names), edit_options(toggles[0]))
-    return JobSpec(
-        edit_title(toggles), run, names[0] if len(names) == 1 else "", keeps, (EDIT, *ahead), _STAYS, purpose
+    keeps = frozenset({KYMA_KEY, *map(module_key, names)})
+    steps = (EDIT, *(phase.value for phase in phases))
+    return JobSpec(edit_title(toggles), run, names[0] if not names[1:] else "", keeps, steps, _STAYS, purpose)
+
+
+def _run(
+    items: Sequence[EditItem],
+    edits: ClusterKymaEdits,
+    link: ConnectionLink[Any],
+    phases: Sequence[EditPhase],
+    report: JobReport,
+) -> str:
+    """Apply all edits with one patch each, then follow their effects; runs in a thread."""
+    changed, reporter = threading.Event(), _EditReporter(items, phases, report)
+
+    def release_kyma() -> None:
+        report.let_go(KYMA_KEY)
+
+    controls = EditControls(
+        FOLLOW_SECONDS, report.progress, reporter.report_stage, reporter.report_edit, release_kyma, changed
     )
-
-
-def _carry_out(
-    proposals: Sequence[EditProposal],
-    edits: ClusterKymaEdits,
-    link: ConnectionLink[Any],
-    planned: Sequence[Uninstall],
-    report: JobReport,
-) -> str:
-    """Apply all edits with one patch each, then follow their effects; runs in a thread.
-
-    A failed edit does not stop the others and is reported at the end.
-    """
-    report.step(EDIT)
-    made, generations, failed = list[EditProposal](), list[int](), list[KymatuiError]()
-    for number, one in enumerate(proposals):
-        report.check(f"the edit of {one.toggle.module}")
-        try:
-            generations.append(edits.carry_out(one, report.cancel, planned, report.progress, report.journal))
-        except CancelledError:
-            raise
-        except KymatuiError as error:
-            failed.append(error)
-            continue
-        made.append(one)
-        report.log(f"edited spec.modules[{one.toggle.module}]", done=number + 1, total=len(proposals))
-    report.let_go(KYMA_KEY)
-    if not made:
-        raise failed[0]
-    return _follow_all(made, generations, edits, link, report, failed)
-
-
-def _follow_all(
-    proposals: Sequence[EditProposal],
-    generations: Sequence[int],
-    edits: ClusterKymaEdits,
-    link: ConnectionLink[Any],
-    report: JobReport,
-    failed: Sequence[KymatuiError] = (),
-) -> str:
-    """Follow the effects of applied edits; `generations` are the Kyma's after each, 0 if unknown.
-
-    Raises PartlyDoneError with the `failed` edits once all others have ended.
-    """
-    changed, ends, errors = threading.Event(), list[str](), list(failed)
-    alone = len(proposals) == 1 and not failed
-    started = [StartedEdit(one, generation) for one, generation in zip(proposals, generations, strict=True)]
-    tell = _Teller(proposals, report, alone=alone)
     link.listen(changed)
-    if not alone:
-        report.step(_FOLLOW)
     try:
-        followed = edits.follow_all(started, changed, FOLLOW_SECONDS, tell, report.cancel)
-        for one, end in zip(proposals, followed, strict=True):
-            try:
-                if end.failed:
-                    raise PartlyDoneError(end.failed, hint=f"`kymatui module {one.toggle.module}`")
-                handed = complete_handover(edits, one.toggle) if one.toggle.takes_up else ""
-                ends.append(handed or end.stage.message)
-            except KymatuiError as error:
-                errors.append(error)
+        if any(item.is_pending for item in items):
+            report.step(EDIT)
+        return run_batch_job(items, KymaEdit(edits, controls), report, _result_line)
     finally:
         link.forget(changed)
-    if errors and alone:
-        raise errors[0]
-    if errors:
-        said = "; ".join(map(str, errors))
-        raise PartlyDoneError("; ".join([*ends, f"{len(errors)} failed: {said}"]), hint="plan again to continue")
-    return "; ".join(ends)
 
 
-class _Teller:
-    """Reporter that joins the stages of several edits into the steps and log of their job."""
+def _result_line(item: EditItem) -> str:
+    return item.result.message if item.result is not None else ""
 
-    def __init__(self, proposals: Sequence[EditProposal], report: JobReport, *, alone: bool) -> None:
-        self._modules = [one.toggle.module for one in proposals]
-        self._report, self._alone = report, alone
-        self._phase = ""
-        self._done = 0
 
-    def __call__(self, at: int, stage: EditProgress) -> None:
-        if self._alone and self._phase != stage.phase.value:
-            self._report.step(stage.phase.value)
-            self._phase = stage.phase.value
-        about = "" if self._alone else f"{self._modules[at]}: "
+class _EditReporter:
+    """Reporter that joins the stages of edits into the steps and log of their job: a step is the last edit's phase."""
+
+    def __init__(self, items: Sequence[EditItem], phases: Sequence[EditPhase], report: JobReport) -> None:
+        self._report, self._phases = report, list(phases)
+        self._total = len(items)
+        self._reached = {item.name: -1 for item in items if item.work is Work.WAIT}
+        self._step = -1
+        self._finished = set[str]()
+
+    def report_edit(self, module: str) -> None:
+        self._reached[module] = -1
+        self._report.log(f"edited spec.modules[{module}]", done=len(self._reached), total=self._total)
+
+    def report_stage(self, module: str, stage: EditProgress) -> None:
+        if stage.phase in self._phases:
+            self._reached[module] = self._phases.index(stage.phase)
+        last = min(self._reached.values())
+        if last > self._step:
+            self._step = last
+            self._report.step(self._phases[last].value)
+        message = with_subject(module, stage.message)
         if not stage.finished:
-            self._report.wait(f"{about}{stage.message}", stage.actor)
+            self._report.wait(message, stage.actor)
             return
-        self._done += 1
-        counts = (0, 0) if self._alone else (self._done, len(self._modules))
-        self._report.log(f"{about}{stage.message}", done=counts[0], total=counts[1])
+        self._finished.add(module)
+        self._reached[module] = len(self._phases) - 1
+        self._report.log(message, done=len(self._finished), total=len(self._reached))
 
 
 # the choice
