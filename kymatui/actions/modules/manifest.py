@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from kymatui.actions.batch import BatchItem, BatchJob, Verb, Work
 from kymatui.actions.operator_lease import operator_of
 from kymatui.actions.session import Session
 from kymatui.domain.catalog.catalog import build_catalog
@@ -32,7 +33,6 @@ from kymatui.domain.plans.manifest_body import (
 from kymatui.domain.snapshot.cluster_index import index_cluster
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.engine.jobs.job_progress import JobProgress
-from kymatui.engine.jobs.journal import NO_JOURNAL, Journal
 from kymatui.errors import CancelledError, ConflictError, KymatuiError, OutdatedError, PartlyDoneError, RefusedError
 
 _LOOK = 1.0  # seconds until the cancellation and the deadline are checked again without a change
@@ -81,38 +81,38 @@ class ManifestProposal(Struct, frozen=True):
         return None
 
 
-class ManifestLeg(Struct, frozen=True):
-    """One module of a batch: what is proposed, why it is refused, how it ended, and why not."""
+class ManifestResult(Struct, frozen=True):
+    """A written Manifest: its uid and generation, and where the operator is with it."""
 
-    module: str
-    proposal: ManifestProposal | None = None
-    refusal: KymatuiError | None = None
-    failure: KymatuiError | None = None
-    message: str = ""
+    uid: str
+    generation: int
+    message: str
+    is_applied: bool = False
 
-    @property
-    def is_same(self) -> bool:
-        """Return whether its Manifest says so already."""
-        return self.proposal is not None and self.proposal.changes_nothing
+
+ManifestItem = BatchItem[ManifestProposal, ManifestResult]
+
+
+def manifest_item(proposal: ManifestProposal, refusal: KymatuiError | None = None) -> ManifestItem:
+    """Return a planned Manifest for a batch."""
+    work = Work.NOTHING if proposal.changes_nothing else Work.CHANGE
+    return ManifestItem(proposal.module, proposal, work, refusal)
 
 
 class ManifestControls(Struct, frozen=True):
-    """How a run is followed and stopped.
+    """How a run is followed.
 
     timeout  seconds for all of it
     wait     until the operator is done
     changed  is set whenever the session's snapshot changes
     wrote    is called with each Manifest that is written
-    journal  is that of the job
     """
 
-    cancel: threading.Event
     progress: Callable[[ManifestProgress], None]
     timeout: float
     wait: bool = True
     changed: threading.Event = field(default_factory=threading.Event)
     wrote: Callable[[ManifestProposal], None] = lambda proposal: None
-    journal: Journal = NO_JOURNAL
 
 
 class ManifestAction:
@@ -131,48 +131,16 @@ class ManifestAction:
 
     def plan(
         self, named: Iterable[tuple[str, str]], *, force: bool = False, allow_downgrade: bool = False
-    ) -> tuple[ManifestLeg, ...]:
-        """Propose each module in a version, "" for the newest; what is refused is a leg of its own."""
-        return tuple(self._leg(name, version, force, allow_downgrade) for name, version in named)
+    ) -> tuple[ManifestItem, ...]:
+        """Propose each module in a version, "" for the newest."""
+        return tuple(self._planned(name, version, force, allow_downgrade) for name, version in named)
 
-    def _leg(self, module: str, version: str, force: bool, allow_downgrade: bool) -> ManifestLeg:
+    def _planned(self, module: str, version: str, force: bool, allow_downgrade: bool) -> ManifestItem:
         try:
             made = self.propose(module, version or self.newest(module))
         except RefusedError as error:
-            return ManifestLeg(module, refusal=error)
-        return ManifestLeg(module, made, made.refusal(force=force, allow_downgrade=allow_downgrade))
-
-    def run(self, legs: Sequence[ManifestLeg], controls: ManifestControls) -> tuple[ManifestLeg, ...]:
-        """Write all Manifests, then wait for each; what fails keeps no other from going on, a person who stops does."""
-        now, written = list(legs), dict[int, tuple[str, int]]()
-        deadline = time.monotonic() + controls.timeout
-        for at, leg in enumerate(legs):
-            if leg.proposal is None or leg.is_same:
-                continue
-            try:
-                if controls.cancel.is_set():
-                    raise CancelledError(f"stopped before the Manifest of {leg.module}", hint="written Manifests stay")
-                with controls.journal.step("change", leg.proposal.ref):
-                    written[at] = self._write(leg.proposal)
-            except CancelledError as error:
-                now[at] = replace(leg, failure=_stopped(error, now, written))
-                return tuple(now)
-            except KymatuiError as error:
-                now[at] = replace(leg, failure=error)
-                continue
-            controls.wrote(leg.proposal)
-            now[at] = replace(leg, message=f"{leg.proposal.ref} is written; the operator continues")
-        for at, made in written.items() if controls.wait else ():
-            proposal = now[at].proposal
-            assert proposal is not None
-            try:
-                now[at] = replace(now[at], message=self._follow(proposal, made, controls, deadline))
-            except CancelledError as error:
-                now[at] = replace(now[at], failure=_stopped(error, now, range(at, len(now))))
-                break
-            except KymatuiError as error:
-                now[at] = replace(now[at], failure=error)
-        return tuple(now)
+            return ManifestItem(module, refusal=error)
+        return manifest_item(made, made.refusal(force=force, allow_downgrade=allow_downgrade))
 
     def refusals(self, module: str) -> Iterator[str]:
         """Yield why a Manifest cannot install a module; asks the server what kymatui has installed of it."""
@@ -275,8 +243,8 @@ class ManifestAction:
             raise RefusedError(f"the server rejects the Manifest: {error}", hint=error.hint) from error
         return ()
 
-    def _write(self, proposal: ManifestProposal) -> tuple[str, int]:
-        """Write it, only where it is as it was seen; the uid and the generation that it has then."""
+    def write(self, proposal: ManifestProposal) -> tuple[str, int]:
+        """Write it only where it is as it was read; return the uid and the generation that it has then."""
         if proposal.live is None and self.cluster.get(proposal.ref) is not None:
             raise OutdatedError(f"another client has created {proposal.ref} meanwhile", hint="no changes made")
         try:
@@ -289,33 +257,7 @@ class ManifestAction:
         metadata = made["metadata"]
         return str(metadata.get("uid") or ""), int(metadata.get("generation") or 0)
 
-    def _follow(
-        self, proposal: ManifestProposal, written: tuple[str, int], controls: ManifestControls, deadline: float
-    ) -> str:
-        """Follow the Manifest until the operator is done with it.
-
-        Raises PartlyDoneError where somebody else interferes or the time is over, CancelledError.
-        """
-        last = None
-        while True:
-            controls.changed.clear()
-            now = track_manifest(self._live(proposal, written[0]), *written)
-            if now.lost:
-                hint = f"run `kymatui module {proposal.module}`"
-                raise PartlyDoneError(f"the Manifest was written; {now.message}", hint=hint)
-            if now.finished:
-                return now.message
-            if now != last:
-                controls.progress(now)
-                last = now
-            if time.monotonic() >= deadline:
-                words = f"the Manifest is written, but not applied within {controls.timeout:g} s: {now.message}"
-                raise PartlyDoneError(words, hint=f"run `kymatui module {proposal.module}`")
-            if controls.cancel.is_set():
-                raise CancelledError("the Manifest is written; the operator continues")
-            controls.changed.wait(_LOOK)
-
-    def _live(self, proposal: ManifestProposal, uid: str) -> Manifest | None:
+    def live(self, proposal: ManifestProposal, uid: str) -> Manifest | None:
         """Return the Manifest of the watch, else ask the server for it."""
         seen = index_cluster(self._session.snapshot()).manifests.get(proposal.module)
         if seen is not None and seen.meta.uid == uid:
@@ -324,17 +266,70 @@ class ManifestAction:
         return found if isinstance(found, Manifest) else None
 
 
-def _stopped(error: CancelledError, legs: Sequence[ManifestLeg], following: Collection[int]) -> CancelledError:
-    """Return the error with the Manifests that are applied, followed and not written; `following` are their places."""
-    refs = {at: str(leg.proposal.ref) for at, leg in enumerate(legs) if leg.proposal is not None and not leg.is_same}
-    written = {at for at, leg in enumerate(legs) if leg.message}
-    progress = JobProgress(
-        ("Done", "Written, not finished", "Not written"),
-        tuple(ref for at, ref in refs.items() if at in written and at not in following),
-        tuple((ref, "kymatui's operator continues") for at, ref in refs.items() if at in written and at in following),
-        tuple(ref for at, ref in refs.items() if at not in written),
-    )
-    return CancelledError(str(error), hint=error.hint, progress=(progress,))
+class ManifestWriting(Verb[ManifestProposal, ManifestResult]):
+    """All Manifests are written, then each is followed until the operator is done with it."""
+
+    def __init__(self, action: ManifestAction, controls: ManifestControls) -> None:
+        self._action, self._controls = action, controls
+        self._deadline = time.monotonic() + controls.timeout
+
+    def run(self, item: ManifestItem, job: BatchJob) -> ManifestItem:
+        proposal = item.required_plan
+        with job.journal.step("change", proposal.ref):
+            uid, generation = self._action.write(proposal)
+        self._controls.wrote(proposal)
+        return replace(
+            item, result=ManifestResult(uid, generation, f"{proposal.ref} is written; the operator continues")
+        )
+
+    def follow(self, items: list[ManifestItem], job: BatchJob) -> None:
+        for at, item in enumerate(items):
+            if item.result is None or item.error is not None or not self._controls.wait:
+                continue
+            try:
+                message = self._follow(item.required_plan, item.result, job)
+                items[at] = replace(item, result=replace(item.result, message=message, is_applied=True))
+            except CancelledError:
+                raise
+            except KymatuiError as error:
+                items[at] = replace(item, error=error)
+
+    def _follow(self, proposal: ManifestProposal, written: ManifestResult, job: BatchJob) -> str:
+        """Follow the Manifest until the operator is done with it.
+
+        Raises PartlyDoneError where another client interferes or the time is over, CancelledError.
+        """
+        controls, last = self._controls, None
+        while True:
+            controls.changed.clear()
+            live = self._action.live(proposal, written.uid)
+            now = track_manifest(live, written.uid, written.generation)
+            if now.lost:
+                hint = f"run `kymatui module {proposal.module}`"
+                raise PartlyDoneError(f"the Manifest was written; {now.message}", hint=hint)
+            if now.finished:
+                return now.message
+            if now != last:
+                controls.progress(now)
+                last = now
+            if time.monotonic() >= self._deadline:
+                words = f"the Manifest is written, but not applied within {controls.timeout:g} s: {now.message}"
+                raise PartlyDoneError(words, hint=f"run `kymatui module {proposal.module}`")
+            if job.cancel.is_set():
+                raise CancelledError("the Manifest is written; the operator continues")
+            controls.changed.wait(_LOOK)
+
+    def stopped(self, items: Sequence[ManifestItem], error: CancelledError) -> CancelledError:
+        """Return the error with the Manifests that are applied, followed and not written."""
+        changed = [item for item in items if item.plan is not None and item.is_pending]
+        written = [(str(item.required_plan.ref), item.result) for item in changed if item.result is not None]
+        progress = JobProgress(
+            ("Done", "Written, not finished", "Not written"),
+            tuple(ref for ref, result in written if result.is_applied),
+            tuple((ref, "kymatui's operator continues") for ref, result in written if not result.is_applied),
+            tuple(str(item.required_plan.ref) for item in changed if item.result is None),
+        )
+        return CancelledError(str(error), hint=error.hint, progress=(progress,), is_at_once=error.is_at_once)
 
 
 def _layer(template: ModuleTemplate) -> ManifestLayer | None:

@@ -8,7 +8,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kymatui.actions.jobs import FOLLOW_SECONDS, JobReport, JobSpec
-from kymatui.actions.modules.manifest import ManifestAction, ManifestControls, ManifestLeg, ManifestProposal
+from kymatui.actions.modules.manifest import (
+    ManifestAction,
+    ManifestControls,
+    ManifestItem,
+    ManifestProposal,
+    ManifestWriting,
+    manifest_item,
+)
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.plans.jobs import JobPurpose, module_key
 from kymatui.domain.plans.manifest_body import ManifestProgress
@@ -17,6 +24,7 @@ from kymatui.domain.snapshot.cluster_index import index_cluster
 from kymatui.errors import ConfigurationError, RefusedError
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
+from kymatui.ui.flows.batch_job import run_batch_job
 from kymatui.ui.presenters.plans.manifest_preview import manifest_title, preview_manifest
 from kymatui.ui.viewmodels.questions import ChoiceOption, Question
 
@@ -48,7 +56,7 @@ def why_no_manifest(app: FlowApp, names: Sequence[str]) -> str:
 
 async def start_manifest_job(app: FlowApp, names: Sequence[str]) -> None:
     """Start the flow of one module in a chosen version, or of several in their newest versions."""
-    await (install_manifest(app, names[0]) if len(names) == 1 else install_manifests(app, names))
+    await (install_manifests(app, names) if names[1:] else install_manifest(app, names[0]))
 
 
 async def install_manifest(app: FlowApp, name: str) -> None:
@@ -94,7 +102,7 @@ def _begin(app: FlowApp, manifesting: ManifestAction, proposal: ManifestProposal
     name = proposal.module
     work = JobSpec(
         manifest_title(proposal),
-        partial(_carry_out, manifesting, proposal, app.view.link),
+        partial(_run, manifesting, proposal, app.view.link),
         name,
         frozenset({module_key(name)}),
         (WRITE, FOLLOW),
@@ -125,10 +133,7 @@ def _outdated(app: FlowApp, proposal: ManifestProposal) -> str:
     return ""
 
 
-def _carry_out(
-    manifesting: ManifestAction, proposal: ManifestProposal, link: ConnectionLink[Any], report: JobReport
-) -> str:
-    report.step(WRITE)
+def _run(manifesting: ManifestAction, proposal: ManifestProposal, link: ConnectionLink[Any], report: JobReport) -> str:
     changed = threading.Event()
     link.listen(changed)
 
@@ -139,13 +144,13 @@ def _carry_out(
         report.log(f"wrote {proposal.ref}")
         report.step(FOLLOW)
 
-    controls = ManifestControls(
-        report.cancel, report_progress, FOLLOW_SECONDS, changed=changed, wrote=wrote, journal=report.journal
-    )
+    controls = ManifestControls(report_progress, FOLLOW_SECONDS, changed=changed, wrote=wrote)
+    verb = ManifestWriting(manifesting, controls)
     try:
-        (ended,) = manifesting.run([ManifestLeg(proposal.module, proposal)], controls)
+        return run_batch_job([manifest_item(proposal)], verb, report, _result_line, lambda _: WRITE)
     finally:
         link.forget(changed)
-    if ended.failure is not None:
-        raise ended.failure
-    return ended.message
+
+
+def _result_line(item: ManifestItem) -> str:
+    return item.result.message if item.result is not None else ""

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
+from kymatui.actions.batch import run_batch
 from kymatui.actions.jobs import job_cluster
-from kymatui.cli.options.confirmation import confirm
-from kymatui.cli.options.direct_install import CommandContext, add_running, open_context, waiting_note
-from kymatui.cli.options.recorded_jobs import recorded_job
+from kymatui.cli.batch import renderer_of
+from kymatui.cli.options.direct_install import add_running, open_context, waiting_note
 from kymatui.cli.options.unknown_names import require_known
-from kymatui.cli.output.manifest_results import manifest_results
-from kymatui.cli.output.printing import print_line, print_text
+from kymatui.cli.output.manifest_results import ManifestView
+from kymatui.cli.output.printing import print_line
 from kymatui.errors import UsageError
 
 if TYPE_CHECKING:
-    from kymatui.actions.modules.manifest import ManifestAction, ManifestLeg, ManifestProposal
+    from kymatui.actions.modules.manifest import ManifestProposal
     from kymatui.domain.plans.manifest_body import ManifestProgress
 
 
@@ -40,7 +40,7 @@ class ManifestCommand:
         add_running(parser)
 
     def run(self, args: argparse.Namespace) -> int:
-        from kymatui.actions.modules.manifest import ManifestAction
+        from kymatui.actions.modules.manifest import ManifestAction, ManifestControls, ManifestWriting
 
         names = list(dict.fromkeys(args.names))
         if args.version and len(names) > 1:
@@ -49,37 +49,14 @@ class ManifestCommand:
             require_known(place.session, names, None)
             action = ManifestAction(place.session)
             named = [(name, args.version) for name in names]
-            legs = action.plan(named, force=args.force, allow_downgrade=args.allow_downgrade)
-            return _carry_out(place, action, legs)
+            items = action.plan(named, force=args.force, allow_downgrade=args.allow_downgrade)
+            controls = ManifestControls(_print_progress, args.timeout, args.wait, wrote=_print_written)
+            view = ManifestView(place.target, args, place.cluster.name, is_list=len(items) != 1)
+            renderer = renderer_of(view, partial(job_cluster, place.session))
+            return run_batch(items, ManifestWriting(action, controls), renderer, dry_run=args.dry_run)
 
 
 MANIFEST = ManifestCommand()
-
-
-def _carry_out(place: CommandContext, action: ManifestAction, legs: Sequence[ManifestLeg]) -> int:
-    """Make all edits or none. Return the exit status."""
-    from kymatui.actions.modules.manifest import ManifestControls
-
-    args = place.args
-    results = manifest_results(place.target, args, place.cluster.name, legs)
-    todo = [leg for leg in legs if not leg.is_same]
-    if (status := results.refuse(legs)) is not None:
-        return status
-    if not todo:
-        return results.show(legs, "unchanged")
-    if args.dry_run:
-        return results.show(legs, "planned")
-    if args.output == "table":
-        print_text(results.text(legs, "table"), sys.stderr)
-    confirm(place.target, results.action(todo), yes=args.yes)
-    names = [leg.module for leg in todo]
-    title = f"manifest {', '.join(names)}"
-    versions = {"version": todo[0].proposal.version} if len(todo) == 1 and todo[0].proposal is not None else {}
-    with recorded_job(args, job_cluster(place.session), "manifest", names, title, versions) as (job, cancel):
-        controls = ManifestControls(
-            cancel, _print_progress, args.timeout, args.wait, wrote=_print_written, journal=job.journal
-        )
-        return results.end(action.run(legs, controls))
 
 
 def _print_written(proposal: ManifestProposal) -> None:
