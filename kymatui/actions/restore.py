@@ -1,22 +1,22 @@
 """Restore what a deletion deleted: from all its backups, planned first, without a change of what exists.
 
     deletion = find_deletion(files, "keda", cluster)         # or one of `list_deletions`, which a person chooses
-    plan = plan_restoration(files, deletion, cluster, catalog)
-    if not plan.refusal:
-        require_restored(plan, run_restoration(files, plan, cluster))
+    item = restoration_item(plan_restoration(files, deletion, cluster, catalog))
+    run_batch([item], Restoration(files, cluster, …), renderer)
 
 A deletion that was interrupted and continued has a backup of each run; they are one restore.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from kymatui.actions.batch import BatchItem, BatchJob, Verb, Work
 from kymatui.actions.restored_objects import (
     Object,
     RestoreResult,
@@ -32,8 +32,7 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.plans.backups import BackupInfo, DeletionBackups, group_by_deletion
 from kymatui.engine.cluster.cluster_identity import cluster_identity
-from kymatui.engine.jobs.journal import NO_JOURNAL, Journal
-from kymatui.errors import PartlyDoneError, UnknownNameError
+from kymatui.errors import PartlyDoneError, RefusedError, UnknownNameError
 
 if TYPE_CHECKING:
     from kymatui.domain.catalog.rows import Catalog
@@ -148,40 +147,55 @@ def plan_restoration(
     )
 
 
-def run_restoration(
-    files: BackupFiles,
-    plan: RestorationPlan,
-    cluster: Cluster,
-    *,
-    report: Callable[[str], None] = lambda words: None,
-    wait: Callable[[str], None] = lambda words: None,
-    cancel: threading.Event | None = None,
-    timeout: float = 0.0,
-    journal: Journal = NO_JOURNAL,
-) -> RestoreResult:
-    """Create what the plan displayed as missing, as `restore`; a restore of everything ends the deletion.
+RestorationItem = BatchItem[RestorationPlan, RestoreResult]
 
-    A deletion after that has backups of its own. Raises CancelledError.
+
+def restoration_item(plan: RestorationPlan) -> RestorationItem:
+    """Return a planned restore for a batch."""
+    hint = f"run `kymatui enable {plan.module}`, then restore again" if plan.enables else ""
+    refusal = RefusedError(plan.refusal, hint=hint) if plan.refusal else None
+    return RestorationItem(plan.module, plan, Work.NOTHING if plan.is_done else Work.CHANGE, refusal)
+
+
+class Restoration(Verb[RestorationPlan, RestoreResult]):
+    """The restore of each deletion: what the plan displayed as missing is created.
+
+    A restore of everything ends the deletion; a deletion after that has backups of its own. `report` gets each object
+    that is created, `wait` what is waited for, for at most `timeout` seconds.
     """
-    result = restore(
-        *(plan.objects, cluster, plan.steps),
-        report=report,
-        wait=wait,
-        cancel=cancel,
-        timeout=timeout,
-        journal=journal,
-    )
-    is_whole = not result.failed and not plan.stranger and plan.backups in list_deletions(files, cluster)
-    if is_whole and not plan.newest.is_finished:
-        files.finish_backup(plan.newest.path)
-    return result
 
+    def __init__(
+        self,
+        files: BackupFiles,
+        cluster: Cluster,
+        report: Callable[[str], None],
+        wait: Callable[[str], None],
+        timeout: float,
+    ) -> None:
+        self._files, self._cluster = files, cluster
+        self._report, self._wait, self._timeout = report, wait, timeout
 
-def require_restored(plan: RestorationPlan, result: RestoreResult) -> None:
-    """Raise PartlyDoneError with the objects that were not created, if any."""
-    if result.failed:
-        reasons = "; ".join(f"{ref}: {reason}" for ref, reason in result.failed[:5])
-        raise PartlyDoneError(
-            f"{len(result.failed)} of {format_count(len(plan.objects), 'object')} not created: {reasons}",
-            hint="install the module (or its CRDs and namespaces) first, then restore again",
+    def run(self, item: RestorationItem, job: BatchJob) -> RestorationItem:
+        plan, files = item.required_plan, self._files
+        result = restore(
+            *(plan.objects, self._cluster, plan.steps),
+            report=self._report,
+            wait=self._wait,
+            cancel=job.cancel,
+            timeout=self._timeout,
+            journal=job.journal,
         )
+        if result.failed:
+            return replace(item, result=result, error=_unfinished(plan, result))
+        is_whole = not plan.stranger and plan.backups in list_deletions(files, self._cluster)
+        if is_whole and not plan.newest.is_finished:
+            files.finish_backup(plan.newest.path)
+        return replace(item, result=result)
+
+
+def _unfinished(plan: RestorationPlan, result: RestoreResult) -> PartlyDoneError:
+    reasons = "; ".join(f"{ref}: {reason}" for ref, reason in result.failed[:5])
+    return PartlyDoneError(
+        f"{len(result.failed)} of {format_count(len(plan.objects), 'object')} not created: {reasons}",
+        hint="install the module (or its CRDs and namespaces) first, then restore again",
+    )

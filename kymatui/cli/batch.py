@@ -82,7 +82,7 @@ class BatchView(Generic[Plan, Result]):
     def document(self, items: Items[Plan, Result], outcome: str) -> dict[str, Any]:
         """Return the document of one module; for several `{"cluster", …: […], "failed": […], "outcome"}`."""
         if not self.is_list:
-            return self.item_document(items[0], self.item_outcome(items[0], outcome))
+            return self.item_document(items[0], outcome)
         return {
             "cluster": self.cluster,
             self.list_key: [
@@ -104,7 +104,7 @@ class BatchView(Generic[Plan, Result]):
         raise NotImplementedError
 
     def item_outcome(self, item: BatchItem[Plan, Result], outcome: str) -> str:
-        """Return the outcome of one item in a batch with an outcome."""
+        """Return the outcome of one of several in a batch with an outcome."""
         return outcome
 
     # the question and the job
@@ -124,8 +124,14 @@ class BatchView(Generic[Plan, Result]):
         """Return the items that the journal names; where there are none, there is no job to continue."""
         return [item for item in items if item.is_pending]
 
-    def module(self, item: BatchItem[Plan, Result]) -> str:
-        return item.name
+    def modules(self, items: Items[Plan, Result]) -> Sequence[str]:
+        """Return the modules that the journal names."""
+        return [item.name for item in items]
+
+    def title(self, items: Items[Plan, Result]) -> str:
+        """Return the title of the job: the question in lower case."""
+        action = self.question(items)[0]
+        return f"{action[:1].lower()}{action[1:]}"
 
     def options(self, items: Items[Plan, Result]) -> Mapping[str, str]:
         """Return what the journal has besides the options of the command line."""
@@ -144,6 +150,10 @@ class BatchView(Generic[Plan, Result]):
     def lines(self, items: Items[Plan, Result]) -> str:
         """Return what a person reads of the results."""
         raise NotImplementedError
+
+    def hints(self, items: Items[Plan, Result]) -> Sequence[str]:
+        """Return what a person can do next."""
+        return ()
 
     def current(self, items: Items[Plan, Result]) -> Items[Plan, Result]:
         """Return the items of an unfinished batch as the cluster has them now."""
@@ -222,9 +232,8 @@ class CommandRenderer(Generic[Plan, Result]):
             with cancellable() as cancel:
                 yield BatchJob(cancel)
             return
-        action, names = view.question(recorded)[0], [view.module(item) for item in recorded]
-        title, options = f"{action[:1].lower()}{action[1:]}", view.options(recorded)
-        with recorded_job(args, self._cluster(), view.kind, names, title, options) as (job, cancel):
+        modules, title = view.modules(recorded), view.title(recorded)
+        with recorded_job(args, self._cluster(), view.kind, modules, title, view.options(recorded)) as (job, cancel):
             yield BatchJob(cancel, job.journal, job.start, job.complete)
 
     def _print_notices(self, pending: Items[Plan, Result]) -> None:
@@ -244,6 +253,8 @@ class CommandRenderer(Generic[Plan, Result]):
         view = self.view
         if all(item.error is None and item.refusal is None for item in items):
             self.report(items, view.outcome(items))
+            for hint in view.hints(items):
+                print_text(hint, sys.stderr)
             return
         error = view.failure(items)
         outcome = "refused" if isinstance(error, RefusedError) else "unfinished"

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from threading import Event
 
 import pytest
 
+from kymatui.actions.batch import BatchJob
 from kymatui.actions.restore import (
+    Restoration,
+    RestorationItem,
+    RestorationPlan,
     find_deletion,
     is_backup_file,
     list_deletions,
     plan_restoration,
-    require_restored,
-    run_restoration,
+    restoration_item,
 )
 from kymatui.adapters.files import backups as files
 from kymatui.adapters.files.backups import BackupFile, backup_path
@@ -45,6 +49,20 @@ def run_of_deletion(place: Place, number: int, *names: str, a: str = "1") -> Pat
     return path
 
 
+def restored(plan: RestorationPlan, place: Place) -> RestorationItem:
+    """Run a restore that waits for nothing."""
+
+    def ignore(words: str) -> None:
+        """Display nothing."""
+
+    return Restoration(files, place.cluster, ignore, ignore, 0.0).run(restoration_item(plan), BatchJob(Event()))
+
+
+def summary_of(item: RestorationItem) -> str:
+    assert item.result is not None
+    return item.result.summary
+
+
 def names_of(deletion: tuple[BackupInfo, ...]) -> list[str]:
     return [backup.path.name for backup in deletion]
 
@@ -62,9 +80,9 @@ def test_a_restore_brings_back_what_all_runs_of_a_deletion_deleted(place: Place)
         **dict.fromkeys(("of-0", "of-2", "of-3", "of-4"), "create"),
         "of-1": "there",
     }
-    result = run_restoration(files, plan, place.cluster)
-    require_restored(plan, result)
-    assert result.summary == "4 created, 1 already existed"
+    item = restored(plan, place)
+    assert item.error is None
+    assert summary_of(item) == "4 created, 1 already existed"
     found = {name: (place.get("v1", "ConfigMap", name) or {})["data"]["a"] for name in ("of-0", "of-1", "of-2", "of-4")}
     assert found == {"of-0": "2", "of-1": "theirs", "of-2": "1", "of-4": "2"}, "the newest, over nothing that exists"
 
@@ -73,7 +91,7 @@ def test_a_deletion_after_a_restore_starts_anew(place: Place) -> None:
     place.make_namespace()
     run_of_deletion(place, 0, "first")
     plan = plan_restoration(files, find_deletion(files, "keda", place.cluster), place.cluster, None)
-    run_restoration(files, plan, place.cluster)
+    restored(plan, place)
     again = plan_restoration(files, find_deletion(files, "keda", place.cluster), place.cluster, None)
     assert (again.is_done, again.newest.is_finished) == (True, True)
     path = run_of_deletion(place, 1, "second")
@@ -85,14 +103,14 @@ def test_a_restore_of_a_part_leaves_the_deletion_open(place: Place) -> None:
     paths = [run_of_deletion(place, 0, "first"), run_of_deletion(place, 1, "second")]
     (one,) = single = find_deletion(files, str(paths[1]), place.cluster)
     assert one.path == paths[1]
-    result = run_restoration(files, plan_restoration(files, single, place.cluster, None), place.cluster)
-    assert result.summary == "1 created"
+    item = restored(plan_restoration(files, single, place.cluster, None), place)
+    assert summary_of(item) == "1 created"
     lost = make.custom(place.group, "Lost", "lost", place.namespace)
     paths[0].write_text(f"{paths[0].read_text()}---\n{json.dumps(lost)}\n")
     plan = plan_restoration(files, find_deletion(files, "keda", place.cluster), place.cluster, None)
-    result = run_restoration(files, plan, place.cluster)
-    with pytest.raises(PartlyDoneError, match="1 of 3 objects not created: Lost"):
-        require_restored(plan, result)
+    error = restored(plan, place).error
+    assert isinstance(error, PartlyDoneError)
+    assert str(error).startswith("1 of 3 objects not created: Lost")
     assert names_of(find_deletion(files, "keda", place.cluster)) == [path.name for path in reversed(paths)]
     assert not any(backup.is_finished for backup in files.list_backups())
 
@@ -109,7 +127,7 @@ def test_a_backup_of_another_cluster_is_named_and_not_taken(place: Place) -> Non
     (deletion,) = list_deletions(files, place.cluster)
     plan = plan_restoration(files, deletion, place.cluster, None)
     assert plan.stranger == f"the backup is from elsewhere, but this is {place.cluster.name}"
-    run_restoration(files, plan, place.cluster)
+    restored(plan, place)
     assert not files.read_heading(path).is_finished, "the other cluster's deletion is as it was"
     with pytest.raises(UnknownNameError, match="did you mean keda"):
         find_deletion(files, "kedda", place.cluster)

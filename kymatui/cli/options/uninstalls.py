@@ -36,12 +36,6 @@ def consent_of(args: argparse.Namespace) -> UninstallConsent:
     return UninstallConsent(args.cascade, args.accept_unknown, not args.no_backup, path)
 
 
-def uninstall_refusals(found: Iterable[Uninstall]) -> list[str]:
-    """Return why modules cannot be uninstalled with these options, each with the way out."""
-    errors = [one.refusal for one in found if one.refusal is not None]
-    return [f"{error} ({error.hint})" if error.hint else str(error) for error in errors]
-
-
 def uninstall_consequence(found: Iterable[Uninstall]) -> str:
     """Return what a question says of modules that go: how many objects, and whether they are saved first."""
     from kymatui.cli.output.deletion import deletion_consequence as of

@@ -87,8 +87,6 @@ class InstallView(_View):
         return plan_json(item.required_plan, outcome)
 
     def item_outcome(self, item: InstallItem, outcome: str) -> str:
-        if not self.is_list:
-            return outcome
         return "failed" if item.error or item.refusal else outcome if item.is_pending else "unchanged"
 
     def question(self, items: Sequence[InstallItem]) -> tuple[str, str]:
@@ -100,8 +98,8 @@ class InstallView(_View):
             action = f"{action} and adopt {', '.join(adopted)}"
         return action, change_counts(plans)
 
-    def module(self, item: InstallItem) -> str:
-        return item.required_plan.bundle.name
+    def modules(self, items: Sequence[InstallItem]) -> list[str]:
+        return [item.required_plan.bundle.name for item in items]
 
     def options(self, items: Sequence[InstallItem]) -> dict[str, str]:
         """Return the version that the accepted plan has, so that what continues it installs no other one."""

@@ -46,8 +46,6 @@ class ManifestView(_View):
         return _proposal_json(item.required_plan, outcome)
 
     def item_outcome(self, item: ManifestItem, outcome: str) -> str:
-        if not self.is_list:
-            return outcome
         if item.error is not None:
             return "unfinished"
         if item.work is Work.NOTHING:

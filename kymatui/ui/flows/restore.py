@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from kymatui.actions.jobs import JobReport, JobSpec
 from kymatui.actions.restore import (
+    Restoration,
+    RestorationItem,
     RestorationPlan,
     find_deletion,
     is_backup_file,
     list_deletions,
     plan_restoration,
-    require_restored,
-    run_restoration,
+    restoration_item,
 )
 from kymatui.adapters.files import backups
 from kymatui.domain.kyma.problems import Actor
@@ -25,6 +26,7 @@ from kymatui.engine.cluster.cluster_identity import cluster_identity
 from kymatui.errors import ConfigurationError
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
+from kymatui.ui.flows.batch_job import run_batch_job
 from kymatui.ui.flows.deletion_reader import delete_action
 from kymatui.ui.presenters.plans.restore_preview import deletion_question, preview_restore, restore_title
 
@@ -94,7 +96,6 @@ async def _restore_again(app: FlowApp, deletion: DeletionBackups) -> None:
 
 
 def _run_restoration(plan: RestorationPlan, cluster: Cluster, report: JobReport) -> str:
-    report.step(_STEP)
     done = 0
 
     def report_line(text: str) -> None:
@@ -105,14 +106,12 @@ def _run_restoration(plan: RestorationPlan, cluster: Cluster, report: JobReport)
     def wait(text: str) -> None:
         report.wait(text, Actor.YOU)
 
-    result = run_restoration(
-        *(backups, plan, cluster),
-        report=report_line,
-        wait=wait,
-        cancel=report.cancel,
-        timeout=_WAIT_SECONDS,
-        journal=report.journal,
-    )
-    require_restored(plan, result)
+    verb = Restoration(backups, cluster, report_line, wait, _WAIT_SECONDS)
+    return run_batch_job([restoration_item(plan)], verb, report, _result_line, lambda _: _STEP)
+
+
+def _result_line(item: RestorationItem) -> str:
+    plan, result = item.required_plan, item.result
+    assert result is not None
     adopt = f"; run `:adopt {plan.module}` so that kymatui manages it again" if plan.awaits_adoption(result) else ""
     return f"{result.summary}{adopt}"

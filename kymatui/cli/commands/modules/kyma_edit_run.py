@@ -100,7 +100,7 @@ class EditView(BatchView[EditPlan, EditResult]):
 
     def document(self, items: Sequence[EditItem], outcome: str) -> dict[str, Any]:
         if not self.is_list:
-            return self.item_document(items[0], outcome)
+            return super().document(items, outcome)
         edits = [self.item_document(item, self.item_outcome(item, outcome)) for item in items]
         return {"cluster": self.cluster, "verb": self.kind, self.list_key: edits, "outcome": outcome}
 

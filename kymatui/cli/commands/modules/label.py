@@ -3,40 +3,42 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import threading
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
-from msgspec import Struct
-from msgspec.structs import replace
-
+from kymatui.actions.batch import run_batch
 from kymatui.actions.jobs import job_cluster
+from kymatui.cli.batch import BatchView, renderer_of
 from kymatui.cli.commands.fleet.sync import read_labels
-from kymatui.cli.options import uninstalls
-from kymatui.cli.options.confirmation import confirm
 from kymatui.cli.options.direct_install import ProgressPrinter
-from kymatui.cli.options.editing import (
-    add_editing,
-    effects_json,
-    open_for_edit,
-    print_stage,
-    require_rights,
+from kymatui.cli.options.editing import add_editing, effects_json, open_for_edit, print_stage, require_rights
+from kymatui.cli.options.uninstalls import (
+    add_uninstalling,
+    consent_of,
+    uninstall_consequence,
+    uninstall_tables,
+    uninstalls_json,
 )
-from kymatui.cli.options.recorded_jobs import recorded_job
-from kymatui.cli.options.uninstalls import add_uninstalling
-from kymatui.cli.output.plan_header import plan_document, plan_text
 from kymatui.cli.output.plan_summaries import label_summary
-from kymatui.cli.output.printing import markdown, paragraph, print_line, print_text, table
+from kymatui.cli.output.printing import markdown, paragraph, table
 from kymatui.domain.kubernetes.terminal_text import sanitize
-from kymatui.errors import KymatuiError, RefusedError, UnknownNameError, UsageError
+from kymatui.errors import UnknownNameError, UsageError
 
 if TYPE_CHECKING:
     from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
+    from kymatui.actions.edits.label_edits import LabelItem, LabelPlan
     from kymatui.actions.plans import Uninstall
     from kymatui.actions.session import ListedSession
     from kymatui.domain.kyma_edit.label_edit import LabelEdit, LabelProposal
     from kymatui.domain.plans.cluster_target import ClusterTarget
+
+    _View = BatchView[LabelPlan, str]
+else:
+    _View = BatchView
+
+_SAME: Final = "no change: the Kyma already has these labels"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -53,7 +55,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     labels = _labels(args.labels)
     with open_for_edit(args) as (session, changed):
-        return _Run(args, labels, session, changed).run()
+        return _run(args, labels, session, changed)
 
 
 def _labels(words: Sequence[str]) -> Mapping[str, str | None]:
@@ -70,75 +72,73 @@ def _labels(words: Sequence[str]) -> Mapping[str, str | None]:
     return found
 
 
-class _Run(Struct, frozen=True):
-    """One run of the command."""
+def _run(
+    args: argparse.Namespace, labels: Mapping[str, str | None], session: ListedSession, changed: threading.Event
+) -> int:
+    from kymatui.actions.edits.label_edits import LabelEditing, plan_labels
+    from kymatui.composition.session_ports import edits_of
 
-    args: argparse.Namespace
-    labels: Mapping[str, str | None]
-    session: ListedSession
-    changed: threading.Event
+    edits = edits_of(session)
+    item = plan_labels(edits, labels, consent_of(args), args.timeout)
+    verb = LabelEditing(edits, ProgressPrinter(), print_stage, changed, args.timeout if args.wait else 0.0)
+    view = LabelView(args, session, edits)
+    return run_batch([item], verb, renderer_of(view, partial(job_cluster, session)), dry_run=args.dry_run)
 
-    def run(self) -> int:
-        from kymatui.composition.session_ports import edits_of
 
-        toggling = edits_of(self.session)
-        proposal = toggling.propose_labels(self.labels)
-        if proposal.edit is None or proposal.refusal:
-            return self._refused(proposal)
-        if proposal.edit.is_empty:
-            return self._answer(proposal, "unchanged", "no change: the Kyma already has these labels")
-        modules = [one.module for one in proposal.effects if one.uninstalls]
-        found = toggling.uninstalls(modules, uninstalls.consent_of(self.args), self.args.timeout)
-        if refusals := uninstalls.uninstall_refusals(found):
-            return self._refused(replace(proposal, refusal="; ".join(refusals)), found)
-        if self.args.dry_run:
-            return self._answer(proposal, "planned", "no changes made", found)
-        require_rights(self.session, toggling, proposal)
-        print_text(self._text(proposal, found, "table"), sys.stderr)
-        following = uninstalls.uninstall_consequence(found)
-        action = _action(proposal.edit)
-        confirm(self._target(proposal), action, following, yes=self.args.yes)
-        title = f"{action[:1].lower()}{action[1:]}"
-        with recorded_job(self.args, job_cluster(self.session), "label", [], title) as (job, cancel):
-            toggling.carry_out_labels(proposal, cancel, found, ProgressPrinter(), job.journal)
-            if not self.args.wait:
-                return self._answer(proposal, "accepted", "Kyma edited")
-            return self._wait(toggling, proposal, cancel)
+class LabelView(_View):
+    """An edit of labels in words and as a document."""
 
-    def _refused(self, proposal: LabelProposal, found: Sequence[Uninstall] = ()) -> int:
-        if self.args.output == "table":
-            if found:
-                print_text(self._text(proposal, found, "table"), sys.stdout if self.args.dry_run else sys.stderr)
-            raise RefusedError(proposal.refusal, hint="no changes made")
-        self._answer(proposal, "refused", "no changes made", found)
-        return RefusedError.exit_code
+    kind = "label"
 
-    def _wait(self, toggling: ClusterKymaEdits, proposal: LabelProposal, cancel: threading.Event) -> int:
-        try:
-            last = toggling.follow_labels(proposal, self.changed, self.args.timeout, print_stage, cancel)
-        except KymatuiError as error:
-            if self.args.output != "table":
-                self._answer(proposal, "unfinished", str(error))
-            raise
-        return self._answer(proposal, "done", last.message)
+    def __init__(self, args: argparse.Namespace, session: ListedSession, edits: ClusterKymaEdits) -> None:
+        super().__init__(session.target, args, session.name, is_list=False)
+        self._session, self._edits = session, edits
 
-    def _answer(self, proposal: LabelProposal, outcome: str, words: str, found: Sequence[Uninstall] = ()) -> int:
-        form = self.args.output
-        if form in ("json", "yaml"):
-            print_text(
-                plan_document(self._target(proposal), _json(self.session.name, proposal, outcome, words, found), form)
-            )
-        elif outcome in ("planned", "refused"):
-            print_text(self._text(proposal, found, form))
-        else:
-            print_line(sanitize(words))
-        return 0
+    def target(self, items: Sequence[LabelItem]) -> ClusterTarget:
+        edit = items[0].required_plan.proposal.edit
+        return self._target.of_kyma([edit.kyma.path] if edit is not None else [])
 
-    def _target(self, proposal: LabelProposal) -> ClusterTarget:
-        return self.session.target.of_kyma([proposal.edit.kyma.path] if proposal.edit else [])
+    def summary(self, items: Sequence[LabelItem]) -> str:
+        plan = items[0].required_plan
+        return label_summary(plan.proposal, plan.uninstalls)
 
-    def _text(self, proposal: LabelProposal, found: Sequence[Uninstall], form: str) -> str:
-        return plan_text(self._target(proposal), label_summary(proposal, found), _plan(proposal, form, found), form)
+    def item_text(self, item: LabelItem, form: str) -> str:
+        plan = item.required_plan
+        parts = [_plan_text(plan.proposal, form, plan.uninstalls)]
+        parts += [paragraph(f"refused: {item.refusal}", form)] if item.refusal is not None else []
+        return "\n\n".join((*parts, *(paragraph(f"warning: {text}", form) for text in plan.proposal.warnings)))
+
+    def unchanged(self, items: Sequence[LabelItem]) -> str:
+        return _SAME
+
+    def item_document(self, item: LabelItem, outcome: str) -> dict[str, Any]:
+        words = {"unchanged": _SAME}.get(outcome, "no changes made")
+        if item.result is not None or item.error is not None:
+            words = str(item.error or item.result)
+        refusals = [str(item.refusal)] if item.refusal is not None else []
+        plan = item.required_plan
+        return _json(self.cluster, plan.proposal, outcome, words, plan.uninstalls, refusals)
+
+    def question(self, items: Sequence[LabelItem]) -> tuple[str, str]:
+        plan = items[0].required_plan
+        assert plan.proposal.edit is not None
+        return _action(plan.proposal.edit), uninstall_consequence(plan.uninstalls)
+
+    def modules(self, items: Sequence[LabelItem]) -> list[str]:
+        return []
+
+    def require_rights(self, items: Sequence[LabelItem]) -> None:
+        for item in items:
+            require_rights(self._session, self._edits, item.required_plan.proposal)
+
+    def outcome(self, items: Sequence[LabelItem]) -> str:
+        return "done" if self.args.wait else "accepted"
+
+    def lines(self, items: Sequence[LabelItem]) -> str:
+        return sanitize("; ".join(item.result for item in items if item.result))
+
+    def shows_refused(self, items: Sequence[LabelItem]) -> bool:
+        return self.args.output != "table" or bool(items[0].required_plan.uninstalls)
 
 
 def _action(edit: LabelEdit) -> str:
@@ -147,7 +147,7 @@ def _action(edit: LabelEdit) -> str:
     return f"Set labels {' '.join(changes)}"
 
 
-def _plan(proposal: LabelProposal, form: str, found: Sequence[Uninstall]) -> str:
+def _plan_text(proposal: LabelProposal, form: str, uninstalls: Sequence[Uninstall]) -> str:
     """Return the edit, what of the catalog comes and goes, and what becomes of which module; for people."""
     draw = markdown if form == "md" else table
     changes = proposal.edit.changes if proposal.edit is not None else ()
@@ -164,14 +164,17 @@ def _plan(proposal: LabelProposal, form: str, found: Sequence[Uninstall]) -> str
         parts.append(draw(("MODULE", "EFFECT"), [[one.module, one.message] for one in proposal.effects]))
     else:
         parts.append("no module is installed or uninstalled")
-    parts += uninstalls.uninstall_tables(found, form)
-    parts += [paragraph(f"refused: {proposal.refusal}", form)] if proposal.refusal else []
-    parts += [paragraph(f"warning: {text}", form) for text in proposal.warnings]
+    parts += uninstall_tables(uninstalls, form)
     return "\n\n".join(parts)
 
 
 def _json(
-    cluster: str, proposal: LabelProposal, outcome: str, words: str, found: Sequence[Uninstall]
+    cluster: str,
+    proposal: LabelProposal,
+    outcome: str,
+    words: str,
+    uninstalls: Sequence[Uninstall],
+    refusals: Sequence[str],
 ) -> dict[str, Any]:
     edit = proposal.edit
     copies = (("comes", proposal.comes), ("goes", proposal.goes), ("changes", proposal.changes))
@@ -185,8 +188,8 @@ def _json(
         "catalog": {word: [{"kind": ref.kind.kind, "name": ref.name} for ref in refs] for word, refs in copies},
         "effects": effects_json(proposal.effects),
         "uninstalls": [one.module for one in proposal.effects if one.uninstalls],
-        "managed": uninstalls.uninstalls_json(found),
-        "refusals": [proposal.refusal] if proposal.refusal else [],
+        "managed": uninstalls_json(uninstalls),
+        "refusals": list(refusals),
         "warnings": list(proposal.warnings),
         "outcome": outcome,
         "words": words,

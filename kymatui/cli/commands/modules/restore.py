@@ -6,22 +6,26 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from kymatui.actions.batch import run_batch
 from kymatui.actions.jobs import job_cluster
-from kymatui.cli.options.confirmation import confirm
+from kymatui.cli.batch import BatchView, renderer_of
 from kymatui.cli.options.direct_install import CommandContext, add_running, open_context
-from kymatui.cli.options.recorded_jobs import recorded_job
-from kymatui.cli.output.plan_header import plan_document, plan_text
 from kymatui.cli.output.printing import document, markdown, paragraph, print_line, print_text, table
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.plans.plan_summary import summarize_actions
 from kymatui.errors import RefusedError
 
 if TYPE_CHECKING:
-    from kymatui.actions.restore import RestorationPlan
+    from kymatui.actions.restore import RestorationItem, RestorationPlan
     from kymatui.actions.restored_objects import RestoreResult
     from kymatui.domain.plans.backups import BackupInfo
+
+    _View = BatchView[RestorationPlan, RestoreResult]
+else:
+    _View = BatchView
 
 
 class RestoreCommand:
@@ -37,7 +41,7 @@ class RestoreCommand:
         if not args.file:
             return _list(args.output)
         with open_context(args, once=True) as context:
-            return _Restoration(context).run()
+            return _restore(context)
 
 
 RESTORE = RestoreCommand()
@@ -77,116 +81,78 @@ def _json(one: BackupInfo) -> dict[str, Any]:
     }
 
 
-class _Restoration:
-    """One run of `kymatui restore NAME|FILE`."""
+def _restore(context: CommandContext) -> int:
+    from kymatui.actions.restore import Restoration, find_deletion, plan_restoration, restoration_item
+    from kymatui.adapters.files import backups
 
-    def __init__(self, context: CommandContext) -> None:
-        from kymatui.actions.restore import find_deletion, plan_restoration
-        from kymatui.adapters.files import backups
-
-        self._context, self._args = context, context.args
-        deletion = find_deletion(backups, context.args.file, context.cluster)
-        self._plan = plan_restoration(backups, deletion, context.cluster, context.catalog)
-        if not self._plan.objects:
-            raise RefusedError(f"{self._plan.newest.path} has no objects", hint="`kymatui restore` lists all backups")
-
-    def run(self) -> int:
-        args, plan, target = self._args, self._plan, self._context.target
-        if not args.dry_run:
-            rows = _table(_planned(plan), "table") if args.output == "table" else ""
-            print_text(plan_text(target, _summary(plan), rows, "table"), sys.stderr)
-        for backup in plan.backups:
-            print_line(f"{backup.path}: {format_count(backup.count, 'object')}", sys.stderr)
-        if plan.stranger:
-            print_text(paragraph(f"warning: {plan.stranger}", "table"), sys.stderr)
-        if plan.enables and not plan.refusal:
-            enable = f"run `kymatui enable {plan.module}` first"
-            print_line(f"lifecycle-manager installed {plan.module}: {enable}", sys.stderr)
-        if args.dry_run:
-            self._print_result(_planned(plan), "refused" if plan.refusal else "planned", _summary(plan))
-        if plan.refusal:
-            hint = f"run `kymatui enable {plan.module}`, then restore again" if plan.enables else ""
-            raise RefusedError(plan.refusal, hint=hint)
-        if args.dry_run:
-            return 0
-        if plan.is_done:
-            return self._unchanged()
-        confirm(
-            target,
-            f"Restore {format_count(len(plan.objects), 'object')} (existing objects stay unchanged)",
-            sanitize(plan.stranger),
-            yes=args.yes,
-        )
-        return self._restore()
-
-    def _restore(self) -> int:
-        from kymatui.actions.restore import require_restored, run_restoration
-        from kymatui.adapters.files import backups
-
-        def report_line(text: str) -> None:
-            print_line(f"  {text}", sys.stderr)
-
-        args, plan = self._args, self._plan
-        title, modules = f"restore {plan.module or plan.newest.path}", [plan.module] if plan.module else []
-        cluster = job_cluster(self._context.session)
-        with recorded_job(args, cluster, "restore", modules, title) as (job, cancel):
-            timeout = args.timeout if args.wait else 0.0
-            result = run_restoration(
-                *(backups, plan, self._context.cluster),
-                report=report_line,
-                wait=report_line,
-                cancel=cancel,
-                timeout=timeout,
-                journal=job.journal,
-            )
-        self._print(result)
-        if plan.awaits_adoption(result):
-            print_line(f"run `kymatui adopt {plan.module}` to manage it with kymatui again", sys.stderr)
-        require_restored(plan, result)
-        return 0
-
-    # printing
-
-    def _unchanged(self) -> int:
-        if self._args.output == "table":
-            number = len(self._plan.steps)
-            print_line(f"no changes: {format_count(number, 'object')} already {'exists' if number == 1 else 'exist'}")
-        else:
-            self._print_result(_planned(self._plan), "unchanged", _summary(self._plan))
-        return 0
-
-    def _print(self, ended: RestoreResult) -> None:
-        rows = [(str(ref), "created", "") for ref in ended.made]
-        rows += [(str(ref), "there", "") for ref in ended.there]
-        rows += [(str(ref), "failed", reason) for ref, reason in ended.failed]
-        if self._args.output != "table":
-            self._print_result(rows, "unfinished" if ended.failed else "done", ended.summary)
-            return
-        print_line(ended.summary)
-
-    def _print_result(self, rows: Sequence[tuple[str, str, str]], outcome: str, summary: str) -> None:
-        form = self._args.output
-        if form in ("json", "yaml"):
-            objects = [{"object": ref, "result": word, "reason": reason or None} for ref, word, reason in rows]
-            files = [str(backup.path) for backup in self._plan.backups]
-            found = {"file": files[0], "files": files, "objects": objects, "outcome": outcome}
-            print_text(plan_document(self._context.target, found, form))
-        else:
-            print_text(plan_text(self._context.target, summary, _table(_displayed(rows), form), form))
+    args, cluster = context.args, context.cluster
+    plan = plan_restoration(backups, find_deletion(backups, args.file, cluster), cluster, context.catalog)
+    if not plan.objects:
+        raise RefusedError(f"{plan.newest.path} has no objects", hint="`kymatui restore` lists all backups")
+    for backup in plan.backups:
+        print_line(f"{backup.path}: {format_count(backup.count, 'object')}", sys.stderr)
+    if plan.stranger:
+        print_text(paragraph(f"warning: {plan.stranger}", "table"), sys.stderr)
+    if plan.enables and not plan.refusal:
+        enable = f"run `kymatui enable {plan.module}` first"
+        print_line(f"lifecycle-manager installed {plan.module}: {enable}", sys.stderr)
+    verb = Restoration(backups, cluster, _print_step, _print_step, args.timeout if args.wait else 0.0)
+    view = RestoreView(context.target, args, cluster.name, is_list=False)
+    renderer = renderer_of(view, partial(job_cluster, context.session))
+    return run_batch([restoration_item(plan)], verb, renderer, dry_run=args.dry_run)
 
 
-def _summary(plan: RestorationPlan) -> str:
-    return summarize_actions("same" if step.fate.name == "THERE" else step.fate.name.lower() for step in plan.steps)
+def _print_step(text: str) -> None:
+    print_line(f"  {text}", sys.stderr)
 
 
-def _planned(plan: RestorationPlan) -> list[tuple[str, str, str]]:
-    return [(str(step.ref), step.fate.value, step.reason) for step in plan.steps]
+class RestoreView(_View):
+    """A restore in words and as a document."""
+
+    kind = "restore"
+
+    def summary(self, items: Sequence[RestorationItem]) -> str:
+        steps = [step.fate.name for item in items for step in item.required_plan.steps]
+        return summarize_actions("same" if name == "THERE" else name.lower() for name in steps)
+
+    def item_text(self, item: RestorationItem, form: str) -> str:
+        rows = [[ref, "exists" if word == "there" else word, reason] for ref, word, reason in _rows(item)]
+        return (markdown if form == "md" else table)(("OBJECT", "RESULT", "REASON"), rows)
+
+    def unchanged(self, items: Sequence[RestorationItem]) -> str:
+        number = len(items[0].required_plan.steps)
+        return f"no changes: {format_count(number, 'object')} already {'exists' if number == 1 else 'exist'}"
+
+    def item_document(self, item: RestorationItem, outcome: str) -> dict[str, Any]:
+        """Return `{"file", "files", "objects", "outcome"}`; the result `there` means that an object exists."""
+        files = [str(backup.path) for backup in item.required_plan.backups]
+        objects = [{"object": ref, "result": word, "reason": reason or None} for ref, word, reason in _rows(item)]
+        return {"file": files[0], "files": files, "objects": objects, "outcome": outcome}
+
+    def question(self, items: Sequence[RestorationItem]) -> tuple[str, str]:
+        plan = items[0].required_plan
+        action = f"Restore {format_count(len(plan.objects), 'object')} (existing objects stay unchanged)"
+        return action, sanitize(plan.stranger)
+
+    def title(self, items: Sequence[RestorationItem]) -> str:
+        plan = items[0].required_plan
+        return f"restore {plan.module or plan.newest.path}"
+
+    def modules(self, items: Sequence[RestorationItem]) -> list[str]:
+        return [item.name for item in items if item.name]
+
+    def lines(self, items: Sequence[RestorationItem]) -> str:
+        return "\n".join(item.result.summary for item in items if item.result is not None)
+
+    def hints(self, items: Sequence[RestorationItem]) -> list[str]:
+        adopted = [item for item in items if item.result and item.required_plan.awaits_adoption(item.result)]
+        return [f"run `kymatui adopt {item.name}` to manage it with kymatui again" for item in adopted]
 
 
-def _displayed(rows: Sequence[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
-    """Return the rows for people: `there` is a value of the JSON only."""
-    return [(ref, "exists" if word == "there" else word, reason) for ref, word, reason in rows]
-
-
-def _table(rows: Sequence[tuple[str, str, str]], form: str) -> str:
-    return (markdown if form == "md" else table)(("OBJECT", "RESULT", "REASON"), [list(row) for row in rows])
+def _rows(item: RestorationItem) -> list[tuple[str, str, str]]:
+    result = item.result
+    if result is None:
+        return [(str(step.ref), step.fate.value, step.reason) for step in item.required_plan.steps]
+    rows = [(str(ref), "created", "") for ref in result.made]
+    rows += [(str(ref), "there", "") for ref in result.there]
+    return [*rows, *((str(ref), "failed", reason) for ref, reason in result.failed)]
