@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from enum import Enum
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
@@ -19,7 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kymatui.engine.jobs.journal import NO_JOURNAL, Journal
-from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError
+from kymatui.errors import CancelledError, KymatuiError
 
 if TYPE_CHECKING:
     from kymatui.engine.jobs.job_progress import JobProgress
@@ -88,6 +88,10 @@ class BatchJob(Struct, frozen=True):
 class Verb(Generic[Plan, Result]):
     """What a verb does with each item of a batch."""
 
+    def session(self, items: Items[Plan, Result]) -> AbstractContextManager[None]:
+        """Open what the run of all items needs."""
+        return nullcontext()
+
     def run(self, item: BatchItem[Plan, Result], job: BatchJob) -> BatchItem[Plan, Result]:
         """Apply one item; return it with its result. What it raises becomes the item's error."""
         raise NotImplementedError
@@ -102,6 +106,10 @@ class Verb(Generic[Plan, Result]):
     def stops(self, item: BatchItem[Plan, Result]) -> bool:
         """Return whether no other item is started after this one; by default a failure stops no other item."""
         return False
+
+    def skipped(self, item: BatchItem[Plan, Result]) -> BatchItem[Plan, Result]:
+        """Return an item that was not started."""
+        return item
 
     def stopped(self, items: Items[Plan, Result], error: CancelledError) -> CancelledError:
         """Return the error of a batch that a person stopped, with its progress."""
@@ -126,7 +134,7 @@ class Renderer(RunRenderer[Plan, Result], Protocol[Plan, Result]):
         ...
 
     def show(self, items: Items[Plan, Result], outcome: str) -> None:
-        """Display a batch of which nothing is written: `planned` or `unchanged`."""
+        """Display a batch of which nothing is written, `planned` or `unchanged`. Raise what it leaves out."""
 
     def accept(self, items: Items[Plan, Result]) -> AbstractContextManager[BatchJob]:
         """Display the plan and ask for it; return its job. Raise RefusedError if it is not accepted."""
@@ -153,7 +161,7 @@ def run_batch(
         raise renderer.refuse(items)
     if dry_run or not any(item.runs for item in items):
         renderer.show(items, "planned" if todo else "unchanged")
-        return PartlyDoneError.exit_code if refused else 0
+        return 0
     with renderer.accept(items) as job:
         renderer.end(run_items(items, verb, renderer, job))
     return 0
@@ -171,21 +179,39 @@ def run_items(
     """
     now = list(items)
     try:
-        for wave in verb.waves(items):
-            if job.cancel.is_set():
-                raise CancelledError(f"stopped before {now[wave[0]].name}")
-            renderer.begin([now[number] for number in wave])
-            for number, ended in zip(wave, _together([now[number] for number in wave], verb, job), strict=True):
-                now[number] = ended
-            if stopped := next((now[number].error for number in wave if _is_cancelled(now[number])), None):
-                raise stopped
-            if any(verb.stops(now[number]) for number in wave):
-                break
-        verb.follow(now, job)
+        with verb.session(items):
+            _run_waves(now, verb, renderer, job)
+            _mark_skipped(now, verb)
+            verb.follow(now, job)
     except CancelledError as error:
+        _mark_skipped(now, verb)
         renderer.stop(now)
         raise verb.stopped(now, error) from error
     return now
+
+
+def _run_waves(
+    now: list[BatchItem[Plan, Result]],
+    verb: Verb[Plan, Result],
+    renderer: RunRenderer[Plan, Result],
+    job: BatchJob,
+) -> None:
+    for wave in verb.waves(tuple(now)):
+        if job.cancel.is_set():
+            raise CancelledError(f"stopped before {now[wave[0]].name}")
+        renderer.begin([now[number] for number in wave])
+        for number, ended in zip(wave, _together([now[number] for number in wave], verb, job), strict=True):
+            now[number] = ended
+        if stopped := next((now[number].error for number in wave if _is_cancelled(now[number])), None):
+            raise stopped
+        if any(verb.stops(now[number]) for number in wave):
+            return
+
+
+def _mark_skipped(now: list[BatchItem[Plan, Result]], verb: Verb[Plan, Result]) -> None:
+    for number, item in enumerate(now):
+        if item.runs and item.result is None and item.error is None:
+            now[number] = verb.skipped(item)
 
 
 def _together(wave: Items[Plan, Result], verb: Verb[Plan, Result], job: BatchJob) -> Iterable[BatchItem[Plan, Result]]:

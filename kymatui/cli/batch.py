@@ -218,6 +218,8 @@ class CommandRenderer(Generic[Plan, Result]):
     def show(self, items: Items[Plan, Result], outcome: str) -> None:
         self.display(items, outcome)
         self._print_notices([item for item in items if item.is_pending])
+        if any(item.refusal for item in items):
+            raise self.view.failure(items)
 
     @contextmanager
     def accept(self, items: Items[Plan, Result]) -> Iterator[BatchJob]:

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from collections.abc import Callable, Sequence
 from unittest.mock import Mock
 
 import pytest
 from msgspec.structs import replace
 
+from kymatui.actions.batch import BatchJob, run_items
 from kymatui.actions.edits import campaign
-from kymatui.actions.edits.campaign import Campaign, CampaignPort
+from kymatui.actions.edits.campaign import (
+    Campaign,
+    CampaignEdit,
+    CampaignItem,
+    CampaignPort,
+    campaign_item,
+    campaign_steps,
+)
 from kymatui.domain.fleet.campaigns import CampaignOutcome, CampaignPace, CampaignStep
 from kymatui.domain.kyma_edit.module_edit import EditProposal, EditVerb, ModuleEdit
-from kymatui.engine.jobs.journal import Journal, JournalMark
+from kymatui.engine.jobs.journal import NO_JOURNAL, Journal, JournalMark
 from kymatui.errors import CancelledError
 
 
@@ -24,12 +33,39 @@ class Rehearsal(Campaign):
         super().__init__(lambda _: contextlib.nullcontext(Mock()), ModuleEdit(EditVerb.ENABLE, "keda"), pace)
         self._bad, self._stop = bad, stop
 
-    def _edited(
-        self, plane: CampaignPort, leg: CampaignStep, cancel: threading.Event, journal: Journal
-    ) -> CampaignStep:
+    def edit(self, plane: CampaignPort, leg: CampaignStep, cancel: threading.Event, journal: Journal) -> CampaignStep:
         if leg.runtime == self._stop:
             cancel.set()
         return replace(leg, outcome=CampaignOutcome.FAILED if leg.runtime in self._bad else CampaignOutcome.DONE)
+
+
+class Ended:
+    """Keeps the steps of a run that was stopped, and displays nothing."""
+
+    def __init__(self) -> None:
+        self.steps: list[CampaignStep] = []
+
+    def begin(self, items: Sequence[CampaignItem]) -> None:
+        """Display nothing."""
+
+    def stop(self, items: Sequence[CampaignItem]) -> None:
+        self.steps = campaign_steps(items)
+
+
+def steps_of_run(
+    campaign: Campaign,
+    steps: Sequence[CampaignStep],
+    cancel: threading.Event,
+    journal: Journal = NO_JOURNAL,
+    ended: Callable[[CampaignStep], None] = lambda _: None,
+) -> list[CampaignStep]:
+    """Run a campaign; return each runtime with its outcome, also if it was stopped."""
+    renderer = Ended()
+    items = [campaign_item(step) for step in steps]
+    try:
+        return campaign_steps(run_items(items, CampaignEdit(campaign, ended), renderer, BatchJob(cancel, journal)))
+    except CancelledError:
+        return renderer.steps
 
 
 LEGS = [
@@ -52,7 +88,7 @@ D, F, N, R = CampaignOutcome.DONE, CampaignOutcome.FAILED, CampaignOutcome.NOT_B
 def test_nothing_is_begun_after_a_failure(bad: frozenset[str], stop: str, expected: list[CampaignOutcome]) -> None:
     told: list[str] = []
     rehearsal = Rehearsal(CampaignPace(canaries=1, at_once=2), bad, stop)
-    ended = rehearsal.carry_out(LEGS, lambda leg: told.append(leg.runtime), threading.Event())
+    ended = steps_of_run(rehearsal, LEGS, threading.Event(), ended=lambda leg: told.append(leg.runtime))
     assert [leg.outcome for leg in ended] == expected
     assert told[:1] == [leg.runtime for leg in ended if leg.outcome in (D, F)][:1], "the canary"
     assert sorted(told) == [leg.runtime for leg in ended if leg.outcome in (D, F)], "two at once end in any order"
@@ -90,7 +126,7 @@ def test_a_cancel_reaches_what_is_deleted_before_the_edit(
     )
     journal = Journal(None, "", lambda: 0.0)
     planned = [CampaignStep("r0", CampaignOutcome.PLANNED)]
-    (ended,) = campaign.carry_out(planned, lambda _: None, cancel, journal=journal)
+    (ended,) = steps_of_run(campaign, planned, cancel, journal)
     assert (ended.outcome, ended.message) == (outcome, message)
     (step,) = journal.steps
     assert step.mark is (JournalMark.BEGUN if is_made else JournalMark.FAILED), "the next run starts with it"
@@ -113,5 +149,5 @@ def test_a_campaign_releases_what_is_installed_directly(waits: bool, monkeypatch
         assert (leg.outcome, leg.warnings) == (CampaignOutcome.UNCHANGED, ())
         return
     assert (leg.outcome, leg.warnings) == (CampaignOutcome.UNDER_WAY, ("1 object",))
-    (ended,) = run.carry_out([leg], lambda _: None, threading.Event())
+    (ended,) = steps_of_run(run, [leg], threading.Event())
     assert (ended.outcome, ended.message) == (CampaignOutcome.DONE, "released")

@@ -7,26 +7,34 @@ where it stopped, with those first that were edited and not seen to be done.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec.structs import replace
 
+from kymatui.actions.batch import BatchItem, BatchJob, Verb, Work
 from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
 from kymatui.actions.edits.edit_watch import StartedEdit
 from kymatui.actions.edits.uninstall import UninstallConsent
 from kymatui.actions.modules.handover import awaits_handover, complete_handover, planned_handover
 from kymatui.actions.plans import Uninstall
-from kymatui.domain.fleet.campaigns import MAX_PARALLEL, CampaignOutcome, CampaignPace, CampaignStep, waves
+from kymatui.domain.fleet.campaigns import (
+    MAX_PARALLEL,
+    CampaignOutcome,
+    CampaignPace,
+    CampaignStep,
+    format_outcomes,
+    waves,
+)
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.plans.cluster_name import ClusterName
 from kymatui.engine.cluster.cluster_identity import name_cluster
 from kymatui.engine.jobs.job_progress import EDIT_WORDS, JobProgress
 from kymatui.engine.jobs.job_records import RUNTIME_STEP
-from kymatui.engine.jobs.journal import NO_JOURNAL, Journal, JournalMark
-from kymatui.errors import CancelledError, ForbiddenError, KymatuiError, OutdatedError, PartlyDoneError
+from kymatui.engine.jobs.journal import Journal, JournalMark
+from kymatui.errors import CancelledError, ForbiddenError, KymatuiError, OutdatedError, PartlyDoneError, RefusedError
 
 if TYPE_CHECKING:
     from kymatui.actions.session import Session
@@ -67,7 +75,7 @@ class Campaign:
     def __init__(
         self, listed: ListedFleet, toggle: ModuleEdit, pace: CampaignPace, consent: UninstallConsent | None = None
     ) -> None:
-        self._listed, self._toggle, self._pace = listed, toggle, pace
+        self._listed, self._toggle, self.pace = listed, toggle, pace
         self._consent = consent or UninstallConsent()
         self._begun: frozenset[str] = frozenset()
         self.target: ClusterTarget | None = None
@@ -86,9 +94,9 @@ class Campaign:
         """
 
         def planned(name: str) -> CampaignStep:
-            leg = self._planned(plane, name)
-            tell(leg)
-            return leg
+            step = self._planned(plane, name)
+            tell(step)
+            return step
 
         with self._listed(runtimes) as plane, ThreadPoolExecutor(MAX_PARALLEL, thread_name_prefix="plan") as pool:
             self.target = plane.target
@@ -104,7 +112,7 @@ class Campaign:
         try:
             toggling = plane.edits(session)
             proposal = self._proposed(toggling)
-            found = self._with_uninstalls(_leg(name, proposal), toggling, proposal)
+            found = self._with_uninstalls(_planned_step(name, proposal), toggling, proposal)
             found = replace(found, server=session.target.server)
             found = self._with_handover(found, toggling, proposal)
             return self._standing(found, toggling, proposal) if found.outcome is CampaignOutcome.UNCHANGED else found
@@ -113,112 +121,71 @@ class Campaign:
         finally:
             session.close()
 
-    def _with_uninstalls(self, leg: CampaignStep, toggling: ClusterKymaEdits, proposal: EditProposal) -> CampaignStep:
+    def _with_uninstalls(self, step: CampaignStep, toggling: ClusterKymaEdits, proposal: EditProposal) -> CampaignStep:
         """Add what has to be deleted before modules go; refuse if that, or reading it, is not allowed."""
-        if leg.outcome is not CampaignOutcome.PLANNED or not leg.uninstalls:
-            return leg
-        found = toggling.uninstalls(leg.uninstalls, self._consent, self._pace.timeout)
+        if step.outcome is not CampaignOutcome.PLANNED or not step.uninstalls:
+            return step
+        found = toggling.uninstalls(step.uninstalls, self._consent, self.pace.timeout)
         blocking = tuple(owned for one in found for owned in one.blocking)
         said = [f"{one.refusal} ({one.refusal.hint})" for one in found if one.refusal is not None]
         if said:
-            return replace(leg, outcome=CampaignOutcome.REFUSED, message="; ".join(said), blocking=blocking)
-        self._uninstalls[leg.runtime] = found
-        return replace(leg, blocking=blocking)
+            return replace(step, outcome=CampaignOutcome.REFUSED, message="; ".join(said), blocking=blocking)
+        self._uninstalls[step.runtime] = found
+        return replace(step, blocking=blocking)
 
-    def _with_handover(self, leg: CampaignStep, toggling: ClusterKymaEdits, proposal: EditProposal) -> CampaignStep:
+    def _with_handover(self, step: CampaignStep, toggling: ClusterKymaEdits, proposal: EditProposal) -> CampaignStep:
         """Add what becomes of a direct installation, also where the Kyma already has the edit."""
-        if not self._toggle.takes_up or leg.outcome not in (CampaignOutcome.PLANNED, CampaignOutcome.UNCHANGED):
-            return leg
-        is_planned = leg.outcome is CampaignOutcome.PLANNED
-        if not is_planned and not (self._pace.wait and awaits_handover(toggling, self._toggle)):
-            return leg
+        if not self._toggle.takes_up or step.outcome not in (CampaignOutcome.PLANNED, CampaignOutcome.UNCHANGED):
+            return step
+        is_planned = step.outcome is CampaignOutcome.PLANNED
+        if not is_planned and not (self.pace.wait and awaits_handover(toggling, self._toggle)):
+            return step
         notice = planned_handover(toggling, self._toggle)
-        if notice and not self._pace.wait:
+        if notice and not self.pace.wait:
             notice = f"{notice}, once the command is run again without --no-wait"
-        warnings = (*leg.warnings, *([notice] if notice else []))
-        return replace(leg, outcome=leg.outcome if is_planned else CampaignOutcome.UNDER_WAY, warnings=warnings)
+        warnings = (*step.warnings, *([notice] if notice else []))
+        return replace(step, outcome=step.outcome if is_planned else CampaignOutcome.UNDER_WAY, warnings=warnings)
 
     def _proposed(self, toggling: ClusterKymaEdits) -> EditProposal:
         """Propose the edit as for one runtime; a module that is already disabled is done, and not refused."""
         found = toggling.propose(self._toggle)
         return replace(found, refusals=()) if found.gone else found
 
-    def _standing(self, leg: CampaignStep, toggling: ClusterKymaEdits, proposal: EditProposal) -> CampaignStep:
+    def _standing(self, step: CampaignStep, toggling: ClusterKymaEdits, proposal: EditProposal) -> CampaignStep:
         """Return where the edit stands in a Kyma that already has it; a failure counts also after an earlier run."""
         if not proposal.known:
-            return replace(leg, message="not requested in the Kyma, and not in the catalog", is_known=False)
+            return replace(step, message="not requested in the Kyma, and not in the catalog", is_known=False)
         now = toggling.standing(proposal)
         if now.finished:
-            return leg
-        if leg.runtime in self._begun and self._pace.wait:
-            return replace(leg, outcome=CampaignOutcome.UNDER_WAY, message=f"edited by an earlier run; {now.message}")
-        return replace(leg, message=f"{leg.message}; {now.message}")
+            return step
+        if step.runtime in self._begun and self.pace.wait:
+            return replace(step, outcome=CampaignOutcome.UNDER_WAY, message=f"edited by an earlier run; {now.message}")
+        return replace(step, message=f"{step.message}; {now.message}")
 
-    def progress(self, legs: Sequence[CampaignStep]) -> JobProgress:
-        """Return which runtimes are done, edited without an end yet, and not edited."""
-        done = tuple(leg.runtime for leg in legs if leg.outcome in (CampaignOutcome.DONE, CampaignOutcome.STAYS))
-        edited = tuple((leg.runtime, leg.message) for leg in legs if leg.outcome is CampaignOutcome.ACCEPTED)
-        left = (CampaignOutcome.NOT_BEGUN, CampaignOutcome.FAILED, CampaignOutcome.PLANNED)
-        return JobProgress(EDIT_WORDS, done, edited, tuple(leg.runtime for leg in legs if leg.outcome in left))
+    def runs(self, runtimes: Sequence[str]) -> AbstractContextManager[CampaignPort]:
+        """Return the control plane for a run. Raise what keeps it from being listed."""
+        return self._listed(runtimes)
 
-    def carry_out(
-        self,
-        legs: Sequence[CampaignStep],
-        tell: Callable[[CampaignStep], None],
-        cancel: threading.Event,
-        begins: Callable[[Sequence[CampaignStep]], None] = lambda _: None,
-        journal: Journal = NO_JOURNAL,
-    ) -> list[CampaignStep]:
-        """Carry out all that is planned; begin nothing more after the first failure, or once `cancel` is set.
-
-        `progress` gets every leg when it has ended, from any thread, and `begins` those that are begun together. Raises
-        what keeps the control plane from being read.
-        """
-        found = {leg.runtime: leg for leg in legs}
-        planned = [leg.runtime for leg in legs if leg.is_ahead]
-        failed = False
-
-        def edited(leg: CampaignStep) -> CampaignStep:
-            ended = self._edited(plane, leg, cancel, journal)
-            tell(ended)
-            return ended
-
-        with (
-            self._listed(planned) as plane,
-            ThreadPoolExecutor(self._pace.at_once, thread_name_prefix="edit") as pool,
-        ):
-            for wave in waves(legs, self._pace.canaries, self._pace.at_once):
-                if failed or cancel.is_set():
-                    found.update({leg.runtime: replace(leg, outcome=CampaignOutcome.NOT_BEGUN) for leg in wave})
-                    continue
-                begins(wave)
-                for ended in pool.map(edited, wave):
-                    found[ended.runtime] = ended
-                    failed = failed or ended.stops
-        return [found[leg.runtime] for leg in legs]
-
-    def _edited(
-        self, plane: CampaignPort, leg: CampaignStep, cancel: threading.Event, journal: Journal
-    ) -> CampaignStep:
+    def edit(self, plane: CampaignPort, step: CampaignStep, cancel: threading.Event, journal: Journal) -> CampaignStep:
+        """Edit one runtime, or follow what an earlier run edited; return the step with its outcome."""
         if cancel.is_set():
-            return replace(leg, outcome=CampaignOutcome.NOT_BEGUN)
+            return replace(step, outcome=CampaignOutcome.NOT_BEGUN)
         changed = threading.Event()
         try:
-            session = plane.open(leg.runtime, changed.set)
+            session = plane.open(step.runtime, changed.set)
         except KymatuiError as error:
-            return replace(leg, outcome=CampaignOutcome.FAILED, message=f"no changes made: {error}")
+            return replace(step, outcome=CampaignOutcome.FAILED, message=f"no changes made: {error}")
         try:
-            if leg.outcome is CampaignOutcome.UNDER_WAY:
-                return self._followed(leg, plane.edits(session), changed, cancel, journal)
-            return self._run(leg, plane.edits(session), changed, cancel, journal)
+            run = self._followed if step.outcome is CampaignOutcome.UNDER_WAY else self._run
+            return run(step, plane.edits(session), changed, cancel, journal)
         except KymatuiError as error:
-            return replace(leg, outcome=CampaignOutcome.FAILED, message=str(error))
+            return replace(step, outcome=CampaignOutcome.FAILED, message=str(error))
         finally:
             session.close()
 
     def _followed(
         self,
-        leg: CampaignStep,
+        step: CampaignStep,
         toggling: ClusterKymaEdits,
         changed: threading.Event,
         cancel: threading.Event,
@@ -228,42 +195,42 @@ class Campaign:
         proposal = self._proposed(toggling)
         if not proposal.is_done:
             raise OutdatedError("no changes made: another client changed the Kyma after the earlier run")
-        return self._until_done(leg, toggling, proposal, 0, changed, cancel, journal)
+        return self._until_done(step, toggling, proposal, 0, changed, cancel, journal)
 
     def _run(
         self,
-        leg: CampaignStep,
+        step: CampaignStep,
         toggling: ClusterKymaEdits,
         changed: threading.Event,
         cancel: threading.Event,
         journal: Journal,
     ) -> CampaignStep:
         proposal = self._proposed(toggling)
-        now = replace(_leg(leg.runtime, proposal), server=leg.server)
+        now = replace(_planned_step(step.runtime, proposal), server=step.server)
         if now.outcome is CampaignOutcome.UNCHANGED:
             return now
-        if now.outcome is not CampaignOutcome.PLANNED or now.lines != leg.lines:
+        if now.outcome is not CampaignOutcome.PLANNED or now.lines != step.lines:
             raise OutdatedError("no changes made: the Kyma changed after the plan")
         if not toggling.may_write(proposal):
             raise ForbiddenError("no changes made: you lack the permission to patch the runtime's Kyma", status=403)
         if cancel.is_set():
-            return replace(leg, outcome=CampaignOutcome.NOT_BEGUN)
-        journal.write(JournalMark.BEGUN, RUNTIME_STEP, leg.runtime)
+            return replace(step, outcome=CampaignOutcome.NOT_BEGUN)
+        journal.write(JournalMark.BEGUN, RUNTIME_STEP, step.runtime)
         try:
-            generation = toggling.carry_out(proposal, cancel, self._uninstalls.get(leg.runtime, ()))
+            generation = toggling.carry_out(proposal, cancel, self._uninstalls.get(step.runtime, ()))
         except CancelledError as error:
-            return self._cancelled(leg, toggling, proposal, error, journal)
+            return self._cancelled(step, toggling, proposal, error, journal)
         except KymatuiError:
-            journal.write(JournalMark.FAILED, RUNTIME_STEP, leg.runtime)
+            journal.write(JournalMark.FAILED, RUNTIME_STEP, step.runtime)
             raise
-        if not self._pace.wait:
-            journal.write(JournalMark.DONE, RUNTIME_STEP, leg.runtime)
-            return replace(leg, outcome=CampaignOutcome.ACCEPTED, message="the Kyma is edited")
-        return self._until_done(leg, toggling, proposal, generation, changed, cancel, journal)
+        if not self.pace.wait:
+            journal.write(JournalMark.DONE, RUNTIME_STEP, step.runtime)
+            return replace(step, outcome=CampaignOutcome.ACCEPTED, message="the Kyma is edited")
+        return self._until_done(step, toggling, proposal, generation, changed, cancel, journal)
 
     def _cancelled(
         self,
-        leg: CampaignStep,
+        step: CampaignStep,
         toggling: ClusterKymaEdits,
         proposal: EditProposal,
         error: CancelledError,
@@ -273,18 +240,18 @@ class Campaign:
         try:
             is_made = toggling.is_made(proposal)
         except KymatuiError:
-            journal.write(JournalMark.FAILED, RUNTIME_STEP, leg.runtime)
+            journal.write(JournalMark.FAILED, RUNTIME_STEP, step.runtime)
             raise
         if is_made:
-            return replace(leg, outcome=CampaignOutcome.ACCEPTED, message="the Kyma is edited")
-        journal.write(JournalMark.FAILED, RUNTIME_STEP, leg.runtime)
+            return replace(step, outcome=CampaignOutcome.ACCEPTED, message="the Kyma is edited")
+        journal.write(JournalMark.FAILED, RUNTIME_STEP, step.runtime)
         gone = tuple(map(str, error.gone))
         deleted = f"the Kyma is not edited; {format_count(len(gone), 'object')} deleted: {', '.join(gone)}"
-        return replace(leg, outcome=CampaignOutcome.NOT_BEGUN, message=deleted if gone else "")
+        return replace(step, outcome=CampaignOutcome.NOT_BEGUN, message=deleted if gone else "")
 
     def _until_done(
         self,
-        leg: CampaignStep,
+        step: CampaignStep,
         toggling: ClusterKymaEdits,
         proposal: EditProposal,
         generation: int,
@@ -294,29 +261,93 @@ class Campaign:
     ) -> CampaignStep:
         try:
             started = [StartedEdit(proposal, generation)]
-            (end,) = toggling.follow_all(started, changed, self._pace.timeout, lambda *_: None, cancel, unattended=True)
+            (end,) = toggling.follow_all(started, changed, self.pace.timeout, lambda *_: None, cancel, unattended=True)
         except CancelledError as error:  # the edit stays, and lifecycle-manager continues
-            return replace(leg, outcome=CampaignOutcome.ACCEPTED, message=str(error))
+            return replace(step, outcome=CampaignOutcome.ACCEPTED, message=str(error))
         except KymatuiError:
-            journal.write(JournalMark.FAILED, RUNTIME_STEP, leg.runtime)
+            journal.write(JournalMark.FAILED, RUNTIME_STEP, step.runtime)
             raise
         if end.failed and not end.stage.held:
-            journal.write(JournalMark.FAILED, RUNTIME_STEP, leg.runtime)
+            journal.write(JournalMark.FAILED, RUNTIME_STEP, step.runtime)
             raise PartlyDoneError(end.failed)
-        journal.write(JournalMark.DONE, RUNTIME_STEP, leg.runtime)
+        journal.write(JournalMark.DONE, RUNTIME_STEP, step.runtime)
         handed = complete_handover(toggling, self._toggle) if self._toggle.takes_up else ""
         outcome = CampaignOutcome.STAYS if end.stage.held else CampaignOutcome.DONE
-        return replace(leg, outcome=outcome, message=handed or end.stage.message)
+        return replace(step, outcome=outcome, message=handed or end.stage.message)
 
 
-def _refuse_unknown(legs: list[CampaignStep]) -> list[CampaignStep]:
+CampaignItem = BatchItem[CampaignStep, CampaignStep]
+
+
+def campaign_item(step: CampaignStep) -> CampaignItem:
+    """Return a planned runtime for a batch; its result is the step with its outcome."""
+    if step.is_ahead:
+        return CampaignItem(step.runtime, step)
+    refusal = None if step.is_good else RefusedError(step.message)
+    return CampaignItem(step.runtime, step, Work.NOTHING, refusal)
+
+
+def campaign_steps(items: Sequence[CampaignItem]) -> list[CampaignStep]:
+    """Return each runtime with its outcome, or as it was planned."""
+    return [item.result or item.required_plan for item in items]
+
+
+class CampaignEdit(Verb[CampaignStep, CampaignStep]):
+    """The edit of each runtime: the canaries first, and no further after a failure.
+
+    `ended` gets each runtime with its outcome, in any thread.
+    """
+
+    def __init__(self, campaign: Campaign, ended: Callable[[CampaignStep], None]) -> None:
+        self._campaign, self._ended = campaign, ended
+        self._plane: CampaignPort | None = None
+
+    @contextmanager
+    def session(self, items: Sequence[CampaignItem]) -> Iterator[None]:
+        with self._campaign.runs([item.name for item in items if item.runs]) as self._plane:
+            yield
+
+    def waves(self, items: Sequence[CampaignItem]) -> list[list[int]]:
+        numbers = {item.name: number for number, item in enumerate(items)}
+        steps, pace = [item.required_plan for item in items], self._campaign.pace
+        return [[numbers[step.runtime] for step in wave] for wave in waves(steps, pace.canaries, pace.at_once)]
+
+    def run(self, item: CampaignItem, job: BatchJob) -> CampaignItem:
+        assert self._plane is not None, "the control plane is listed during a run"
+        result = self._campaign.edit(self._plane, item.required_plan, job.cancel, job.journal)
+        self._ended(result)
+        return replace(item, result=result, error=None if result.is_good else PartlyDoneError(result.message))
+
+    def stops(self, item: CampaignItem) -> bool:
+        return item.result is not None and item.result.stops
+
+    def skipped(self, item: CampaignItem) -> CampaignItem:
+        step = replace(item.required_plan, outcome=CampaignOutcome.NOT_BEGUN)
+        return replace(item, result=step, error=PartlyDoneError("not started"))
+
+    def follow(self, items: list[CampaignItem], job: BatchJob) -> None:
+        """Raise CancelledError if a person stopped the last runtimes: each ended by itself."""
+        if job.cancel.is_set():
+            raise CancelledError(format_outcomes(campaign_steps(items)))
+
+    def stopped(self, items: Sequence[CampaignItem], error: CancelledError) -> CancelledError:
+        """Return the error with the runtimes that are done, edited without an end yet, and not edited."""
+        steps = campaign_steps(items)
+        done = tuple(step.runtime for step in steps if step.outcome in (CampaignOutcome.DONE, CampaignOutcome.STAYS))
+        edited = tuple((step.runtime, step.message) for step in steps if step.outcome is CampaignOutcome.ACCEPTED)
+        left = (CampaignOutcome.NOT_BEGUN, CampaignOutcome.FAILED, CampaignOutcome.PLANNED)
+        progress = JobProgress(EDIT_WORDS, done, edited, tuple(step.runtime for step in steps if step.outcome in left))
+        return CancelledError(format_outcomes(steps), progress=(progress,), is_at_once=error.is_at_once)
+
+
+def _refuse_unknown(steps: list[CampaignStep]) -> list[CampaignStep]:
     """Refuse a module that no runtime knows, which is a mistyped name; where one runtime knows it, skip the others."""
-    if any(leg.is_known for leg in legs if leg.outcome is not CampaignOutcome.UNREACHED):
-        return legs
-    return [leg if leg.is_known else replace(leg, outcome=CampaignOutcome.REFUSED) for leg in legs]
+    if any(step.is_known for step in steps if step.outcome is not CampaignOutcome.UNREACHED):
+        return steps
+    return [step if step.is_known else replace(step, outcome=CampaignOutcome.REFUSED) for step in steps]
 
 
-def _leg(name: str, proposal: EditProposal) -> CampaignStep:
+def _planned_step(name: str, proposal: EditProposal) -> CampaignStep:
     lines = proposal.edit.lines() if proposal.edit is not None else ()
     effects = tuple(f"{effect.module} {effect.message}" for effect in proposal.effects)
     if proposal.is_refused:

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kymatui.actions.edits.campaign import Campaign
+from kymatui.actions.batch import BatchJob, run_items
+from kymatui.actions.edits.campaign import Campaign, CampaignEdit, CampaignItem, campaign_item, campaign_steps
 from kymatui.actions.edits.uninstall import UninstallConsent
 from kymatui.actions.jobs import JobReport, JobSpec
 from kymatui.composition.campaign import open_campaign
@@ -19,9 +20,10 @@ from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit, edit_opti
 from kymatui.domain.plans.jobs import RUNTIMES, JobPurpose
 from kymatui.domain.plans.plan_preview import PreviewVerdict
 from kymatui.engine.jobs.job_records import JobRecord
-from kymatui.errors import CancelledError, ConfigurationError, PartlyDoneError, RefusedError
+from kymatui.errors import ConfigurationError, PartlyDoneError, RefusedError
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
+from kymatui.ui.flows.batch_job import ScreenRenderer
 from kymatui.ui.presenters.fleet.campaign_preview import campaign_title, format_campaign_end, preview_campaign
 from kymatui.ui.viewmodels.questions import ChoiceOption, Question
 
@@ -76,24 +78,24 @@ async def plan_runtimes(
         raise ConfigurationError("not connected to the control plane yet")
     campaign = open_campaign(source.options, toggle, pace, consent)
     app.notify(f"planning {format_count(len(runtimes), 'runtime')}, {MAX_PARALLEL} in parallel", timeout=3)
-    legs = await app.jobs.in_thread(lambda: campaign.plan(runtimes))
-    answer = await app.push_screen_wait(PlanScreen(preview_campaign(legs, toggle, pace.canaries, pace.at_once)))
+    steps = await app.jobs.in_thread(lambda: campaign.plan(runtimes))
+    answer = await app.push_screen_wait(PlanScreen(preview_campaign(steps, toggle, pace.canaries, pace.at_once)))
     if answer.is_yes:
-        planned = sum(leg.is_ahead for leg in legs)
-        run = partial(_carry_out, campaign, legs, pace)
-        keeps, steps = frozenset({FLEET_JOB_KEY}), _steps(legs, pace)
-        purpose = JobPurpose(toggle.verb.value, (toggle.module,), _options(legs, toggle, pace, consent))
+        planned = sum(step.is_ahead for step in steps)
+        run = partial(_run, campaign, steps)
+        keeps, titles = frozenset({FLEET_JOB_KEY}), _steps(steps, pace)
+        purpose = JobPurpose(toggle.verb.value, (toggle.module,), _options(steps, toggle, pace, consent))
         title = campaign_title(toggle, planned)
-        work = JobSpec(title, run, "", keeps, steps, _STAYS, purpose, cluster=lambda: campaign.home)
+        work = JobSpec(title, run, "", keeps, titles, _STAYS, purpose, cluster=lambda: campaign.home)
         app.jobs.start(work, partial(_again, app, runtimes, toggle, pace, consent))
     return answer.verdict
 
 
 def _options(
-    legs: Sequence[CampaignStep], toggle: ModuleEdit, pace: CampaignPace, consent: UninstallConsent | None
+    steps: Sequence[CampaignStep], toggle: ModuleEdit, pace: CampaignPace, consent: UninstallConsent | None
 ) -> dict[str, str]:
     """Return what the user chose, for the journal."""
-    runtimes = ",".join(leg.runtime for leg in legs if leg.is_ahead)
+    runtimes = ",".join(step.runtime for step in steps if step.is_ahead)
     numbers = {"canaries": str(pace.canaries), "at_once": str(pace.at_once)}
     cascade = {"cascade": "true"} if consent is not None and consent.cascade else {}
     return {**edit_options(toggle), **numbers, **cascade, RUNTIMES: runtimes}
@@ -114,36 +116,36 @@ async def _again(
     await plan_runtimes(app, runtimes, toggle, pace, consent)
 
 
-def _steps(legs: Sequence[CampaignStep], pace: CampaignPace) -> tuple[str, ...]:
-    return tuple(map(_step, waves(legs, pace.canaries, pace.at_once)))
+def _steps(steps: Sequence[CampaignStep], pace: CampaignPace) -> tuple[str, ...]:
+    return tuple(map(_step, waves(steps, pace.canaries, pace.at_once)))
 
 
 def _step(wave: Sequence[CampaignStep]) -> str:
-    return wave[0].name if len(wave) == 1 else f"{wave[0].name} and {len(wave) - 1} more"
+    return f"{wave[0].name} and {len(wave) - 1} more" if wave[1:] else wave[0].name
 
 
-def _carry_out(campaign: Campaign, legs: Sequence[CampaignStep], pace: CampaignPace, report: JobReport) -> str:
+def _run(campaign: Campaign, steps: Sequence[CampaignStep], report: JobReport) -> str:
     done, lock = 0, threading.Lock()
-    total = sum(len(wave) for wave in waves(legs, pace.canaries, pace.at_once))
+    total = sum(step.is_ahead for step in steps)
 
-    def report_step(leg: CampaignStep) -> None:
+    def report_step(step: CampaignStep) -> None:
         nonlocal done
         with lock:
             done += 1
-            words = f"{leg.outcome.label}: {leg.message}" if leg.message else leg.outcome.label
-            report.log(words, done=done, total=total, about=leg.runtime)
+            words = f"{step.outcome.label}: {step.message}" if step.message else step.outcome.label
+            report.log(words, done=done, total=total, about=step.runtime)
 
-    def begins(wave: Sequence[CampaignStep]) -> None:
-        report.step(_step(wave))
-
-    ended = campaign.carry_out(legs, report_step, report.cancel, begins, report.journal)
-    worked = [leg for leg, before in zip(ended, legs, strict=True) if before.is_ahead]
-    words = format_campaign_end(worked)
-    if report.cancel.is_set():
-        raise CancelledError(words, progress=(campaign.progress(ended),))
-    if not all(leg.is_good for leg in worked):
-        raise PartlyDoneError(words)
+    items = [campaign_item(step) for step in steps if step.is_ahead]
+    renderer: ScreenRenderer[CampaignStep, CampaignStep] = ScreenRenderer(report, _wave_step)
+    ended = run_items(items, CampaignEdit(campaign, report_step), renderer, BatchJob(report.cancel, report.journal))
+    worked = campaign_steps(ended)
+    if any(item.error for item in ended):
+        raise PartlyDoneError(format_campaign_end(worked))
     return format_outcomes(worked)
+
+
+def _wave_step(items: Sequence[CampaignItem]) -> str:
+    return _step([item.required_plan for item in items])
 
 
 # the choice

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from kymatui.actions.batch import Work
+from kymatui.actions.edits.label_edits import LabelEditing, LabelItem, LabelPlan
 from kymatui.actions.edits.module_edits import EditControls, EditItem, EditPlan, KymaEdit, edit_item
 from kymatui.actions.edits.uninstall import UninstallConsent
 from kymatui.actions.jobs import FOLLOW_SECONDS, JobReport, JobSpec
@@ -297,7 +298,7 @@ async def edit_labels(app: FlowApp, name: str, wanted: bool) -> None:
             break
     if answer.is_yes and proposal.edit is not None:
         words = f"{'allow' if wanted else 'stop allowing'} {name} modules"
-        run = partial(_carry_out_label, proposal, edits, found)
+        run = partial(_run_label, LabelItem("labels", LabelPlan(proposal, found)), edits)
         purpose = JobPurpose("label", (), {"labels": f"{name}=true" if wanted else f"{name}-"})
         work = JobSpec(words, run, keeps=frozenset({KYMA_KEY}), steps=(EDIT,), purpose=purpose)
         jobs.start(work, partial(edit_labels, app, name, wanted))
@@ -308,14 +309,15 @@ def _uninstalled_by_label(edits: ClusterKymaEdits, proposal: LabelProposal) -> t
     return edits.uninstalls(gone, _TICKED, float("inf"))
 
 
-def _carry_out_label(
-    proposal: LabelProposal, edits: ClusterKymaEdits, planned: Sequence[Uninstall], report: JobReport
-) -> str:
-    report.step(EDIT)
-    edits.carry_out_labels(proposal, report.cancel, planned, report.progress, report.journal)
-    assert proposal.edit is not None
-    changes = proposal.edit.changes
-    return ", ".join(f"{one.label} set to {one.after}" if one.after else f"{one.label} removed" for one in changes)
+def _run_label(item: LabelItem, edits: ClusterKymaEdits, report: JobReport) -> str:
+    verb = LabelEditing(edits, report.progress, lambda stage: None, threading.Event(), 0.0)
+    return run_batch_job([item], verb, report, _label_line, lambda _: EDIT)
+
+
+def _label_line(item: LabelItem) -> str:
+    edit = item.required_plan.proposal.edit
+    assert edit is not None
+    return ", ".join(f"{one.label} set to {one.after}" if one.after else f"{one.label} removed" for one in edit.changes)
 
 
 # reasons of disabled verbs

@@ -6,7 +6,9 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from kymatui.cli.options.confirmation import confirm, no_changes_on_interrupt
+from kymatui.actions.batch import run_batch
+from kymatui.cli.batch import BatchView, renderer_of
+from kymatui.cli.options.confirmation import no_changes_on_interrupt
 from kymatui.cli.options.editing import action_words
 from kymatui.cli.options.fleet_filters import (
     FILTERS,
@@ -15,11 +17,9 @@ from kymatui.cli.options.fleet_filters import (
     read_selected_fleet,
     require_drift,
 )
-from kymatui.cli.options.recorded_jobs import recorded_job
 from kymatui.cli.options.uninstalls import consent_of
 from kymatui.cli.options.unknown_names import require_in_fleet
-from kymatui.cli.output.plan_header import plan_document, plan_text
-from kymatui.cli.output.printing import markdown, paragraph, print_line, print_message, print_text, table
+from kymatui.cli.output.printing import markdown, paragraph, print_line, print_message, table
 from kymatui.cli.session_arguments import remote_options_of
 from kymatui.domain.fleet.campaigns import (
     MAX_PARALLEL,
@@ -33,15 +33,19 @@ from kymatui.domain.fleet.campaigns import (
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.kyma_edit.module_edit import edit_options
 from kymatui.domain.plans.jobs import RUNTIMES
-from kymatui.errors import CancelledError, PartlyDoneError, RefusedError, UsageError
+from kymatui.errors import KymatuiError, PartlyDoneError, RefusedError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from kymatui.actions.edits.campaign import Campaign
+    from kymatui.actions.edits.campaign import CampaignItem
     from kymatui.adapters.sessions.cluster.session_options import RemoteOptions
     from kymatui.domain.kyma_edit.module_edit import ModuleEdit
     from kymatui.domain.plans.cluster_target import ClusterTarget
+
+    _View = BatchView[CampaignStep, CampaignStep]
+else:
+    _View = BatchView
 
 _HEADER = ("RUNTIME", "SERVER", "OUTCOME", "FIELD", "BEFORE", "AFTER", "EFFECT")
 
@@ -80,6 +84,7 @@ def refuse_fleet_options(args: argparse.Namespace) -> None:
 
 def run(args: argparse.Namespace, toggle: ModuleEdit) -> int:
     """Plan, ask, and edit; stop at the first failure. The same words go on where it stopped."""
+    from kymatui.actions.edits.campaign import CampaignEdit, campaign_item
     from kymatui.composition.campaign import open_campaign
 
     if not 1 <= args.at_once <= MAX_PARALLEL or args.canaries < 0:
@@ -93,49 +98,13 @@ def run(args: argparse.Namespace, toggle: ModuleEdit) -> int:
     with no_changes_on_interrupt():
         pace = CampaignPace(args.canaries, args.at_once, args.wait, args.timeout)
         campaign = open_campaign(options, toggle, pace, consent_of(args))
-        legs = campaign.plan(selected_runtimes(args, options))
+        items = [campaign_item(step) for step in campaign.plan(selected_runtimes(args, options))]
         target = campaign.target
         assert target is not None
-        if all(leg.outcome in (CampaignOutcome.REFUSED, CampaignOutcome.UNREACHED) for leg in legs):
+        if all(item.refusal for item in items):
             require_in_fleet(options.control, [toggle.module], [toggle.channel] if toggle.channel else [])
-        planned, begun = (
-            sum(leg.outcome is one for leg in legs) for one in (CampaignOutcome.PLANNED, CampaignOutcome.UNDER_WAY)
-        )
-        if args.dry_run or not planned + begun:
-            print_text(_text(target, legs, toggle, args.output))
-            if order := _pace(legs, args):
-                print_line(order, sys.stderr)
-            return _raise_left_out(legs)
-        print_text(_text(target, legs, toggle, "table"), sys.stderr)
-        print_text(_pace(legs, args), sys.stderr)
-        _require_consent(args)
-        many = format_count(planned or begun, "runtime")
-        action = f"{action_words([toggle])} in {many}" if planned else f"Wait for {many}"
-        confirm(target, action, yes=args.yes)
-    return _carry_out(campaign, legs, toggle, target, args)
-
-
-def _carry_out(
-    campaign: Campaign,
-    legs: Sequence[CampaignStep],
-    toggle: ModuleEdit,
-    target: ClusterTarget,
-    args: argparse.Namespace,
-) -> int:
-    """Edit all runtimes as one job on the control plane."""
-    runtimes = [leg.runtime for leg in legs if leg.is_ahead]
-    words = action_words([toggle])
-    title = f"{words[:1].lower()}{words[1:]} in {format_count(len(runtimes), 'runtime')}"
-    chosen = {**edit_options(toggle), RUNTIMES: ",".join(runtimes)}
-    with recorded_job(args, campaign.home, toggle.verb.value, [toggle.module], title, chosen) as (job, cancel):
-        ended = campaign.carry_out(legs, _print_step, cancel, journal=job.journal)
-        print_text(_text(target, ended, toggle, args.output))
-        if cancel.is_set():
-            raise CancelledError(format_outcomes(ended), progress=(campaign.progress(ended),))
-        if not all(leg.is_good for leg in ended):
-            hint = "run the command again to continue; completed runtimes are skipped"
-            raise PartlyDoneError(format_outcomes(ended), hint=hint)
-        return 0
+        renderer = renderer_of(CampaignView(target, args, toggle), lambda: campaign.home)
+        return run_batch(items, CampaignEdit(campaign, _print_step), renderer, dry_run=args.dry_run, skips_refused=True)
 
 
 def selected_runtimes(args: argparse.Namespace, options: RemoteOptions) -> list[str]:
@@ -150,63 +119,108 @@ def selected_runtimes(args: argparse.Namespace, options: RemoteOptions) -> list[
     return [f"{runtime.ref.namespace}/{runtime.name}" for runtime in found]
 
 
-def _pace(legs: Sequence[CampaignStep], args: argparse.Namespace) -> str:
-    """Return the order of the runtimes, and what stops the campaign."""
-    begun = [leg.name for leg in legs if leg.outcome is CampaignOutcome.UNDER_WAY]
-    planned = [leg.name for leg in legs if leg.outcome is CampaignOutcome.PLANNED]
+def _print_step(step: CampaignStep) -> None:
+    print_line(
+        f"  {step.runtime}: {step.outcome.label}" + (f": {sanitize(step.message)}" if step.message else ""), sys.stderr
+    )
+
+
+class CampaignView(_View):
+    """A campaign in words and as a document."""
+
+    def __init__(self, target: ClusterTarget, args: argparse.Namespace, toggle: ModuleEdit) -> None:
+        super().__init__(target, args, target.name, is_list=True)
+        self.kind, self._toggle = toggle.verb.value, toggle
+
+    def summary(self, items: Sequence[CampaignItem]) -> str:
+        return summarize_campaign(_steps(items))
+
+    def parts(self, items: Sequence[CampaignItem], form: str) -> Iterator[str]:
+        steps = _steps(items)
+        yield (markdown if form == "md" else table)(_HEADER, [row for step in steps for row in _rows(step)])
+        yield from dict.fromkeys(paragraph(f"warning: {text}", form) for step in steps for text in step.warnings)
+
+    def unchanged(self, items: Sequence[CampaignItem]) -> str:
+        return self.text(items, self.args.output)
+
+    def lines(self, items: Sequence[CampaignItem]) -> str:
+        return self.text(items, self.args.output)
+
+    def notices(self, items: Sequence[CampaignItem]) -> list[str]:
+        """Return the order of the runtimes, and what stops the campaign."""
+        return [order] if (order := _order(_steps(items), self.args)) else []
+
+    def document(self, items: Sequence[CampaignItem], outcome: str) -> dict[str, Any]:
+        return _json(_steps(items), self._toggle)
+
+    def question(self, items: Sequence[CampaignItem]) -> tuple[str, str]:
+        """Return what is asked. Raise RefusedError without the option that allows it."""
+        if not self.args.allow_fleet_writes:
+            raise RefusedError(
+                "edits of several runtimes need --allow-fleet-writes; no changes made",
+                hint="--dry-run displays only the plan",
+            )
+        planned = sum(step.outcome is CampaignOutcome.PLANNED for step in _steps(items))
+        many = format_count(planned or len(items), "runtime")
+        return (f"{action_words([self._toggle])} in {many}" if planned else f"Wait for {many}"), ""
+
+    def title(self, items: Sequence[CampaignItem]) -> str:
+        words = action_words([self._toggle])
+        return f"{words[:1].lower()}{words[1:]} in {format_count(len(items), 'runtime')}"
+
+    def modules(self, items: Sequence[CampaignItem]) -> list[str]:
+        return [self._toggle.module]
+
+    def options(self, items: Sequence[CampaignItem]) -> dict[str, str]:
+        return {**edit_options(self._toggle), RUNTIMES: ",".join(item.name for item in items)}
+
+    def refusal(self, items: Sequence[CampaignItem]) -> KymatuiError:
+        return _left_out(_steps(items))
+
+    def failure(self, items: Sequence[CampaignItem]) -> KymatuiError:
+        if not any(item.result for item in items):
+            return _left_out(_steps(items))
+        hint = "run the command again to continue; completed runtimes are skipped"
+        return PartlyDoneError(format_outcomes(_steps(items)), hint=hint)
+
+
+def _steps(items: Sequence[CampaignItem]) -> list[CampaignStep]:
+    return [item.result or item.required_plan for item in items]
+
+
+def _order(steps: Sequence[CampaignStep], args: argparse.Namespace) -> str:
+    begun = [step.name for step in steps if step.outcome is CampaignOutcome.UNDER_WAY]
+    planned = [step.name for step in steps if step.outcome is CampaignOutcome.PLANNED]
     canaries, rest = planned[: args.canaries], len(planned) - args.canaries
     fewer = f" (--canaries {args.canaries}, but no more runtimes)" if len(planned) < args.canaries else ""
-    first = "canary" if len(canaries) == 1 else "canaries, one by one"
+    first = "canaries, one by one" if canaries[1:] else "canary"
     said = [f"first wait for runtimes that an earlier run edited: {', '.join(begun)}"] if begun else []
     said += [f"{first}: {', '.join(canaries)}{fewer}"] if canaries else []
     said += [f"{'then ' if canaries else ''}{rest} more, {args.at_once} in parallel"] if rest > 0 else []
     return "; ".join([*said, "stop on failure"]) if said else ""
 
 
-def _raise_left_out(legs: Sequence[CampaignStep]) -> int:
-    """Raise what the edit leaves out, as its end would: all or some of the runtimes; 0 if it leaves out none."""
-    out = [leg for leg in legs if not leg.is_good]
-    if not out:
-        return 0
-    reasons = "; ".join(f"{leg.name} ({leg.outcome.label}): {sanitize(leg.message)}" for leg in out[:3])
+def _left_out(steps: Sequence[CampaignStep]) -> KymatuiError:
+    """Return the error of an edit that leaves out all or some of the runtimes, as its end would be."""
+    out = [step for step in steps if not step.is_good]
+    reasons = "; ".join(f"{step.name} ({step.outcome.label}): {sanitize(step.message)}" for step in out[:3])
     more = f"; and {len(out) - 3} more" if len(out) > 3 else ""
-    kind = RefusedError if len(out) == len(legs) else PartlyDoneError
-    raise kind(
-        f"{len(out)} of {format_count(len(legs), 'runtime')} cannot be edited: {reasons}{more}",
+    kind = RefusedError if len(out) == len(steps) else PartlyDoneError
+    return kind(
+        f"{len(out)} of {format_count(len(steps), 'runtime')} cannot be edited: {reasons}{more}",
         hint="fix this and run the command again; completed runtimes are skipped",
     )
 
 
-def _require_consent(args: argparse.Namespace) -> None:
-    if not args.allow_fleet_writes:
-        raise RefusedError(
-            "edits of several runtimes need --allow-fleet-writes; no changes made",
-            hint="--dry-run displays only the plan",
-        )
-
-
-def _print_step(leg: CampaignStep) -> None:
-    print_line(
-        f"  {leg.runtime}: {leg.outcome.label}" + (f": {sanitize(leg.message)}" if leg.message else ""), sys.stderr
+def _rows(step: CampaignStep) -> list[tuple[str, ...]]:
+    first = (
+        [f"deletes {', '.join(one.name for one in step.blocking)} first"] if step.blocking and not step.message else []
     )
-
-
-def _text(target: ClusterTarget, legs: Sequence[CampaignStep], toggle: ModuleEdit, form: str) -> str:
-    if form in ("json", "yaml"):
-        return plan_document(target, _json(legs, toggle), form)
-    rows = [row for leg in legs for row in _rows(leg)]
-    warnings = dict.fromkeys(paragraph(f"warning: {text}", form) for leg in legs for text in leg.warnings)
-    drawn = (markdown if form == "md" else table)(_HEADER, rows)
-    return plan_text(target, summarize_campaign(legs), "\n\n".join([drawn, *warnings]), form)
-
-
-def _rows(leg: CampaignStep) -> list[tuple[str, ...]]:
-    first = [f"deletes {', '.join(one.name for one in leg.blocking)} first"] if leg.blocking and not leg.message else []
-    words = leg.message or "; ".join([*leg.effects, *first])
-    lines = leg.lines or (("", "", ""),)
+    words = step.message or "; ".join([*step.effects, *first])
+    lines = step.lines or (("", "", ""),)
     return [
         (
-            *((leg.runtime, leg.server, leg.outcome.label) if not index else ("", "", "")),
+            *((step.runtime, step.server, step.outcome.label) if not index else ("", "", "")),
             *line,
             words if not index else "",
         )
@@ -214,23 +228,23 @@ def _rows(leg: CampaignStep) -> list[tuple[str, ...]]:
     ]
 
 
-def _json(legs: Sequence[CampaignStep], toggle: ModuleEdit) -> dict[str, Any]:
+def _json(steps: Sequence[CampaignStep], toggle: ModuleEdit) -> dict[str, Any]:
     return {
         "module": toggle.module,
         "verb": toggle.verb.value,
-        "counts": {outcome.value: number for outcome, number in count_outcomes(legs).items()},
+        "counts": {outcome.value: number for outcome, number in count_outcomes(steps).items()},
         "runtimes": [
             {
-                "runtime": leg.runtime,
-                "server": leg.server or None,
-                "outcome": leg.outcome.value,
-                "words": leg.message or None,
-                "changes": [{"field": line[0], "before": line[1], "after": line[2]} for line in leg.lines],
-                "effects": list(leg.effects),
-                "uninstalls": list(leg.uninstalls),
-                "blocking": [one.name for one in leg.blocking],
-                "warnings": list(leg.warnings),
+                "runtime": step.runtime,
+                "server": step.server or None,
+                "outcome": step.outcome.value,
+                "words": step.message or None,
+                "changes": [{"field": line[0], "before": line[1], "after": line[2]} for line in step.lines],
+                "effects": list(step.effects),
+                "uninstalls": list(step.uninstalls),
+                "blocking": [one.name for one in step.blocking],
+                "warnings": list(step.warnings),
             }
-            for leg in legs
+            for step in steps
         ],
     }
