@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kymatui.actions.modules.adopt import newer_version
-from kymatui.actions.modules.install import Installation, InstallControls
+from kymatui.actions.modules.install import Installation, InstallControls, plan_installs
 from kymatui.actions.modules.install_plan import (
     Adoption,
     InstallPort,
@@ -229,32 +229,28 @@ class InstallAction:
         return form_fields(_spec_schema(bundle, bundle.resource), ("spec",)), bundle.resource
 
     def plans(self, choices: InstallSelection) -> PlannedInstalls:
-        """Plan modules. For a single one raise what is against it; of several leave out what cannot be planned.
+        """Plan modules; leave out what cannot be planned, and beside others what does not change.
 
-        Raises RefusedError where nothing to do.
+        Raises the error of a single module, RefusedError where nothing to do.
         """
         choices.require()
-        if len(choices.wanted) == 1 and not choices.left_out:
-            (one,) = choices.wanted
-            return PlannedInstalls(choices.wanted, (self.plan(one),), (self.standing(one.module, one.namespace),), ())
-        made: dict[int, Plan] = {}
-
-        def planned(at: int) -> InstallRequest:
-            made[at] = plan = self.plan(choices.wanted[at])
-            if plan.changes_nothing:
-                raise RefusedError("no changes")
-            return choices.wanted[at]
-
-        found = _choices(range(len(choices.wanted)), planned, lambda at: choices.wanted[at].module)
-        left = InstallSelection(found.wanted, (*choices.left_out, *found.left_out))
-        left.require()
-        plans = tuple(plan for at, plan in made.items() if choices.wanted[at] in left.wanted)
-        standings = tuple(self.standing(one.module, one.namespace) for one in left.wanted)
-        return PlannedInstalls(left.wanted, plans, standings, left.left_out)
+        items = plan_installs(self._port, {str(at): _allowed(one) for at, one in enumerate(choices.wanted)})
+        pairs = list(zip(choices.wanted, items, strict=True))
+        planned = [(one, item.plan) for one, item in pairs if item.plan is not None]
+        changed = [(one, plan) for one, plan in planned if not plan.changes_nothing] or planned
+        reasons = [with_subject(one.module, str(item.refusal)) for one, item in pairs if item.plan is None]
+        reasons += [with_subject(one.module, "no changes") for one, plan in planned if (one, plan) not in changed]
+        left_out = (*choices.left_out, *reasons)
+        if not changed:
+            alone = items[0].refusal if not left_out[1:] else None
+            raise alone or RefusedError("; ".join(left_out), hint="no changes made")
+        wanted = tuple(one for one, _ in changed)
+        standings = tuple(self.standing(one.module, one.namespace) for one in wanted)
+        return PlannedInstalls(wanted, tuple(plan for _, plan in changed), standings, left_out)
 
     def plan(self, wanted: InstallRequest) -> Plan:
         """Raise as `plan_install`; what only a person may allow, the plan asks for when it is shown."""
-        return plan_install(self._port, replace(wanted, direct=True, allow_downgrade=True))
+        return plan_install(self._port, _allowed(wanted))
 
     def interrupted(self, request: InstallRequest, *, has_others: bool) -> InstallRequest:
         """Return the request of an interrupted installation with its values. Raise as `with_interrupted_values`."""
@@ -263,6 +259,10 @@ class InstallAction:
     def installation(self, progress: Callable[[Progress], None]) -> Installation:
         """Return the verb that applies plans which a person has accepted."""
         return Installation(self._port, InstallControls(progress))
+
+
+def _allowed(request: InstallRequest) -> InstallRequest:
+    return replace(request, direct=True, allow_downgrade=True)
 
 
 def _cut_off_adoption(known: Inventory) -> InstallRequest:

@@ -6,6 +6,7 @@ line break would forge a line of ours.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kymatui.patterns import deferred
@@ -68,6 +69,11 @@ def cut_text(text: str, most: int) -> str:
 def format_count(number: int, noun: str, plural: str = "") -> str:
     """Return the number with its noun: `1 runtime`, `2 runtimes`; `plural` is for irregular nouns."""
     return f"{number} {noun}" if number == 1 else f"{number} {plural or noun + 's'}"
+
+
+def name_or_count(names: Sequence[str], noun: str) -> str:
+    """Return the only name, or how many there are: `keda`, `2 modules`."""
+    return format_count(len(names), noun) if names[1:] else "".join(names)
 
 
 def with_subject(subject: str, text: str) -> str:

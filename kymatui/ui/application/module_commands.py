@@ -16,7 +16,7 @@ from kymatui.domain.kyma_edit.module_edit import EditVerb
 from kymatui.errors import nearest_names
 from kymatui.ui.flows import manifest
 from kymatui.ui.flows.deletion import start_deletion
-from kymatui.ui.flows.direct_install import adopt, install, install_several, upgrade, upgrade_all
+from kymatui.ui.flows.direct_install import adopt, install, start_install, upgrade, upgrade_all
 from kymatui.ui.flows.flow_app import why_no_plan
 from kymatui.ui.flows.kyma_edit import OWN, SAME, edit_modules
 from kymatui.ui.flows.module_actions import Flow, open_action_menu, run_label_command
@@ -25,7 +25,6 @@ from kymatui.ui.flows.object_edit import KYMA, edit_object
 from kymatui.ui.flows.restore import run_restore_command
 from kymatui.ui.flows.resume import resume_job
 from kymatui.ui.navigation.command_table import ScreenCommand, unknown_name
-from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.screens.module_action_screen import ModuleActionScreen
 
 if TYPE_CHECKING:
@@ -200,7 +199,7 @@ def _install(app: FlowApp, words: Sequence[str]) -> None:
         chart, namespace = words[1], words[2] if len(words) == 3 else ""
         app.jobs.run_flow(install(app, words[0], InstallRequest(words[0], ModuleSource(chart=chart), namespace)))
     elif names := target_modules(app, words):
-        app.jobs.run_flow(install(app, names[0]) if len(names) == 1 else install_several(app, names))
+        app.jobs.run_flow(start_install(app, names))
     else:
         _no_module(app, words, "install NAME…` or `:install NAME CHART [NAMESPACE]")
 
@@ -241,9 +240,7 @@ def _edit(app: FlowApp, words: Sequence[str]) -> None:
 
 def _delete(app: FlowApp, words: Sequence[str]) -> None:
     names = target_modules(app, words)
-    if len(names) == 1:
-        app.ways.open(ScreenStep("delete", names[0]))
-    elif names:
+    if names:
         app.jobs.run_flow(start_deletion(app, names))
     else:
         _no_module(app, words, "delete NAME…")

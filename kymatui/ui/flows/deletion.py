@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from kymatui.actions.delete import RunControls, run_deletion
+from kymatui.actions.delete import Deletion, DeletionItem, RunControls, deletion_item
 from kymatui.actions.deletion_planning import plan_deletions
 from kymatui.actions.finalizers import BlockedObject, blocked_objects, remove_finalizer
 from kymatui.actions.jobs import JobReport, JobSpec
 from kymatui.actions.plans import DeletionPlan, DeletionRequest
 from kymatui.composition.session_ports import SessionDeletions
-from kymatui.domain.kubernetes.terminal_text import format_count, with_subject
+from kymatui.domain.kubernetes.terminal_text import format_count, name_or_count, with_subject
 from kymatui.domain.modules.presence import Presence
 from kymatui.domain.plans.jobs import JobPurpose, module_key
 from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine, join_previews
@@ -23,6 +23,7 @@ from kymatui.engine.deletion.deletion_state import NextStep
 from kymatui.errors import KymatuiError, RefusedError
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
+from kymatui.ui.flows.batch_job import run_batch_job
 from kymatui.ui.flows.deletion_reader import DeletionChoices, delete_action
 from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.presenters.plans.deletion_stages import preview_deletion
@@ -106,11 +107,11 @@ def _planned(app: FlowApp, deletions: SessionDeletions, names: Sequence[str]) ->
 
 def _joined(parts: dict[str, Preview], left_out: Sequence[str], folder: str) -> Preview:
     """Join the plans with one typed word; user-created objects need a consent for each module."""
-    names = ", ".join(parts)
-    count = names if len(parts) == 1 else f"{len(parts)} modules"
+    names, count = ", ".join(parts), name_or_count(list(parts), "module")
     made = join_previews(f"delete {count}", parts, left_out)
     ticks = tuple(one for one in made.consents if not one.typed)
-    typed = Consent("names", "delete it" if len(parts) == 1 else f"delete {names}, one after the other", typed=count)
+    order = ", one after the other" if len(parts) > 1 else ""
+    typed = Consent("names", f"delete {names}{order}", typed=count)
     kept = f"deleted objects are saved first, one backup per module, in {folder}"
     warnings = (*(one for one in made.warnings if _BACKUP_MARK not in one), kept)
     return replace(made, consents=(*ticks, typed), warnings=warnings)
@@ -154,12 +155,17 @@ def run_deletion_job(
         report.step(step.value)
 
     try:
-        controls = RunControls(report.progress, report.cancel, changed, turned, journal=report.journal)
-        ended = run_deletion(deletions, plan, controls)
+        verb = Deletion(deletions, RunControls(report.progress, changed=changed, turned=turned))
+        return run_batch_job([deletion_item(plan)], verb, report, _result_line)
     finally:
         link.forget(changed)
+
+
+def _result_line(item: DeletionItem) -> str:
+    ended = item.result
+    assert ended is not None
     kept = f"; not deleted: {', '.join(f'{ref} ({reason})' for ref, reason in ended.kept)}" if ended.kept else ""
-    return f"{ended.message or f'{plan.module} is deleted'}, {format_count(len(ended.gone), 'object')} deleted{kept}"
+    return f"{ended.message or f'{item.name} is deleted'}, {format_count(len(ended.gone), 'object')} deleted{kept}"
 
 
 # the last resort

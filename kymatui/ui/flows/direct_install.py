@@ -73,6 +73,11 @@ def why_not_installable(app: FlowApp, names: Sequence[str], *, upgrade: bool) ->
 # one module
 
 
+async def start_install(app: FlowApp, names: Sequence[str]) -> None:
+    """Start the flow of one module with its options, or of several in their newest versions."""
+    await (install_several(app, names) if names[1:] else install(app, names[0]))
+
+
 async def install(app: FlowApp, name: str, first: InstallRequest | None = None) -> None:
     """Run the flow from the choice to the job; `first` is the request with its source for a chart."""
     directing, start = install_action(app), first or InstallRequest(name)
@@ -91,7 +96,7 @@ async def install(app: FlowApp, name: str, first: InstallRequest | None = None) 
 
 async def resume_install(app: FlowApp, kind: str, names: Sequence[str], options: Mapping[str, str]) -> None:
     """Plan an interrupted installation again, in its version and with the values that it has written."""
-    if len(names) > 1:
+    if names[1:]:
         await (upgrade if kind == "upgrade" else install_several)(app, names)
         return
     directing, name, chart = install_action(app), names[0], options.get("chart", "")

@@ -18,7 +18,7 @@ from kymatui.actions.modules.handover import planned_handover
 from kymatui.composition.session_ports import edits_of
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import read_ref
-from kymatui.domain.kubernetes.terminal_text import with_subject
+from kymatui.domain.kubernetes.terminal_text import name_or_count, with_subject
 from kymatui.domain.kyma.kymas import Policy
 from kymatui.domain.kyma_edit.edit_progress import EditPhase, EditProgress, edit_phases
 from kymatui.domain.kyma_edit.label_edit import LABELS, LabelProposal
@@ -239,7 +239,7 @@ async def _choose(app: FlowApp, verb: EditVerb, modules: Sequence[str]) -> dict[
     questions = list(_questions(app, verb, modules))
     if not questions:
         return {}
-    what = modules[0] if len(modules) == 1 else f"{len(modules)} modules"
+    what = name_or_count(modules, "module")
     return await app.push_screen_wait(ChoiceScreen(f"{verb.value.capitalize()} {what}", questions))
 
 

@@ -2,7 +2,7 @@
 
 An action that is added here is in the menu of the catalog and of the module screen:
 
-    ModuleAction("install", "Install directly…", "i", start=lambda app, names: install(app, names[0]), why_off=…)
+    ModuleAction("install", "Install directly…", "i", start=start_install, why_off=…)
 
 `start` returns a flow (see `job_controller`); `why_off` runs in a thread and may be slow.
 """
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from kymatui.domain.kubernetes.terminal_text import name_or_count
 from kymatui.domain.kyma_edit.label_edit import LABELS
 from kymatui.domain.kyma_edit.module_edit import EditVerb
 from kymatui.errors import KymatuiError
@@ -24,8 +25,7 @@ from kymatui.ui.flows import manifest, object_edit, restore
 from kymatui.ui.flows.deletion import start_deletion, why_not_installed
 from kymatui.ui.flows.direct_install import (
     adopt,
-    install,
-    install_several,
+    start_install,
     upgrade,
     why_not_adoptable,
     why_not_installable,
@@ -90,7 +90,7 @@ ACTIONS: tuple[ModuleAction, ...] = (
         "install",
         "Install directly…",
         "i",
-        lambda app, names: install(app, names[0]) if len(names) == 1 else install_several(app, names),
+        start_install,
         lambda app, names: why_not_installable(app, names, upgrade=False),
     ),
     ModuleAction(
@@ -160,7 +160,7 @@ async def open_action_menu(app: FlowApp, names: Sequence[str]) -> None:
 
     reading = asyncio.ensure_future(app.jobs.in_thread(read))
     await asyncio.wait({reading}, timeout=_PATIENCE)
-    title = names[0] if len(names) == 1 else f"{len(names)} modules"
+    title = name_or_count(names, "module")
     if app.screen is not asked_on or (app.shown is not None and app.shown.command_line.is_typing):
         await reading
         app.notify(f"Actions for {title} are ready; press a to open", timeout=5)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kymatui.domain.catalog.effects import Effect
-from kymatui.domain.kubernetes.terminal_text import with_subject
+from kymatui.domain.kubernetes.terminal_text import name_or_count, with_subject
 from kymatui.domain.kyma_edit.label_edit import LabelProposal
 from kymatui.domain.kyma_edit.module_edit import EditProposal, EditVerb, ModuleEdit
 from kymatui.domain.ownership import describe_objects
@@ -30,7 +30,7 @@ _WORDS = {
 def edit_title(toggles: Sequence[ModuleEdit]) -> str:
     """Return a title such as `enable keda in channel fast` or `disable 3 modules`."""
     first = toggles[0]
-    what = first.module if len(toggles) == 1 else f"{len(toggles)} modules"
+    what = name_or_count([one.module for one in toggles], "module")
     words = _WORDS[first.verb].format(what)
     if first.verb is EditVerb.CHANNEL:
         words = f"move {what}"
