@@ -17,8 +17,8 @@ from kymatui.actions.modules.module_sources import ModuleSource
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.adapters.sessions.cluster.catalog_session import open_session
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
-from kymatui.cli import batch
 from kymatui.cli.commands.modules import upgrade
+from kymatui.cli.options import batch_renderers
 from kymatui.cli.options.direct_install import CommandContext
 from kymatui.composition.install_port import SessionInstallPort
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
@@ -250,7 +250,7 @@ def test_several_modules_are_installed_and_deleted_as_one_plan(
     assert "Backup default/theirs" in err
     assert "still manages 1 object: Backup" in err
     with monkeypatch.context() as meanwhile:
-        meanwhile.setattr(batch, "confirm", lambda *_, **__: cluster.apply(backup("late"), manager="user"))
+        meanwhile.setattr(batch_renderers, "confirm", lambda *_, **__: cluster.apply(backup("late"), manager="user"))
         status, out, err = run("delete", *both, "--cascade")
     assert (status, out.partition(":")[0]) == (3, "registry-proxy")
     assert "backup-operator: not deleted: Backup default/late, created after the plan was displayed" in err

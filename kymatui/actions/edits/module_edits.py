@@ -137,7 +137,7 @@ class EditControls(Struct, frozen=True):
     unattended: bool = False
 
 
-class KymaEdit(Verb[EditPlan, EditResult]):
+class ModuleEditing(Verb[EditPlan, EditResult]):
     """The edit of each module's entry; a failure stops no other edit."""
 
     def __init__(self, edits: ClusterKymaEdits, controls: EditControls) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from kymatui.actions.batch import Work
-from kymatui.cli.batch import BatchView
+from kymatui.cli.output.batch_view import BatchQuestion, BatchView
 from kymatui.cli.output.plan_changes import change_counts, changes_text, plan_json, plan_summary
 from kymatui.cli.output.plan_header import plan_document, plan_text
 from kymatui.cli.output.printing import print_text
@@ -52,7 +52,13 @@ class InstallView(_View):
         is_list: bool,
     ) -> None:
         super().__init__(target, args, cluster, is_list=is_list)
-        self.kind, self._verb, self._left_out = kind or verb, verb, left_out
+        self.kind, self._verb, self.undone = kind or verb, verb, f"not {_DONE[verb]}"
+        self.further_fields = {
+            "leftOut": [
+                {"name": one.name, "namespace": one.namespace, "version": one.version or None, "reason": one.reason}
+                for one in left_out
+            ]
+        }
 
     def summary(self, items: Sequence[InstallItem]) -> str:
         """Return the summary of all plans, and how many modules are refused."""
@@ -75,33 +81,23 @@ class InstallView(_View):
         plan = items[0].required_plan
         return sanitize(f"{plan.bundle.name}: no changes ({plan_summary([plan])})")
 
-    def further(self, items: Sequence[InstallItem]) -> Mapping[str, Any]:
-        return {
-            "leftOut": [
-                {"name": one.name, "namespace": one.namespace, "version": one.version or None, "reason": one.reason}
-                for one in self._left_out
-            ]
-        }
-
     def item_document(self, item: InstallItem, outcome: str) -> dict[str, Any]:
         return plan_json(item.required_plan, outcome)
 
     def item_outcome(self, item: InstallItem, outcome: str) -> str:
         return "failed" if item.error or item.refusal else outcome if item.is_pending else "unchanged"
 
-    def question(self, items: Sequence[InstallItem]) -> tuple[str, str]:
+    def question(self, items: Sequence[InstallItem]) -> BatchQuestion:
         plans = [item.required_plan for item in items]
         adopted = [item.name for item in items if self._verb == "upgrade" and item.required_plan.intent.adopt]
         verb = self._verb if self.is_list else plans[0].user_verb
         action = f"{verb.capitalize()} {', '.join(map(_named, items))}"
         if self.is_list and adopted:
             action = f"{action} and adopt {', '.join(adopted)}"
-        return action, change_counts(plans)
+        modules = tuple(plan.bundle.name for plan in plans)
+        return BatchQuestion(action, change_counts(plans), modules, self._options(items))
 
-    def modules(self, items: Sequence[InstallItem]) -> list[str]:
-        return [item.required_plan.bundle.name for item in items]
-
-    def options(self, items: Sequence[InstallItem]) -> dict[str, str]:
+    def _options(self, items: Sequence[InstallItem]) -> dict[str, str]:
         """Return the version that the accepted plan has, so that what continues it installs no other one."""
         is_file = any(getattr(self.args, name, "") for name in ("file", "kustomize", "component", "plan", "image"))
         if self.is_list or is_file:
@@ -123,22 +119,20 @@ class InstallView(_View):
             return f"{len(done)} {word}: {', '.join(item.name for item in done)}" if done else f"no module {word}"
         return "\n".join(_result_line(item.required_plan, item.result) for item in done if item.result is not None)
 
-    def item_error(self, item: InstallItem) -> KymatuiError | None:
-        from kymatui.engine.jobs.wait import NotReadyError
-
-        error = super().item_error(item)
-        if isinstance(error, NotReadyError) and not item.is_pending:
-            return PartlyDoneError(f"no changes to apply; {error}", hint=error.hint)
-        return error
-
     def refusal(self, items: Sequence[InstallItem]) -> KymatuiError:
         if getattr(self.args, "all", False):
             return RefusedError("no module can be upgraded", hint="no changes made")
         return super().refusal(items)
 
-    def undone(self, failed: Sequence[InstallItem]) -> str:
-        is_waited_for = all(item.work is Work.WAIT for item in failed)
-        return "not ready" if is_waited_for else f"not {_DONE[self._verb]}"
+    def failure(self, items: Sequence[InstallItem]) -> KymatuiError:
+        from kymatui.engine.jobs.wait import NotReadyError
+
+        if all(item.work is Work.WAIT for item in items if item.error is not None or item.refusal is not None):
+            self.undone = "not ready"
+        error = super().failure(items)
+        if isinstance(error, NotReadyError) and items[0].work is Work.WAIT:
+            return PartlyDoneError(f"no changes to apply; {error}", hint=error.hint)
+        return error
 
 
 def _result_line(plan: Plan, outcome: ApplyOutcome) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from kymatui.actions.batch import Work
-from kymatui.cli.batch import BatchView
+from kymatui.cli.output.batch_view import BatchQuestion, BatchView
 from kymatui.cli.output.printing import markdown, paragraph, table
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.plans.plan_summary import summarize_actions
@@ -54,11 +54,10 @@ class ManifestView(_View):
             return outcome
         return "done" if item.result is not None else "planned"
 
-    def question(self, items: Sequence[ManifestItem]) -> tuple[str, str]:
-        return f"Apply {', '.join(str(item.required_plan.ref) for item in items)}", ""
-
-    def options(self, items: Sequence[ManifestItem]) -> dict[str, str]:
-        return {} if self.is_list else {"version": items[0].required_plan.version}
+    def question(self, items: Sequence[ManifestItem]) -> BatchQuestion:
+        action = f"Apply {', '.join(str(item.required_plan.ref) for item in items)}"
+        options = {} if self.is_list else {"version": items[0].required_plan.version}
+        return BatchQuestion(action, options=options)
 
     def outcome(self, items: Sequence[ManifestItem]) -> str:
         return "done" if self.args.wait else "written"

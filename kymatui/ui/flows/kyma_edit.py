@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from kymatui.actions.batch import Work
 from kymatui.actions.edits.label_edits import LabelEditing, LabelItem, LabelPlan
-from kymatui.actions.edits.module_edits import EditControls, EditItem, EditPlan, KymaEdit, edit_item
+from kymatui.actions.edits.module_edits import EditControls, EditItem, EditPlan, ModuleEditing, edit_item
 from kymatui.actions.edits.uninstall import UninstallConsent
 from kymatui.actions.jobs import FOLLOW_SECONDS, JobReport, JobSpec
 from kymatui.actions.modules.handover import planned_handover
@@ -193,7 +193,7 @@ def _run(
     try:
         if any(item.is_pending for item in items):
             report.step(EDIT)
-        return run_batch_job(items, KymaEdit(edits, controls), report, _result_line)
+        return run_batch_job(items, ModuleEditing(edits, controls), report, _result_line)
     finally:
         link.forget(changed)
 

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from kymatui.actions.batch import run_batch
-from kymatui.cli.batch import BatchView, renderer_of
+from kymatui.cli.options.batch_renderers import renderer_of
 from kymatui.cli.options.confirmation import no_changes_on_interrupt
 from kymatui.cli.options.editing import action_words
 from kymatui.cli.options.fleet_filters import (
@@ -19,6 +19,7 @@ from kymatui.cli.options.fleet_filters import (
 )
 from kymatui.cli.options.uninstalls import consent_of
 from kymatui.cli.options.unknown_names import require_in_fleet
+from kymatui.cli.output.batch_view import BatchQuestion, BatchView
 from kymatui.cli.output.printing import markdown, paragraph, print_line, print_message, table
 from kymatui.cli.session_arguments import remote_options_of
 from kymatui.domain.fleet.campaigns import (
@@ -153,7 +154,7 @@ class CampaignView(_View):
     def document(self, items: Sequence[CampaignItem], outcome: str) -> dict[str, Any]:
         return _json(_steps(items), self._toggle)
 
-    def question(self, items: Sequence[CampaignItem]) -> tuple[str, str]:
+    def question(self, items: Sequence[CampaignItem]) -> BatchQuestion:
         """Return what is asked. Raise RefusedError without the option that allows it."""
         if not self.args.allow_fleet_writes:
             raise RefusedError(
@@ -162,17 +163,13 @@ class CampaignView(_View):
             )
         planned = sum(step.outcome is CampaignOutcome.PLANNED for step in _steps(items))
         many = format_count(planned or len(items), "runtime")
-        return (f"{action_words([self._toggle])} in {many}" if planned else f"Wait for {many}"), ""
-
-    def title(self, items: Sequence[CampaignItem]) -> str:
-        words = action_words([self._toggle])
-        return f"{words[:1].lower()}{words[1:]} in {format_count(len(items), 'runtime')}"
-
-    def modules(self, items: Sequence[CampaignItem]) -> list[str]:
-        return [self._toggle.module]
-
-    def options(self, items: Sequence[CampaignItem]) -> dict[str, str]:
-        return {**edit_options(self._toggle), RUNTIMES: ",".join(item.name for item in items)}
+        words, every = action_words([self._toggle]), format_count(len(items), "runtime")
+        return BatchQuestion(
+            f"{words} in {many}" if planned else f"Wait for {many}",
+            modules=(self._toggle.module,),
+            options={**edit_options(self._toggle), RUNTIMES: ",".join(item.name for item in items)},
+            title=f"{words[:1].lower()}{words[1:]} in {every}",
+        )
 
     def refusal(self, items: Sequence[CampaignItem]) -> KymatuiError:
         return _left_out(_steps(items))

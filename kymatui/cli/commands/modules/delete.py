@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from kymatui.actions.batch import Work
+from kymatui.actions.batch import Work, run_batch
 from kymatui.actions.jobs import job_cluster
-from kymatui.cli.batch import BatchView, renderer_of
+from kymatui.cli.options.batch_renderers import renderer_of
 from kymatui.cli.options.direct_install import CommandContext, ProgressPrinter, add_running, open_context
+from kymatui.cli.output.batch_view import BatchQuestion, BatchView
 from kymatui.cli.output.deletion import deletion_consequence, deletion_json, deletion_text
 from kymatui.cli.output.plan_summaries import deletion_summary
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize, with_subject
@@ -85,7 +86,6 @@ def delete_modules(
 
     `kind` is the command for its journal; `delete_kymas` is for the operator, whose Kymas are then deleted first.
     """
-    from kymatui.actions.batch import run_batch
     from kymatui.actions.delete import Deletion, RunControls
     from kymatui.composition.session_ports import deletions_of
 
@@ -130,6 +130,8 @@ class DeletionView(_View):
 
     heads = ("MODULE", "VERSION", "MANAGED BY", "USER OBJECTS", "NEXT")
     list_key = "modules"
+    lists_refused = True
+    undone = "not deleted"
 
     def __init__(self, place: CommandContext, kind: str, port: SessionDeletions, *, is_list: bool) -> None:
         super().__init__(place.target, place.args, place.cluster.name, is_list=is_list)
@@ -158,9 +160,6 @@ class DeletionView(_View):
             return "already deleted"
         return with_subject(items[0].name, items[0].required_plan.seen.refusal or "already deleted")
 
-    def is_listed(self, item: DeletionItem) -> bool:
-        return True
-
     def item_document(self, item: DeletionItem, outcome: str) -> dict[str, Any]:
         result, error, plan = item.result, item.error, item.required_plan
         return deletion_json(
@@ -180,13 +179,15 @@ class DeletionView(_View):
             return "unfinished"
         return "unchanged" if item.work is Work.NOTHING else "done" if item.result is not None else "planned"
 
-    def question(self, items: Sequence[DeletionItem]) -> tuple[str, str]:
+    def question(self, items: Sequence[DeletionItem]) -> BatchQuestion:
         from kymatui.engine.deletion.deletion_state import NextStep
 
         plans = [item.required_plan for item in items]
         seen = [plan.seen for plan in plans if plan.next_step is not NextStep.UNMANAGE]
         consequence = deletion_consequence(seen, backup=not self.args.no_backup) if seen else ""
-        return f"{'Delete' if seen else 'Unmanage'} {', '.join(item.name for item in items)}", consequence
+        return BatchQuestion(
+            f"{'Delete' if seen else 'Unmanage'} {', '.join(item.name for item in items)}", consequence
+        )
 
     def started(self, item: DeletionItem) -> str:
         return f"{item.name} {item.required_plan.seen.installed}".rstrip()
@@ -202,9 +203,6 @@ class DeletionView(_View):
         except KymatuiError:  # the plan is displayed, and the error says what is known
             return list(items)
         return [replace(item, plan=next(now).plan) if item.error else item for item in items]
-
-    def undone(self, failed: Sequence[DeletionItem]) -> str:
-        return "not deleted"
 
     def shows_refused(self, items: Sequence[DeletionItem]) -> bool:
         return self.is_list or not items[0].required_plan.seen.refusal

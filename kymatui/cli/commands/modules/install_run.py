@@ -17,7 +17,7 @@ from kymatui.actions.modules.install import Installation, InstallControls, Insta
 from kymatui.actions.modules.install_plan import Adoption, InstallRequest, with_interrupted_values
 from kymatui.actions.modules.module_sources import ModuleSource
 from kymatui.actions.modules.upgrade import SkippedUpgrade
-from kymatui.cli.batch import renderer_of
+from kymatui.cli.options.batch_renderers import renderer_of
 from kymatui.cli.options.direct_install import ProgressPrinter, install_request
 from kymatui.cli.output.install_results import InstallView
 from kymatui.cli.output.printing import print_message, print_text

@@ -10,13 +10,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kymatui.actions.batch import Work, run_batch
-from kymatui.actions.edits.module_edits import EditControls, EditPlan, EditResult, KymaEdit, plan_edits
+from kymatui.actions.edits.module_edits import EditControls, EditPlan, EditResult, ModuleEditing, plan_edits
 from kymatui.actions.jobs import job_cluster
 from kymatui.actions.modules.handover import planned_handover
-from kymatui.cli.batch import BatchView, renderer_of
+from kymatui.cli.options.batch_renderers import renderer_of
 from kymatui.cli.options.direct_install import ProgressPrinter
 from kymatui.cli.options.editing import action_words, plan_json, print_stage, require_rights
 from kymatui.cli.options.uninstalls import consent_of, uninstall_consequence, uninstall_tables, uninstalls_json
+from kymatui.cli.output.batch_view import BatchQuestion, BatchView
 from kymatui.cli.output.plan_summaries import edit_summary
 from kymatui.cli.output.printing import markdown, paragraph, print_line, table, wrapped
 from kymatui.domain.kubernetes.terminal_text import sanitize, with_subject
@@ -47,7 +48,7 @@ def run_edits(
     )
     view = EditView(args, session, edits, is_list=len(items) != 1)
     renderer = renderer_of(view, partial(job_cluster, session))
-    return run_batch(items, KymaEdit(edits, controls), renderer, dry_run=args.dry_run)
+    return run_batch(items, ModuleEditing(edits, controls), renderer, dry_run=args.dry_run)
 
 
 def _print_stage(module: str, stage: EditProgress) -> None:
@@ -129,9 +130,10 @@ class EditView(BatchView[EditPlan, EditResult]):
             return outcome
         return "done" if item.result is not None else "planned"
 
-    def question(self, items: Sequence[EditItem]) -> tuple[str, str]:
+    def question(self, items: Sequence[EditItem]) -> BatchQuestion:
+        toggles = [item.required_plan.proposal.toggle for item in items]
         uninstalls = (one for item in items for one in item.required_plan.uninstalls)
-        return action_words([item.required_plan.proposal.toggle for item in items]), uninstall_consequence(uninstalls)
+        return BatchQuestion(action_words(toggles), uninstall_consequence(uninstalls), options=edit_options(toggles[0]))
 
     def require_rights(self, items: Sequence[EditItem]) -> None:
         for item in items:
@@ -146,9 +148,6 @@ class EditView(BatchView[EditPlan, EditResult]):
 
     def recorded(self, items: Sequence[EditItem]) -> list[EditItem]:
         return [item for item in items if item.runs]
-
-    def options(self, items: Sequence[EditItem]) -> dict[str, str]:
-        return edit_options(items[0].required_plan.proposal.toggle)
 
     def outcome(self, items: Sequence[EditItem]) -> str:
         return "done" if self.args.wait else "accepted"

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kymatui.actions.batch import run_batch
 from kymatui.actions.jobs import job_cluster
-from kymatui.cli.batch import BatchView, renderer_of
 from kymatui.cli.commands.fleet.sync import read_labels
+from kymatui.cli.options.batch_renderers import renderer_of
 from kymatui.cli.options.direct_install import ProgressPrinter
 from kymatui.cli.options.editing import add_editing, effects_json, open_for_edit, print_stage, require_rights
 from kymatui.cli.options.uninstalls import (
@@ -21,6 +21,7 @@ from kymatui.cli.options.uninstalls import (
     uninstall_tables,
     uninstalls_json,
 )
+from kymatui.cli.output.batch_view import BatchQuestion, BatchView
 from kymatui.cli.output.plan_summaries import label_summary
 from kymatui.cli.output.printing import markdown, paragraph, table
 from kymatui.domain.kubernetes.terminal_text import sanitize
@@ -119,13 +120,10 @@ class LabelView(_View):
         plan = item.required_plan
         return _json(self.cluster, plan.proposal, outcome, words, plan.uninstalls, refusals)
 
-    def question(self, items: Sequence[LabelItem]) -> tuple[str, str]:
+    def question(self, items: Sequence[LabelItem]) -> BatchQuestion:
         plan = items[0].required_plan
         assert plan.proposal.edit is not None
-        return _action(plan.proposal.edit), uninstall_consequence(plan.uninstalls)
-
-    def modules(self, items: Sequence[LabelItem]) -> list[str]:
-        return []
+        return BatchQuestion(_action(plan.proposal.edit), uninstall_consequence(plan.uninstalls), modules=())
 
     def require_rights(self, items: Sequence[LabelItem]) -> None:
         for item in items:

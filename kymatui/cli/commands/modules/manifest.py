@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from kymatui.actions.batch import run_batch
 from kymatui.actions.jobs import job_cluster
-from kymatui.cli.batch import renderer_of
+from kymatui.cli.options.batch_renderers import renderer_of
 from kymatui.cli.options.direct_install import add_running, open_context, waiting_note
 from kymatui.cli.options.unknown_names import require_known
 from kymatui.cli.output.manifest_results import ManifestView

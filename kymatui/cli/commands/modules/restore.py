@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from kymatui.actions.batch import run_batch
 from kymatui.actions.jobs import job_cluster
-from kymatui.cli.batch import BatchView, renderer_of
+from kymatui.cli.options.batch_renderers import renderer_of
 from kymatui.cli.options.direct_install import CommandContext, add_running, open_context
+from kymatui.cli.output.batch_view import BatchQuestion, BatchView
 from kymatui.cli.output.printing import document, markdown, paragraph, print_line, print_text, table
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.plans.plan_summary import summarize_actions
@@ -129,17 +130,11 @@ class RestoreView(_View):
         objects = [{"object": ref, "result": word, "reason": reason or None} for ref, word, reason in _rows(item)]
         return {"file": files[0], "files": files, "objects": objects, "outcome": outcome}
 
-    def question(self, items: Sequence[RestorationItem]) -> tuple[str, str]:
+    def question(self, items: Sequence[RestorationItem]) -> BatchQuestion:
         plan = items[0].required_plan
         action = f"Restore {format_count(len(plan.objects), 'object')} (existing objects stay unchanged)"
-        return action, sanitize(plan.stranger)
-
-    def title(self, items: Sequence[RestorationItem]) -> str:
-        plan = items[0].required_plan
-        return f"restore {plan.module or plan.newest.path}"
-
-    def modules(self, items: Sequence[RestorationItem]) -> list[str]:
-        return [item.name for item in items if item.name]
+        modules, title = (plan.module,) if plan.module else (), f"restore {plan.module or plan.newest.path}"
+        return BatchQuestion(action, sanitize(plan.stranger), modules, title=title)
 
     def lines(self, items: Sequence[RestorationItem]) -> str:
         return "\n".join(item.result.summary for item in items if item.result is not None)

@@ -1,0 +1,123 @@
+"""Batches of a command: asked for on a terminal, run as a job, and displayed as tables or as one document."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Generic, TextIO
+
+from kymatui.actions.batch import BatchJob, Items, Plan, Result
+from kymatui.cli.options.confirmation import confirm
+from kymatui.cli.options.direct_install import cancellable
+from kymatui.cli.options.recorded_jobs import recorded_job
+from kymatui.cli.output.plan_header import plan_document
+from kymatui.cli.output.printing import print_text
+from kymatui.errors import KymatuiError, RefusedError, UnknownNameError
+
+if TYPE_CHECKING:
+    from kymatui.cli.output.batch_view import BatchView
+    from kymatui.domain.plans.cluster_name import ClusterName
+
+
+class CommandRenderer(Generic[Plan, Result]):
+    """What both forms of a command's output have in common."""
+
+    def __init__(self, view: BatchView[Plan, Result], cluster: Callable[[], ClusterName]) -> None:
+        self.view, self.args, self._cluster = view, view.args, cluster
+
+    def display(self, items: Items[Plan, Result], outcome: str, stream: TextIO | None = None) -> None:
+        raise NotImplementedError
+
+    def refuse(self, items: Items[Plan, Result]) -> KymatuiError:
+        unknown = next((item.refusal for item in items if isinstance(item.refusal, UnknownNameError)), None)
+        if unknown is None and self.view.shows_refused(items):
+            self.display(items, "refused", None if self.args.dry_run else sys.stderr)
+        return unknown or self.view.refusal(items)
+
+    def show(self, items: Items[Plan, Result], outcome: str) -> None:
+        self.display(items, outcome)
+        self._print_notices([item for item in items if item.is_pending])
+        if any(item.refusal for item in items):
+            raise self.view.failure(items)
+
+    @contextmanager
+    def accept(self, items: Items[Plan, Result]) -> Iterator[BatchJob]:
+        args, view = self.args, self.view
+        pending, recorded = [item for item in items if item.is_pending], view.recorded(items)
+        view.require_rights(pending)
+        if pending:
+            print_text(view.text(items, "table"), sys.stderr)
+            self._print_notices(pending)
+            asked = view.question(pending)
+            confirm(view.target(pending), asked.action, asked.consequence, yes=args.yes)
+        if not recorded:  # there is only a wait
+            with cancellable() as cancel:
+                yield BatchJob(cancel)
+            return
+        asked = view.question(recorded)
+        modules = asked.modules if asked.modules is not None else [item.name for item in recorded]
+        title = asked.title or f"{asked.action[:1].lower()}{asked.action[1:]}"
+        with recorded_job(args, self._cluster(), view.kind, modules, title, asked.options) as (job, cancel):
+            yield BatchJob(cancel, job.journal, job.start, job.complete)
+
+    def _print_notices(self, pending: Items[Plan, Result]) -> None:
+        for notice in self.view.notices(pending):
+            print_text(notice, sys.stderr)
+
+    def begin(self, items: Items[Plan, Result]) -> None:
+        for item in items:
+            if self.view.is_list and item.is_pending and (line := self.view.started(item)):
+                print_text(line, sys.stderr)
+
+    def stop(self, items: Items[Plan, Result]) -> None:
+        if self.args.output != "table":  # for a person the error has it all
+            self.display(self.view.current(items), "unfinished")
+
+    def end(self, items: Items[Plan, Result]) -> None:
+        view = self.view
+        if all(item.error is None and item.refusal is None for item in items):
+            self.report(items, view.outcome(items))
+            for hint in view.hints(items):
+                print_text(hint, sys.stderr)
+            return
+        error = view.failure(items)
+        outcome = "refused" if isinstance(error, RefusedError) else "unfinished"
+        if self.args.output != "table":
+            self.display(view.current(items), outcome)
+        elif view.is_list:
+            self.report(items, outcome)
+        raise error
+
+    def report(self, items: Items[Plan, Result], outcome: str) -> None:
+        raise NotImplementedError
+
+
+class TerminalRenderer(CommandRenderer[Plan, Result]):
+    """Tables and sentences (table, md)."""
+
+    def display(self, items: Items[Plan, Result], outcome: str, stream: TextIO | None = None) -> None:
+        if outcome == "unchanged":
+            print_text(self.view.unchanged(items))
+        else:
+            print_text(self.view.text(items, self.args.output), stream if self.args.output == "table" else None)
+
+    def report(self, items: Items[Plan, Result], outcome: str) -> None:
+        print_text(self.view.unchanged(items) if outcome == "unchanged" else self.view.lines(items))
+
+
+class DocumentRenderer(CommandRenderer[Plan, Result]):
+    """One JSON or YAML document."""
+
+    def display(self, items: Items[Plan, Result], outcome: str, stream: TextIO | None = None) -> None:
+        document = self.view.document(items, outcome)
+        print_text(plan_document(self.view.target(items), document, self.args.output))
+
+    def report(self, items: Items[Plan, Result], outcome: str) -> None:
+        self.display(items, outcome)
+
+
+def renderer_of(view: BatchView[Plan, Result], cluster: Callable[[], ClusterName]) -> CommandRenderer[Plan, Result]:
+    """Return the renderer of the requested output; `cluster` returns the cluster as its journal names it."""
+    kind = DocumentRenderer if view.args.output in ("json", "yaml") else TerminalRenderer
+    return kind(view, cluster)
