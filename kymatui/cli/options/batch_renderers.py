@@ -44,7 +44,8 @@ class CommandRenderer(Generic[Plan, Result]):
     @contextmanager
     def accept(self, items: Items[Plan, Result]) -> Iterator[BatchJob]:
         args, view = self.args, self.view
-        pending, recorded = [item for item in items if item.is_pending], view.recorded(items)
+        pending = [item for item in items if item.is_pending]
+        recorded = [item for item in items if item.is_pending or (view.records_waits and item.runs)]
         view.require_rights(pending)
         if pending:
             print_text(view.text(items, "table"), sys.stderr)

@@ -51,6 +51,8 @@ class BatchView(Generic[Plan, Result]):
     """The command, for its journal."""
     heads: Sequence[str] = ("MODULE", "VERSION", "CHANGES")
     list_key = "plans"
+    records_waits = False
+    """Whether a batch that only waits is a job, too, which can be continued."""
     lists_refused = False
     """Whether the document of several has refused items in its list, too."""
     undone = "not done"
@@ -131,10 +133,6 @@ class BatchView(Generic[Plan, Result]):
     def notices(self, items: Items[Plan, Result]) -> Sequence[str]:
         """Return what a person reads below a plan."""
         return ()
-
-    def recorded(self, items: Items[Plan, Result]) -> Items[Plan, Result]:
-        """Return the items that the journal names; where there are none, there is no job to continue."""
-        return [item for item in items if item.is_pending]
 
     # the end
 

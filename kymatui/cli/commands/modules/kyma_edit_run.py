@@ -63,6 +63,7 @@ class EditView(BatchView[EditPlan, EditResult]):
     """Edits of the Kyma in words and as documents."""
 
     list_key = "edits"
+    records_waits = True
 
     def __init__(
         self, args: argparse.Namespace, session: ListedSession, edits: ClusterKymaEdits, *, is_list: bool
@@ -145,9 +146,6 @@ class EditView(BatchView[EditPlan, EditResult]):
         toggles = [item.required_plan.proposal.toggle for item in items]
         found = [planned_handover(self._edits, toggle) for toggle in toggles if toggle.takes_up]
         return [wrapped(notice) for notice in found if notice]
-
-    def recorded(self, items: Sequence[EditItem]) -> list[EditItem]:
-        return [item for item in items if item.runs]
 
     def outcome(self, items: Sequence[EditItem]) -> str:
         return "done" if self.args.wait else "accepted"
