@@ -25,7 +25,9 @@ def test_the_wheel_carries_the_stylesheets_and_the_type_marker(tmp_path: Path) -
     code = f"import hatchling.build as b; print(b.build_wheel({str(tmp_path)!r}))"
     built = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     names = zipfile.ZipFile(tmp_path / built.stdout.split()[-1]).namelist()
-    assert {"kymatui/styles/app.tcss", "kymatui/py.typed", "kymatui/cli/main.py"} <= set(names)
+    assert {"kymatui/styles/app.tcss", "kymatui/crds/kymas.yaml", "kymatui/py.typed", "kymatui/cli/main.py"} <= set(
+        names
+    )
     assert not [name for name in names if name.startswith(("tests/", "screenshots/"))]
 
 

@@ -17,8 +17,8 @@ import aiohttp
 import msgspec
 import yaml
 
+from kymatui.crds import read_crds
 from kymatui.sandbox.sandbox_process import RunningSandbox, start_sandbox
-from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
 
 PADDING = {f"field{number}": "x" * 40 for number in range(30)}
 KYMA = "operator.kyma-project.io"
@@ -111,7 +111,7 @@ def memory(pid: int) -> int:
 async def measure(sandbox: RunningSandbox, count: int) -> None:
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=ssl._create_unverified_context())) as session:
         client = Client(sandbox, session)
-        for definition in kyma_definitions():
+        for definition in read_crds():
             await client.ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
         await asyncio.sleep(1)
         base = f"/apis/{KYMA}/v1beta2/namespaces/default"

@@ -29,7 +29,7 @@ import yaml
 
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
-from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
+from kymatui.crds import read_crds
 from tests.benchmarks.random_scenarios import KYMA, RandomScenario
 from tests.integration.real_lifecycle_manager import RealManager
 from tests.integration.recorded import KLM, created, load
@@ -125,7 +125,7 @@ def scenario_pair() -> Iterator[ScenarioPair]:
             files[name].write_text(yaml.safe_dump({**config, "current-context": name}))
         kcp, skr = (replay.Cluster(name, path) for name, path in files.items())
         replay.publish(sandbox.registry, replay.load(KLM / "fixtures.json.gz"))
-        for body in kyma_definitions():
+        for body in read_crds():
             created(kcp, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", body)
         replay.prepare(kcp, None)
         real = RealManager(open_cluster(SessionOptions(str(files["kcp"]))), sandbox.registry, folder, [KYMA])

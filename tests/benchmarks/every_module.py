@@ -18,6 +18,7 @@ from pathlib import Path
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.crds import read_crds
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.engine.apply.planner import plan
 from kymatui.engine.bundles import raw_yaml
@@ -28,7 +29,6 @@ from kymatui.engine.sources import chart_source
 from kymatui.engine.sources.render_target import chart_target
 from kymatui.errors import KymatuiError
 from kymatui.sandbox.sandbox_process import RunningSandbox, start_sandbox
-from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
 from tests.engine import walking
 from tests.engine.samples import Repository, Samples
 from tests.engine.walking import Desk, Subject, Trouble
@@ -198,7 +198,7 @@ def prepare(cluster: KubeCluster, shared: Path, generation: str) -> None:
     """Kyma's definitions, or those of a generation of the first module-manager, and the namespaces to work in."""
     folder = shared / "kyma" / "crds" / "module-manager-v1alpha1"
     path = folder / f"{generation}-operator.kyma-project.io_manifests.yaml"
-    for body in [*walking.definitions_in(path)] if generation else kyma_definitions():
+    for body in [*walking.definitions_in(path)] if generation else read_crds():
         cluster.apply(body, manager="walk")
     for name in ("kyma-system", NAMESPACE):
         cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}, manager="walk")

@@ -24,10 +24,10 @@ from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.adapters.oci.registry import Registry
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.crds import read_crds
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.sandbox.fault_client import FaultClient
 from kymatui.sandbox.sandbox_process import RunningSandbox, start_sandbox
-from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
 from tests.engine import objects as make
 
 KIND = GroupVersionKind("operator.kyma-project.io", "v1beta2", "Manifest")
@@ -65,7 +65,7 @@ def measure(count: int, window: float, large: int) -> None:
     with tempfile.TemporaryDirectory() as folder, start_sandbox(clusters=("idle",), empty=True) as sandbox:
         cluster = open_cluster(SessionOptions(str(sandbox.kubeconfig)))
         cluster.apply(make.namespace(SPACE))
-        for body in kyma_definitions():
+        for body in read_crds():
             cluster.apply(body)
         while cluster.kind(KIND) is None:
             cluster.forget_kinds()

@@ -36,12 +36,12 @@ from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.adapters.kube.watch.projections import MetadataOnly
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.crds import read_crds
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, LABEL_SKIP
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.sandbox.fault_client import FaultClient
 from kymatui.sandbox.sandbox_process import start_sandbox
-from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
 from kymatui.sandbox.world.story.sample_fleet import PER_KYMA, Draw, runtime
 from tests.benchmarks.idle_manifests import memory
 
@@ -78,7 +78,7 @@ def fleet_world(modules: Sequence[str]) -> Iterator[FleetWorld]:
         server, folder = stub.stdout.readline().strip(), Path(place)
         try:
             cluster = open_cluster(SessionOptions(str(sandbox.kubeconfig)))
-            for body in ({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": HOME}}, *kyma_definitions()):
+            for body in ({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": HOME}}, *read_crds()):
                 cluster.apply(body)
             while cluster.kind(KYMA) is None or cluster.kind(MANIFEST) is None:
                 cluster.forget_kinds()

@@ -24,8 +24,8 @@ from typing import Any, Final
 
 import yaml
 
+from kymatui.crds import read_crds
 from kymatui.sandbox.sandbox_process import start_sandbox
-from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
 from tests.integration.recorded import KLM, load
 
 ALLOWED: Final = Path(__file__).with_name("recorded_differences.toml")
@@ -83,7 +83,7 @@ def play(names: Sequence[str]) -> list[dict[str, Any]]:
             (place / f"{name}.yaml").write_text(yaml.safe_dump({**config, "current-context": name}))
         crds = place / "crds"
         crds.mkdir()
-        for body in kyma_definitions():
+        for body in read_crds():
             (crds / f"{body['metadata']['name']}.yaml").write_text(yaml.safe_dump(body))
         command = [
             *(sys.executable, str(KLM / "replay.py"), str(place / "kcp.yaml"), str(place / "skr.yaml")),

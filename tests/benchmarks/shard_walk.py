@@ -37,6 +37,7 @@ import yaml
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.crds import read_crds
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, LABEL_MANDATORY
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import PatchKind
@@ -44,7 +45,6 @@ from kymatui.errors import KymatuiError
 from kymatui.operator.sharding.shard_assignment import shard_of
 from kymatui.sandbox.fault_client import FaultClient
 from kymatui.sandbox.sandbox_process import start_sandbox
-from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
 from tests.benchmarks.idle_manifests import memory
 from tests.benchmarks.operator_fleet import put_skipped
 
@@ -313,7 +313,7 @@ def prepare(cluster: KubeCluster, registry: str, kymas: list[str]) -> None:
     from kymatui.adapters.oci.registry import Registry
 
     cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": HOME}})
-    for body in kyma_definitions():
+    for body in read_crds():
         cluster.apply(body)
     while cluster.kind(MANIFEST) is None or cluster.kind(KYMA) is None:
         cluster.forget_kinds()

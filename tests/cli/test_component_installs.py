@@ -16,12 +16,12 @@ from kymatui.adapters.oci.registry_artifacts import RegistryArtifacts
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.cli.main import main
+from kymatui.crds import read_crds
 from kymatui.domain.inventories import Origin
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.inventory.inventory_lookup import read_inventory
 from kymatui.engine.jobs.run import SystemClock
 from kymatui.ocm.component_location import ComponentLocation
-from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
 from tests.bundle.components import edited, key_files
 from tests.bundle.sources import CR, NAME, crd, workload, write_sources
 from tests.engine.places import eventually
@@ -223,7 +223,7 @@ def test_a_signature_is_verified_before_anything_is_used(run: Any, sandbox: Read
 def offer(sandbox: ReadySandbox, folder: Path) -> None:
     """Put the template and the release meta that `create` wrote into the catalog; they hold no descriptor."""
     cluster = open_cluster(SessionOptions(str(sandbox.kubeconfig)))
-    for definition in kyma_definitions():
+    for definition in read_crds():
         if definition["spec"]["names"]["kind"] in ("ModuleTemplate", "ModuleReleaseMeta"):
             cluster.apply(definition, manager="test", force=True)
 

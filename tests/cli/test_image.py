@@ -22,8 +22,8 @@ import yaml
 
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.crds import read_crds
 from kymatui.operator.installation.deployment import DeploymentOptions, operator_objects
-from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
 from tests.integration.embedded import eventually
 from tests.sandboxes.starting import ReadySandbox, ready_sandbox
 
@@ -70,7 +70,7 @@ def service_account(sandbox: ReadySandbox, folder: Path) -> str:
 
     cluster = open_cluster(SessionOptions(str(sandbox.kubeconfig)))
     cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": HOME}})
-    for body in (*kyma_definitions(), *operator_objects(DeploymentOptions("kymatui:1", HOME))):
+    for body in (*read_crds(), *operator_objects(DeploymentOptions("kymatui:1", HOME))):
         if body["kind"] in (*ACCESS, "CustomResourceDefinition"):
             cluster.apply(body)
     with new_client_from_config(str(sandbox.kubeconfig)) as client:

@@ -23,13 +23,13 @@ from kymatui.adapters.sessions.cluster.cluster_target import read_cluster_target
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.adapters.sessions.fetching import FetchOptions
 from kymatui.cli.main import main
+from kymatui.crds import read_crds
 from kymatui.domain.kubernetes.object_meta import LABEL_SKIP
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.errors import RefusedError
 from kymatui.operator.framework.reconcile_reports import GroupReports
 from kymatui.operator.program import CONTROLLERS, OperatorOptions, operator_context
-from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
 from tests.engine.objects import config_map
 from tests.integration.embedded import eventually
 from tests.sandboxes.starting import ReadySandbox, ready_sandbox, told_sandbox
@@ -46,7 +46,7 @@ def sandbox() -> Iterator[ReadySandbox]:
     with ready_sandbox("one") as running:
         cluster = open_cluster(SessionOptions(str(running.kubeconfig)))
         cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}})
-        for body in kyma_definitions():
+        for body in read_crds():
             cluster.apply(body)
         eventually(lambda: is_served(cluster), "Manifests are served")
         yield running

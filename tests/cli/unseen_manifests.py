@@ -12,10 +12,10 @@ from pathlib import Path
 import yaml
 
 from kymatui.adapters.oci.registry import Registry
+from kymatui.crds import read_crds
 from kymatui.domain.kubernetes.object_meta import LABEL_MODULE_NAME, LABEL_SKIP, OPERATOR
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import Cluster, PatchKind
-from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
 from tests.cli.intruding import MARK, Json, Stage
 from tests.cli.unseen import Left, Target, Targets, Walk
 from tests.engine.objects import config_map
@@ -30,7 +30,7 @@ SORTS = ("change", "delete", "replace", "skip", "finalizer", "terminate")
 def offer(cluster: Cluster, registry: str, modules: Sequence[str] = MODULES) -> None:
     """Makes the modules known to a bare cluster: their kinds, and a template for each version."""
     cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "modules"}})
-    for body in kyma_definitions():
+    for body in read_crds():
         cluster.apply(body)
 
     def is_served() -> bool:

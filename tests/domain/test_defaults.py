@@ -11,12 +11,12 @@ from typing import Any, Final
 import pytest
 import yaml
 
+from kymatui.crds import read_crds
 from kymatui.domain.kyma.field_defaults import FieldSchema, read_field_schema
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings
 from kymatui.domain.kyma.module_templates import ModuleTemplate, read_template
 from kymatui.domain.remote.differences import LineVerdict
 from kymatui.domain.versions.version_diff import compare_versions, spec_changes
-from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
 from tests.domain.builders import Json
 from tests.domain.test_pairs import World, control_template, synced
 
@@ -40,7 +40,7 @@ def real_schemas(shared: Path) -> Iterator[tuple[str, Json]]:
 
 
 def own_schemas() -> Iterator[tuple[str, Json]]:
-    for definition in kyma_definitions():
+    for definition in read_crds():
         if (kind := definition["spec"]["names"]["kind"]) in KINDS:
             yield kind, schema_of(definition)
 
@@ -139,7 +139,7 @@ def test_the_schema_of_every_crd_tells_the_defaults_of_every_field(shared: Path)
 
 def test_a_default_of_the_clusters_own_crd_counts() -> None:
     """A newer CRD may have defaults that this version of kymatui does not know."""
-    (definition,) = (one for one in kyma_definitions() if one["spec"]["names"]["kind"] == "ModuleTemplate")
+    (definition,) = (one for one in read_crds() if one["spec"]["names"]["kind"] == "ModuleTemplate")
     definition = copy.deepcopy(definition)
     schema_of(definition)["properties"]["requiresDowntime"]["default"] = True
     schema = read_field_schema(definition, "v1beta2")

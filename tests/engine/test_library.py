@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from kymatui.crds import read_crds
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine import Options, check, install, uninstall
@@ -15,7 +16,6 @@ from kymatui.engine.bundles import raw_yaml
 from kymatui.engine.plans.plan import Intent
 from kymatui.engine.plans.transforms import with_labels
 from kymatui.errors import KymatuiError, NotFoundError, PartlyDoneError, RefusedError
-from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
 from tests.engine import objects as make
 from tests.engine.installing import LIMITS, Told, bundle
 from tests.engine.places import Json, Place, eventually
@@ -188,7 +188,7 @@ def test_a_resource_that_its_user_deleted_stays_deleted(place: Place) -> None:
 
 
 def test_what_a_kyma_asks_for_is_not_installed_by_hand(place: Place) -> None:
-    definitions = [body for body in kyma_definitions() if body["spec"]["names"]["kind"] == "Kyma"]
+    definitions = [body for body in read_crds() if body["spec"]["names"]["kind"] == "Kyma"]
     place.kubectl(definitions[0])
     version = definitions[0]["spec"]["versions"][-1]["name"]
     place.make_namespace()

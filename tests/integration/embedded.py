@@ -18,11 +18,12 @@ from kymatui.adapters.kube.transport.transport import Transport
 from kymatui.adapters.kube.watch.watch_subject import WatchTiming
 from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession, open_session
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.crds import read_crds
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.snapshot.snapshots import Feed, FeedState
 from kymatui.errors import ConflictError, NotFoundError
 from kymatui.sandbox.fault_client import FaultClient
-from kymatui.sandbox.world.modules.sample_crds import kyma_definitions, module_definition
+from kymatui.sandbox.world.modules.sample_crds import module_definition
 from tests.sandboxes.starting import ReadySandbox
 
 Json = dict[str, Any]
@@ -116,11 +117,11 @@ class Embedded:
         self.client.discovery.invalidate()
 
     def define_kyma(self) -> None:
-        self.define(*kyma_definitions())
+        self.define(*read_crds())
 
     def define_anything(self) -> None:
         """The same kinds, whose objects may hold anything."""
-        self.define(*map(_without_schema, kyma_definitions()))
+        self.define(*map(_without_schema, read_crds()))
 
     def define_module(self, name: str, version: str = "v1alpha1") -> None:
         self.define(module_definition(GROUP, name.capitalize(), f"{name}s", version))

@@ -17,6 +17,7 @@ from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.adapters.sessions.fetching import FetchOptions
+from kymatui.crds import read_crds
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.circuit_breaker import CircuitState
@@ -27,7 +28,6 @@ from kymatui.operator.monitoring.operator_metrics import METRICS
 from kymatui.operator.program import OperatorOptions, operator_context, operator_group
 from kymatui.operator.program_ports import ListenerOptions, ListenerPort
 from kymatui.sandbox.fault_client import FaultClient
-from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
 from tests.engine.places import eventually
 
 KYMA = GroupVersionKind("operator.kyma-project.io", "v1beta2", "Kyma")
@@ -43,7 +43,7 @@ class ControlPlane:
         self.kcp, self.skr = (open_cluster(SessionOptions(str(kubeconfig), name)) for name in ("kcp", "skr"))
         self.faults = {name: FaultClient.for_kubeconfig(kubeconfig, name) for name in ("kcp", "skr")}
         self.kcp.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": HOME}}, force=True)
-        for body in kyma_definitions():
+        for body in read_crds():
             self.kcp.apply(body, force=True)
         eventually(self._is_served, "Kymas are served")
 

@@ -23,9 +23,9 @@ from typing import Any
 
 import yaml
 
+from kymatui.crds import read_crds
 from kymatui.operator.installation.deployment import DeploymentOptions, operator_objects
 from kymatui.sandbox.fault_client import FaultClient
-from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
 from tests.integration.used_permissions import UsedPermission, used_permissions
 from tests.sandboxes.starting import ready_sandbox
 
@@ -250,7 +250,7 @@ def recorded_pair(folder: Path) -> Iterator[RecordedPair]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ResourceWarning)  # publish leaves its connection to the garbage collector
             replay.publish(sandbox.registry, fixtures)
-        for body in kyma_definitions():
+        for body in read_crds():
             created(kcp, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", body)
         replay.prepare(kcp, None)
         operators = folder / "operator.yaml"

@@ -13,12 +13,13 @@ from typing import Any
 
 import yaml
 
+from kymatui.crds import read_crds
 from kymatui.sandbox.apimachinery.exchange import ServerRequest, ServerResponse
 from kymatui.sandbox.apiserver.http.kubeconfig_file import kubeconfig_text, write_private
 from kymatui.sandbox.apiserver.http.serving_certificate import make_serving_certificate
 from kymatui.sandbox.apiserver.server.server_semantics import standard_semantics
 from kymatui.sandbox.cluster import SandboxCluster
-from kymatui.sandbox.world.modules.sample_crds import kyma_definitions, module_definition
+from kymatui.sandbox.world.modules.sample_crds import module_definition
 from kymatui.sandbox.world.story.file_loader import load
 from tests.integration.embedded import GROUP, eventually, kyma, release_meta, resource, template
 
@@ -94,7 +95,7 @@ def module_names(count: int) -> list[str]:
 def modules(count: int) -> list[Json]:
     """Kyma's definitions, and so many modules that are asked for, installed and well."""
     names = module_names(count)
-    objects = list(kyma_definitions())
+    objects = list(read_crds())
     objects += [module_definition(GROUP, name.capitalize(), f"{name}s", "v1alpha1") for name in names]
     for name in names:
         objects += [template(name, "1.0.0"), release_meta(name, "1.0.0"), resource(name, "Ready")]

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from kymatui.cli.main import main
-from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
+from kymatui.crds import read_crds
 from tests.domain import builders as b
 from tests.integration.embedded import GROUP, NAMESPACE, eventually
 from tests.integration.recording import Recorded, recorded
@@ -352,7 +352,7 @@ SCENARIOS = [*RESOLUTION, *CHECKS, *IMAGES, *FLOWS]
 
 
 def world() -> list[Json]:
-    objects: list[Json] = [*kyma_definitions()]
+    objects: list[Json] = [*read_crds()]
     for one in SCENARIOS:
         objects += one.objects
         if one.status is not None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import yaml
 
+from kymatui.crds import read_crds
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.manifests import Manifest
 from kymatui.engine.cluster.ports import Cluster
@@ -23,7 +24,6 @@ from kymatui.operator.framework.controller_group import ControllerGroup
 from kymatui.operator.framework.reconcile_reports import GroupReports
 from kymatui.operator.manifests.controller import ManifestController, ManifestReconciler
 from kymatui.operator.manifests.standalone_context import Runtimes, StandaloneContext
-from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
 from tests.engine.places import Json, Place, eventually
 
 MANIFEST = GroupVersionKind("operator.kyma-project.io", "v1beta2", "Manifest")
@@ -111,7 +111,7 @@ class Desk:
         )
         self.reconciler = ManifestReconciler(self.context)
         self.ref = ObjectRef(MANIFEST, place.namespace, f"m-{place.name}")
-        for body in kyma_definitions():
+        for body in read_crds():
             place.raw.apply(body, manager="test")
         eventually(self._is_served, "Manifests are served")
         place.cluster.forget_kinds()

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any, Final
 
+from kymatui.crds import read_crds
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.manifests import Manifest
@@ -20,7 +21,6 @@ from kymatui.operator.manifests.resource_rendering import ModuleRenderer
 from kymatui.operator.monitoring.event_correlation import ObjectEvent
 from kymatui.sandbox.apimachinery.local_client import LocalClient
 from kymatui.sandbox.world.lifecycle.local_cluster import LocalCluster
-from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
 from tests.domain import builders
 from tests.sandbox.living import Living
 
@@ -85,7 +85,7 @@ class ModuleWorld:
         self.runtime = Faulty("skr", self.living.client)
         self.layers, self.clock = Layers(), Clock()
         self.events: list[ObjectEvent] = []
-        for body in kyma_definitions():
+        for body in read_crds():
             self.home.create(body)
         for cluster, name in ((self.home, SPACE), (self.runtime, "kyma-system")):
             cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})

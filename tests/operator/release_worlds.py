@@ -15,6 +15,7 @@ from unittest.mock import patch
 
 from msgspec.structs import replace
 
+from kymatui.crds import read_crds
 from kymatui.domain.fleet.fleet_tracker import RuntimeKey
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, LABEL_MODULE_NAME, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
@@ -38,7 +39,6 @@ from kymatui.operator.kymas.mandatory_installation import MandatoryInstallation
 from kymatui.operator.kymas.mandatory_removal import MandatoryRemoval
 from kymatui.operator.kymas.runtime_kyma import RUNTIME_KYMA
 from kymatui.sandbox.world.lifecycle.local_cluster import LocalCluster
-from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
 from tests.domain.builders import NOW
 from tests.domain.test_whatif import SPACE
 from tests.sandbox.living import Living
@@ -215,7 +215,7 @@ class ReleaseWorld:
 def open_cluster(name: str, namespace: str) -> Cluster:
     living = Living()
     found = LocalCluster(name, living.client)
-    for body in kyma_definitions():
+    for body in read_crds():
         found.create(body)
     found.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
     living.advance(1)

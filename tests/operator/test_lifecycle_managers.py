@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from kymatui.crds import read_crds
 from kymatui.domain.remote.kyma_sync import ANNOTATION_OWNED_BY
 from kymatui.errors import RefusedError
 from kymatui.operator.framework.foreign_manager_guard import (
@@ -16,7 +17,6 @@ from kymatui.operator.framework.foreign_manager_guard import (
     require_no_lifecycle_manager,
     require_own_kymas,
 )
-from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
 from tests.domain.builders import kyma
 from tests.engine.places import Place, eventually
 from tests.operator.test_permissions import as_operator
@@ -86,7 +86,7 @@ def test_what_may_not_be_read_refuses_nothing(place: Place) -> None:
 
 
 def test_a_kyma_of_a_control_plane_refuses_a_single_cluster(place: Place) -> None:
-    place.kubectl(kyma_definitions()[0])
+    place.kubectl(read_crds()[0])
     eventually(lambda: served(place), "Kymas are served")
     body = {**kyma(namespace=place.namespace)}
     body.pop("status")

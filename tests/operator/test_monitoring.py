@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from kymatui.crds import read_crds
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.engine.cluster.ports import PatchKind
@@ -31,7 +32,6 @@ from kymatui.operator.monitoring.metric_registry import Metric, MetricRegistry, 
 from kymatui.operator.monitoring.operator_log import LogFormat, OperatorLog
 from kymatui.operator.monitoring.operator_metrics import METRICS, ReconcileMetrics
 from kymatui.operator.monitoring.state_metrics import KYMA, MANIFEST, RELEASE_META, StateMetrics
-from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
 from tests.engine.places import Json, Place, eventually
 
 KYMA_REF = ObjectRef(GroupVersionKind("operator.kyma-project.io", "v1beta2", "Kyma"), "kcp-system", "one")
@@ -161,7 +161,7 @@ class StateDesk:
     def __init__(self, place: Place) -> None:
         self.place = place
         place.make_namespace()
-        for body in kyma_definitions():
+        for body in read_crds():
             place.raw.apply(body, manager="test")
         eventually(self._is_served, "Kymas are served")
         place.cluster.forget_kinds()

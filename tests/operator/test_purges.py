@@ -16,6 +16,7 @@ from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.cli.main import main
+from kymatui.crds import read_crds
 from kymatui.domain.kubernetes.object_meta import parse_time
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import Cluster, PatchKind
@@ -30,7 +31,6 @@ from kymatui.operator.monitoring.event_correlation import ObjectEvent
 from kymatui.operator.monitoring.metric_registry import MetricRegistry
 from kymatui.operator.monitoring.operator_metrics import METRICS
 from kymatui.sandbox.fault_client import FaultClient
-from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
 from tests.engine.places import eventually
 from tests.sandboxes.starting import ReadySandbox, ready_sandbox
 
@@ -73,7 +73,7 @@ class PurgeDesk:
             open_cluster(SessionOptions(str(sandbox.kubeconfig), context=name)) for name in ("kcp", "skr")
         )
         for cluster in (self.kcp, self.skr):
-            for body in kyma_definitions():
+            for body in read_crds():
                 cluster.create(body)
             for name in (SPACE, "kyma-system"):
                 cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})

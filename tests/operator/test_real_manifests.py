@@ -11,8 +11,8 @@ import pytest
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.crds import read_crds
 from kymatui.domain.kubernetes.refs import GroupVersionKind
-from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
 from tests.benchmarks.every_module import raw_subject
 from tests.engine import walking
 from tests.engine.walking import OWN, Desk
@@ -29,7 +29,7 @@ MANIFEST = GroupVersionKind(OWN, "v1beta2", "Manifest")
 @pytest.fixture(scope="module")
 def new(engine_sandbox: ReadySandbox) -> KubeCluster:
     cluster = open_cluster(SessionOptions(kubeconfig=str(engine_sandbox.kubeconfig), context="new"))
-    for body in kyma_definitions():
+    for body in read_crds():
         cluster.apply(body, manager="test")
     cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kyma-system"}}, manager="test")
     walking.wait_for(walking.served(cluster, MANIFEST), lambda: "Manifests are not served")

@@ -13,13 +13,13 @@ from kymatui.adapters.kube.api.client import Client
 from kymatui.adapters.kube.auth.connection import connect
 from kymatui.adapters.kube.transport.transport import Transport
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+from kymatui.crds import read_crds
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.template_index import TemplateIndex, index_templates
 from kymatui.engine.cluster.ports import Cluster, PatchKind
 from kymatui.errors import ForbiddenError, NotFoundError
 from kymatui.operator.catalogs.catalog_cache import RELEASE_META, TEMPLATE
 from kymatui.operator.catalogs.runtime_catalog import CRD, SYNCED_CRDS, RuntimeCatalog
-from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
 from tests.domain import builders
 from tests.engine.places import Json, eventually
 from tests.sandboxes.starting import ReadySandbox
@@ -56,7 +56,7 @@ class Pair:
         )
         for cluster, name in ((self.home, "kcp-system"), (self.runtime, "kyma-system")):
             cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}, manager="test")
-        for body in kyma_definitions():
+        for body in read_crds():
             self.home.apply(body, manager="test", force=True)
         eventually(lambda: served(self.home), "the control plane serves templates")
         self.counted = Counted(self.runtime)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kymatui.crds import read_crds
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.jobs.run import SystemClock
@@ -19,7 +20,6 @@ from kymatui.operator.watchers.watcher_controller import (
     WATCHER,
     WatcherController,
 )
-from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
 from tests.engine.objects import definition
 from tests.engine.places import Json, Place, eventually
 
@@ -32,7 +32,7 @@ class WatcherDesk:
         self.ref = ObjectRef(WATCHER, place.namespace, "events")
         self.service = ObjectRef(VIRTUAL_SERVICE, place.namespace, "events")
         place.make_namespace()
-        for body in kyma_definitions():
+        for body in read_crds():
             place.raw.apply(body, manager="test")
         for kind in (GATEWAY, VIRTUAL_SERVICE):
             place.raw.apply(definition(kind.group, kind.kind, version="v1beta1"), manager="test", force=True)

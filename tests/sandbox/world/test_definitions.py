@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 import yaml
 
+from kymatui import crds
+from kymatui.crds import read_crds
 from kymatui.sandbox.apimachinery.statuses import StatusError
-from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
 from kymatui.sandbox.world.story.world_population import prepare
 from tests.sandbox.living import Living, Obj
 
-NAMES = [d["spec"]["names"]["plural"] for d in kyma_definitions()]
+NAMES = [d["spec"]["names"]["plural"] for d in read_crds()]
 STRICTER = ("pattern", "maxLength", "minLength", "minimum", "maximum", "maxItems", "format")
 
 
@@ -41,7 +42,7 @@ def at(schema: Obj, path: str) -> Obj | None:
 
 
 def own_version(plural: str, version: str) -> Obj:
-    [found] = [d for d in kyma_definitions() if d["spec"]["names"]["plural"] == plural]
+    [found] = [d for d in read_crds() if d["spec"]["names"]["plural"] == plural]
     return next(v for v in found["spec"]["versions"] if v["name"] == version)
 
 
@@ -82,6 +83,15 @@ def _enums(field: Obj) -> set[str]:
     """The values that all of several restrictions leave."""
     sets = [set(part["enum"]) for part in field.get("allOf") or [] if "enum" in part]
     return set.intersection(*sets) if sets else set()
+
+
+def test_every_file_of_a_crd_is_read() -> None:
+    assert {path.stem for path in Path(crds.__file__).parent.glob("*.yaml")} == set(NAMES)
+
+
+def test_a_caller_changes_its_own_crds_only() -> None:
+    crds.read_crds()[0]["spec"].clear()
+    assert crds.read_crds()[0]["spec"]["names"]["kind"] == "Kyma"
 
 
 @pytest.mark.parametrize("plural", NAMES)

@@ -8,12 +8,9 @@ from typing import Any
 Schema = dict[str, Any]
 
 STRING: Schema = {"type": "string"}
-BOOLEAN: Schema = {"type": "boolean"}
 INTEGER: Schema = {"type": "integer", "format": "int64"}
 ANYTHING: Schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-EMBEDDED: Schema = {**ANYTHING, "x-kubernetes-embedded-resource": True}
 TIME: Schema = {"type": "string", "format": "date-time"}
-STRINGS: Schema = {"type": "object", "additionalProperties": STRING}
 
 
 def text(description: str = "", **more: Any) -> Schema:
@@ -60,18 +57,6 @@ def conditions() -> Schema:
     return items(one, "type")
 
 
-def selector() -> Schema:
-    """Return the schema of a metav1.LabelSelector."""
-    rule = record(
-        {"key": STRING, "operator": STRING, "values": items(STRING, **{"x-kubernetes-list-type": "atomic"})},
-        ["key", "operator"],
-    )
-    return record(
-        {"matchLabels": STRINGS, "matchExpressions": items(rule, **{"x-kubernetes-list-type": "atomic"})},
-        **{"x-kubernetes-map-type": "atomic"},
-    )
-
-
 AGE_COLUMN: Schema = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
 STATE_COLUMN: Schema = {"name": "State", "type": "string", "jsonPath": ".status.state"}
 
@@ -81,7 +66,6 @@ def version_of(
     spec: Schema | None,
     status: Schema | None,
     *,
-    storage: bool = True,
     columns: Sequence[Schema] = (AGE_COLUMN,),
     required: Sequence[str] = (),
 ) -> Schema:
@@ -94,7 +78,7 @@ def version_of(
     found: Schema = {
         "name": name,
         "served": True,
-        "storage": storage,
+        "storage": True,
         "additionalPrinterColumns": list(columns),
         "schema": {"openAPIV3Schema": record(properties, required)},
     }
@@ -108,13 +92,10 @@ def definition(
     versions: Sequence[Schema],
     *,
     namespaced: bool = True,
-    short_names: Sequence[str] = (),
     categories: Sequence[str] = (),
 ) -> Schema:
     """Return a CustomResourceDefinition."""
     names: Schema = {"kind": kind, "listKind": f"{kind}List", "plural": plural, "singular": kind.lower()}
-    if short_names:
-        names["shortNames"] = list(short_names)
     if categories:
         names["categories"] = list(categories)
     return {

@@ -13,6 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from kymatui.crds import read_crds
 from kymatui.sandbox.apimachinery.local_client import LocalClient
 from kymatui.sandbox.apimachinery.statuses import StatusError
 from kymatui.sandbox.controllers.controller_manager import ControllerManager
@@ -32,7 +33,6 @@ from kymatui.sandbox.world.modules.module_announcement import (
     templates,
 )
 from kymatui.sandbox.world.modules.module_packages import PackedModule, pack
-from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
 from kymatui.sandbox.world.modules.sample_module import ModuleStyle
 from kymatui.sandbox.world.modules.sample_modules import MODULES
 from kymatui.sandbox.world.story.sample_situations import tell_situations
@@ -81,7 +81,7 @@ def announce(client: LocalClient, registry: SandboxRegistry, packed: PACKED, nam
 
 def prepare(client: LocalClient, *, namespaces: tuple[str, ...] = (SYSTEM,)) -> None:
     """Create Kyma's CRDs and namespaces."""
-    for definition in kyma_definitions():
+    for definition in read_crds():
         create(client, DEFINITIONS, definition)
     for name in namespaces:
         labels = {f"{PREFIX}/managed-by": "kyma", "istio-injection": "enabled"} if name == SYSTEM else {}
@@ -117,7 +117,7 @@ def populate(controllers: ControllerManager, registry: SandboxRegistry) -> Sampl
 
 def are_established(observer: StoreReader) -> bool:
     """Return whether Kyma's CRDs are served."""
-    return all(is_established(observer, wanted["metadata"]["name"]) for wanted in kyma_definitions())
+    return all(is_established(observer, wanted["metadata"]["name"]) for wanted in read_crds())
 
 
 def is_established(observer: StoreReader, definition: str) -> bool:
