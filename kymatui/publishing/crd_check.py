@@ -8,12 +8,12 @@ from typing import Any
 
 from kymatui.engine.cluster.ports import Object
 from kymatui.publishing.lint_rules import FieldFault
-from kymatui.sandbox.schemas.customresources.crd_rules import validate_definition
-from kymatui.sandbox.schemas.customresources.custom_resource_rules import custom_errors
-from kymatui.sandbox.schemas.objects.pruning import read_custom
-from kymatui.sandbox.schemas.objects.schema_constraints import UNCHECKED
-from kymatui.sandbox.schemas.objects.structural_schemas import crd_schema
-from kymatui.sandbox.schemas.objects.typed_decoding import DecodeError
+from kymatui.schemas.customresources.crd_rules import validate_definition
+from kymatui.schemas.customresources.custom_resource_rules import custom_errors
+from kymatui.schemas.objects.pruning import read_custom
+from kymatui.schemas.objects.schema_constraints import UNCHECKED
+from kymatui.schemas.objects.structural_schemas import crd_schema
+from kymatui.schemas.objects.typed_decoding import DecodeError
 
 
 class ServerRules:

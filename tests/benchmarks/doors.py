@@ -152,7 +152,7 @@ def _crd(content: bytes) -> object:
 
 
 def _cel(content: bytes) -> object:
-    from kymatui.sandbox.cel.validation_rules import compiled, expression_problem
+    from kymatui.schemas.cel.validation_rules import compiled, expression_problem
 
     text = content.decode("utf-8", "replace")
     if expression_problem(text):
@@ -418,7 +418,7 @@ def _provenance(content: bytes) -> object:
 
 
 def _cel_errors() -> tuple[type[Exception], ...]:
-    from kymatui.sandbox.cel.cel_values import CelError
+    from kymatui.schemas.cel.cel_values import CelError
 
     return (CelError,)
 

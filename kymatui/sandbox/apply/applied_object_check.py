@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kymatui.sandbox.apply.typed_values import ABSENT, TypedValueError, child_schema, form, list_element
-from kymatui.sandbox.schemas.types.schema_node import ANY, Schema
-from kymatui.sandbox.schemas.values.field_errors import go_float, quoted
-from kymatui.sandbox.schemas.values.field_sets import show_path
+from kymatui.schemas.objects.typed_values import ABSENT, TypedValueError, child_schema, form, list_element
+from kymatui.schemas.types.schema_node import ANY, Schema
+from kymatui.schemas.values.field_errors import go_float, quoted
+from kymatui.schemas.values.field_sets import show_path
 
 Problems = list[tuple[str, str]]
 _WORDS = {"string": "string", "boolean": "boolean", "integer": "numeric", "number": "numeric"}

@@ -6,8 +6,8 @@ import json
 
 from kymatui.errors import ConflictError, ServerError
 from kymatui.sandbox.apply.managed_fields_codec import Manager, OwnedFields
-from kymatui.sandbox.schemas.values.field_errors import quoted
-from kymatui.sandbox.schemas.values.field_sets import FieldPath, show_path
+from kymatui.schemas.values.field_errors import quoted
+from kymatui.schemas.values.field_sets import FieldPath, show_path
 
 
 class ApplyConflictError(ConflictError):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kymatui.sandbox.schemas.types.schema_node import Schema
-from kymatui.sandbox.schemas.values.field_sets import FieldPath, FieldSet
+from kymatui.schemas.types.schema_node import Schema
+from kymatui.schemas.values.field_sets import FieldPath, FieldSet
 
 
 def reconcile(schema: Schema, fields: FieldSet) -> FieldSet:

@@ -8,8 +8,8 @@ from msgspec import Struct, field
 
 from kymatui.errors import ServerError
 from kymatui.sandbox.apply.managed_fields_codec import ManagedFields, write_managed
-from kymatui.sandbox.schemas.types.schema_node import Object, Schema
-from kymatui.sandbox.schemas.values.field_sets import EMPTY, FieldSet, only, without
+from kymatui.schemas.types.schema_node import Object, Schema
+from kymatui.schemas.values.field_sets import EMPTY, FieldSet, only, without
 
 NEVER_TRACKED = frozenset(
     [("f:apiVersion",), ("f:kind",), ("f:metadata",)]

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 
-from kymatui.sandbox.schemas.types.schema_node import Object
-from kymatui.sandbox.schemas.values.field_sets import FieldsError, FieldSet, from_fields, to_fields
+from kymatui.schemas.types.schema_node import Object
+from kymatui.schemas.values.field_sets import FieldsError, FieldSet, from_fields, to_fields
 
 
 class Manager(NamedTuple):

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from kymatui.sandbox.apimachinery.json_copy import copy_json
 from kymatui.sandbox.apply.applied_object_check import check_applied_object
 from kymatui.sandbox.apply.apply_conflicts import ApplyConflictError, ApplyFailedError
 from kymatui.sandbox.apply.endpoint_tracking import NEVER_TRACKED, EndpointTracking, put, without_untracked
@@ -21,7 +20,8 @@ from kymatui.sandbox.apply.managed_fields_codec import (
     time_text,
     updater,
 )
-from kymatui.sandbox.apply.typed_values import (
+from kymatui.sandbox.apply.update_tracking import reconciled, take_ownership, update_owners
+from kymatui.schemas.objects.typed_values import (
     TypedValueError,
     compare,
     field_set,
@@ -30,9 +30,9 @@ from kymatui.sandbox.apply.typed_values import (
     same_value,
     with_named_fields,
 )
-from kymatui.sandbox.apply.update_tracking import reconciled, take_ownership, update_owners
-from kymatui.sandbox.schemas.types.schema_node import Object, Schema
-from kymatui.sandbox.schemas.values.field_sets import EMPTY, FieldSet
+from kymatui.schemas.types.schema_node import Object, Schema
+from kymatui.schemas.values.field_sets import EMPTY, FieldSet
+from kymatui.schemas.values.json_copy import copy_json
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _BEFORE_APPLY = "before-first-apply"

@@ -16,9 +16,9 @@ from kymatui.sandbox.apply.managed_fields_codec import (
     time_text,
     updater,
 )
-from kymatui.sandbox.apply.typed_values import TypedComparison, compare
-from kymatui.sandbox.schemas.types.schema_node import Object
-from kymatui.sandbox.schemas.values.field_sets import FieldPath, in_order
+from kymatui.schemas.objects.typed_values import TypedComparison, compare
+from kymatui.schemas.types.schema_node import Object
+from kymatui.schemas.values.field_sets import FieldPath, in_order
 
 MOST_UPDATERS = 10
 _ANCIENT = "ancient-changes"

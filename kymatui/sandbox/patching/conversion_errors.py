@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kymatui.sandbox.schemas.types.schema_node import Object, Schema
+from kymatui.schemas.types.schema_node import Object, Schema
 
 _KINDS = ((bool, "bool"), (int, "int64"), (float, "float64"), (str, "string"), (list, "slice"), (dict, "map"))
 _NUMBERS = ("int32", "int64", "float64")

@@ -9,9 +9,9 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from kymatui.sandbox.apimachinery.json_copy import copy_json
-from kymatui.sandbox.apply.typed_values import same_value
 from kymatui.sandbox.patching.patch_errors import PatchFailedError
+from kymatui.schemas.objects.typed_values import same_value
+from kymatui.schemas.values.json_copy import copy_json
 
 LARGEST_COPY = 3 << 20
 """Bytes that the copies of a patch may add, as in a kube-apiserver: a copy of an object into itself doubles it."""

@@ -9,11 +9,11 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from kymatui.sandbox.apimachinery.json_copy import copy_json
-from kymatui.sandbox.apply.typed_values import same_value
 from kymatui.sandbox.patching.patch_errors import PatchFailedError
-from kymatui.sandbox.schemas.types.schema_node import ANY, Object, Schema, child
-from kymatui.sandbox.schemas.values.field_errors import go_float
+from kymatui.schemas.objects.typed_values import same_value
+from kymatui.schemas.types.schema_node import ANY, Object, Schema, child
+from kymatui.schemas.values.field_errors import go_text
+from kymatui.schemas.values.json_copy import copy_json
 
 DIRECTIVE = "$patch"
 RETAIN = "$retainKeys"
@@ -24,19 +24,6 @@ DELETE_FROM = "$deleteFromPrimitiveList/"
 def apply_strategic_patch(schema: Schema, original: Object, patch: Object) -> Object:
     """Return the patched object; both arguments are unchanged. Raise `PatchFailedError`."""
     return _merge_map(schema, copy_json(original), copy_json(patch))
-
-
-def go_text(value: Any) -> str:
-    """Return Go's %v of decoded JSON."""
-    if isinstance(value, dict):
-        return "map[" + " ".join(f"{name}:{go_text(value[name])}" for name in sorted(value)) + "]"
-    if isinstance(value, list):
-        return "[" + " ".join(go_text(item) for item in value) + "]"
-    if value is None:
-        return "<nil>"
-    if isinstance(value, float):
-        return go_float(value)
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _merge_map(schema: Schema, original: Object, patch: Object) -> Object:

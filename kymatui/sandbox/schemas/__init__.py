@@ -1,1 +1,1 @@
-"""Schemas of built-in kinds and custom resources: types, decoding, defaults, validation. No I/O."""
+"""Defaults and rules of built-in kinds; what they share with CRDs is in `kymatui.schemas`."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from kymatui.sandbox.schemas.types.schema_node import GVK, Object
 from kymatui.sandbox.tables.core_cells import CORE
 from kymatui.sandbox.tables.pod_cells import pod_cells
 from kymatui.sandbox.tables.policy_cells import POLICIES
 from kymatui.sandbox.tables.shared_cells import Cells
 from kymatui.sandbox.tables.workload_cells import WORKLOADS
+from kymatui.schemas.types.schema_node import GVK, Object
 
 _CELLS: dict[str, Cells] = {"Pod": pod_cells, **CORE, **WORKLOADS, **POLICIES}
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 import functools
 import re
 
-from kymatui.sandbox.schemas.objects.structural_schemas import object_meta
-from kymatui.sandbox.schemas.types.builtin_schemas import UnknownKindError, builtin_schema
-from kymatui.sandbox.schemas.types.schema_node import GVK, Object
 from kymatui.sandbox.tables.custom_columns import name_column
+from kymatui.schemas.objects.structural_schemas import object_meta
+from kymatui.schemas.types.builtin_schemas import UnknownKindError, builtin_schema
+from kymatui.schemas.types.schema_node import GVK, Object
 
 _COLUMNS = r"""
     Namespace

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from kymatui.domain.kubernetes.jsonpath import JsonPathError, find_values
-from kymatui.sandbox.schemas.objects.structural_schemas import object_meta
-from kymatui.sandbox.schemas.types.schema_node import Object
 from kymatui.sandbox.tables.human_durations import age
+from kymatui.schemas.objects.structural_schemas import object_meta
+from kymatui.schemas.types.schema_node import Object
 
 AGE: Object = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kymatui.sandbox.schemas.values.metav1_time import TimeError, parse_time
+from kymatui.schemas.values.metav1_time import TimeError, parse_time
 
 UNKNOWN = "<unknown>"
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400

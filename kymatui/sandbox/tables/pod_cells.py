@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kymatui.sandbox.schemas.types.schema_node import Object
 from kymatui.sandbox.tables.human_durations import age, seconds_of
+from kymatui.schemas.types.schema_node import Object
 
 
 def pod_cells(obj: Object, now: float) -> list[Any]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kymatui.sandbox.schemas.types.schema_node import Object
 from kymatui.sandbox.tables.shared_cells import NONE, Cells, age_of, format_selector, named
+from kymatui.schemas.types.schema_node import Object
 
 
 def _role_binding(obj: Object, now: float) -> list[Any]:

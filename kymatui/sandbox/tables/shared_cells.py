@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kymatui.sandbox.schemas.types.schema_node import Object
 from kymatui.sandbox.tables.human_durations import age
+from kymatui.schemas.types.schema_node import Object
 
 NONE = "<none>"
 

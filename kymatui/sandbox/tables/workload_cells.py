@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kymatui.sandbox.schemas.types.schema_node import Object
 from kymatui.sandbox.tables.human_durations import age, human_duration, seconds_of
 from kymatui.sandbox.tables.shared_cells import NONE, Cells, age_of, format_labels, format_selector, images, named
+from kymatui.schemas.types.schema_node import Object
 
 
 def _deployment(obj: Object, now: float) -> list[Any]:

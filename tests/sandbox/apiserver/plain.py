@@ -11,7 +11,7 @@ from kymatui.sandbox.apiserver.reads.builtin_resources import builtin_resources
 from kymatui.sandbox.apiserver.resources.resource import Cause, KindSemantics, Object, ServedResource
 from kymatui.sandbox.apiserver.resources.resource_catalog import ResourceCatalog
 from kymatui.sandbox.apiserver.server.api_server import ApiServer, ServerSemantics
-from kymatui.sandbox.schemas.types.schema_node import ANY, Schema
+from kymatui.schemas.types.schema_node import ANY, Schema
 
 ADMIN_TOKEN, VIEWER_TOKEN = "the-admin", "the-viewer"
 

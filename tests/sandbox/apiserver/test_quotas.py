@@ -9,7 +9,7 @@ import pytest
 from kymatui.sandbox.apimachinery.object_store import ObjectStore
 from kymatui.sandbox.apimachinery.statuses import StatusError
 from kymatui.sandbox.apiserver.writes.quota_check import check_quotas, format_usage, object_usage
-from kymatui.sandbox.schemas.values.quantity import amount
+from kymatui.schemas.values.quantity import amount
 
 Obj = dict[str, Any]
 

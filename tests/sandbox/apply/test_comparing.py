@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kymatui.sandbox.apimachinery.json_copy import copy_json
-from kymatui.sandbox.apply.typed_values import TypedComparison, compare
-from kymatui.sandbox.schemas.types.schema_node import ANY, Schema
+from kymatui.schemas.objects.typed_values import TypedComparison, compare
+from kymatui.schemas.types.schema_node import ANY, Schema
+from kymatui.schemas.values.json_copy import copy_json
 
 SETS = Schema(type="array", list_type="map", map_keys=("name",), items=ANY)
 

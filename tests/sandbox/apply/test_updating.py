@@ -13,9 +13,9 @@ from kymatui.sandbox.apply.apply_conflicts import ApplyConflictError, ApplyFaile
 from kymatui.sandbox.apply.endpoint_tracking import EndpointTracking
 from kymatui.sandbox.apply.server_side_apply import apply_object
 from kymatui.sandbox.apply.update_tracking import track_update
-from kymatui.sandbox.schemas.objects.structural_schemas import crd_schema
-from kymatui.sandbox.schemas.types.builtin_schemas import builtin_schema
-from kymatui.sandbox.schemas.values.field_sets import from_fields, show_path, to_fields
+from kymatui.schemas.objects.structural_schemas import crd_schema
+from kymatui.schemas.types.builtin_schemas import builtin_schema
+from kymatui.schemas.values.field_sets import from_fields, show_path, to_fields
 
 Obj = dict[str, Any]
 CONFIG = ("", "v1", "ConfigMap")

@@ -10,7 +10,7 @@ from kymatui.sandbox.patching.json_patch import apply_json_patch
 from kymatui.sandbox.patching.merge_patch import apply_merge_patch
 from kymatui.sandbox.patching.patch_errors import PatchFailedError
 from kymatui.sandbox.patching.strategic_merge_patch import apply_strategic_patch
-from kymatui.sandbox.schemas.types.builtin_schemas import builtin_schema
+from kymatui.schemas.types.builtin_schemas import builtin_schema
 
 Obj = dict[str, Any]
 POD = ("", "v1", "Pod")

@@ -8,10 +8,10 @@ import pytest
 
 from kymatui.sandbox.schemas.kinds.builtin_defaults import default_builtin
 from kymatui.sandbox.schemas.kinds.builtin_validation import validate_create, validate_update
-from kymatui.sandbox.schemas.objects.typed_decoding import DecodeError, decode
-from kymatui.sandbox.schemas.types.builtin_schemas import UnknownKindError, builtin_schema
-from kymatui.sandbox.schemas.types.schema_node import GVK
-from kymatui.sandbox.schemas.values.quantity import QuantityError, canonical
+from kymatui.schemas.objects.typed_decoding import DecodeError, decode
+from kymatui.schemas.types.builtin_schemas import UnknownKindError, builtin_schema
+from kymatui.schemas.types.schema_node import GVK
+from kymatui.schemas.values.quantity import QuantityError, canonical
 
 Obj = dict[str, Any]
 CONFIG: GVK = ("", "v1", "ConfigMap")

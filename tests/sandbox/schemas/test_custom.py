@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kymatui.sandbox.schemas.customresources.custom_resource_rules import custom_errors
-from kymatui.sandbox.schemas.objects.pruning import read_custom
-from kymatui.sandbox.schemas.objects.structural_schemas import crd_schema
+from kymatui.schemas.customresources.custom_resource_rules import custom_errors
+from kymatui.schemas.objects.pruning import read_custom
+from kymatui.schemas.objects.structural_schemas import crd_schema
 
 Obj = dict[str, Any]
 FIELDS: Obj = {

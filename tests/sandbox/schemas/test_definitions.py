@@ -8,8 +8,8 @@ import pytest
 
 from kymatui.sandbox.schemas.kinds.builtin_defaults import default_builtin
 from kymatui.sandbox.schemas.kinds.builtin_validation import validate_create, validate_update
-from kymatui.sandbox.schemas.objects.typed_decoding import decode
-from kymatui.sandbox.schemas.types.builtin_schemas import builtin_schema
+from kymatui.schemas.objects.typed_decoding import decode
+from kymatui.schemas.types.builtin_schemas import builtin_schema
 
 Obj = dict[str, Any]
 GVK = ("apiextensions.k8s.io", "v1", "CustomResourceDefinition")

@@ -11,7 +11,7 @@ from kymatui.sandbox.apimachinery.statuses import bad_request, invalid
 from kymatui.sandbox.apiserver.auth.bearer_tokens import ISSUER, Tokens
 from kymatui.sandbox.apiserver.auth.rbac_authorizer import AccessDecision, Attributes, Authorizer
 from kymatui.sandbox.apiserver.resources.resource import Object
-from kymatui.sandbox.schemas.values.field_errors import go_value
+from kymatui.schemas.values.field_errors import go_value
 
 Review = Callable[[Object, RequestUser, str], Object]
 """(the review, who asks, the namespace of the URL) -> its status."""

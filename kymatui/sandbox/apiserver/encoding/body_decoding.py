@@ -20,7 +20,7 @@ from kymatui.sandbox.apiserver.encoding.content_negotiation import YAML, body_ty
 from kymatui.sandbox.apiserver.encoding.go_json_errors import go_json_error
 from kymatui.sandbox.apiserver.encoding.protobuf_decoding import PROTOBUF, ProtobufError, decode_protobuf
 from kymatui.sandbox.apiserver.resources.resource import DecodingError, Object, ServedResource
-from kymatui.sandbox.schemas.values.field_errors import quoted
+from kymatui.schemas.values.field_errors import quoted
 
 SCHEME = 'in scheme "pkg/runtime/scheme.go:111"'
 TYPE_STRUCT = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'

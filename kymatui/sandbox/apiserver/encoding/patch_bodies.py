@@ -25,7 +25,8 @@ from kymatui.sandbox.patching.conversion_errors import conversion_problem
 from kymatui.sandbox.patching.json_patch import apply_json_patch
 from kymatui.sandbox.patching.merge_patch import apply_merge_patch
 from kymatui.sandbox.patching.patch_errors import PatchFailedError
-from kymatui.sandbox.patching.strategic_merge_patch import apply_strategic_patch, go_text
+from kymatui.sandbox.patching.strategic_merge_patch import apply_strategic_patch
+from kymatui.schemas.values.field_errors import go_text
 
 JSON_PATCH = "application/json-patch+json"
 MERGE = "application/merge-patch+json"

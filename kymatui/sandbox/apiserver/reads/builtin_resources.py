@@ -7,7 +7,7 @@ from typing import Protocol
 
 from kymatui.sandbox.apiserver.reads.api_discovery import storage_hash
 from kymatui.sandbox.apiserver.resources.resource import KindSemantics, ServedResource, Subresource
-from kymatui.sandbox.schemas.types.schema_node import Schema
+from kymatui.schemas.types.schema_node import Schema
 
 _ALL = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 _SUB = ("get", "patch", "update")

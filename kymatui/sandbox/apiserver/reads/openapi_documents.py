@@ -15,7 +15,7 @@ import msgspec
 from kymatui.sandbox.apiserver.reads.non_resource_paths import VERSION
 from kymatui.sandbox.apiserver.resources.resource import ServedResource
 from kymatui.sandbox.apiserver.resources.resource_catalog import ResourceCatalog
-from kymatui.sandbox.schemas.types.schema_node import Schema
+from kymatui.schemas.types.schema_node import Schema
 
 Json = dict[str, Any]
 

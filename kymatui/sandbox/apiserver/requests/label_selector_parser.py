@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from kymatui.sandbox.schemas.values.name_rules import label_value, qualified_name
+from kymatui.schemas.values.name_rules import label_value, qualified_name
 
 Labels = Mapping[str, str]
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 from kymatui.sandbox.apimachinery.exchange import ServerRequest
 from kymatui.sandbox.apimachinery.statuses import bad_request, failure, invalid
 from kymatui.sandbox.apiserver.requests.request_info import is_true
-from kymatui.sandbox.schemas.values.field_errors import quoted
+from kymatui.schemas.values.field_errors import quoted
 
 Cause = dict[str, str]
 

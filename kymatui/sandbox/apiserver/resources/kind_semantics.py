@@ -15,17 +15,17 @@ from kymatui.sandbox.apiserver.resources.kind_strategies import (
     prepare_update,
 )
 from kymatui.sandbox.apiserver.resources.resource import Cause, DecodingError, Object
-from kymatui.sandbox.schemas.customresources.custom_resource_rules import custom_errors
 from kymatui.sandbox.schemas.kinds.builtin_defaults import default_builtin
 from kymatui.sandbox.schemas.kinds.builtin_validation import validate_create, validate_custom_metadata, validate_update
-from kymatui.sandbox.schemas.objects.object_meta_rules import validate_metadata_update, validate_shared
-from kymatui.sandbox.schemas.objects.pruning import read_custom
-from kymatui.sandbox.schemas.objects.typed_decoding import DecodeError, decode, empty
-from kymatui.sandbox.schemas.types.schema_node import GVK, Schema
-from kymatui.sandbox.schemas.values.field_errors import causes
 from kymatui.sandbox.tables.builtin_cells import builtin_cells
 from kymatui.sandbox.tables.builtin_columns import builtin_columns
 from kymatui.sandbox.tables.custom_columns import custom_cells, custom_columns
+from kymatui.schemas.customresources.custom_resource_rules import custom_errors
+from kymatui.schemas.objects.object_meta_rules import validate_metadata_update, validate_shared
+from kymatui.schemas.objects.pruning import read_custom
+from kymatui.schemas.objects.typed_decoding import DecodeError, decode, empty
+from kymatui.schemas.types.schema_node import GVK, Schema
+from kymatui.schemas.values.field_errors import causes
 
 _LOOKS_AT_METADATA = {
     **dict.fromkeys(("events", "poddisruptionbudgets.policy"), 2),

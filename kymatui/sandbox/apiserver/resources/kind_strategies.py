@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from kymatui.sandbox.apimachinery.clock import timestamp
-from kymatui.sandbox.apimachinery.json_copy import copy_json
 from kymatui.sandbox.apiserver.resources.resource import Object
-from kymatui.sandbox.schemas.values.field_sets import EMPTY, FieldSet
+from kymatui.schemas.values.field_sets import EMPTY, FieldSet
+from kymatui.schemas.values.json_copy import copy_json
 
 DAEMON_SETS = "daemonsets.apps"
 TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"

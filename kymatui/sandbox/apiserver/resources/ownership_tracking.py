@@ -10,9 +10,9 @@ from kymatui.sandbox.apply.apply_conflicts import ApplyConflictError, ApplyFaile
 from kymatui.sandbox.apply.endpoint_tracking import EndpointTracking
 from kymatui.sandbox.apply.server_side_apply import apply_object
 from kymatui.sandbox.apply.update_tracking import track_update
-from kymatui.sandbox.schemas.objects.typed_decoding import decode
-from kymatui.sandbox.schemas.types.schema_node import Schema
-from kymatui.sandbox.schemas.values.field_sets import FieldSet
+from kymatui.schemas.objects.typed_decoding import decode
+from kymatui.schemas.types.schema_node import Schema
+from kymatui.schemas.values.field_sets import FieldSet
 
 SchemaOf = Callable[[ServedResource, str], Schema | None]
 """(resource, an apiVersion) -> the schema of its kind there."""

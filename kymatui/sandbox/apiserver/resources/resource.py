@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from msgspec import Struct, field
 
 from kymatui.sandbox.apimachinery.object_store import Stored, type_prefix
-from kymatui.sandbox.schemas.types.schema_node import ANY, Schema
+from kymatui.schemas.types.schema_node import ANY, Schema
 
 Object = dict[str, Any]
 Cause = Mapping[str, Any]

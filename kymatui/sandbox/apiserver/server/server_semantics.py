@@ -11,10 +11,10 @@ from kymatui.sandbox.apiserver.resources.ownership_tracking import TrackedOwners
 from kymatui.sandbox.apiserver.resources.resource import KindSemantics, Object, ServedResource
 from kymatui.sandbox.apiserver.resources.resource_catalog import ResourceCatalog
 from kymatui.sandbox.apiserver.server.api_server import ServerSemantics
-from kymatui.sandbox.schemas.objects.structural_schemas import crd_schema
-from kymatui.sandbox.schemas.types.builtin_schemas import builtin_schema
-from kymatui.sandbox.schemas.types.schema_node import Schema
-from kymatui.sandbox.schemas.values.field_sets import FieldSet
+from kymatui.schemas.objects.structural_schemas import crd_schema
+from kymatui.schemas.types.builtin_schemas import builtin_schema
+from kymatui.schemas.types.schema_node import Schema
+from kymatui.schemas.values.field_sets import FieldSet
 
 
 def standard_semantics(clock: SandboxClock) -> ServerSemantics:

@@ -13,8 +13,8 @@ from kymatui.sandbox.apimachinery.object_store import ObjectStore, StoreChange, 
 from kymatui.sandbox.apiserver.reads.api_discovery import storage_hash
 from kymatui.sandbox.apiserver.resources.resource import KindSemantics, Object, ServedResource, Subresource
 from kymatui.sandbox.apiserver.resources.resource_catalog import ResourceCatalog
-from kymatui.sandbox.schemas.objects.pruning import prune
-from kymatui.sandbox.schemas.types.schema_node import Schema
+from kymatui.schemas.objects.pruning import prune
+from kymatui.schemas.types.schema_node import Schema
 
 DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
 CLEANUP = "customresourcecleanup.apiextensions.k8s.io"

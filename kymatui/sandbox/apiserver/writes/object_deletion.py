@@ -18,8 +18,8 @@ from kymatui.sandbox.apiserver.requests.request_info import RequestInfo
 from kymatui.sandbox.apiserver.requests.request_options import DeleteOptions, delete_options, list_options
 from kymatui.sandbox.apiserver.resources.request_meta import metadata_of
 from kymatui.sandbox.apiserver.resources.resource import Object, ServedResource
-from kymatui.sandbox.schemas.objects.typed_decoding import DecodeError, decode
-from kymatui.sandbox.schemas.types.builtin_schemas import builtin_schema
+from kymatui.schemas.objects.typed_decoding import DecodeError, decode
+from kymatui.schemas.types.builtin_schemas import builtin_schema
 
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 DEFAULT_POD_GRACE = 30

@@ -13,7 +13,7 @@ from kymatui.sandbox.apimachinery.object_store import ObjectStore
 from kymatui.sandbox.apimachinery.statuses import forbidden
 from kymatui.sandbox.apiserver.resources.request_meta import metadata_of
 from kymatui.sandbox.apiserver.resources.resource import Object
-from kymatui.sandbox.schemas.values.quantity import amount, canonical
+from kymatui.schemas.values.quantity import amount, canonical
 
 QUOTAS = "resourcequotas"
 Usage = dict[str, Fraction]

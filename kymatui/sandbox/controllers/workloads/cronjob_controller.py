@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from kymatui.sandbox.apimachinery.clock import timestamp
-from kymatui.sandbox.apimachinery.json_copy import copy_json
 from kymatui.sandbox.apimachinery.object_store import Key, StoreChange
 from kymatui.sandbox.apimachinery.statuses import StatusError
 from kymatui.sandbox.controllers.framework.controller_context import ControllerContext
@@ -19,7 +18,8 @@ from kymatui.sandbox.controllers.framework.work_queue import ControllerQueue
 from kymatui.sandbox.controllers.workloads.cron_schedule import Schedule
 from kymatui.sandbox.controllers.workloads.job_controllers import RESOURCE as JOBS
 from kymatui.sandbox.controllers.workloads.job_controllers import finish_time
-from kymatui.sandbox.schemas.values.metav1_time import parse_time
+from kymatui.schemas.values.json_copy import copy_json
+from kymatui.schemas.values.metav1_time import parse_time
 
 RESOURCE = "cronjobs.batch"
 SCHEDULED_AT = "batch.kubernetes.io/cronjob-scheduled-timestamp"

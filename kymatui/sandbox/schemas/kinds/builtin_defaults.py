@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kymatui.sandbox.schemas.pods.pod_defaults import default_pod, default_template
-from kymatui.sandbox.schemas.types.schema_node import GVK, Object
+from kymatui.schemas.types.schema_node import GVK, Object
 
 _RBAC = "rbac.authorization.k8s.io"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kymatui.sandbox.schemas.customresources import crd_rules
 from kymatui.sandbox.schemas.kinds import (
     cluster_rules,
     config_rules,
@@ -14,13 +13,14 @@ from kymatui.sandbox.schemas.kinds import (
     rbac_rules,
     storage_rules,
 )
-from kymatui.sandbox.schemas.objects.object_meta_rules import NameRule, validate_metadata, validate_metadata_update
 from kymatui.sandbox.schemas.pods import template_rules, workload_rules
 from kymatui.sandbox.schemas.pods.pod_rules import validate_pod
 from kymatui.sandbox.schemas.pods.pod_update_rules import validate_pod_update
-from kymatui.sandbox.schemas.types.schema_node import Object
-from kymatui.sandbox.schemas.values.field_errors import ApiFieldError
-from kymatui.sandbox.schemas.values.name_rules import dns_label, dns_subdomain, path_segment
+from kymatui.schemas.customresources import crd_rules
+from kymatui.schemas.objects.object_meta_rules import NameRule, validate_metadata, validate_metadata_update
+from kymatui.schemas.types.schema_node import Object
+from kymatui.schemas.values.field_errors import ApiFieldError
+from kymatui.schemas.values.name_rules import dns_label, dns_subdomain, path_segment
 
 Errors = list[ApiFieldError]
 Kind = tuple[str, str]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ipaddress
 import json
 
-from kymatui.sandbox.schemas.objects.object_meta_rules import immutable, not_negative, one_of, validate_selector
 from kymatui.sandbox.schemas.pods.pod_rules import validate_port_or_name
 from kymatui.sandbox.schemas.pods.workload_rules import int_or_percent
-from kymatui.sandbox.schemas.types.schema_node import Object
-from kymatui.sandbox.schemas.values.field_errors import ApiFieldError, forbidden, invalid_value, required, unsupported
-from kymatui.sandbox.schemas.values.name_rules import (
+from kymatui.schemas.objects.object_meta_rules import immutable, not_negative, one_of, validate_selector
+from kymatui.schemas.types.schema_node import Object
+from kymatui.schemas.values.field_errors import ApiFieldError, forbidden, invalid_value, required, unsupported
+from kymatui.schemas.values.name_rules import (
     cidr,
     dns_old_label,
     dns_subdomain,
@@ -20,7 +20,7 @@ from kymatui.sandbox.schemas.values.name_rules import (
     qualified_name,
     wildcard_subdomain,
 )
-from kymatui.sandbox.schemas.values.quantity import amount
+from kymatui.schemas.values.quantity import amount
 
 Errors = list[ApiFieldError]
 _LONGEST_EVENT_WORD, _LONGEST_EVENT_MESSAGE = 128, 1024

@@ -6,11 +6,11 @@ import base64
 import json
 from typing import Any
 
-from kymatui.sandbox.schemas.objects.object_meta_rules import immutable, one_of, validate_labels
-from kymatui.sandbox.schemas.objects.typed_decoding import json_type
 from kymatui.sandbox.schemas.pods.pod_rules import PROTOCOLS, validate_port_or_name
-from kymatui.sandbox.schemas.types.schema_node import Object
-from kymatui.sandbox.schemas.values.field_errors import (
+from kymatui.schemas.objects.object_meta_rules import immutable, one_of, validate_labels
+from kymatui.schemas.objects.typed_decoding import json_type
+from kymatui.schemas.types.schema_node import Object
+from kymatui.schemas.values.field_errors import (
     ApiFieldError,
     duplicate,
     forbidden,
@@ -18,7 +18,7 @@ from kymatui.sandbox.schemas.values.field_errors import (
     required,
     too_long,
 )
-from kymatui.sandbox.schemas.values.name_rules import (
+from kymatui.schemas.values.name_rules import (
     cidr,
     config_key,
     dns_label,

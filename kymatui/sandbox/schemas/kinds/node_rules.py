@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from kymatui.sandbox.schemas.objects.object_meta_rules import immutable, one_of
 from kymatui.sandbox.schemas.pods.placement_rules import validate_tolerations
-from kymatui.sandbox.schemas.types.schema_node import Object
-from kymatui.sandbox.schemas.values.field_errors import (
+from kymatui.schemas.objects.object_meta_rules import immutable, one_of
+from kymatui.schemas.types.schema_node import Object
+from kymatui.schemas.values.field_errors import (
     ApiFieldError,
     duplicate,
     invalid_value,
@@ -15,7 +15,7 @@ from kymatui.sandbox.schemas.values.field_errors import (
     too_long,
     unsupported,
 )
-from kymatui.sandbox.schemas.values.name_rules import (
+from kymatui.schemas.values.name_rules import (
     cidr,
     dns_label,
     dns_subdomain,
@@ -23,7 +23,7 @@ from kymatui.sandbox.schemas.values.name_rules import (
     label_value,
     qualified_name,
 )
-from kymatui.sandbox.schemas.values.quantity import amount
+from kymatui.schemas.values.quantity import amount
 
 Errors = list[ApiFieldError]
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")

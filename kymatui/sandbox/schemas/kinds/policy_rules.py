@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kymatui.sandbox.schemas.objects.object_meta_rules import one_of
-from kymatui.sandbox.schemas.types.schema_node import Object
-from kymatui.sandbox.schemas.values.field_errors import ApiFieldError, required, unsupported
+from kymatui.schemas.objects.object_meta_rules import one_of
+from kymatui.schemas.types.schema_node import Object
+from kymatui.schemas.values.field_errors import ApiFieldError, required, unsupported
 
 Errors = list[ApiFieldError]
 _ACTIONS = ("Audit", "Deny", "Warn")

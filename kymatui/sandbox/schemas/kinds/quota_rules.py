@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from kymatui.sandbox.schemas.types.schema_node import Object
-from kymatui.sandbox.schemas.values.field_errors import ApiFieldError, duplicate, forbidden, invalid_value, required
-from kymatui.sandbox.schemas.values.name_rules import qualified_name
-from kymatui.sandbox.schemas.values.quantity import amount
+from kymatui.schemas.types.schema_node import Object
+from kymatui.schemas.values.field_errors import ApiFieldError, duplicate, forbidden, invalid_value, required
+from kymatui.schemas.values.name_rules import qualified_name
+from kymatui.schemas.values.quantity import amount
 
 Errors = list[ApiFieldError]
 _COUNTED = frozenset(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kymatui.sandbox.schemas.types.schema_node import Object
-from kymatui.sandbox.schemas.values.field_errors import ApiFieldError, invalid_value, required, unsupported
-from kymatui.sandbox.schemas.values.name_rules import dns_subdomain, path_segment
+from kymatui.schemas.types.schema_node import Object
+from kymatui.schemas.values.field_errors import ApiFieldError, invalid_value, required, unsupported
+from kymatui.schemas.values.name_rules import dns_subdomain, path_segment
 
 Errors = list[ApiFieldError]
 _REF = ("APIGroup", "Kind", "Name")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kymatui.sandbox.schemas.objects.object_meta_rules import immutable, one_of
-from kymatui.sandbox.schemas.types.schema_node import Object
-from kymatui.sandbox.schemas.values.field_errors import (
+from kymatui.schemas.objects.object_meta_rules import immutable, one_of
+from kymatui.schemas.types.schema_node import Object
+from kymatui.schemas.values.field_errors import (
     ApiFieldError,
     duplicate,
     forbidden,
@@ -12,8 +12,8 @@ from kymatui.sandbox.schemas.values.field_errors import (
     required,
     unsupported,
 )
-from kymatui.sandbox.schemas.values.name_rules import dns_subdomain
-from kymatui.sandbox.schemas.values.quantity import amount
+from kymatui.schemas.values.name_rules import dns_subdomain
+from kymatui.schemas.values.quantity import amount
 
 Errors = list[ApiFieldError]
 _MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kymatui.sandbox.schemas.objects.object_meta_rules import one_of, validate_selector
-from kymatui.sandbox.schemas.types.schema_node import Object
-from kymatui.sandbox.schemas.values.field_errors import ApiFieldError, invalid_value, required, unsupported
-from kymatui.sandbox.schemas.values.name_rules import dns_subdomain, ip_address, qualified_name
+from kymatui.schemas.objects.object_meta_rules import one_of, validate_selector
+from kymatui.schemas.types.schema_node import Object
+from kymatui.schemas.values.field_errors import ApiFieldError, invalid_value, required, unsupported
+from kymatui.schemas.values.name_rules import dns_subdomain, ip_address, qualified_name
 
 Errors = list[ApiFieldError]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kymatui.sandbox.schemas.types.schema_node import Object
+from kymatui.schemas.types.schema_node import Object
 
 _MODE = 0o644
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")

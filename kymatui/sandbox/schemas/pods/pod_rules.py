@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from kymatui.sandbox.schemas.objects.object_meta_rules import not_negative, one_of, validate_labels
 from kymatui.sandbox.schemas.pods.placement_rules import (
     named,
     validate_affinity,
@@ -14,8 +13,9 @@ from kymatui.sandbox.schemas.pods.placement_rules import (
     validate_tolerations,
 )
 from kymatui.sandbox.schemas.pods.resource_rules import validate_resources
-from kymatui.sandbox.schemas.types.schema_node import Object
-from kymatui.sandbox.schemas.values.field_errors import (
+from kymatui.schemas.objects.object_meta_rules import not_negative, one_of, validate_labels
+from kymatui.schemas.types.schema_node import Object
+from kymatui.schemas.values.field_errors import (
     ApiFieldError,
     duplicate,
     forbidden,
@@ -23,7 +23,7 @@ from kymatui.sandbox.schemas.values.field_errors import (
     not_found,
     required,
 )
-from kymatui.sandbox.schemas.values.name_rules import (
+from kymatui.schemas.values.name_rules import (
     config_key,
     dns_label,
     dns_subdomain,

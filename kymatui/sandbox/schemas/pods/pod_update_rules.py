@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kymatui.sandbox.apimachinery.json_copy import copy_json
-from kymatui.sandbox.schemas.types.schema_node import Object
-from kymatui.sandbox.schemas.values.field_errors import ApiFieldError, forbidden
+from kymatui.schemas.types.schema_node import Object
+from kymatui.schemas.values.field_errors import ApiFieldError, forbidden
+from kymatui.schemas.values.json_copy import copy_json
 
 _TEXT = (
     "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kymatui.sandbox.schemas.objects.object_meta_rules import immutable, not_negative
 from kymatui.sandbox.schemas.pods.workload_rules import validate_template
-from kymatui.sandbox.schemas.types.schema_node import Object
-from kymatui.sandbox.schemas.values.field_errors import ApiFieldError, invalid_value, required
+from kymatui.schemas.objects.object_meta_rules import immutable, not_negative
+from kymatui.schemas.types.schema_node import Object
+from kymatui.schemas.values.field_errors import ApiFieldError, invalid_value, required
 
 Errors = list[ApiFieldError]
 

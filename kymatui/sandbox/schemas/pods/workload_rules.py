@@ -8,7 +8,8 @@ import zoneinfo
 from collections.abc import Iterable
 from typing import Any
 
-from kymatui.sandbox.schemas.objects.object_meta_rules import (
+from kymatui.sandbox.schemas.pods.pod_rules import validate_pod_spec
+from kymatui.schemas.objects.object_meta_rules import (
     immutable,
     not_negative,
     one_of,
@@ -17,10 +18,9 @@ from kymatui.sandbox.schemas.objects.object_meta_rules import (
     validate_labels,
     validate_selector,
 )
-from kymatui.sandbox.schemas.pods.pod_rules import validate_pod_spec
-from kymatui.sandbox.schemas.types.schema_node import Object
-from kymatui.sandbox.schemas.values.field_errors import ApiFieldError, forbidden, invalid_value, required, unsupported
-from kymatui.sandbox.schemas.values.name_rules import dns_label, percent
+from kymatui.schemas.types.schema_node import Object
+from kymatui.schemas.values.field_errors import ApiFieldError, forbidden, invalid_value, required, unsupported
+from kymatui.schemas.values.name_rules import dns_label, percent
 
 Errors = list[ApiFieldError]
 _NO_MATCH = "`selector` does not match template `labels`"
