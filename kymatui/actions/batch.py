@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from enum import Enum
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.jobs.journal import NO_JOURNAL, Journal
 from kymatui.errors import CancelledError, KymatuiError
 
@@ -221,10 +221,9 @@ def _together(wave: Items[Plan, Result], verb: Verb[Plan, Result], job: BatchJob
         except KymatuiError as error:
             return replace(item, error=error)
 
-    if not wave[1:]:
-        return [run(item) for item in wave]
-    with ThreadPoolExecutor(len(wave), thread_name_prefix="batch") as pool:
-        return list(pool.map(run, wave))
+    return run_for_each(
+        wave, run, None, len(wave)
+    )  # an item sees `job.cancel` itself, and a second Ctrl-C waits for none
 
 
 def _is_cancelled(item: BatchItem[Plan, Result]) -> bool:

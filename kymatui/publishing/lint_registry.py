@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from msgspec import Struct
@@ -13,6 +12,7 @@ from kymatui.actions.components.stored_components import component_versions, req
 from kymatui.domain.kyma.versions import parse_version
 from kymatui.domain.versions.version_risks import VersionRiskKind, manifest_risks
 from kymatui.engine.bundles.yaml_objects import document_key
+from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.ports import Object
 from kymatui.engine.sources.artifact_store import ArtifactStore
 from kymatui.errors import KymatuiError, RegistryNotFoundError
@@ -39,8 +39,7 @@ class RegistryChecks(Struct, frozen=True):
 
 def lint_stored_images(images: Sequence[ManifestImage], store: ArtifactStore, problems: Problems) -> None:
     """Report images that their registries do not have; those that cannot be looked up are warnings."""
-    with ThreadPoolExecutor(_TOGETHER) as pool:
-        answers = list(pool.map(lambda one: _is_there(one, store), images))
+    answers = run_for_each(images, lambda one: _is_there(one, store), None, _TOGETHER)
     for one, answer in zip(images, answers, strict=True):
         if isinstance(answer, KymatuiError):
             message = f"{one.where}: image {one.text!r} cannot be looked up: {answer}"

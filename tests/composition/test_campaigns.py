@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import signal
 import threading
 from collections.abc import Callable, Sequence
 from unittest.mock import Mock
@@ -92,6 +94,24 @@ def test_nothing_is_begun_after_a_failure(bad: frozenset[str], stop: str, expect
     assert [leg.outcome for leg in ended] == expected
     assert told[:1] == [leg.runtime for leg in ended if leg.outcome in (D, F)][:1], "the canary"
     assert sorted(told) == [leg.runtime for leg in ended if leg.outcome in (D, F)], "two at once end in any order"
+
+
+def test_a_second_interrupt_waits_for_no_runtime() -> None:
+    never, ended = threading.Event(), list[str]()
+
+    class Hanging(Rehearsal):
+        def edit(self, plane: CampaignPort, leg: CampaignStep, *more: object) -> CampaignStep:
+            del plane, more
+            if leg.runtime == "r1":
+                os.kill(os.getpid(), signal.SIGINT)
+            never.wait(30)
+            ended.append(leg.runtime)
+            return leg
+
+    with pytest.raises(KeyboardInterrupt):
+        steps_of_run(Hanging(CampaignPace(canaries=0, at_once=2)), LEGS, threading.Event())
+    never.set()
+    assert ended == []
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,9 @@ from kymatui.engine.jobs.job_records import (
     RUNTIME_STEP,
     JobRecord,
     interrupted_jobs,
+    job_progress,
     of_cluster,
     read_record,
-    steps_progress,
     unfinished_runtimes,
 )
 from kymatui.engine.jobs.journal import JOB_STEP, JobHeading, Journal, JournalEntry, JournalMark, read_journal
@@ -153,7 +153,7 @@ def test_a_fleet_continues_with_the_runtimes_that_are_not_done() -> None:
 
 def test_what_a_journal_knows_without_the_cluster_is_said_as_that() -> None:
     steps = (line(DONE, "delete", "A a"), line(BEGUN, "delete", "A b"), line(DONE, "edit", "keda"))
-    (deletions, edits) = steps_progress([*steps, line(DONE, MODULE_STEP, "keda")])
+    (deletions, edits) = job_progress(KEDA, [*steps, line(DONE, MODULE_STEP, "keda")])
     assert deletions.sentences == "Requested to delete: A a. Unknown: A b."
     assert edits.sentences == "Edited: keda."
 

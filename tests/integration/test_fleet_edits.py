@@ -14,10 +14,13 @@ from typing import Any
 
 import pytest
 
+from kymatui.adapters.files.job_journals import interrupted, job_records
 from kymatui.adapters.kube.api.client import PatchType
 from kymatui.adapters.sessions.cluster.session_options import RemoteOptions, SessionOptions
 from kymatui.adapters.sessions.control_plane.remote_session import open_remote
 from kymatui.cli.main import main
+from kymatui.engine.jobs.job_records import JobRecord
+from kymatui.engine.jobs.journal import JournalMark
 from kymatui.sandbox.world.story.sample_fleet import access_secret
 from kymatui.settings.config_file import Settings
 from kymatui.ui.application.fleet_app import FleetApp
@@ -57,6 +60,11 @@ class Runtimes:
         """Of the module in each runtime, "-" where it is not asked for."""
         found = [next((one for one in self.entries(name) if one["name"] == MODULE), None) for name in NAMES]
         return [one.get("customResourcePolicy", "") if one is not None else "-" for one in found]
+
+    def generations(self) -> list[int]:
+        """How often the spec of each Kyma was changed."""
+        clusters = [self.clusters[name].client for name in NAMES]
+        return [one.get(served(one, KYMAS), "default", "kyma-system")["metadata"]["generation"] for one in clusters]
 
     def report(self, name: str, modules: Sequence[Any]) -> None:
         """What lifecycle-manager says on the control plane."""
@@ -158,6 +166,82 @@ def test_what_a_killed_run_has_edited_is_seen_to_its_end_before_anything_more_is
     status, outcomes, _ = command("disable", MODULE)
     assert (status, list(outcomes.values())) == (0, ["unchanged", *["done"] * 5])
     assert main(["disable", "kedda", "--runtime", "e0", "--fleet", "--dry-run"]) == 64, "what nobody knows is a slip"
+
+
+IGNORE = ("policy", MODULE, "Ignore", "--fleet", "--yes", "--allow-fleet-writes", "--at-once", "2")
+
+
+def steps(record: JobRecord | None) -> dict[str, JournalMark]:
+    return {step.on[-2:]: step.mark for step in record.steps} if record is not None else {}
+
+
+def running() -> JobRecord | None:
+    return next((one for one in job_records() if one.is_running), None)
+
+
+def test_a_killed_campaign_is_resumed_with_each_runtime_edited_once(
+    runtimes: Runtimes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runtimes.clusters["e1"].fault("hang", verb="patch", resource=KYMAS)
+    before = runtimes.generations()
+    killed = subprocess.Popen([sys.executable, "-m", "kymatui", *IGNORE], stderr=subprocess.DEVNULL)
+    began, done = JournalMark.BEGUN, JournalMark.DONE
+    try:
+        expected = {"e0": done, "e1": began, "e2": done}
+        eventually(lambda: steps(running()) == expected, "the canary is edited, and one of the next two")
+    finally:
+        killed.kill()
+        killed.wait()
+    runtimes.clusters["e1"].clear()
+    runtimes.clusters["e5"].fault("unauthorized")
+    (record,) = interrupted()
+    assert (record.title, record.state_words) == ("set policy Ignore for keda in 6 runtimes", "killed")
+    listed = json.loads(printed(capsys, 0, "resume", "--list", "-o", "json"))["jobs"]
+    assert [one["runtimes"] for one in listed] == [[f"{CONTROL}/{name}" for name in ("e1", "e3", "e4", "e5")]]
+    printed(capsys, 2, "resume", "--yes")  # without --allow-fleet-writes
+    told = json.loads(printed(capsys, 3, "resume", "--yes", "--allow-fleet-writes", "-o", "json"))
+    outcomes = {one["runtime"][-2:]: one["outcome"] for one in told["runtimes"]}
+    assert outcomes == {"e1": "done", "e3": "done", "e4": "done", "e5": "unreached"}
+    (record,) = interrupted()
+    assert record.runtimes == (f"{CONTROL}/e5",), "what cannot be reached is still to be edited"
+    runtimes.clusters["e5"].clear()
+    printed(capsys, 0, "resume", "--yes", "--allow-fleet-writes")
+    assert (interrupted(), len(job_records())) == ((), 1)
+    assert runtimes.policies() == ["Ignore"] * 6
+    assert [after - one for one, after in zip(before, runtimes.generations(), strict=True)] == [1] * 6
+
+
+def test_a_second_interrupt_ends_a_campaign_and_says_what_is_unknown(
+    runtimes: Runtimes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("e1", "e2"):
+        runtimes.clusters[name].fault("hang", verb="patch", resource=KYMAS)
+    with subprocess.Popen([sys.executable, "-m", "kymatui", *IGNORE], stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        eventually(lambda: {"e1", "e2"} <= set(steps(running())), "two runtimes are being edited")
+        for name in ("e1", "e2"):
+            runtimes.clusters[name].fault("hang")  # nor do they say whether they are edited
+        process.send_signal(signal.SIGINT)
+        assert any("press Ctrl-C again" in line for line in process.stderr)
+        process.send_signal(signal.SIGINT)
+        told = process.stderr.read().replace("\n", " ")
+        assert process.wait() == 130, told
+    e0, e1, e2, *left = (f"{CONTROL}/{name}" for name in NAMES)
+    assert f"Stopped. The last request may still take effect. Edited: {e0}. Unknown: " in told
+    assert f"Unknown: {e1}, {e2}. " in told or f"Unknown: {e2}, {e1}. " in told
+    assert f"Not edited: {', '.join(left)}. `kymatui resume` continues" in told
+    for name in ("e1", "e2"):
+        runtimes.clusters[name].clear()
+    assert [len(one.runtimes) for one in interrupted()] == [5]
+    printed(capsys, 0, "resume", "--yes", "--allow-fleet-writes")
+    assert (interrupted(), runtimes.policies()) == ((), ["Ignore"] * 6)
+
+
+def printed(capsys: pytest.CaptureFixture[str], status: int, *words: str) -> str:
+    ended = main([*words])
+    out, err = capsys.readouterr()
+    assert ended == status, err
+    return out
 
 
 async def test_the_screen_marks_them_shows_one_table_and_goes_on_where_a_failure_stopped_it(runtimes: Runtimes) -> None:

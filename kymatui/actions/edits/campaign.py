@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Protocol
 
@@ -31,6 +30,7 @@ from kymatui.domain.fleet.campaigns import (
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.plans.cluster_name import ClusterName
 from kymatui.engine.cluster.cluster_identity import name_cluster
+from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.jobs.job_progress import EDIT_WORDS, JobProgress
 from kymatui.engine.jobs.job_records import RUNTIME_STEP
 from kymatui.engine.jobs.journal import Journal, JournalMark
@@ -98,11 +98,11 @@ class Campaign:
             tell(step)
             return step
 
-        with self._listed(runtimes) as plane, ThreadPoolExecutor(MAX_PARALLEL, thread_name_prefix="plan") as pool:
+        with self._listed(runtimes) as plane:
             self.target = plane.target
             self.home = name_cluster(plane.cluster)
             self._begun = plane.begun(self.home, self._toggle)
-            return _refuse_unknown(list(pool.map(planned, runtimes)))
+            return _refuse_unknown(run_for_each(runtimes, planned, None, MAX_PARALLEL))
 
     def _planned(self, plane: CampaignPort, name: str) -> CampaignStep:
         try:

@@ -116,6 +116,14 @@ def summarize_campaign(legs: Sequence[CampaignStep]) -> str:
     return f"{format_count(len(legs), 'runtime')}: {counted}{gone}"
 
 
+def job_runtimes(legs: Sequence[CampaignStep], *, is_resumed: bool) -> list[str]:
+    """Return the runtimes of the job that carries out a plan.
+
+    Those that a first plan leaves out are not part of it; those that a resumed job cannot edit yet stay in it.
+    """
+    return [leg.runtime for leg in legs if leg.is_ahead or (is_resumed and not leg.is_good)]
+
+
 class CampaignPace(Struct, frozen=True):
     """How many runtimes come first, one by one; how many go at once after them; whether each is waited for."""
 

@@ -21,12 +21,15 @@ _GRACE = 1.0  # seconds for running requests, so that they end before the next r
 _LOCAL = threading.local()
 
 
-def run_for_each(items: Sequence[T], work: Callable[[T], R], cancel: threading.Event, width: int = WIDTH) -> list[R]:
+def run_for_each(
+    items: Sequence[T], work: Callable[[T], R], cancel: threading.Event | None, width: int = WIDTH
+) -> list[R]:
     """Return the results in the order of the items.
 
     After the first failure, no new item is started, and the failure is raised once the running ones end. Once
     `cancel` is set, CancelledError is raised within a second; requests that are still running end by their own
-    timeouts.
+    timeouts. Without a `cancel`, `work` ends each item itself. An exception in the caller's thread, such as
+    KeyboardInterrupt, waits for nothing, and no thread keeps the process from its end.
     """
     if len(items) <= 1 or width <= 1:
         return [_unless_cancelled(work, item, cancel) for item in items]
@@ -38,8 +41,8 @@ def is_pool_thread() -> bool:
     return getattr(_LOCAL, "watched", False)
 
 
-def _unless_cancelled(work: Callable[[T], R], item: T, cancel: threading.Event) -> R:
-    if cancel.is_set():
+def _unless_cancelled(work: Callable[[T], R], item: T, cancel: threading.Event | None) -> R:
+    if cancel is not None and cancel.is_set():
         raise CancelledError("stopped between two steps")
     return work(item)
 
@@ -47,7 +50,7 @@ def _unless_cancelled(work: Callable[[T], R], item: T, cancel: threading.Event) 
 class _Crew(Generic[T, R]):
     """The threads that process the items one after the other."""
 
-    def __init__(self, items: Sequence[T], work: Callable[[T], R], cancel: threading.Event) -> None:
+    def __init__(self, items: Sequence[T], work: Callable[[T], R], cancel: threading.Event | None) -> None:
         self._items = items
         self._work = work
         self._cancel = cancel
@@ -62,10 +65,10 @@ class _Crew(Generic[T, R]):
             work = partial(copy_context().run, self._take_turns, ended)  # requests keep the caller's bounds
             threading.Thread(target=work, name="engine", daemon=True).start()
         for _ in range(width):
-            patience = _GRACE
+            grace = _GRACE
             while not ended.acquire(timeout=_LOOK):
-                patience -= _LOOK if self._cancel.is_set() else 0.0
-                if patience <= 0:
+                grace -= _LOOK if self._cancel is not None and self._cancel.is_set() else 0.0
+                if grace <= 0:
                     raise CancelledError("stopped while waiting for the cluster")
         if self._errors:
             try:
@@ -75,7 +78,7 @@ class _Crew(Generic[T, R]):
         return [self._results[number] for number in range(len(self._items))]
 
     def _take_turns(self, ended: threading.Semaphore) -> None:
-        _LOCAL.watched = True
+        _LOCAL.watched = self._cancel is not None
         try:
             while (number := self._draw()) is not None:
                 self._results[number] = _unless_cancelled(self._work, self._items[number], self._cancel)

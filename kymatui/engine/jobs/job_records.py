@@ -73,7 +73,7 @@ class JobRecord(Struct, frozen=True):
     @property
     def counts(self) -> str:
         """Return how much of it the journal has as done: "3 deletion requested, 1 unknown"."""
-        return ", ".join(filter(None, (part.counts for part in steps_progress(self.steps))))
+        return ", ".join(filter(None, (part.counts for part in job_progress(self.heading, self.steps))))
 
     @property
     def completed(self) -> frozenset[str]:
@@ -88,9 +88,8 @@ class JobRecord(Struct, frozen=True):
     @property
     def runtimes(self) -> tuple[str, ...]:
         """Return the runtimes of a fleet's job that are not done."""
-        every = tuple(filter(None, self.heading.options.get(RUNTIMES, "").split(",")))
         done = {s.on for s in self.steps if s.what == RUNTIME_STEP and s.mark is JournalMark.DONE}
-        return tuple(runtime for runtime in every if runtime not in done)
+        return tuple(runtime for runtime in fleet_of(self.heading) if runtime not in done)
 
     @property
     def is_running(self) -> bool:
@@ -114,7 +113,7 @@ _STEP_WORDS: Final = {
     "create": ("Created", "", ""),
     "change": ("Changed", "", ""),
     "edit": ("Edited", "", ""),
-    RUNTIME_STEP: ("Edited", "", ""),
+    RUNTIME_STEP: ("Edited", "", "Not edited"),
     "remove finalizer": ("Finalizer removed", "", ""),
 }
 _STATE_WORDS: Final = {JobState.CANCELLED: "stopped", JobState.PARTLY: "partly done"}
@@ -141,17 +140,26 @@ def _state(entry: JournalEntry) -> JobState:
         return JobState.DONE if entry.mark is JournalMark.DONE else JobState.FAILED
 
 
-def steps_progress(steps: Iterable[JournalEntry]) -> tuple[JobProgress, ...]:
+def fleet_of(heading: JobHeading) -> tuple[str, ...]:
+    """Return the runtimes of a job on a fleet, () for other jobs."""
+    return tuple(filter(None, heading.options.get(RUNTIMES, "").split(",")))
+
+
+def job_progress(heading: JobHeading, steps: Iterable[JournalEntry]) -> tuple[JobProgress, ...]:
     """Return what a journal knows of a job without the cluster: an accepted deletion may still be under way."""
     some = [step for step in steps if step.what in _STEP_WORDS]
-    return merge_progress(
+    parts = [
         JobProgress(
             _STEP_WORDS[step.what],
             done=(step.on,) if step.mark is JournalMark.DONE else (),
             unknown=(step.on,) if step.mark is not JournalMark.DONE else (),
         )
         for step in some
-    )
+    ]
+    begun = {step.on for step in some if step.what == RUNTIME_STEP}
+    if left := tuple(runtime for runtime in fleet_of(heading) if runtime not in begun):
+        parts.append(JobProgress(_STEP_WORDS[RUNTIME_STEP], left=left))
+    return merge_progress(parts)
 
 
 def of_cluster(records: Iterable[JobRecord], cluster: ClusterName) -> tuple[JobRecord, ...]:

@@ -11,7 +11,7 @@ import msgspec
 from kymatui.domain.plans.cluster_name import ClusterName
 from kymatui.domain.plans.jobs import JobState, end_state
 from kymatui.engine.jobs.job_progress import JobProgress, stopped_error
-from kymatui.engine.jobs.job_records import MODULE_STEP, steps_progress
+from kymatui.engine.jobs.job_records import MODULE_STEP, job_progress
 from kymatui.engine.jobs.journal import JobHeading, Journal, JournalMark
 from kymatui.errors import CancelledError, KymatuiError, StoppedError
 
@@ -74,7 +74,7 @@ class OpenJob:
         if steps or self._is_resumed:
             has_others = self._others(ClusterName(self._heading.cluster, self._heading.identity))
             resume = f"kymatui resume {self.number}" if has_others else "kymatui resume"
-        here = error.progress or steps_progress(steps)
+        here = error.progress or job_progress(self._heading, steps)
         left = tuple(name for name in self._heading.modules if self._started and name not in self._started)
         parts = (*self._completed, *here, JobProgress(_MODULES, left=left))
         found = stopped_error(parts, resume, at_once=error.is_at_once)

@@ -12,7 +12,14 @@ from kymatui.actions.edits.campaign import Campaign, CampaignEdit, CampaignItem,
 from kymatui.actions.edits.uninstall import UninstallConsent
 from kymatui.actions.jobs import JobReport, JobSpec
 from kymatui.composition.campaign import open_campaign
-from kymatui.domain.fleet.campaigns import MAX_PARALLEL, CampaignPace, CampaignStep, format_outcomes, waves
+from kymatui.domain.fleet.campaigns import (
+    MAX_PARALLEL,
+    CampaignPace,
+    CampaignStep,
+    format_outcomes,
+    job_runtimes,
+    waves,
+)
 from kymatui.domain.kubernetes.refs import split_name
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma.kymas import Policy
@@ -71,6 +78,8 @@ async def plan_runtimes(
     toggle: ModuleEdit,
     pace: CampaignPace,
     consent: UninstallConsent | None = None,
+    *,
+    is_resumed: bool = False,
 ) -> PreviewVerdict:
     """Plan every runtime in threads, display one table, and start the job once it is accepted."""
     source = app.fleet_view.fleet_link.session
@@ -84,7 +93,7 @@ async def plan_runtimes(
         planned = sum(step.is_ahead for step in steps)
         run = partial(_run, campaign, steps)
         keeps, titles = frozenset({FLEET_JOB_KEY}), _steps(steps, pace)
-        purpose = JobPurpose(toggle.verb.value, (toggle.module,), _options(steps, toggle, pace, consent))
+        purpose = JobPurpose(toggle.verb.value, (toggle.module,), _options(steps, toggle, pace, consent, is_resumed))
         title = campaign_title(toggle, planned)
         work = JobSpec(title, run, "", keeps, titles, _STAYS, purpose, cluster=lambda: campaign.home)
         app.jobs.start(work, partial(_again, app, runtimes, toggle, pace, consent))
@@ -92,10 +101,14 @@ async def plan_runtimes(
 
 
 def _options(
-    steps: Sequence[CampaignStep], toggle: ModuleEdit, pace: CampaignPace, consent: UninstallConsent | None
+    steps: Sequence[CampaignStep],
+    toggle: ModuleEdit,
+    pace: CampaignPace,
+    consent: UninstallConsent | None,
+    is_resumed: bool,
 ) -> dict[str, str]:
     """Return what the user chose, for the journal."""
-    runtimes = ",".join(step.runtime for step in steps if step.is_ahead)
+    runtimes = ",".join(job_runtimes(steps, is_resumed=is_resumed))
     numbers = {"canaries": str(pace.canaries), "at_once": str(pace.at_once)}
     cascade = {"cascade": "true"} if consent is not None and consent.cascade else {}
     return {**edit_options(toggle), **numbers, **cascade, RUNTIMES: runtimes}
@@ -106,7 +119,8 @@ async def resume_campaign(app: FleetFlowApp, record: JobRecord) -> None:
     heading, options = record.heading, record.heading.options
     edit = read_edit(EditVerb(heading.kind), heading.modules[0], options)
     pace = CampaignPace(int(options.get("canaries", 1)), int(options.get("at_once", 4)))
-    await plan_runtimes(app, record.runtimes, edit, pace, UninstallConsent(cascade="cascade" in options))
+    consent = UninstallConsent(cascade="cascade" in options)
+    await plan_runtimes(app, record.runtimes, edit, pace, consent, is_resumed=True)
 
 
 async def _again(

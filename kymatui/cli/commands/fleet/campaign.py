@@ -29,6 +29,7 @@ from kymatui.domain.fleet.campaigns import (
     CampaignStep,
     count_outcomes,
     format_outcomes,
+    job_runtimes,
     summarize_campaign,
 )
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
@@ -99,12 +100,15 @@ def run(args: argparse.Namespace, toggle: ModuleEdit) -> int:
     with no_changes_on_interrupt():
         pace = CampaignPace(args.canaries, args.at_once, args.wait, args.timeout)
         campaign = open_campaign(options, toggle, pace, consent_of(args))
-        items = [campaign_item(step) for step in campaign.plan(selected_runtimes(args, options))]
+        steps = campaign.plan(selected_runtimes(args, options))
+        items = [campaign_item(step) for step in steps]
         target = campaign.target
         assert target is not None
         if all(item.refusal for item in items):
             require_in_fleet(options.control, [toggle.module], [toggle.channel] if toggle.channel else [])
-        renderer = renderer_of(CampaignView(target, args, toggle), lambda: campaign.home)
+        is_resumed = getattr(args, "resumed_job", None) is not None
+        view = CampaignView(target, args, toggle, job_runtimes(steps, is_resumed=is_resumed))
+        renderer = renderer_of(view, lambda: campaign.home)
         return run_batch(items, CampaignEdit(campaign, _print_step), renderer, dry_run=args.dry_run, skips_refused=True)
 
 
@@ -129,9 +133,11 @@ def _print_step(step: CampaignStep) -> None:
 class CampaignView(_View):
     """A campaign in words and as a document."""
 
-    def __init__(self, target: ClusterTarget, args: argparse.Namespace, toggle: ModuleEdit) -> None:
+    def __init__(
+        self, target: ClusterTarget, args: argparse.Namespace, toggle: ModuleEdit, runtimes: Sequence[str]
+    ) -> None:
         super().__init__(target, args, target.name, is_list=True)
-        self.kind, self._toggle = toggle.verb.value, toggle
+        self.kind, self._toggle, self._runtimes = toggle.verb.value, toggle, runtimes
 
     def summary(self, items: Sequence[CampaignItem]) -> str:
         return summarize_campaign(_steps(items))
@@ -167,7 +173,7 @@ class CampaignView(_View):
         return BatchQuestion(
             f"{words} in {many}" if planned else f"Wait for {many}",
             modules=(self._toggle.module,),
-            options={**edit_options(self._toggle), RUNTIMES: ",".join(item.name for item in items)},
+            options={**edit_options(self._toggle), RUNTIMES: ",".join(self._runtimes)},
             title=f"{words[:1].lower()}{words[1:]} in {every}",
         )
 
