@@ -9,9 +9,9 @@ A deletion that was interrupted and continued has a backup of each run; they are
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -37,6 +37,9 @@ from kymatui.errors import PartlyDoneError, RefusedError, UnknownNameError
 if TYPE_CHECKING:
     from kymatui.domain.catalog.rows import Catalog
     from kymatui.engine.cluster.ports import Cluster
+
+
+_BACKUPS: Final = "backups"
 
 
 class BackupFiles(Protocol):
@@ -120,6 +123,22 @@ def find_deletion(files: BackupFiles, word: str, cluster: Cluster) -> DeletionBa
     where = f"from cluster {cluster.name} in {files.backups_folder()}"
     hint = others if named else "`kymatui restore` lists all backups"
     raise UnknownNameError.near("backup of", word, known, where=where, hint=hint)
+
+
+def restore_options(backups: DeletionBackups) -> dict[str, str]:
+    """Return what a journal has of a restore: all its files, since the deletion may get others until it is resumed."""
+    return {_BACKUPS: "\n".join(str(backup.path.absolute()) for backup in backups)}
+
+
+def read_recorded(files: BackupFiles, options: Mapping[str, str], cluster: Cluster) -> DeletionBackups:
+    """Return the backups of an interrupted restore; a journal of an earlier version names only one file.
+
+    Raises ConfigurationError for an unreadable file.
+    """
+    paths = options.get(_BACKUPS, "").split("\n")
+    if paths == [""]:
+        return find_deletion(files, options["file"], cluster)
+    return tuple(files.read_heading(Path(path)) for path in paths)
 
 
 def plan_restoration(

@@ -15,6 +15,7 @@ import yaml
 from textual.pilot import Pilot
 
 from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
+from kymatui.adapters.files.backups import BackupFile, backup_path, finish_backup
 from kymatui.adapters.files.job_journals import interrupted
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
@@ -28,7 +29,9 @@ from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
 from kymatui.ui.dialogs.form_dialog import FormScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
+from kymatui.ui.presenters.plans.job_rows import INTERRUPTED
 from kymatui.ui.screens.deletion_screen import DeletionScreen
+from kymatui.ui.widgets.live_table import LiveTable
 from tests.integration.embedded import eventually
 from tests.sandboxes.resuming import resume_reconciliation
 from tests.sandboxes.starting import told_sandbox
@@ -162,6 +165,51 @@ async def test_a_deletion_goes_on_wherever_it_was_left_and_one_finalizer_is_let_
         assert await asyncio.to_thread(last.wait, 150) == 0
     assert "application-connector" not in entries(cluster)
     assert left() == [], "whoever looks now is told of nothing that is over"
+
+
+async def test_an_incomplete_restore_is_a_row_of_the_jobs_and_continued_with_all_its_backups(
+    options: SessionOptions, cluster: Cluster
+) -> None:
+    for number, names in enumerate((("first",), ("second", "later"))):
+        path = backup_path(cluster.name, "saved", 1_795_262_400.0 + number)
+        backup = BackupFile(path, cluster, (f"saved 1.0.0 in {cluster.name}",))
+        for name in names:
+            metadata = {"name": name, "namespace": "not-yet" if name == "later" else "default", "uid": name}
+            backup.save({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
+    first = ObjectRef(GroupVersionKind("", "v1", "ConfigMap"), "default", "first")
+    async with app_of(options).run_test(size=SIZE) as pilot:
+        person = Person(pilot)
+        await person.until(lambda: person.app.jobs.is_read)
+        await person.types("jobs")
+        await person.until(lambda: "No jobs since kymatui started." in drawn(person.app))
+        await person.press("escape")
+        with command(options, "restore", "saved", "--yes", "--no-wait") as partly:
+            assert await asyncio.to_thread(partly.wait, 60) == 3
+        cluster.delete(first)
+        cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "not-yet"}})
+        await person.types("jobs")
+        await person.until(lambda: "restore saved" in drawn(person.app))
+        assert "No jobs" not in drawn(person.app)
+        assert "r resumes it" in drawn(person.app)
+        (record,) = interrupted()
+        finish_backup(path)  # a deletion after it has backups of its own, which are not part of the restore
+        BackupFile(backup_path(cluster.name, "saved", 1_795_262_409.0), cluster, ("saved 2.0.0 in kcp",)).save(
+            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "another", "namespace": "default"}}
+        )
+        await person.types(f"resume {record.number}")
+        await person.sees(PlanScreen)
+        planned = drawn(person.app)
+        assert "2 to create, 1 unchanged" in planned
+        assert "another" not in planned
+        await person.press("escape")
+        await person.until(lambda: person.app.screen.query_one(LiveTable).move_to(f"{INTERRUPTED}{record.number}"))
+        await person.press("r")
+        await person.accepts()
+        assert (await person.ended()).startswith("done: ")
+        await person.until(lambda: person.app.jobs.interrupted == ())
+        assert "interrupted" not in drawn(person.app)
+    assert cluster.get(first) is not None
+    assert left() == []
 
 
 async def install_that_is_killed(options: SessionOptions, cluster: Cluster) -> None:

@@ -63,7 +63,8 @@ async def read_interrupted(app: ScreenApp, jobs: ScreenJobs) -> None:
     session = app.view.writing
     if session is not None:
         before, jobs.interrupted = jobs.interrupted, await jobs.in_thread(partial(_interrupted_jobs, session))
-        if jobs.interrupted != before:
+        if jobs.interrupted != before or not jobs.is_read:
+            jobs.is_read = True
             jobs.publish(_INTERRUPTED, jobs.interrupted)  # so that the screen is drawn again
 
 
@@ -81,7 +82,8 @@ class ScreenJobs:
         self._targets: dict[int, ClusterTarget] = {}
         self.all: tuple[Job, ...] = ()
         self.interrupted: tuple[JobRecord, ...] = ()
-        """The interrupted jobs of this machine on the displayed cluster, newest first."""
+        """The interrupted jobs of this machine on the displayed cluster, newest first; unknown unless `is_read`."""
+        self.is_read = False
         self.is_closed = False
 
     # jobs

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,9 @@ from kymatui.actions.restore import (
     is_backup_file,
     list_deletions,
     plan_restoration,
+    read_recorded,
     restoration_item,
+    restore_options,
 )
 from kymatui.adapters.files import backups
 from kymatui.domain.kyma.problems import Actor
@@ -56,6 +58,12 @@ async def run_restore_command(app: FlowApp, words: Sequence[str]) -> None:
         await choose_backup(app, word)
 
 
+async def resume_restore(app: FlowApp, options: Mapping[str, str]) -> None:
+    """Plan an interrupted restore again, with all its backups."""
+    cluster = delete_action(app).cluster
+    await _restore(app, await app.jobs.in_thread(lambda: read_recorded(backups, options, cluster)))
+
+
 async def choose_backup(app: FlowApp, module: str = "") -> None:
     """Run the flow from the choice of a deletion to the job."""
     cluster = delete_action(app).cluster
@@ -85,7 +93,7 @@ async def _restore(app: FlowApp, deletion: DeletionBackups) -> PreviewVerdict:
     if answer.is_yes:
         keeps = frozenset({module_key(plan.module)}) if plan.module else frozenset()
         run = partial(_run_restoration, plan, cluster)
-        purpose = JobPurpose("restore", (plan.module,) if plan.module else (), {"file": str(plan.newest.path)})
+        purpose = JobPurpose("restore", (plan.module,) if plan.module else (), restore_options(plan.backups))
         job = JobSpec(restore_title(deletion[0]), run, plan.module, keeps, (_STEP,), _STAYS, purpose)
         app.jobs.start(job, partial(_restore_again, app, deletion))
     return answer.verdict

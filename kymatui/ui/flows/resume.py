@@ -90,7 +90,7 @@ async def resume_record(app: FlowApp, record: JobRecord) -> None:
         case "manifest":
             await manifest.start_manifest_job(app, modules)
         case "restore":
-            await restore.run_restore_command(app, [options.get("file") or modules[0]])
+            await restore.resume_restore(app, {"file": "".join(modules[:1]), **options})
         case "finalizers":
             await deletion.remove_one_finalizer(app, modules[0])
         case "install" | "upgrade" if not any(options.get(name) for name in _IN_A_TERMINAL):

@@ -16,6 +16,7 @@ from kymatui.domain.plans.jobs import Job, format_job_counts
 from kymatui.ui.base.list_screen import ListScreen
 from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
 from kymatui.ui.flows.flow_app import flow_app, why_no_plan
+from kymatui.ui.flows.job_controller import read_interrupted
 from kymatui.ui.flows.resume import resume_record
 from kymatui.ui.navigation.command_table import ScreenCommand
 from kymatui.ui.navigation.history import ScreenStep
@@ -120,6 +121,11 @@ class JobsScreen(JobListing):
         yield Static(Content("No jobs since kymatui started."), id="nothing", classes="nothing")
         yield StatusLine(id="reason")
 
+    def on_screen_resume(self) -> None:
+        """Read the journals again: other processes write them as well."""
+        app = flow_app(self)
+        app.jobs.run_beside(read_interrupted(app, app.jobs))
+
     def show_catalog(self) -> None:
         if not self.query(StatusLine):
             return
@@ -127,7 +133,7 @@ class JobsScreen(JobListing):
         counts = [format_job_counts(jobs), *([f"{len(interrupted)} interrupted"] if interrupted else [])]
         self.query_one("#job-counts", Static).update(with_tone("  ".join(filter(None, counts)), "muted"))
         self.main_widget().show([*words.job_rows(jobs, now), *words.interrupted_rows(interrupted, now)])
-        self.set_class(not (jobs or interrupted), "-empty")
+        self.set_class(flow_app(self).jobs.is_read and not (jobs or interrupted), "-empty")
         self._show_words()
 
     @on(RowTable.Highlighted)

@@ -83,11 +83,21 @@ def _json(one: BackupInfo) -> dict[str, Any]:
 
 
 def _restore(context: CommandContext) -> int:
-    from kymatui.actions.restore import Restoration, find_deletion, plan_restoration, restoration_item
+    from kymatui.actions.restore import (
+        Restoration,
+        find_deletion,
+        plan_restoration,
+        read_recorded,
+        restoration_item,
+    )
     from kymatui.adapters.files import backups
 
     args, cluster = context.args, context.cluster
-    plan = plan_restoration(backups, find_deletion(backups, args.file, cluster), cluster, context.catalog)
+    if (resumed := getattr(args, "resumed_job", None)) is not None:
+        deletion = read_recorded(backups, {"file": args.file, **resumed.heading.options}, cluster)
+    else:
+        deletion = find_deletion(backups, args.file, cluster)
+    plan = plan_restoration(backups, deletion, cluster, context.catalog)
     if not plan.objects:
         raise RefusedError(f"{plan.newest.path} has no objects", hint="`kymatui restore` lists all backups")
     for backup in plan.backups:
@@ -131,10 +141,12 @@ class RestoreView(_View):
         return {"file": files[0], "files": files, "objects": objects, "outcome": outcome}
 
     def question(self, items: Sequence[RestorationItem]) -> BatchQuestion:
+        from kymatui.actions.restore import restore_options
+
         plan = items[0].required_plan
         action = f"Restore {format_count(len(plan.objects), 'object')} (existing objects stay unchanged)"
         modules, title = (plan.module,) if plan.module else (), f"restore {plan.module or plan.newest.path}"
-        return BatchQuestion(action, sanitize(plan.stranger), modules, title=title)
+        return BatchQuestion(action, sanitize(plan.stranger), modules, restore_options(plan.backups), title)
 
     def lines(self, items: Sequence[RestorationItem]) -> str:
         return "\n".join(item.result.summary for item in items if item.result is not None)
