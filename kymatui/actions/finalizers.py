@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from msgspec import Struct
 
+from kymatui.domain.kubernetes.managed_fields import finalizer_owners, manual_finalizer_owners
 from kymatui.domain.kubernetes.object_meta import GARBAGE_COLLECTION, parse_time
 from kymatui.domain.kubernetes.refs import ObjectRef
-from kymatui.engine.cluster.finalizers import finalizer_owners
 from kymatui.engine.cluster.ports import Cluster, Object, PatchKind
 from kymatui.engine.deletion.deletion_state import DeletionState, explain_finalizers
 from kymatui.engine.jobs.journal import NO_JOURNAL, Journal
@@ -62,16 +60,13 @@ def _held(ref: ObjectRef, body: Object, seen: DeletionState) -> BlockedObject:
         str(metadata.get("resourceVersion") or ""),
         parse_time(str(metadata.get("deletionTimestamp") or "")),
         tuple(owners.items()),
-        _by_hand(owners) or explain_finalizers(seen),
+        _by_hand(body) or explain_finalizers(seen),
     )
 
 
-def _by_hand(owners: Mapping[str, str]) -> str:
-    """Return who has to act where people set the finalizers: no manager knows of these."""
-    people = sorted({owner for owner in owners.values() if owner.startswith("kubectl")})
-    if not people or len(people) < len(set(owners.values())):
-        return ""
-    return f"set by hand ({', '.join(people)}); no controller removes it"
+def _by_hand(body: Object) -> str:
+    people = manual_finalizer_owners(body)
+    return f"set by hand ({', '.join(people)}); no controller removes it" if people else ""
 
 
 def remove_finalizer(

@@ -55,6 +55,15 @@ def module(capsys: pytest.CaptureFixture[str], name: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.parametrize(
+    "words", [("channel", "istio", "default"), ("enable", "connectivity-proxy", "--channel", "default")]
+)
+def test_the_kymas_own_channel_is_called_default(capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
+    status, out, err = run(capsys, *words, "--dry-run", "-o", "json")
+    assert (status, err) == (0, "")
+    assert "channel" not in json.loads(out)["after"], "the module's entry names no channel"
+
+
 def test_a_plan_is_printed_and_nothing_is_done(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err = run(capsys, "enable", "connectivity-proxy", "--dry-run", "-o", "json")
     found = json.loads(out)

@@ -7,7 +7,7 @@ import pytest
 from kymatui.domain.audit.findings import AuditFinding
 from kymatui.domain.audit.report import audit
 from kymatui.domain.catalog.catalog import build_catalog
-from kymatui.domain.catalog.rows import ModuleRow
+from kymatui.domain.catalog.rows import NAMING_LISTS, ModuleRow
 from kymatui.domain.fleet.manifest_summary import read_summary
 from kymatui.domain.fleet.pending_actions import runtime_reason
 from kymatui.domain.fleet.runtimes import build_fleet
@@ -17,7 +17,7 @@ from kymatui.domain.kyma.template_index import TemplateIndex
 from kymatui.domain.kyma.versions import same_version
 from kymatui.domain.ownership import deletion_protection
 from kymatui.domain.snapshot.cluster_index import index_cluster
-from kymatui.domain.snapshot.snapshots import Snapshot
+from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
 from kymatui.domain.versions.offers import find_offer
 from kymatui.domain.versions.resolution import missing_versions
 from kymatui.domain.whatif.catalog_change import CatalogChange
@@ -27,6 +27,7 @@ from tests.domain.builders import (
     NOW,
     Json,
     deployment,
+    gvk,
     kyma,
     labels,
     manifest,
@@ -225,3 +226,53 @@ def test_the_scope_of_a_kind_is_its_definitions(definitions: str, objects: list[
 def test_an_annotation_protects_an_object_from_deletion(value: str, is_protected: bool) -> None:
     body = resource("mod", annotations={"services.cloud.sap.com/preventDeletion": value})
     assert bool(deletion_protection(body)) is is_protected
+
+
+# what comes first
+
+
+def test_a_catalog_that_may_not_be_listed_hides_no_error() -> None:
+    feeds = {name: Feed(FeedState.LIVE, NOW) for name in NAMING_LISTS}
+    feeds[NAMING_LISTS[1]] = feeds[NAMING_LISTS[2]] = Feed(FeedState.FORBIDDEN, NOW)
+    failing = kyma([{"name": "mod"}], status=[report("mod", "1.0.0", "Error", message="no image")], state="Error")
+    row = row_of(snapshot(kymas=[failing], manifests=[manifest("mod", "1.0.0", "Error")], feeds=feeds), "mod")
+    assert "no image" in row.reason.text
+    assert row.reason.severity is Severity.ERROR
+    well = kyma([{"name": "mod"}], status=[report("mod", "1.0.0")])
+    row = row_of(snapshot(kymas=[well], manifests=[manifest("mod", "1.0.0")], feeds=feeds), "mod")
+    assert row.reason.text.startswith("Expected version unknown")
+
+
+def test_a_finalizer_that_was_set_by_hand_waits_for_you() -> None:
+    writer = {
+        "manager": "kubectl-edit",
+        "operation": "Update",
+        "fieldsV1": {"f:metadata": {"f:finalizers": {'v:"example.com/held"': {}}}},
+    }
+    held = resource("mod", deletionTimestamp=stamp(60), finalizers=["example.com/held"], managedFields=[writer])
+    world = {
+        "templates": [template("mod", "1.0.0")],
+        "release_metas": [meta("mod", {"regular": "1.0.0"})],
+        "kymas": [kyma(status=[report("mod", "1.0.0", "Deleting")])],
+        "workloads": [deployment("mod", "1.0.0")],
+    }
+    row = row_of(snapshot(**world, module_resources={gvk("mod"): (held,)}), "mod")
+    assert row.actor is Actor.YOU
+    assert "set by hand (kubectl-edit)" in row.reason.text
+    held["metadata"]["managedFields"] = [{**writer, "manager": "mod-manager"}]
+    assert row_of(snapshot(**world, module_resources={gvk("mod"): (held,)}), "mod").actor is Actor.MANAGER
+
+
+def test_a_window_that_the_kyma_reports_is_not_unknown() -> None:
+    world = {
+        "templates": [template("mod", "1.0.0"), template("mod", "1.1.0", requiresDowntime=True)],
+        "release_metas": [meta("mod", {"regular": "1.1.0"})],
+        "workloads": [deployment("mod", "1.0.0")],
+        "module_resources": {gvk("mod"): (resource("mod"),)},
+    }
+    waiting = report("mod", "1.0.0", maintenance=True, message="the next window is on Saturday")
+    row = row_of(snapshot(**world, kymas=[kyma([{"name": "mod"}], status=[waiting])]), "mod")
+    assert row.reason.text.endswith("the next window is on Saturday (reported by the Kyma)")
+    waiting["message"] = ""
+    row = row_of(snapshot(**world, kymas=[kyma([{"name": "mod"}], status=[waiting])]), "mod")
+    assert row.reason.text.endswith("the next window is unknown")

@@ -335,6 +335,7 @@ def test_every_row_is_right(channel: str, cluster: Embedded, files: Files, capsy
     for row in found["modules"]:
         assert (row.pop("installedSource") is None) == (row["installed"] is None)
         row.pop("actor")
+        assert (row.pop("channelSource") is None) == (row["channel"] is None)
         assert row == expected(row["name"], channel, files)
     state = "Error" if channel == "experimental" else "Warning"
     assert found["kyma"] == {"name": "default", "namespace": NAMESPACE, "channel": channel, "state": state}

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from kymatui.actions.unknown_names import unknown_module
+from kymatui.domain.kyma.kymas import OWN_CHANNEL
 from kymatui.domain.kyma.states import State
 from kymatui.errors import UnknownNameError, UsageError
 from kymatui.patterns import deferred
@@ -33,7 +34,7 @@ def require_known(session: ListedSession, names: Sequence[str], channel: str | N
     for name in names:
         if seen.row(name) is None:
             raise unknown_module(seen, name)
-    if channel and channel not in seen.channels:
+    if channel and channel not in (OWN_CHANNEL, *seen.channels):
         raise _unknown_channel(channel, seen.channels, f"in {seen.cluster}")
 
 

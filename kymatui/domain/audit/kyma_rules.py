@@ -9,7 +9,7 @@ from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import read_meta, read_ref
 from kymatui.domain.kyma.problems import Actor, Severity
 from kymatui.domain.kyma.states import State
-from kymatui.domain.snapshot.snapshots import Feed, FeedState
+from kymatui.domain.snapshot.snapshots import PODS, Feed, FeedState, followed_kind
 
 SKIPPED = AuditRule(
     "kyma.skipped",
@@ -80,7 +80,7 @@ def check(case: AuditInput) -> Iterator[AuditFinding]:
 def unread_findings(feeds: Mapping[str, Feed]) -> Iterator[AuditFinding]:
     """Yield a finding for each list that did not come."""
     for name, feed in sorted(feeds.items()):
-        if feed.state in _UNREAD:
+        if feed.state in _UNREAD and followed_kind(name) != PODS:  # Pods only explain what other findings report
             said = f": {feed.message}" if feed.message else ""
             is_loading = feed.state is FeedState.SYNCING
             words = f"{name} (loading): not listed in time" if is_loading else f"{name} ({feed.state.value})"

@@ -9,11 +9,13 @@ from msgspec import Struct
 from kymatui.domain.catalog.module_inputs import ModuleInputs
 from kymatui.domain.catalog.rows import CheckedResource
 from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.managed_fields import manual_finalizer_owners
 from kymatui.domain.kubernetes.object_meta import ANNOTATION_STATE_CHECK, GARBAGE_COLLECTION, read_meta, read_ref
 from kymatui.domain.kyma.kymas import ModuleReport
 from kymatui.domain.kyma.manifests import Manifest
 from kymatui.domain.kyma.module_templates import StateCheckRule
 from kymatui.domain.kyma.states import State, StateSource, parse_state, state_rank
+from kymatui.domain.modules.pod_failures import PodFailure
 from kymatui.domain.modules.presence import ManagerVisibility, Presence
 from kymatui.domain.modules.readiness import Readiness, is_gate_open
 from kymatui.domain.modules.state_checks import CheckInput, CheckMode, Evaluation, evaluate
@@ -38,7 +40,8 @@ class ReasonInputs(Struct, frozen=True):
     """The inputs for choosing the reason of one module.
 
     `kyma_skipped` means that lifecycle-manager leaves the Kyma alone, `is_orphaned` that it neither requests nor
-    reports the module of a Manifest, `lacks_manifest` that the Manifest of a requested module does not exist.
+    reports the module of a Manifest, `lacks_manifest` that the Manifest of a requested module does not exist,
+    `pod_failure` why the manager's newest Pod does not run, and `pods_unseen` why that is unknown.
     """
 
     subject: ModuleInputs
@@ -53,6 +56,8 @@ class ReasonInputs(Struct, frozen=True):
     kyma_skipped: bool = False
     is_orphaned: bool = False
     lacks_manifest: bool = False
+    pod_failure: PodFailure | None = None
+    pods_unseen: str = ""
 
     @property
     def is_read(self) -> bool:
@@ -106,6 +111,7 @@ def check_resources(
                 strict=evaluate(rules, subject, CheckMode.STRICT),
                 deleting=meta.deleting,
                 finalizers=tuple(name for name in meta.finalizers if name not in GARBAGE_COLLECTION),
+                set_by_hand=manual_finalizer_owners(raw) if meta.deleting else (),
                 message=message,
                 status_state=word,
                 flaws=tuple(dict.fromkeys(reader.flaws)),

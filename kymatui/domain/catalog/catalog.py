@@ -44,12 +44,13 @@ from kymatui.domain.kyma.maintenance_windows import ControllerSettings
 from kymatui.domain.kyma.module_templates import ModuleTemplate, read_template
 from kymatui.domain.kyma.problems import Actor, Problem
 from kymatui.domain.kyma.states import State, kyma_state
+from kymatui.domain.modules.pod_failures import PodFailure, find_pod_failure
 from kymatui.domain.modules.presence import ManagerVisibility, Presence, determine_presence
 from kymatui.domain.modules.readiness import Readiness, check_readiness
 from kymatui.domain.modules.risks import find_risks, kyma_error_words
 from kymatui.domain.snapshot.cluster_index import KYMA_FEED, MANIFEST_FEED, ClusterIndex, index_cluster
 from kymatui.domain.snapshot.read_cache import ReadCache
-from kymatui.domain.snapshot.snapshots import Snapshot
+from kymatui.domain.snapshot.snapshots import PODS, Snapshot, namespaced_feed
 from kymatui.domain.versions.drift import Drift, DriftKind, compute_drift
 from kymatui.domain.versions.resolution import upcoming_window
 
@@ -255,6 +256,8 @@ def _finished(
         and not world.kyma.meta.deleting,
         is_orphaned=is_orphaned(subject.name, subject.manifest, world.kyma, mandatory=subject.mandatory),
         lacks_manifest=_lacks_manifest(subject, world),
+        pod_failure=_pod_failure(subject, world, ready),
+        pods_unseen=_pods_unseen(subject, world),
     )
     shown, meta = subject.shown, subject.meta
     reason = reason_with_keeper(choose_reason(case), world.keeper)
@@ -307,6 +310,19 @@ def _finished(
         unknown=unknown_facts(subject, world, there, drifted, installed, reason.actor),
         keeper=keeper,
     )
+
+
+def _pod_failure(subject: ModuleInputs, world: ClusterIndex, ready: Readiness | None) -> PodFailure | None:
+    workload = subject.manager.workload
+    if workload is None or ready is None or ready.ready:
+        return None
+    return find_pod_failure(workload, world.pods, world.snapshot.events)
+
+
+def _pods_unseen(subject: ModuleInputs, world: ClusterIndex) -> str:
+    ref = subject.manager.ref
+    why = world.missing([namespaced_feed(PODS, ref.namespace)]) if ref is not None else None
+    return str(why) if why is not None else ""
 
 
 def _lacks_manifest(subject: ModuleInputs, world: ClusterIndex) -> bool:

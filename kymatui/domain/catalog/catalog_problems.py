@@ -21,7 +21,7 @@ from kymatui.domain.modules.risks import kyma_deletion_words, kyma_error_words, 
 from kymatui.domain.modules.state_check_lint import lint_rules
 from kymatui.domain.ownership import ANNOTATIONS_OWNED_BY
 from kymatui.domain.snapshot.cluster_index import WORKLOAD_FEEDS, WORKLOADS, ClusterIndex
-from kymatui.domain.snapshot.snapshots import CATALOG_FEED, RUNTIME_FEED, Feed, FeedState
+from kymatui.domain.snapshot.snapshots import CATALOG_FEED, PODS, RUNTIME_FEED, Feed, FeedState, followed_kind
 
 
 def row_problems(
@@ -129,7 +129,7 @@ def _feeds(world: ClusterIndex) -> Iterator[Problem]:
         said = f": {feed.message}" if feed.message else ""
         if name.startswith(CATALOG_FEED):
             yield from _outside(name, feed, said)
-        elif feed.state is FeedState.FORBIDDEN:
+        elif feed.state is FeedState.FORBIDDEN and followed_kind(name) != PODS:  # a manager that fails says so
             use = f", so it is unknown {_TOLD_BY[name]}" if name in _TOLD_BY else ""
             yield Problem(Severity.WARNING, f"you may not list {name}{use}{said}", Actor.CLUSTER, "", name)
         elif feed.state is FeedState.LIVE and said:

@@ -161,6 +161,7 @@ def row_inputs(name: str, world: ClusterIndex, settings: CatalogOptions) -> tupl
         manifest.raw if manifest is not None else None,
         *manager_candidates(world, name, templates, manifest, raw_manifests),
         *(raw for group in resources for raw in group),
+        *world.pods,
     )
 
 

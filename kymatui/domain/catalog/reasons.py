@@ -17,6 +17,7 @@ from kymatui.domain.kyma.manifests import Manifest
 from kymatui.domain.kyma.problems import Actor, Reason, Severity, action_needed, reason_by
 from kymatui.domain.kyma.states import State, StateSource
 from kymatui.domain.modules.next_actor import actor_for_manifest_state, actor_for_state, actor_on_drift
+from kymatui.domain.modules.pod_failures import PodFailure
 from kymatui.domain.modules.presence import ManagerVisibility, Presence
 from kymatui.domain.modules.risks import (
     NOT_RELEASED,
@@ -82,6 +83,12 @@ def _has_failed(case: ReasonInputs) -> bool:
 
 def _held(case: ReasonInputs, item: CheckedResource) -> Reason:
     names = ("finalizers " if len(item.finalizers) > 1 else "finalizer ") + ", ".join(item.finalizers)
+    if item.set_by_hand:
+        text = (
+            f"deletion of {item.resource} is blocked by {names}, set by hand ({', '.join(item.set_by_hand)}); no "
+            f"controller removes it. Remove it yourself: kymatui finalizers {case.subject.name}."
+        )
+        return action_needed(text, Severity.WARNING, item.resource)
     if case.subject.manager.sight is ManagerVisibility.ABSENT:
         text = (
             f"deletion of {item.resource} is blocked by {names}, and the module's manager, which should remove it, "
@@ -95,6 +102,13 @@ def _held(case: ReasonInputs, item: CheckedResource) -> Reason:
             f"Fix this; the module's manager then removes {names}."
         )
         return action_needed(text, Severity.WARNING, item.resource)
+    if (failure := case.pod_failure) is not None:
+        log = f" (`kymatui logs {case.subject.name} -p`)" if failure.crashed else ""
+        text = (
+            f"deletion of {item.resource} is blocked by {names}, which the module's manager removes, but "
+            f"{failure.pod} {failure.message}{log}"
+        )
+        return reason_by(failure.actor, text, Severity.WARNING)
     said = f": {item.message}" if item.message else ""
     text = f"Deleting {item.resource}: waiting for the module's manager to remove {names}{said}"
     return Reason(text, Actor.MANAGER, says_waiting=True)
@@ -129,9 +143,9 @@ def _refused(case: ReasonInputs) -> Reason | None:
         return action_needed(text, Severity.ERROR)
     if isinstance(refusal, refusals.HeldBack | refusals.WaitsForWindow):
         return None
+    if refusal.state is State.UNKNOWN:  # it must not hide what the module itself reports
+        return None
     severity = Severity.ERROR if refusal.state is State.ERROR else Severity.WARNING
-    if refusal.state is State.UNKNOWN:
-        return Reason(f"Expected version unknown: {words}", _actor(refusal), severity)
     if _actor(refusal) is Actor.YOU:
         return action_needed(f"{words}. {remedy_words(refusal)}.", severity)
     return Reason(f"{KLM} cannot install or upgrade the module: {words}", _actor(refusal), severity)
@@ -170,6 +184,8 @@ def _bad_state(case: ReasonInputs) -> Reason | None:
     state, source = case.assessment.state, case.assessment.source
     if state not in _SEVERITY:
         return None
+    if case.pod_failure is not None:
+        return _of_pod(case, case.pod_failure, _SEVERITY[state])
     evaluation = case.assessment.evaluation
     if source in (StateSource.RULES, StateSource.STATUS) and evaluation is not None:
         return _of_resource(case, evaluation, state)
@@ -215,7 +231,11 @@ def _manager_words(case: ReasonInputs) -> str:
 
 def _manager_reason(case: ReasonInputs, severity: Severity) -> Reason:
     """Return what keeps the manager from being ready and who has to act; a normal rollout needs no action."""
+    if case.pod_failure is not None and case.readiness is not None:
+        return _of_pod(case, case.pod_failure, severity)
     words, by_hand = _manager_words(case), _by_hand(case)
+    if severity is Severity.ERROR and case.pods_unseen:
+        words += f"; why is in its Pods: {case.pods_unseen}"
     ref = case.readiness.ref if case.readiness is not None else None
     if by_hand and severity is not Severity.INFO:
         return action_needed(f"{words}{by_hand}", severity, ref)
@@ -223,6 +243,15 @@ def _manager_reason(case: ReasonInputs, severity: Severity) -> Reason:
         return Reason(f"{words}{by_hand}", Actor.YOU, severity, about=ref)
     rolls_out = case.readiness is not None and case.readiness.state is State.PROCESSING and not _is_paused(case)
     return Reason(to_sentence(words), Actor.NOBODY if rolls_out else Actor.CLUSTER, severity, about=ref)
+
+
+def _of_pod(case: ReasonInputs, failure: PodFailure, severity: Severity) -> Reason:
+    """Return the cause of a rollout that does not end, then the rollout."""
+    log = f" (`kymatui logs {case.subject.name} -p`)" if failure.crashed else ""
+    effect = _manager_words(case).partition(" (")[0]  # without the message of a condition, which repeats the cause
+    text = f"{failure.pod} {failure.message}{log}. {effect}{_by_hand(case)}"
+    actor = Actor.YOU if _by_hand(case) else failure.actor
+    return Reason(text, actor, Severity.WARNING if severity is Severity.INFO else severity, about=failure.pod)
 
 
 def _is_paused(case: ReasonInputs) -> bool:
@@ -245,12 +274,20 @@ def _held_back(case: ReasonInputs) -> Reason | None:
         text = f"{to_sentence(refusal_words(refusal))}. Wait for the channel, or delete and enable the module again."
         return Reason(text, _on_drift(case), Severity.WARNING)
     if isinstance(refusal, refusals.WaitsForWindow):
-        return _by_klm(case, to_sentence(refusal_words(refusal)))
+        words = refusal_words(refusal)
+        return _by_klm(case, to_sentence(words if refusal.window else f"{words}: {_reported_window(case, words)}"))
     if case.drift.kind is DriftKind.PENDING_MAINTENANCE:
-        window = window_words(case.drift.window)
+        window = window_words(case.drift.window) if case.drift.window else _reported_window(case)
         text = f"Awaiting maintenance window for the upgrade to {case.subject.desired}: {window}"
         return _by_klm(case, text)
     return None
+
+
+def _reported_window(case: ReasonInputs, words: str = "") -> str:
+    """Return what the Kyma reports of a window whose policy was not read; `words` precede it."""
+    message = case.subject.report.message if case.subject.report is not None else ""
+    message = message.removeprefix(f"{words}: ")
+    return f"{message} (reported by the Kyma)" if message else window_words(None)
 
 
 def _without_manifest(case: ReasonInputs) -> Reason | None:
@@ -292,6 +329,15 @@ def _processing(case: ReasonInputs) -> Reason | None:
         said = f": {worst.message}" if worst.message else ""
         return Reason(f"The module's manager is processing {worst.resource}{said}", Actor.MANAGER, says_waiting=True)
     return Reason(f"{KLM} is processing the module", Actor.KLM, says_waiting=True)
+
+
+def _version_unknown(case: ReasonInputs) -> Reason | None:
+    refusal = case.refusal
+    if refusal is None or refusal.state is not State.UNKNOWN or not case.subject.managed:
+        return None
+    if case.subject.request is None and not case.subject.mandatory:
+        return None
+    return Reason(f"Expected version unknown: {refusal_words(refusal)}", _actor(refusal), Severity.WARNING)
 
 
 def _owner_unknown(case: ReasonInputs) -> Reason | None:
@@ -340,6 +386,8 @@ def _drifting(case: ReasonInputs) -> Reason | None:
     if kind is DriftKind.AHEAD:
         text = f"Running {case.installed}, expected {case.subject.desired} ({apart}){_by_hand(case)}"
         return Reason(text, _on_drift(case), Severity.WARNING)
+    if kind is DriftKind.ROLLING_OUT and case.pod_failure is not None:
+        return _of_pod(case, case.pod_failure, Severity.WARNING)
     if kind is DriftKind.ROLLING_OUT:
         words = case.readiness.message if case.readiness is not None else f"{KLM} is processing the module"
         actor = Actor.CLUSTER if _is_paused(case) else Actor.NOBODY
@@ -430,6 +478,7 @@ _STEPS: tuple[Callable[[ReasonInputs], Reason | None], ...] = (
     _held_back,
     _without_manifest,
     _processing,
+    _version_unknown,
     _owner_unknown,
     _idle,
     _drifting,

@@ -84,8 +84,8 @@ def _by_version(one: Offer, other: Offer) -> int:
 class CheckedResource(Struct, frozen=True):
     """A module CR, evaluated in both modes; `klm` and `strict` may differ.
 
-    `message` is the CR's own message, `status_state` its status.state if no rules apply, `flaws` its unreadable
-    fields.
+    `set_by_hand` names who set the finalizers where only people did, `message` is the CR's own message,
+    `status_state` its status.state if no rules apply, `flaws` its unreadable fields.
     """
 
     resource: ObjectRef
@@ -93,6 +93,7 @@ class CheckedResource(Struct, frozen=True):
     strict: Evaluation
     deleting: bool = False
     finalizers: tuple[str, ...] = ()
+    set_by_hand: tuple[str, ...] = ()
     message: str = ""
     status_state: str = ""
     flaws: tuple[Flaw, ...] = ()

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import parse_time
 from kymatui.json_input import read_json
 
@@ -99,6 +100,26 @@ def created_by(raw: Mapping[str, Any]) -> str:
 def manager_name(manager: str) -> str:
     """Return a field manager for people: lifecycle-manager writes under names of finalizers and annotations."""
     return "lifecycle-manager" if manager in _LIFECYCLE_MANAGER else manager
+
+
+def finalizer_owners(raw: Mapping[str, Any]) -> dict[str, str]:
+    """Return the finalizers of an object with the field managers that set them, "" if unknown."""
+    metadata = raw.get("metadata")
+    names = metadata.get("finalizers") if isinstance(metadata, Mapping) else None
+    found = dict.fromkeys((str(name) for name in (names if isinstance(names, list) else ())), "")
+    for entry in _entries(raw) if found else ():
+        owned = JsonReader(entry).child("fieldsV1").child("f:metadata").child("f:finalizers").raw
+        for name in found:
+            if f'v:"{name}"' in owned:
+                found[name] = manager_name(str(entry.get("manager") or ""))
+    return found
+
+
+def manual_finalizer_owners(raw: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return who set an object's finalizers where only people did, through kubectl: no controller removes these."""
+    owners = set(finalizer_owners(raw).values())
+    people = sorted(owner for owner in owners if owner.startswith("kubectl"))
+    return tuple(people) if people and len(people) == len(owners) else ()
 
 
 def _writer(entry: Mapping[str, Any]) -> FieldWriter:

@@ -24,6 +24,8 @@ from kymatui.domain.kubernetes.object_meta import (
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 
 DEFAULT_CHANNEL = "regular"
+OWN_CHANNEL = "default"
+"""The word of the command line for the Kyma's own channel."""
 NO_CHANNEL = "none"
 SKIP_WINDOWS = "skipMaintenanceWindows"
 KYMA_NAMESPACE = "kyma-system"

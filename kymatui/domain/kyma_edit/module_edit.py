@@ -17,7 +17,7 @@ from kymatui.domain.catalog.rows import Catalog, CatalogOrigin, ModuleRow
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kyma_keeper import keeper_of, with_keeper
-from kymatui.domain.kyma.kymas import Kyma, Policy, read_kyma
+from kymatui.domain.kyma.kymas import OWN_CHANNEL, Kyma, Policy, read_kyma
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.domain.kyma.states import State
 from kymatui.domain.kyma.versions import same_version
@@ -58,10 +58,6 @@ class ModuleEdit(Struct, frozen=True):
     def takes_up(self) -> bool:
         """Return whether lifecycle-manager installs the module then, over what kymatui may have installed."""
         return self.verb in (EditVerb.ENABLE, EditVerb.MANAGE)
-
-
-OWN_CHANNEL = "default"
-"""The word of the command line for the Kyma's own channel."""
 
 
 def edit_options(edit: ModuleEdit) -> dict[str, str]:

@@ -12,6 +12,7 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.manifests import Manifest
 from kymatui.domain.kyma.module_templates import ManagerRef, ModuleTemplate
 from kymatui.domain.modules.presence import ManagerVisibility
+from kymatui.domain.modules.readiness import LABEL_MODULE
 from kymatui.domain.ownership import LIFECYCLE_APPLIER
 from kymatui.domain.snapshot.cluster_index import WORKLOAD_FEEDS, WORKLOADS, ClusterIndex
 from kymatui.domain.snapshot.snapshots import Object
@@ -134,7 +135,7 @@ def _by_manifest(
 def _labels(module: str, manifest: Manifest | None) -> list[tuple[str, str]]:
     """Return the labels with the module's name, by lifecycle-manager and by the modules' authors."""
     component = [("app.kubernetes.io/component", manifest.meta.name)] if manifest is not None else []
-    return [*component, ("kyma-project.io/module", module)]
+    return [*component, (LABEL_MODULE, module)]
 
 
 def _synced_names(manifest: Manifest | None, raw_manifests: RawManifests) -> list[ObjectRef]:

@@ -19,6 +19,8 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma.states import State
 
+LABEL_MODULE = "kyma-project.io/module"
+"""The label of a module's objects by the modules' authors."""
 ROLLOUT_GRACE = 300.0  # seconds in which a rollout counts as starting, and not as broken
 
 
@@ -88,10 +90,10 @@ def _deployment(seen: _Seen) -> Readiness:
     wanted = seen.spec.integer("replicas", 1)
     updated, total = seen.status.integer("updatedReplicas"), seen.status.integer("replicas")
     there = seen.status.integer("availableReplicas")
-    if progressing is not None and progressing.reason == "ProgressDeadlineExceeded":
-        return Readiness(State.ERROR, f"the rollout is stuck{_because(progressing)}", rolling=total > updated)
     if seen.is_true("ReplicaFailure"):
         return Readiness(State.ERROR, f"pods cannot be created{_because(seen.condition('ReplicaFailure'))}")
+    if progressing is not None and progressing.reason == "ProgressDeadlineExceeded":
+        return Readiness(State.ERROR, f"the rollout is stuck{_because(progressing)}", rolling=total > updated)
     if wanted == 0 and total == 0:
         return Readiness(State.READY, "scaled to zero", scaled_to_zero=True)
     paused = ", paused" if seen.spec.flag("paused") else ""
@@ -265,6 +267,19 @@ def check_readiness(raw: object, now: float) -> Readiness:
         held = f" (finalizers: {', '.join(seen.meta.finalizers)})" if seen.meta.finalizers else ""
         found = Readiness(State.DELETING, f"being deleted{held}")
     return replace(found, ref=ref, flaws=tuple(dict.fromkeys(reader.flaws)))
+
+
+def unready_managers(workloads: Iterable[object], templates: Iterable[object], now: float) -> tuple[ObjectRef, ...]:
+    """Return the workloads that templates or labels name as managers and that are not ready: their Pods say why."""
+    declared = (JsonReader(raw).child("spec").child("manager") for raw in templates)
+    names = {(one.text("kind"), one.text("name")) for one in declared if one.raw}
+    found = []
+    for raw in workloads:
+        ref = read_ref(raw)
+        is_manager = (ref.kind.kind, ref.name) in names or LABEL_MODULE in read_meta(JsonReader(raw)).labels
+        if is_manager and not check_readiness(raw, now).ready:
+            found.append(ref)
+    return tuple(found)
 
 
 _ROLLING_REASONS = frozenset({"FoundNewReplicaSet", "NewReplicaSetCreated", "ReplicaSetUpdated"})

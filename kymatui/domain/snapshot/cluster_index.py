@@ -44,6 +44,7 @@ class ClusterIndex(Struct, frozen=True):
     labelled: Mapping[tuple[str, str], tuple[Object, ...]]
     definitions: Mapping[tuple[str, str], Object]
     resources: Mapping[tuple[str, str], tuple[Object, ...]]
+    pods: tuple[Object, ...] = ()
 
     @property
     def is_runtime(self) -> bool:
@@ -138,6 +139,9 @@ def index_cluster(snapshot: Snapshot, memory: ReadCache | None = None) -> Cluste
             "definitions", (definitions,), lambda: {key: raw for raw in definitions for key in _defined(raw)}
         ),
         resources=_module_resources(snapshot.module_resources),
+        pods=memory.recall(
+            "pods", (snapshot.owned,), lambda: tuple(raw for raw in snapshot.owned if raw.get("kind") == "Pod")
+        ),
     )
 
 

@@ -28,6 +28,9 @@ RUNTIME_FEED = "runtime"
 EVENTS = "events"
 """The plural of the kind whose feeds have no objects of a module."""
 
+PODS = "pods"
+"""The plural of Pods, which are followed where a manager is not ready."""
+
 _PLACE = " in "
 
 NamespacedKind = tuple[str, str, str]

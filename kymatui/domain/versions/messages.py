@@ -82,10 +82,8 @@ def _more_refusal_words(refusal: Refusal) -> str:
             where = "the Kyma's status" if refusal.where == "status" else "the ModuleTemplate"
             return f"{where} has the invalid version {refusal.version!r}, so upgrades are not possible"
         case r.WaitsForWindow():
-            return (
-                f"awaiting maintenance window for the upgrade {refusal.installed} → {refusal.offered}: "
-                f"{window_words(refusal.window)}"
-            )
+            window = f": {window_words(refusal.window)}" if refusal.window is not None else ""
+            return f"awaiting maintenance window for the upgrade {refusal.installed} → {refusal.offered}{window}"
         case r.WindowsUnreadable():
             return f"the upgrade needs a maintenance window, and {refusal.reason}"
         case _:

@@ -1,24 +1,12 @@
-"""Finalizers that block deletions, and their owners."""
+"""What blocks the deletion of an object, in words."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from kymatui.domain.kubernetes.managed_fields import manager_name
+from kymatui.domain.kubernetes.managed_fields import finalizer_owners
 from kymatui.domain.kubernetes.object_meta import GARBAGE_COLLECTION
-
-
-def finalizer_owners(live: Mapping[str, Any]) -> dict[str, str]:
-    """Return the finalizers of an object with the field managers that set them, "" if unknown."""
-    metadata: Mapping[str, Any] = live.get("metadata") or {}
-    found = dict.fromkeys((str(name) for name in metadata.get("finalizers") or ()), "")
-    for entry in metadata.get("managedFields") or ():
-        owned = ((entry.get("fieldsV1") or {}).get("f:metadata") or {}).get("f:finalizers") or {}
-        for name in found:
-            if f'v:"{name}"' in owned:
-                found[name] = manager_name(str(entry.get("manager") or ""))
-    return found
 
 
 def deletion_blocker(live: Mapping[str, Any]) -> str:

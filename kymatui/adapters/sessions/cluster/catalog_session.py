@@ -166,6 +166,7 @@ class CatalogSession:
     def snapshot(self) -> Snapshot:
         """Return all that is known now; never wait for the server."""
         self._bell.looked()
+        self._owned.follow_failing()
         feeds = self._feeds
         return Snapshot(
             cluster=self.name,
@@ -242,6 +243,7 @@ class CatalogSession:
         """
 
         def is_complete() -> bool:
+            self._owned.follow_failing()
             feeds = self.feeds
             listed = bool(feeds) and are_settled(feeds, time.time())
             return listed and not self._director.is_due and self._watched.is_settled

@@ -13,11 +13,10 @@ from kymatui.cli.commands.fleet import campaign
 from kymatui.cli.options.editing import add_editing, open_for_edit
 from kymatui.cli.options.uninstalls import add_uninstalling
 from kymatui.cli.options.unknown_names import refuse_versions
-from kymatui.domain.kyma.kymas import Policy
+from kymatui.domain.kyma.kymas import OWN_CHANNEL, Policy
 from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit
 from kymatui.errors import UsageError
 
-_OWN_CHANNEL = "default"
 _POLICIES = ("CreateAndDelete", "Ignore")
 
 
@@ -29,7 +28,7 @@ class KymaEditCommand(Struct, frozen=True):
     def configure(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("names", metavar="NAME", nargs="+", help="module; several names make one plan")
         parser.set_defaults(verb=self.verb)
-        channel_help = f"channel of the module; `{_OWN_CHANNEL}`: the channel of the Kyma"
+        channel_help = f"channel of the module; `{OWN_CHANNEL}`: the channel of the Kyma"
         if self.verb == "channel":
             parser.add_argument("channel", metavar="CHANNEL", help=channel_help)
         if self.verb == "policy":
@@ -39,7 +38,7 @@ class KymaEditCommand(Struct, frozen=True):
                 help="who creates and deletes the default CR: lifecycle-manager, or you (Ignore)",
             )
         if self.verb == "enable":
-            parser.add_argument("--channel", metavar="CHANNEL", help=f"{channel_help} (default: {_OWN_CHANNEL})")
+            parser.add_argument("--channel", metavar="CHANNEL", help=f"{channel_help} (default: {OWN_CHANNEL})")
             parser.add_argument(
                 "--policy",
                 choices=_POLICIES,
@@ -68,7 +67,7 @@ class KymaEditCommand(Struct, frozen=True):
 
     def _toggle(self, args: argparse.Namespace, name: str) -> ModuleEdit:
         channel, policy = getattr(args, "channel", None), getattr(args, "policy", None)
-        own = "" if channel == _OWN_CHANNEL else channel
+        own = "" if channel == OWN_CHANNEL else channel
         return ModuleEdit(EditVerb(self.verb), name, own, Policy(policy) if policy else None)
 
 

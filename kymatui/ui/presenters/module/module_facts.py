@@ -162,7 +162,12 @@ def _is_bad(condition: Condition) -> bool:
 
 
 def resources(module: ModuleRow) -> Iterator[Fact]:
-    """Yield every CR of the module, worst first."""
+    """Yield the manager and its Pod if they fail, then every CR of the module, worst first."""
+    about, ready = module.reason.about, module.readiness
+    if ready is not None and not ready.ready and ready.ref is not None:
+        if about is not None and (about.kind.group, about.kind.kind) == ("", "Pod"):
+            yield Fact(sanitize(str(about)), sanitize(module.reason.text.partition(". ")[0]), TONES[ready.state])
+        yield Fact(sanitize(str(ready.ref)), sanitize(ready.message), TONES[ready.state])
     for checked in module.checked:
         yield Fact(sanitize(str(checked.resource)), _resource(checked), TONES[checked.klm.state])
 
