@@ -16,6 +16,6 @@ To add one:
    controllers of a control plane run in one `framework.controller_group.ControllerGroup`, under one Lease.
 
 What the Kyma controller asks others to do on a runtime, and reports as conditions of the Kyma, has a Protocol in
-`framework.runtime_sync`: the catalogs folder implements `RuntimeCatalogSync`, the watchers folder `RuntimeWebhookSync`.
+`kymas.kyma_context`: the catalogs folder implements `RuntimeCatalogSync`, the watchers folder `RuntimeWebhookSync`.
 Every write is made as `OPERATOR_FIELD_MANAGER`, through the port `engine.cluster.ports.Cluster`.
 """

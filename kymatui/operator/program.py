@@ -35,20 +35,16 @@ from kymatui.engine.jobs.identity import own_identity
 from kymatui.errors import ConfigurationError, UsageError
 from kymatui.operator.catalogs.catalog_cache import CatalogCache
 from kymatui.operator.catalogs.runtime_catalog import RuntimeCatalog
-from kymatui.operator.framework.controller import OperatorController
+from kymatui.operator.framework.controller import GroupReports, OperatorController, Reconciliation, RequeueIntervals
 from kymatui.operator.framework.controller_group import ControllerGroup, GroupService
 from kymatui.operator.framework.dependency_watches import DependencyWatches
 from kymatui.operator.framework.foreign_manager_guard import require_no_lifecycle_manager, require_own_kymas
-from kymatui.operator.framework.reconcile_reports import GroupReports, Reconciliation
-from kymatui.operator.framework.requeue_intervals import RequeueIntervals
 from kymatui.operator.framework.runtime_cache import RuntimeCache, SingleCluster
-from kymatui.operator.framework.workers import WORKERS
-from kymatui.operator.kymas.crd_patterns import CrdPattern
+from kymatui.operator.framework.work_queue import WORKERS
 from kymatui.operator.kymas.kyma_context import Components, KymaContext
 from kymatui.operator.kymas.kyma_controller import KymaController
-from kymatui.operator.kymas.mandatory_installation import MandatoryInstallation
-from kymatui.operator.kymas.mandatory_removal import MandatoryRemoval
-from kymatui.operator.kymas.purge_controller import PurgeController, PurgeTerms
+from kymatui.operator.kymas.mandatory_modules import MandatoryInstallation, MandatoryRemoval
+from kymatui.operator.kymas.purge_controller import CrdPattern, PurgeController, PurgeTerms
 from kymatui.operator.manifest_context import open_manifest_context
 from kymatui.operator.manifests.controller import RESYNC, ManifestController, ManifestReconciler, served_kind
 from kymatui.operator.manifests.manifest_marks import MANIFEST_ACCOUNT

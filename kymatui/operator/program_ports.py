@@ -21,12 +21,17 @@ from kymatui.adapters.http.server_tls import ServerTls, TlsFiles, read_authoriti
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.remote.watcher_agent import AgentOptions
 from kymatui.errors import ConfigurationError, UsageError
-from kymatui.operator.monitoring.health import PROBES, Monitoring
 from kymatui.operator.monitoring.metric_registry import MetricRegistry
+from kymatui.operator.monitoring.operator_metrics import PROBES, Monitoring
 from kymatui.operator.program import OperatorContext
-from kymatui.operator.watchers.event_listener import EventListener, EventRequest, ListenerTrust, Network
-from kymatui.operator.watchers.event_relay import EventRelay
-from kymatui.operator.watchers.event_targets import EventTargets
+from kymatui.operator.watchers.event_listener import (
+    EventListener,
+    EventRelay,
+    EventRequest,
+    EventTargets,
+    ListenerTrust,
+    Network,
+)
 from kymatui.operator.watchers.runtime_events import BODY_LIMIT, FORWARDED
 
 

@@ -42,7 +42,7 @@ from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, LABEL_MANDATO
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.errors import KymatuiError
-from kymatui.operator.sharding.shard_assignment import shard_of
+from kymatui.operator.sharding.shard_holder import shard_of
 from kymatui.sandbox.fault_client import FaultClient
 from kymatui.sandbox.sandbox_process import start_sandbox
 from tests.benchmarks.idle_manifests import memory

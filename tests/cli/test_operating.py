@@ -28,7 +28,7 @@ from kymatui.domain.kubernetes.object_meta import LABEL_SKIP
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.errors import RefusedError
-from kymatui.operator.framework.reconcile_reports import GroupReports
+from kymatui.operator.framework.controller import GroupReports
 from kymatui.operator.program import CONTROLLERS, OperatorOptions, operator_context
 from tests.engine.objects import config_map
 from tests.integration.embedded import eventually

@@ -16,9 +16,8 @@ import pytest
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.jobs.run import SystemClock
 from kymatui.errors import ConfigurationError, UsageError
-from kymatui.operator.monitoring.health import Monitoring
 from kymatui.operator.monitoring.metric_registry import MetricRegistry
-from kymatui.operator.monitoring.operator_metrics import METRICS
+from kymatui.operator.monitoring.operator_metrics import METRICS, Monitoring
 from kymatui.operator.program import OperatorOptions
 from kymatui.operator.program_ports import ListenerOptions, ListenerPort, monitoring_port
 from tests.operator.certificates import Issued, issue

@@ -22,7 +22,7 @@ from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.circuit_breaker import CircuitState
 from kymatui.errors import KymatuiError
-from kymatui.operator.framework.reconcile_reports import GroupReports, Reconciliation
+from kymatui.operator.framework.controller import GroupReports, Reconciliation
 from kymatui.operator.monitoring.metric_registry import MetricRegistry
 from kymatui.operator.monitoring.operator_metrics import METRICS
 from kymatui.operator.program import OperatorOptions, operator_context, operator_group

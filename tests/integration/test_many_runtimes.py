@@ -15,7 +15,7 @@ from kymatui.domain.kyma.states import State
 from kymatui.engine.cluster.circuit_breaker import CircuitState
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.jobs.run import SystemClock
-from kymatui.operator.framework.requeue_intervals import RequeueIntervals
+from kymatui.operator.framework.controller import RequeueIntervals
 from kymatui.operator.framework.runtime_cache import RuntimeCache, SingleCluster
 from kymatui.operator.manifests.module_pass import ModuleContext, ModulePass
 from kymatui.operator.manifests.resource_rendering import LayerReader, ModuleRenderer

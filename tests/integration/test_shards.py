@@ -22,8 +22,7 @@ from kymatui.operator.program_ports import ListenerOptions
 from kymatui.operator.sharding.lease_term import LeaseTerm
 from kymatui.operator.sharding.replica_leases import ReplicaLeases
 from kymatui.operator.sharding.shard_holder import ShardHolder, ShardPlan
-from kymatui.operator.watchers.event_listener import MANAGER
-from kymatui.operator.watchers.event_targets import RUNTIME_ID
+from kymatui.operator.watchers.event_listener import MANAGER, RUNTIME_ID
 from kymatui.operator.watchers.runtime_events import FORWARDED
 from tests.engine.places import eventually
 from tests.integration.operators import HOME, KYMA, ControlPlane, RunningOperator, running_operator

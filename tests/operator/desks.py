@@ -19,9 +19,8 @@ from kymatui.engine.jobs.lease import DURATION
 from kymatui.engine.jobs.run import SystemClock
 from kymatui.engine.sources.render_target import RenderTarget
 from kymatui.errors import ConfigurationError, RegistryError
-from kymatui.operator.framework.controller import Told
+from kymatui.operator.framework.controller import GroupReports, Told
 from kymatui.operator.framework.controller_group import ControllerGroup
-from kymatui.operator.framework.reconcile_reports import GroupReports
 from kymatui.operator.manifests.controller import ManifestController, ManifestReconciler
 from kymatui.operator.manifests.standalone_context import Runtimes, StandaloneContext
 from tests.engine.places import Json, Place, eventually

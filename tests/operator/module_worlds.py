@@ -12,7 +12,7 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.manifests import Manifest
 from kymatui.engine.cluster.ports import Object, PatchKind
 from kymatui.errors import KymatuiError, ServerError
-from kymatui.operator.framework.requeue_intervals import RequeueIntervals
+from kymatui.operator.framework.controller import RequeueIntervals
 from kymatui.operator.framework.runtime_cache import RuntimeCache, RuntimeClusters, SingleCluster
 from kymatui.operator.kymas.kyma_context import KYMA, MANIFEST
 from kymatui.operator.manifests.controller import ManifestReconciler

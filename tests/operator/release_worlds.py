@@ -32,11 +32,10 @@ from kymatui.engine.cluster.ports import Cluster, PatchKind
 from kymatui.errors import KymatuiError
 from kymatui.operator.catalogs.catalog_cache import RELEASE_META, TEMPLATE, CatalogCache
 from kymatui.operator.framework.runtime_cache import RuntimeCache
-from kymatui.operator.kymas import mandatory_installation, module_planning
+from kymatui.operator.kymas import mandatory_modules, module_planning
 from kymatui.operator.kymas.kyma_context import KYMA, MANIFEST, KymaContext
 from kymatui.operator.kymas.kyma_reconciler import KymaReconciler
-from kymatui.operator.kymas.mandatory_installation import MandatoryInstallation
-from kymatui.operator.kymas.mandatory_removal import MandatoryRemoval
+from kymatui.operator.kymas.mandatory_modules import MandatoryInstallation, MandatoryRemoval
 from kymatui.operator.kymas.runtime_kyma import RUNTIME_KYMA
 from kymatui.sandbox.world.lifecycle.local_cluster import LocalCluster
 from tests.domain.builders import NOW
@@ -133,7 +132,7 @@ class ReleaseWorld:
         removal = MandatoryRemoval(context)
         with (
             patch.object(module_planning, "module_content", _content),
-            patch.object(mandatory_installation, "module_content", _content),
+            patch.object(mandatory_modules, "module_content", _content),
         ):
             last: list[tuple[str, str]] = []
             for _ in range(PASSES):

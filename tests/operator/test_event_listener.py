@@ -18,10 +18,17 @@ from kymatui.engine.jobs.run import SystemClock
 from kymatui.errors import NotFoundError, UnreachableError
 from kymatui.operator.monitoring.metric_registry import MetricRegistry
 from kymatui.operator.monitoring.operator_metrics import METRICS
-from kymatui.operator.watchers.event_limits import EventLimits
-from kymatui.operator.watchers.event_listener import EventListener, EventRequest, ListenerTrust
-from kymatui.operator.watchers.event_relay import ANNOTATION_EVENT, EventRelay
-from kymatui.operator.watchers.event_targets import KYMA, MANIFEST, EventTargets
+from kymatui.operator.watchers.event_listener import (
+    ANNOTATION_EVENT,
+    KYMA,
+    MANIFEST,
+    EventLimits,
+    EventListener,
+    EventRelay,
+    EventRequest,
+    EventTargets,
+    ListenerTrust,
+)
 from kymatui.operator.watchers.runtime_events import EventRefusal, RuntimeEvent, read_event
 from tests.engine.places import Json
 from tests.operator.certificates import Issued, issue

@@ -14,15 +14,21 @@ from kymatui.domain.remote.watcher_agent import AgentOptions, certificate_name
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.engine.jobs.run import SystemClock
 from kymatui.operator.catalogs.catalog_cache import RELEASE_META, CatalogCache
-from kymatui.operator.framework.controller import GONE, KindWatch, OperatorController, Wake
-from kymatui.operator.framework.reconcile_reports import GroupReports, ReconcileOutcome, Reconciliation
-from kymatui.operator.framework.requeue_intervals import RequeueIntervals
+from kymatui.operator.framework.controller import (
+    GONE,
+    GroupReports,
+    KindWatch,
+    OperatorController,
+    ReconcileOutcome,
+    Reconciliation,
+    RequeueIntervals,
+    Wake,
+)
 from kymatui.operator.framework.running_controller import RunningController
 from kymatui.operator.framework.runtime_cache import KymaKey, RuntimeCache, SingleCluster
 from kymatui.operator.kymas.kyma_context import KYMA, KymaContext
 from kymatui.operator.kymas.kyma_controller import KymaController
-from kymatui.operator.kymas.mandatory_installation import MandatoryInstallation
-from kymatui.operator.kymas.mandatory_removal import MandatoryRemoval
+from kymatui.operator.kymas.mandatory_modules import MandatoryInstallation, MandatoryRemoval
 from kymatui.operator.kymas.purge_controller import PurgeController, PurgeTerms
 from kymatui.operator.manifests.controller import ManifestController, ManifestReconciler
 from kymatui.operator.manifests.module_pass import ModuleContext

@@ -10,10 +10,15 @@ import pytest
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.jobs.run import SystemClock
 from kymatui.errors import ConfigurationError, DefectError, KymatuiError, UnreachableError
-from kymatui.operator.framework.controller import KindWatch, Wake
+from kymatui.operator.framework.controller import (
+    GroupReports,
+    KindWatch,
+    ReconcileOutcome,
+    Reconciliation,
+    RequeueIntervals,
+    Wake,
+)
 from kymatui.operator.framework.controller_group import ControllerGroup
-from kymatui.operator.framework.reconcile_reports import GroupReports, ReconcileOutcome, Reconciliation
-from kymatui.operator.framework.requeue_intervals import RequeueIntervals
 from kymatui.operator.monitoring.metric_registry import MetricRegistry
 from kymatui.operator.monitoring.operator_metrics import METRICS, WORKQUEUE_DEPTH
 from tests.engine.places import Place, eventually

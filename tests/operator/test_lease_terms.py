@@ -7,8 +7,8 @@ import threading
 import pytest
 
 from kymatui.errors import CancelledError
-from kymatui.operator.sharding.lease_records import LeaseObserver, LeaseRecord
 from kymatui.operator.sharding.lease_term import LeaseTerm
+from kymatui.operator.sharding.replica_leases import LeaseObserver, LeaseRecord
 
 
 class Time:

@@ -12,7 +12,7 @@ from kymatui.domain.whatif.catalog_change import CatalogChange
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.operator.catalogs.catalog_cache import RELEASE_META
 from kymatui.operator.kymas.kyma_context import MANIFEST
-from kymatui.operator.kymas.mandatory_removal import FINALIZER
+from kymatui.operator.kymas.mandatory_modules import FINALIZER
 from tests.domain.builders import kyma
 from tests.domain.test_whatif import SPACE, a_meta, a_template
 from tests.operator.release_worlds import DrawnFleet, ReleaseWorld

@@ -21,16 +21,15 @@ from kymatui.errors import (
     UnauthorizedError,
     UnreachableError,
 )
-from kymatui.operator.framework.reconcile_reports import (
+from kymatui.operator.framework.controller import (
     ReconcileOutcome,
     Reconciliation,
     begin_reconciliation,
 )
 from kymatui.operator.monitoring import metric_registry
-from kymatui.operator.monitoring.health import Monitoring
 from kymatui.operator.monitoring.metric_registry import Metric, MetricRegistry, MetricType
 from kymatui.operator.monitoring.operator_log import LogFormat, OperatorLog
-from kymatui.operator.monitoring.operator_metrics import METRICS, ReconcileMetrics
+from kymatui.operator.monitoring.operator_metrics import METRICS, Monitoring, ReconcileMetrics
 from kymatui.operator.monitoring.state_metrics import KYMA, MANIFEST, RELEASE_META, StateMetrics
 from tests.engine.places import Json, Place, eventually
 

@@ -15,9 +15,8 @@ from kymatui.domain.kyma.kymas import Kyma, read_kyma
 from kymatui.domain.kyma.states import State
 from kymatui.engine.jobs.run import SystemClock
 from kymatui.errors import ConfigurationError, ConflictError, NotFoundError, ServerError
-from kymatui.operator.framework.reconcile_reports import ReconcileOutcome, Reconciliation
-from kymatui.operator.kymas.kyma_events import status_events
-from kymatui.operator.kymas.kyma_status import KymaStatusDraft
+from kymatui.operator.framework.controller import ReconcileOutcome, Reconciliation
+from kymatui.operator.kymas.kyma_status import KymaStatusDraft, status_events
 from kymatui.operator.monitoring.event_correlation import (
     BURST,
     COMBINED,

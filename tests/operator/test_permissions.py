@@ -18,21 +18,18 @@ from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.jobs.run import SystemClock
 from kymatui.errors import ForbiddenError
 from kymatui.operator.catalogs.catalog_cache import RELEASE_META, CatalogCache
-from kymatui.operator.framework.controller import OperatorController
+from kymatui.operator.framework.controller import GroupReports, OperatorController, RequeueIntervals
 from kymatui.operator.framework.controller_group import ControllerGroup
 from kymatui.operator.framework.permissions import LISTENER_PERMISSIONS, PermissionScope
-from kymatui.operator.framework.reconcile_reports import GroupReports
-from kymatui.operator.framework.requeue_intervals import RequeueIntervals
 from kymatui.operator.framework.runtime_cache import RuntimeCache, SingleCluster
 from kymatui.operator.installation.deployment import DeploymentOptions, operator_objects
 from kymatui.operator.kymas.kyma_context import KYMA, KymaContext
-from kymatui.operator.kymas.mandatory_installation import MandatoryInstallation
-from kymatui.operator.kymas.mandatory_removal import MandatoryRemoval
+from kymatui.operator.kymas.mandatory_modules import MandatoryInstallation, MandatoryRemoval
 from kymatui.operator.monitoring.metric_registry import MetricRegistry
 from kymatui.operator.monitoring.operator_metrics import METRICS
 from kymatui.operator.monitoring.state_metrics import StateMetrics
 from kymatui.operator.program import tenant_context
-from kymatui.operator.watchers.event_targets import RUNTIME_ID, EventTargets
+from kymatui.operator.watchers.event_listener import RUNTIME_ID, EventTargets
 from kymatui.operator.watchers.runtime_events import RuntimeEvent
 from kymatui.operator.watchers.watcher_controller import WatcherController
 from tests.domain import builders

@@ -24,9 +24,8 @@ from kymatui.errors import ServerError, UsageError
 from kymatui.operator.catalogs.catalog_cache import CatalogCache
 from kymatui.operator.framework.controller import GONE
 from kymatui.operator.framework.runtime_cache import RuntimeCache
-from kymatui.operator.kymas.crd_patterns import CrdPattern
 from kymatui.operator.kymas.kyma_context import KYMA, KYMA_FINALIZER, KymaContext
-from kymatui.operator.kymas.purge_controller import PURGE_FINALIZER, PurgeController, PurgeTerms
+from kymatui.operator.kymas.purge_controller import PURGE_FINALIZER, CrdPattern, PurgeController, PurgeTerms
 from kymatui.operator.monitoring.event_correlation import ObjectEvent
 from kymatui.operator.monitoring.metric_registry import MetricRegistry
 from kymatui.operator.monitoring.operator_metrics import METRICS

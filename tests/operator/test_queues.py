@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from kymatui.domain.kubernetes.backoff import Backoff
 from kymatui.errors import CancelledError, KymatuiError, ServerError
-from kymatui.operator.framework import workers as workers_module
-from kymatui.operator.framework.work_queue import LOW_TURN, WorkQueue
-from kymatui.operator.framework.workers import Workers
+from kymatui.operator.framework import work_queue
+from kymatui.operator.framework.work_queue import LOW_TURN, Workers, WorkQueue
 
 
 class Time:
@@ -225,7 +224,7 @@ def test_a_defect_ends_all_and_is_not_swallowed() -> None:
 
 
 def test_held_workers_are_relieved_while_keys_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers_module, "SLOW", 0.1)
+    monkeypatch.setattr(work_queue, "SLOW", 0.1)
     queue: WorkQueue[str] = WorkQueue()
     release, done = threading.Event(), threading.Event()
 

@@ -16,9 +16,7 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import Cluster, PatchKind
 from kymatui.engine.jobs.run import SystemClock
 from kymatui.errors import ConfigurationError, ServerError
-from kymatui.operator.framework.controller import OperatorController
-from kymatui.operator.framework.reconcile_reports import GroupReports, Reconciliation
-from kymatui.operator.framework.requeue_intervals import RequeueIntervals
+from kymatui.operator.framework.controller import GroupReports, OperatorController, Reconciliation, RequeueIntervals
 from kymatui.operator.framework.running_controller import RunningController
 from kymatui.operator.framework.runtime_cache import RuntimeCache, SingleCluster
 from kymatui.operator.manifests.controller import ManifestController, ManifestReconciler

@@ -9,7 +9,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kymatui.operator.sharding.shard_assignment import assign_shards, shard_of
+from kymatui.operator.sharding.shard_holder import assign_shards, shard_of
 
 NAMES = st.sets(st.text("abcdefghijklmnopqrstuvwxyz0123456789-", min_size=1, max_size=20), min_size=1, max_size=12)
 
@@ -30,7 +30,7 @@ def test_the_names_of_a_fleet_are_balanced() -> None:
 def test_other_processes_come_to_the_same_result() -> None:
     names = [f"kyma-{number}" for number in range(50)]
     code = (
-        "from kymatui.operator.sharding.shard_assignment import assign_shards, shard_of; "
+        "from kymatui.operator.sharding.shard_holder import assign_shards, shard_of; "
         "print([shard_of(f'kyma-{n}', 16) for n in range(50)], sorted(assign_shards(16, ['c', 'a', 'b']).items()))"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()

@@ -15,7 +15,7 @@ from kymatui.engine.cluster.ports import Object
 from kymatui.engine.cluster.request_scope import RequestScope, request_scope
 from kymatui.engine.jobs.run import SystemClock
 from kymatui.errors import CancelledError, ConflictError
-from kymatui.operator.framework.requeue_intervals import RequeueIntervals
+from kymatui.operator.framework.controller import RequeueIntervals
 from kymatui.operator.framework.runtime_cache import RuntimeCache, SingleCluster
 from kymatui.operator.manifests import module_pass
 from kymatui.operator.manifests.module_pass import ModuleContext, ModulePass

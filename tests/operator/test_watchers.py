@@ -11,8 +11,7 @@ from kymatui.crds import read_crds
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.jobs.run import SystemClock
-from kymatui.operator.framework.controller import GONE
-from kymatui.operator.framework.requeue_intervals import RequeueIntervals
+from kymatui.operator.framework.controller import GONE, RequeueIntervals
 from kymatui.operator.watchers.watcher_controller import (
     FINALIZER,
     GATEWAY,

@@ -1,17 +1,56 @@
-"""What a controller is: the kinds that it watches on the control plane, and the reconciliation of one object."""
+"""What a controller is: the kinds that it watches, the reconciliation of one object, its intervals and its reports."""
 
 from __future__ import annotations
 
 import math
 import threading
+import uuid
 from collections.abc import Callable, Iterable, Sequence
+from enum import StrEnum
 from typing import Final, Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from kymatui.domain.kubernetes.backoff import Backoff
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kyma.states import State
 from kymatui.errors import KymatuiError
-from kymatui.operator.framework.requeue_intervals import RequeueIntervals
+
+
+class RequeueIntervals(Struct, frozen=True):
+    """Seconds by state, with lifecycle-manager's defaults.
+
+    soon     until the next step of a reconciliation that has several
+    backoff  until a failure is retried
+    """
+
+    success: float = 300.0
+    busy: float = 5.0
+    warning: float = 30.0
+    error: float = 2.0
+    soon: float = 0.2
+    backoff: Backoff = Backoff(0.5, 30.0)
+
+    @classmethod
+    def every(cls, seconds: float) -> RequeueIntervals:
+        """Return the same interval for all states; a retry takes at most twice as long."""
+        return cls(seconds, seconds, seconds, seconds, min(0.2, seconds), Backoff(min(0.5, seconds), 2 * seconds))
+
+    def with_interval(self, state: str, seconds: float) -> RequeueIntervals:
+        """Return these intervals with another one for "success", "busy", "warning" or "error"."""
+        return replace(self, **{state: seconds})
+
+    def of(self, state: str) -> float:
+        """Return the seconds for an object in this state; Unmanaged and unknown states count as success."""
+        by_state = {
+            State.ERROR: self.error,
+            State.WARNING: self.warning,
+            State.PROCESSING: self.busy,
+            State.DELETING: self.busy,
+        }
+        return next((seconds for known, seconds in by_state.items() if known == state), self.success)
+
 
 Wake = Callable[[ObjectRef], None]
 """A function that queues an object for reconciliation now, from any thread."""
@@ -93,3 +132,48 @@ class OperatorController(Protocol):
     def leave(self, ref: ObjectRef) -> None:
         """Drop what is kept for an object that another replica reconciles from now on."""
         ...
+
+
+_LOCAL = threading.local()
+
+
+class ReconcileOutcome(StrEnum):
+    """The results, named as in controller-runtime's metrics."""
+
+    SUCCESS = "success"
+    ERROR = "error"
+    REQUEUE = "requeue_after"
+
+
+class Reconciliation(Struct, frozen=True):
+    """One ended reconciliation; `id` is unique, `seconds` its duration."""
+
+    controller: str
+    ref: ObjectRef
+    result: ReconcileOutcome
+    seconds: float
+    id: str
+    error: KymatuiError | None = None
+
+
+Finished = Callable[[Reconciliation], None]
+
+
+class GroupReports(Struct, frozen=True):
+    """The receivers of a group's reports: failures, sentences about the group, and every reconciliation."""
+
+    told: Told
+    tell: Callable[[str], None] = lambda words: None
+    finished: Finished = lambda one: None
+
+
+def begin_reconciliation(controller: str) -> str:
+    """Return a new id and remember it and the controller for this thread."""
+    _LOCAL.current = controller, str(uuid.uuid4())
+    return current_reconciliation()[1]
+
+
+def current_reconciliation() -> tuple[str, str]:
+    """Return controller and id of this thread's last reconciliation, "" outside of one."""
+    found: tuple[str, str] = getattr(_LOCAL, "current", ("", ""))
+    return found

@@ -15,8 +15,7 @@ from kymatui.engine.jobs.identity import own_identity, replica_name
 from kymatui.engine.jobs.lease import DURATION, Lease, LeaseTerms
 from kymatui.engine.jobs.run import RunLimits
 from kymatui.errors import CancelledError, ClusterError, NotFoundError, RefusedError
-from kymatui.operator.framework.controller import OperatorController
-from kymatui.operator.framework.reconcile_reports import GroupReports
+from kymatui.operator.framework.controller import GroupReports, OperatorController
 from kymatui.operator.framework.running_controller import RunningController
 from kymatui.operator.sharding.shard_holder import ShardHolder, ShardPlan
 

@@ -15,16 +15,17 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.cluster.ports import Changes, Cluster
 from kymatui.engine.cluster.request_scope import RequestScope, request_scope
 from kymatui.errors import CancelledError, DefectError, KymatuiError, RefusedError
-from kymatui.operator.framework.controller import GONE, KindWatch, OperatorController
-from kymatui.operator.framework.dependency_watches import WatchThread
-from kymatui.operator.framework.reconcile_reports import (
+from kymatui.operator.framework.controller import (
+    GONE,
     GroupReports,
+    KindWatch,
+    OperatorController,
     ReconcileOutcome,
     Reconciliation,
     begin_reconciliation,
 )
-from kymatui.operator.framework.work_queue import WorkQueue
-from kymatui.operator.framework.workers import Workers
+from kymatui.operator.framework.dependency_watches import WatchThread
+from kymatui.operator.framework.work_queue import Workers, WorkQueue
 from kymatui.operator.sharding.lease_term import LeaseTerm
 from kymatui.operator.sharding.shard_holder import ShardHolder
 

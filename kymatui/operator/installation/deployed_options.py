@@ -12,8 +12,7 @@ from kymatui.domain.remote.watcher_agent import AgentOptions
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.engine.deletion.operator_deletion import OPERATOR_RELEASE
 from kymatui.errors import RefusedError
-from kymatui.operator.installation.deployment import METRICS_PORT, NAMESPACE_NAME, DeploymentOptions
-from kymatui.operator.installation.monitoring import MONITORING
+from kymatui.operator.installation.deployment import METRICS_PORT, MONITORING, NAMESPACE_NAME, DeploymentOptions
 from kymatui.operator.manifests.manifest_marks import MANIFEST_ACCOUNT
 
 DEPLOYMENT = GroupVersionKind("apps", "v1", "Deployment")

@@ -1,4 +1,4 @@
-"""The objects that run the operator in a cluster: account, least RBAC, Deployment, and what protects it."""
+"""The objects that run the operator in a cluster: account, least RBAC, Deployment, what protects and monitors it."""
 
 from __future__ import annotations
 
@@ -21,8 +21,80 @@ from kymatui.operator.framework.permissions import (
     merge_permissions,
     tenant_permissions,
 )
-from kymatui.operator.installation.monitoring import MONITORING, prometheus_rule_spec, service_monitor_spec
 from kymatui.operator.manifests.manifest_marks import MANIFEST_ACCOUNT
+from kymatui.operator.monitoring.operator_metrics import (
+    KYMA_STATE,
+    RECONCILE_ERRORS,
+    RECONCILE_PANICS,
+    RECONCILE_TOTAL,
+    WORKQUEUE_DEPTH,
+)
+
+MONITORING: Final = "monitoring.coreos.com/v1"
+SCRAPE_INTERVAL: Final = "30s"
+_ERROR_RATIO: Final = 0.5  # of a controller's reconciliations
+_LONG_QUEUE: Final = 100  # objects that wait for a worker
+
+
+def service_monitor_spec(labels: dict[str, str]) -> dict[str, Any]:
+    """Return the spec of a ServiceMonitor for the Service with these labels."""
+    return {"selector": {"matchLabels": labels}, "endpoints": [{"port": "metrics", "interval": SCRAPE_INTERVAL}]}
+
+
+def prometheus_rule_spec(name: str, namespace: str) -> dict[str, Any]:
+    """Return the spec of a PrometheusRule; `name` is that of the Service, which Prometheus takes for the job."""
+    job = f'job="{name}",namespace="{namespace}"'
+    errors = f"sum by (controller) (rate({RECONCILE_ERRORS.name}{{{job}}}[10m]))"
+    total = f"sum by (controller) (rate({RECONCILE_TOTAL.name}{{{job}}}[10m]))"
+    rules = [
+        _alert(
+            "KymatuiOperatorDown",
+            f"absent(up{{{job}}} == 1)",
+            "5m",
+            "critical",
+            "No Pod of kymatui's operator answers; Kymas and modules are not reconciled.",
+        ),
+        _alert(
+            "KymatuiOperatorKymaError",
+            f'max by (kyma_name) ({KYMA_STATE.name}{{{job},state="Error"}}) == 1',
+            "15m",
+            "warning",
+            "Kyma {{ $labels.kyma_name }} has been in state Error for 15 minutes.",
+        ),
+        _alert(
+            "KymatuiOperatorReconcileErrors",
+            f"{errors} / {total} > {_ERROR_RATIO}",
+            "15m",
+            "warning",
+            "Most reconciliations of controller {{ $labels.controller }} fail.",
+        ),
+        _alert(
+            "KymatuiOperatorBug",
+            f"sum by (controller) (increase({RECONCILE_PANICS.name}{{{job}}}[1h])) > 0",
+            "1m",
+            "warning",
+            "A bug ended reconciliations of controller {{ $labels.controller }}; the log has its traceback.",
+        ),
+        _alert(
+            "KymatuiOperatorQueue",
+            f"max by (name) ({WORKQUEUE_DEPTH.name}{{{job}}}) > {_LONG_QUEUE}",
+            "15m",
+            "warning",
+            "{{ $value }} objects wait for controller {{ $labels.name }}.",
+        ),
+    ]
+    return {"groups": [{"name": name, "rules": rules}]}
+
+
+def _alert(alert: str, expression: str, duration: str, severity: str, summary: str) -> dict[str, Any]:
+    return {
+        "alert": alert,
+        "expr": expression,
+        "for": duration,
+        "labels": {"severity": severity},
+        "annotations": {"summary": summary},
+    }
+
 
 NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
 METRICS_PORT: Final = 8080  # as in deploy/chart

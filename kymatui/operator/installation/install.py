@@ -25,8 +25,7 @@ from kymatui.engine.jobs.run import SystemClock
 from kymatui.engine.plans.plan import Action, BundlePart, Intent, Plan
 from kymatui.errors import CancelledError, KymatuiError, RefusedError
 from kymatui.operator.framework.foreign_manager_guard import require_no_lifecycle_manager, require_own_kymas
-from kymatui.operator.installation.deployment import DeploymentOptions, operator_objects
-from kymatui.operator.installation.monitoring import MONITORING
+from kymatui.operator.installation.deployment import MONITORING, DeploymentOptions, operator_objects
 
 CRD_NOTE: Final = "the operator's CRDs stay when the operator is deleted; a CRD that another tool owns is not changed"
 

@@ -1,7 +1,13 @@
-"""The dependencies of the controllers of Kymas and of mandatory modules."""
+"""The dependencies of the controllers of Kymas and of mandatory modules.
+
+Implementations of `RuntimeCatalogSync` and `RuntimeWebhookSync` write only what differs, so that a reconciliation
+without a change writes nothing. They raise KymatuiError; the Kyma controller then sets the condition to False and tries
+again.
+"""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Final, Protocol
 
@@ -9,16 +15,48 @@ from msgspec import Struct, field
 
 from kymatui.domain.kubernetes.object_meta import OPERATOR
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kyma.kymas import Kyma
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings
 from kymatui.engine.cluster.ports import Clock, Cluster
 from kymatui.ocm.descriptors import ComponentDescriptor
 from kymatui.operator.catalogs.catalog_cache import CatalogCache
 from kymatui.operator.framework.applied_copies import AppliedCopies
+from kymatui.operator.framework.controller import RequeueIntervals
 from kymatui.operator.framework.dependency_watches import DependencyWatches
-from kymatui.operator.framework.requeue_intervals import RequeueIntervals
 from kymatui.operator.framework.runtime_cache import RuntimeCache
-from kymatui.operator.framework.runtime_sync import RuntimeCatalogSync, RuntimeWebhookSync
 from kymatui.operator.monitoring.event_writer import Record, no_events
+
+
+class RuntimeCatalogSync(Protocol):
+    """The catalog of a runtime: condition CRDsSync of `sync_crds`, ModuleCatalog of `sync_catalog`."""
+
+    def sync_crds(self, kyma: Kyma, runtime: Cluster, cancel: threading.Event) -> None:
+        """Copy the CRDs of Kyma, ModuleTemplate and ModuleReleaseMeta."""
+        ...
+
+    def sync_catalog(self, kyma: Kyma, runtime: Cluster, cancel: threading.Event) -> None:
+        """Copy the ModuleTemplates and ModuleReleaseMetas that this Kyma may have; delete earlier copies.
+
+        `kyma` is the control plane's Kyma with channel and modules of the runtime's.
+        """
+        ...
+
+
+class RuntimeWebhookSync(Protocol):
+    """The watcher's objects on a runtime and its certificate on the control plane: condition SKRWebhook."""
+
+    def sync_webhook(self, kyma: Kyma, runtime: Cluster, cancel: threading.Event) -> bool:
+        """Create or update them; return whether the webhook is ready."""
+        ...
+
+    def remove_webhook(self, kyma: Kyma, runtime: Cluster | None, cancel: threading.Event) -> bool:
+        """Delete what exists; return whether anything did. `runtime` is None without an access Secret."""
+        ...
+
+    def forget_webhook(self, kyma: str) -> None:
+        """Drop what is kept for a Kyma that no longer exists, or that another replica reconciles."""
+        ...
+
 
 KYMA: Final = GroupVersionKind(OPERATOR, "v1beta2", "Kyma")
 MANIFEST: Final = GroupVersionKind(OPERATOR, "v1beta2", "Manifest")

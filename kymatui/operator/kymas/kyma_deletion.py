@@ -14,8 +14,7 @@ from kymatui.domain.kyma.states import State
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.errors import CancelledError, ConflictError, KymatuiError, NotFoundError
 from kymatui.operator.kymas.kyma_context import KYMA_FINALIZER, KymaContext
-from kymatui.operator.kymas.kyma_events import success
-from kymatui.operator.kymas.kyma_status import KymaStatusDraft
+from kymatui.operator.kymas.kyma_status import KymaStatusDraft, success
 from kymatui.operator.kymas.manifest_writes import ManifestWrites, set_finalizers
 from kymatui.operator.kymas.runtime_kyma import RUNTIME_KYMA, RuntimeKyma
 from kymatui.operator.monitoring.event_correlation import EventType, ObjectEvent

@@ -23,8 +23,7 @@ from kymatui.operator.framework.controller import GONE
 from kymatui.operator.framework.runtime_cache import KymaKey, is_connection_failure
 from kymatui.operator.kymas.kyma_context import KYMA_FINALIZER, KymaContext
 from kymatui.operator.kymas.kyma_deletion import WAITING_FOR_MODULES, KymaDeletion, new_draft
-from kymatui.operator.kymas.kyma_events import METADATA_FAILURE, REMOTE_INSTALLATION, STATUS_FAILURE
-from kymatui.operator.kymas.kyma_status import KymaStatusDraft
+from kymatui.operator.kymas.kyma_status import METADATA_FAILURE, REMOTE_INSTALLATION, STATUS_FAILURE, KymaStatusDraft
 from kymatui.operator.kymas.manifest_writes import ManifestWrites
 from kymatui.operator.kymas.module_reports import ModuleReports
 from kymatui.operator.kymas.runtime_kyma import RUNTIME_KYMA, RUNTIME_NAMESPACE, RuntimeKyma, with_runtime_spec

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from msgspec import Struct
 
@@ -23,16 +23,45 @@ from kymatui.domain.plans.accepted_objects import summarize_names
 from kymatui.engine.cluster.attempts import attempt
 from kymatui.engine.cluster.concurrency import WIDTH, run_for_each
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, Object, PatchKind
-from kymatui.errors import ConflictError, KymatuiError, NotFoundError
+from kymatui.errors import ConflictError, KymatuiError, NotFoundError, UsageError
 from kymatui.operator.framework.controller import GONE, KindWatch, Wake
 from kymatui.operator.framework.runtime_cache import is_connection_failure
-from kymatui.operator.kymas.crd_patterns import CrdPattern
 from kymatui.operator.kymas.kyma_context import KYMA, KymaContext
 from kymatui.operator.kymas.manifest_writes import set_finalizers
 from kymatui.operator.monitoring.event_correlation import EventType, ObjectEvent
 from kymatui.operator.monitoring.metric_registry import Labels, MetricRegistry
 from kymatui.operator.monitoring.operator_metrics import PURGE_ERROR, PURGE_REQUESTS, PURGE_TIME
 from kymatui.operator.monitoring.state_metrics import series_marks
+
+
+class CrdPattern(Struct, frozen=True):
+    """One pattern, in lower case; the name is "*" for all CRDs of the group."""
+
+    name: str
+    group: str
+
+    @classmethod
+    def parse(cls, text: str) -> tuple[Self, ...]:
+        """Return the patterns of a list that is separated by commas. Raise UsageError."""
+        found = []
+        for part in filter(None, (one.strip().lower() for one in text.split(","))):
+            name, _, group = part.partition(".")
+            if not name or not group:
+                raise UsageError(
+                    f'"{part}" names no CRD', hint="e.g. apirules.gateway.kyma-project.io or *.helm.cattle.io"
+                )
+            found.append(cls(name, group))
+        return tuple(found)
+
+    def matches(self, crd: Mapping[str, Any]) -> bool:
+        """Return whether a CRD is meant."""
+        spec = JsonReader(crd).child("spec")
+        names = spec.child("names")
+        if spec.text("group").lower() != self.group:
+            return False
+        known = (names.text("plural"), names.text("singular"), names.text("kind"))
+        return self.name == "*" or self.name in [one.lower() for one in known]
+
 
 PURGE_FINALIZER: Final = f"{OPERATOR}/purge-finalizer"
 """The finalizer that lifecycle-manager before 1.21 gave each Kyma; a purge removes it."""

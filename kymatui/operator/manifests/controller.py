@@ -19,10 +19,8 @@ from kymatui.domain.objects.owners import find_owners
 from kymatui.domain.plans.kyma_manifest import MANAGED_BY
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.errors import ConfigurationError, NotFoundError, RefusedError
-from kymatui.operator.framework.controller import GONE, KindWatch, Wake
-from kymatui.operator.framework.requeue_intervals import RequeueIntervals
-from kymatui.operator.framework.work_queue import BACKOFF
-from kymatui.operator.framework.workers import WORKERS
+from kymatui.operator.framework.controller import GONE, KindWatch, RequeueIntervals, Wake
+from kymatui.operator.framework.work_queue import BACKOFF, WORKERS
 from kymatui.operator.manifests.access_secret_watches import AccessSecretWatches
 from kymatui.operator.manifests.module_pass import ModuleContext, ModulePass
 from kymatui.operator.manifests.standalone_context import StandaloneContext

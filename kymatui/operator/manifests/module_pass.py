@@ -28,8 +28,8 @@ from kymatui.errors import (
     SourceError,
 )
 from kymatui.operator.framework.applied_copies import AppliedModules
+from kymatui.operator.framework.controller import RequeueIntervals
 from kymatui.operator.framework.dependency_watches import DependencyWatches
-from kymatui.operator.framework.requeue_intervals import RequeueIntervals
 from kymatui.operator.framework.runtime_cache import KymaKey, RuntimeCache, is_connection_failure
 from kymatui.operator.manifests.default_resource import (
     DefaultResource,

@@ -18,7 +18,7 @@ from kymatui.engine.cluster.concurrency import report_defect
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Clock, Cluster, PatchKind
 from kymatui.engine.cluster.retries import is_outcome_unknown
 from kymatui.errors import ClusterError, ConflictError, KymatuiError, NotFoundError
-from kymatui.operator.framework.reconcile_reports import Reconciliation
+from kymatui.operator.framework.controller import Reconciliation
 from kymatui.operator.monitoring.event_correlation import (
     CountedEvent,
     EventCorrelator,

@@ -13,7 +13,7 @@ from typing import Any, Final
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import cut_text, escape_json, sanitize
 from kymatui.errors import DefectError, KymatuiError, RefusedError
-from kymatui.operator.framework.reconcile_reports import current_reconciliation
+from kymatui.operator.framework.controller import current_reconciliation
 
 _LONGEST: Final = 8192  # characters of an error
 

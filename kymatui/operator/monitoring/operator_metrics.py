@@ -1,14 +1,15 @@
-"""The operator's metrics: names and labels of lifecycle-manager and controller-runtime."""
+"""The operator's metrics, with the names of lifecycle-manager and controller-runtime, and its probes."""
 
 from __future__ import annotations
 
-from typing import Final
+import threading
+from typing import Final, NamedTuple
 
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.cluster.circuit_breaker import CircuitState
 from kymatui.errors import ConfigurationError, DefectError, KymatuiError, UnauthorizedError, UnreachableError
-from kymatui.operator.framework.reconcile_reports import ReconcileOutcome, Reconciliation
-from kymatui.operator.monitoring.metric_registry import Labels, Metric, MetricRegistry, MetricType
+from kymatui.operator.framework.controller import ReconcileOutcome, Reconciliation
+from kymatui.operator.monitoring.metric_registry import CONTENT_TYPE, Labels, Metric, MetricRegistry, MetricType
 
 _KYMA, _STATE, _MODULE, _SHOOT, _INSTANCE = "kyma_name", "state", "module_name", "shoot", "instance_id"
 _LISTENER = ("server_name",)
@@ -160,3 +161,43 @@ def _failure(kind: str, error: KymatuiError) -> str:
     if isinstance(error, UnreachableError | ConfigurationError):
         return "sync_context_retrieval" if kind == "Kyma" else "manifest_client_init"
     return "manifest_reconciliation" if kind == "Kyma" else "manifest_sync_resources"
+
+
+PROBES: Final = frozenset({"/healthz", "/readyz"})
+"""The paths that the kubelet asks for, which are answered without waiting."""
+_TEXT: Final = "text/plain; charset=utf-8"
+
+
+class MonitoringAnswer(NamedTuple):
+    """Status, media type and body of an answer."""
+
+    status: int
+    content_type: str
+    body: str
+
+
+class Monitoring:
+    """`/metrics`, `/healthz` and `/readyz`.
+
+    The operator ends when it cannot go on, so it is alive while it answers. A replica that waits for the Lease is
+    ready; otherwise a rollout could not go on.
+    """
+
+    def __init__(self, registry: MetricRegistry) -> None:
+        self._registry = registry
+        self._started = threading.Event()
+
+    def started(self) -> None:
+        """Report that the control plane was reached and the controllers were set up."""
+        self._started.set()
+
+    def answer(self, method: str, path: str) -> MonitoringAnswer:
+        if path != "/metrics" and path not in PROBES:
+            return MonitoringAnswer(404, _TEXT, "not found\n")
+        if method not in ("GET", "HEAD"):
+            return MonitoringAnswer(405, _TEXT, "method not allowed\n")
+        if path == "/metrics":
+            return MonitoringAnswer(200, CONTENT_TYPE, self._registry.text())
+        if path == "/readyz" and not self._started.is_set():
+            return MonitoringAnswer(503, _TEXT, "starting\n")
+        return MonitoringAnswer(200, _TEXT, "ok\n")

@@ -13,8 +13,7 @@ from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.domain.kyma.release_metas import ReleaseMeta, read_release_meta
 from kymatui.domain.kyma.states import State
 from kymatui.engine.cluster.ports import Cluster
-from kymatui.operator.framework.controller import GONE, KindWatch, Wake
-from kymatui.operator.framework.requeue_intervals import RequeueIntervals
+from kymatui.operator.framework.controller import GONE, KindWatch, RequeueIntervals, Wake
 from kymatui.operator.monitoring.metric_registry import Labels, MetricRegistry
 from kymatui.operator.monitoring.operator_metrics import (
     KYMA_STATE,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import threading
 import time
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache, partial
 from typing import Final
 
 from msgspec import Struct
@@ -17,7 +18,39 @@ from kymatui.engine.cluster.ports import Cluster
 from kymatui.errors import CancelledError, ClusterError
 from kymatui.operator.sharding.lease_term import LeaseTerm
 from kymatui.operator.sharding.replica_leases import ReplicaLeases
-from kymatui.operator.sharding.shard_assignment import assign_shards, shard_of
+
+
+def _weight(*words: str) -> int:
+    """Return the same number in all processes; `hash` differs between them."""
+    return int.from_bytes(hashlib.blake2b("\0".join(words).encode(), digest_size=8).digest(), "big")
+
+
+@lru_cache(maxsize=65_536)
+def shard_of(name: str, shards: int) -> int:
+    """Return the shard of a name. With one shard more, only the names of the new shard move."""
+    return max(range(shards), key=lambda shard: _weight(name, str(shard)))
+
+
+def assign_shards(shards: int, replicas: Iterable[str]) -> Mapping[int, str]:
+    """Return the replica of each shard; the numbers of two replicas' shards differ by 1 at most.
+
+    All replicas that see the same replicas get the same answer. It is empty without replicas.
+    """
+    names = sorted(set(replicas))
+    if not names:
+        return {}
+    least, more = divmod(shards, len(names))
+    loads = dict.fromkeys(names, 0)
+    found: dict[int, str] = {}
+    pairs = ((_weight(name, f"shard {shard}"), shard, name) for shard in range(shards) for name in names)
+    for _, shard, name in sorted(pairs, reverse=True):
+        if shard in found or loads[name] > least or (loads[name] == least and not more):
+            continue
+        more -= loads[name] == least
+        loads[name] += 1
+        found[shard] = name
+    return found
+
 
 SHARD_SECONDS: Final = 10.0
 """Seconds until a shard whose replica died is free: with the pause between two rounds, less than 15."""

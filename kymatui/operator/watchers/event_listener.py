@@ -1,21 +1,29 @@
-"""The listener for events of runtimes: it checks sender, size and rate, and wakes what an event concerns."""
+"""The listener for events of runtimes: it checks sender, size and rate, and wakes what an event concerns.
+
+With several replicas, an event is also passed on to the one that has the Kyma or Manifest.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 import math
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from typing import Final
 
 from cryptography import x509
 from msgspec import Struct
 
-from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, OPERATOR, read_ref
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.domain.remote.watcher_routes import event_path
-from kymatui.engine.cluster.ports import Clock
-from kymatui.errors import ClusterError
+from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Clock, Cluster, PatchKind
+from kymatui.errors import ClusterError, NotFoundError
 from kymatui.operator.monitoring.metric_registry import Metric, MetricRegistry
 from kymatui.operator.monitoring.operator_metrics import (
     LISTENER_DURATION,
@@ -25,15 +33,117 @@ from kymatui.operator.monitoring.operator_metrics import (
     LISTENER_REQUESTS,
     LISTENER_UNVERIFIED,
 )
-from kymatui.operator.watchers.event_limits import EventLimits
-from kymatui.operator.watchers.event_relay import EventRelay
-from kymatui.operator.watchers.event_targets import EventTargets
 from kymatui.operator.watchers.runtime_events import (
     EventRefusal,
+    RuntimeEvent,
     forwarded_certificate,
     read_event,
     runtime_of,
 )
+
+RATE: Final = 5.0
+"""Events a second of one runtime, on average."""
+BURST: Final = 20.0
+"""Events of one runtime at once."""
+_KNOWN: Final = 10_000  # runtimes whose rate is remembered: the largest fleet twice
+
+
+class EventLimits:
+    """A token bucket for each runtime; thread-safe. `clock` is monotonic, in seconds."""
+
+    def __init__(self, clock: Callable[[], float], *, rate: float = RATE, burst: float = BURST) -> None:
+        self._clock, self._rate, self._burst = clock, rate, burst
+        self._lock = threading.Lock()
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def take(self, runtime: str) -> float:
+        """Return 0 if the runtime may send an event now, else the seconds until it may."""
+        with self._lock:
+            now = self._clock()
+            tokens, at = self._buckets.pop(runtime, (self._burst, now))
+            tokens = min(self._burst, tokens + (now - at) * self._rate)
+            allowed = tokens >= 1
+            self._buckets[runtime] = tokens - 1 if allowed else tokens, now
+            if len(self._buckets) > _KNOWN:
+                self._buckets.popitem(last=False)
+            return 0.0 if allowed else (1 - tokens) / self._rate
+
+
+ANNOTATION_EVENT: Final = "kymatui.io/runtime-event"
+"""The time of the last event of the runtime that reached a replica without the object's shard."""
+
+
+class EventRelay:
+    """Passes events on to the replica that holds the shard of an object."""
+
+    def __init__(self, home: Cluster, clock: Clock) -> None:
+        self._home = home
+        self._clock = clock
+
+    def relay(self, ref: ObjectRef, cancel: threading.Event) -> None:
+        """Mark an object, unless it is gone. Raises the errors of the control plane."""
+        at = datetime.fromtimestamp(self._clock.now(), UTC).isoformat(timespec="microseconds")
+        patch = {"metadata": {"annotations": {ANNOTATION_EVENT: at}}}
+        with contextlib.suppress(NotFoundError):  # an object that is gone needs no reconciliation
+            self._home.patch(ref, patch, PatchKind.MERGE, manager=OPERATOR_FIELD_MANAGER, cancel=cancel)
+
+
+KYMA: Final = GroupVersionKind(OPERATOR, "v1beta2", "Kyma")
+MANIFEST: Final = GroupVersionKind(OPERATOR, "v1beta2", "Manifest")
+RUNTIME_ID: Final = "kyma-project.io/runtime-id"
+_OLDEST: Final = 30.0  # seconds that a runtime's Kyma is remembered
+
+
+class EventTargets:
+    """Kymas by the runtime of a certificate, and the Manifests that have an object; thread-safe."""
+
+    def __init__(self, home: Cluster, namespace: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._home = home
+        self._namespace = namespace
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._kymas: dict[str, tuple[float, ObjectRef]] = {}
+
+    def kyma(self, runtime: str, cancel: threading.Event) -> ObjectRef | None:
+        """Return the only Kyma with this runtime id, None if there is none. Raise ClusterError."""
+        with self._lock:
+            at, known = self._kymas.get(runtime, (float("-inf"), None))
+        if known is not None and self._clock() - at < _OLDEST:
+            return known
+        found = self._home.list(KYMA, self._namespace, labels=f"{RUNTIME_ID}={runtime}", cancel=cancel)
+        if len(found) != 1:
+            return None
+        ref = read_ref(found[0])
+        with self._lock:
+            now = self._clock()
+            self._kymas = {key: value for key, value in self._kymas.items() if now - value[0] < _OLDEST}
+            self._kymas[runtime] = now, ref
+        return ref
+
+    def of(self, kyma: ObjectRef, event: RuntimeEvent, cancel: threading.Event) -> Iterable[ObjectRef]:
+        """Yield what an event of a Kyma's runtime concerns: the Kyma itself, or the Manifests with the object."""
+        if (event.group, event.kind) == (OPERATOR, KYMA.kind):
+            yield kyma
+            return
+        labels = f"{LABEL_KYMA_NAME}={kyma.name}"
+        for raw in self._home.list(MANIFEST, self._namespace, labels=labels, cancel=cancel):
+            manifest = read_manifest(raw)
+            if isinstance(manifest, Manifest) and any(_is_same(ref, event) for ref in _objects(manifest)):
+                yield ObjectRef(MANIFEST, manifest.meta.namespace, manifest.meta.name)
+
+
+def _objects(manifest: Manifest) -> Iterator[ObjectRef]:
+    """Yield the module CR and the installed objects of a Manifest."""
+    if manifest.resource:
+        yield read_ref(manifest.resource)
+    yield from manifest.synced
+
+
+def _is_same(ref: ObjectRef, event: RuntimeEvent) -> bool:
+    """Return whether an event is about an object; a Manifest may name no namespace, and another version."""
+    same = (ref.kind.group, ref.kind.kind, ref.name) == (event.group, event.kind, event.name)
+    return same and ref.namespace in ("", event.namespace)
+
 
 MANAGER: Final = "lifecycle-manager"
 """The manager in Watchers whose events this listener gets, which agents have in their paths."""

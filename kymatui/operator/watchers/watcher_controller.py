@@ -16,8 +16,7 @@ from kymatui.domain.kyma.watchers import Watcher, read_watcher
 from kymatui.domain.remote.watcher_routes import ISTIO, InvalidRoute, route_spec, select_gateways
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Clock, Cluster, Object, PatchKind
 from kymatui.errors import ClusterError, ConflictError, NotFoundError, RefusedError
-from kymatui.operator.framework.controller import GONE, KindWatch, Wake
-from kymatui.operator.framework.requeue_intervals import RequeueIntervals
+from kymatui.operator.framework.controller import GONE, KindWatch, RequeueIntervals, Wake
 
 WATCHER: Final = GroupVersionKind(OPERATOR, "v1beta2", "Watcher")
 VIRTUAL_SERVICE: Final = GroupVersionKind(ISTIO, "v1beta1", "VirtualService")

@@ -20,8 +20,7 @@ from kymatui.errors import (
     RegistryError,
     ServerError,
 )
-from kymatui.operator.framework.controller import KindWatch, Wake
-from kymatui.operator.framework.requeue_intervals import RequeueIntervals
+from kymatui.operator.framework.controller import KindWatch, RequeueIntervals, Wake
 from kymatui.sandbox.registry.registry_store import OCI_MANIFEST, RegistryStore
 from kymatui.sandbox.world.lifecycle.hosted_controller import HostedController
 from kymatui.sandbox.world.lifecycle.local_cluster import LocalCluster

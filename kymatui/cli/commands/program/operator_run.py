@@ -42,10 +42,8 @@ from kymatui.cli.output.printing import print_line, print_text
 from kymatui.cli.session_arguments import session_options_of
 from kymatui.engine.cluster.request_rate import RequestRate
 from kymatui.errors import ConfigurationError, UnknownNameError, UsageError
-from kymatui.operator.framework.reconcile_reports import GroupReports
-from kymatui.operator.framework.requeue_intervals import RequeueIntervals
+from kymatui.operator.framework.controller import GroupReports, RequeueIntervals
 from kymatui.operator.manifest_context import connection_target
-from kymatui.operator.monitoring.health import Monitoring
 from kymatui.operator.monitoring.metric_registry import MetricRegistry
 from kymatui.operator.monitoring.operator_log import LogFormat, OperatorLog
 from kymatui.operator.monitoring.operator_metrics import (
@@ -54,6 +52,7 @@ from kymatui.operator.monitoring.operator_metrics import (
     WINDOWS_READ,
     WORKQUEUE_DEPTH,
     CircuitMetrics,
+    Monitoring,
     ReconcileMetrics,
 )
 from kymatui.operator.monitoring.state_metrics import StateMetrics

@@ -18,12 +18,11 @@ from kymatui.domain.remote.kyma_sync import ANNOTATION_OWNED_BY
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.operator.catalogs.catalog_cache import CatalogCache
 from kymatui.operator.catalogs.runtime_catalog import RuntimeCatalog
-from kymatui.operator.framework.requeue_intervals import RequeueIntervals
+from kymatui.operator.framework.controller import RequeueIntervals
 from kymatui.operator.framework.runtime_cache import RuntimeCache, RuntimeClusters, SingleCluster
 from kymatui.operator.kymas.kyma_context import KymaContext
 from kymatui.operator.kymas.kyma_controller import KymaController
-from kymatui.operator.kymas.mandatory_installation import MandatoryInstallation
-from kymatui.operator.kymas.mandatory_removal import MandatoryRemoval
+from kymatui.operator.kymas.mandatory_modules import MandatoryInstallation, MandatoryRemoval
 from kymatui.operator.manifests.controller import ManifestController, ManifestReconciler
 from kymatui.operator.manifests.module_pass import ModuleContext
 from kymatui.operator.manifests.resource_rendering import ModuleRenderer

@@ -1,4 +1,4 @@
-"""The installation of mandatory modules: a Manifest of each for every Kyma."""
+"""Mandatory modules: a Manifest of each for every Kyma; a finalizer holds a release meta until they are gone."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-from kymatui.domain.kubernetes.object_meta import LABEL_SKIP
+from kymatui.domain.kubernetes.object_meta import LABEL_MANDATORY, LABEL_MODULE_NAME, LABEL_SKIP, OPERATOR, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import Kyma, Policy, read_kyma
 from kymatui.domain.kyma.module_templates import ModuleTemplate
-from kymatui.domain.kyma.release_metas import ReleaseMeta
+from kymatui.domain.kyma.release_metas import ReleaseMeta, read_release_meta
 from kymatui.domain.kyma.template_index import TemplateIndex, mandatory_metas
 from kymatui.domain.modules.module_outcomes import WorkItem
 from kymatui.domain.plans.kyma_manifest import kyma_manifest
 from kymatui.engine.cluster.attempts import attempt
-from kymatui.errors import CancelledError, ConfigurationError, KymatuiError
+from kymatui.errors import CancelledError, ConfigurationError, ConflictError, KymatuiError
 from kymatui.ocm import DescriptorError
 from kymatui.operator.catalogs.catalog_cache import RELEASE_META, TEMPLATE
 from kymatui.operator.framework.controller import GONE, KindWatch, Wake
-from kymatui.operator.kymas.kyma_context import KYMA, KymaContext
-from kymatui.operator.kymas.manifest_writes import ManifestWrites
+from kymatui.operator.kymas.kyma_context import KYMA, MANIFEST, KymaContext
+from kymatui.operator.kymas.manifest_writes import ManifestWrites, add_finalizer, set_finalizers
 from kymatui.operator.kymas.module_planning import module_content
 
 _RESYNC: Final = 1800.0  # seconds; changes of Kymas and of the catalog are watched
@@ -99,3 +99,61 @@ def _template(index: TemplateIndex, meta: ReleaseMeta) -> ModuleTemplate:
     if found is None:
         raise ConfigurationError(f"mandatory module {meta.meta.name}: ModuleTemplate {name} is missing")
     return found
+
+
+FINALIZER: Final = f"{OPERATOR}/mandatory-module"
+
+
+class MandatoryRemoval:
+    """Implements `OperatorController` for the release metas of mandatory modules."""
+
+    name = "mandatory-removal"
+
+    def __init__(self, context: KymaContext) -> None:
+        self.workers = 1
+        self.intervals = context.intervals
+        self.resync = context.intervals.success
+        self._context = context
+
+    def watches(self) -> Sequence[KindWatch]:
+        return (KindWatch(RELEASE_META, namespace=self._context.namespace, listed=True),)
+
+    def begin(self, wake: Wake) -> None:
+        """Do nothing: only the control plane is watched."""
+
+    def end(self) -> None:
+        """Do nothing: there is nothing to close."""
+
+    def leave(self, ref: ObjectRef) -> None:
+        """Do nothing: nothing is kept."""
+
+    def reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None:
+        """Hold the release meta of a mandatory module until its Manifests are deleted.
+
+        The finalizer decides: as in lifecycle-manager, Manifests stay while the meta offers the module in channels
+        instead, and are deleted with the meta. Those that a Kyma's controller has taken over are no longer mandatory.
+        """
+        home = self._context.home
+        raw = home.get(ref, cancel=cancel)
+        if raw is None:
+            return GONE
+        meta = read_release_meta(raw)
+        if not isinstance(meta, ReleaseMeta):
+            return None
+        held, mandatory = FINALIZER in meta.meta.finalizers, meta.mandatory_version is not None
+        try:
+            if not meta.meta.deleting:
+                if mandatory:
+                    add_finalizer(home, raw, FINALIZER, cancel)
+                return None
+            if not held and not mandatory:
+                return None
+            labels = f"{LABEL_MODULE_NAME}={meta.meta.name},{LABEL_MANDATORY}=true"
+            found = home.list(MANIFEST, self._context.namespace, labels=labels, cancel=cancel)
+            for error in ManifestWrites(home, cancel).delete_all(map(read_ref, found)):
+                raise error
+            if not found and held:
+                set_finalizers(home, raw, [name for name in meta.meta.finalizers if name != FINALIZER], cancel)
+        except ConflictError:  # the release meta changed meanwhile, so its finalizers are read again
+            return self.intervals.soon
+        return min(1.0, self.intervals.success)
