@@ -24,6 +24,29 @@ def world() -> ModuleWorld:
     return ModuleWorld()
 
 
+@pytest.mark.parametrize("verb", ["upgrade", "delete"])
+def test_an_object_that_a_webhook_protects_is_named_and_the_others_go(verb: str) -> None:
+    world = ModuleWorld()
+    held, other = config("held"), config("other")
+    held["metadata"]["annotations"] = {"services.cloud.sap.com/preventDeletion": "true"}
+    world.put("1.0.0", held, other)
+    world.settle()
+    if verb == "upgrade":
+        world.put("1.1.0", config("new"))
+    else:
+        world.home.delete(REF)
+    for _ in range(3):
+        with contextlib.suppress(ConfigurationError):
+            world.reconcile()
+    operation = world.manifest()["status"]["lastOperation"]["operation"]
+    assert "ConfigMap kyma-system/held: the webhook of the SAP BTP service operator refuses to delete it" in operation
+    assert (world.state(), world.exists(held), world.exists(other)) == ("Error", True, False)
+    patch = {"metadata": {"annotations": {"services.cloud.sap.com/preventDeletion": None}}}
+    world.runtime.patch(read_ref(held), patch, PatchKind.MERGE)
+    world.settle() if verb == "upgrade" else world.delete()
+    assert not world.exists(held)
+
+
 def test_the_objects_of_an_upgrade_that_is_ready_at_once_are_recorded_and_deleted_later(world: ModuleWorld) -> None:
     world.put("1.0.0", OLD)
     world.settle()

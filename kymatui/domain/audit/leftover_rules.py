@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kymatui.domain.audit.findings import AuditFinding, AuditInput, AuditRule
+from kymatui.domain.catalog.catalog_problems import is_orphaned
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
@@ -108,9 +109,9 @@ def _orphaned_manifests(case: AuditInput) -> Iterator[AuditFinding]:
     kymas = {kyma.meta.name: kyma for kyma in map(read_kyma, case.snapshot.kymas) if isinstance(kyma, Kyma)}
     for raw in case.snapshot.manifests:
         manifest = read_manifest(raw)
-        if not isinstance(manifest, Manifest) or manifest.mandatory or not manifest.module:
+        if not isinstance(manifest, Manifest) or not manifest.module:
             continue
         kyma = kymas.get(manifest.kyma)
-        if kyma is not None and kyma.request(manifest.module) is None and kyma.report(manifest.module) is None:
+        if is_orphaned(manifest.module, manifest, kyma, mandatory=manifest.mandatory):
             words = f"the Kyma {manifest.kyma} neither requests nor reports {manifest.module}"
             yield AuditFinding(ORPHAN_MANIFEST, words, manifest.module, str(read_ref(raw)), actor=Actor.YOU)

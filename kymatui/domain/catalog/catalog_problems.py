@@ -11,7 +11,7 @@ from kymatui.domain.kubernetes.object_meta import LABEL_SKIP
 from kymatui.domain.kyma import module_templates, release_metas
 from kymatui.domain.kyma.kyma_keeper import statement_with_keeper
 from kymatui.domain.kyma.kymas import NO_CHANNEL, Kyma, read_kyma
-from kymatui.domain.kyma.manifests import Manifest
+from kymatui.domain.kyma.manifests import Manifest, is_reported
 from kymatui.domain.kyma.module_templates import ModuleTemplate
 from kymatui.domain.kyma.problems import Actor, Problem, Severity
 from kymatui.domain.kyma.release_metas import ReleaseMeta
@@ -223,13 +223,13 @@ def _deletion(kyma: Kyma, name: str, modules: Iterable[str]) -> Problem:
 
 
 def is_orphaned(module: str, manifest: Manifest | None, kyma: Kyma | None, *, mandatory: bool) -> bool:
-    """Return whether a Manifest is of a module that the Kyma neither requests nor reports.
+    """Return whether a Kyma neither requests the module of a Manifest nor reports the Manifest.
 
-    lifecycle-manager puts it into state Error after five minutes.
+    lifecycle-manager puts it into state Error after five minutes (`orphan_reason`).
     """
     if manifest is None or kyma is None or mandatory:
         return False
-    return kyma.request(module) is None and kyma.report(module) is None
+    return kyma.request(module) is None and not is_reported(manifest, module, kyma)
 
 
 def _disagreements(kyma: Kyma, rows: Sequence[ModuleRow]) -> Iterator[Problem]:

@@ -142,17 +142,21 @@ def manifest_name(kyma: str, component: str, module: str) -> str:
 def orphan_reason(manifest: Manifest, kyma: Kyma | None, now: float) -> str:
     """Return why a Manifest is orphaned, "" if it is not: its Kyma is gone, or has not reported it for five minutes.
 
-    Kymas do not report mandatory modules. A report that names no Manifest is taken for one of the module's.
+    Kymas do not report mandatory modules.
     """
     if kyma is None:
         return f"there is no Kyma {manifest.kyma}"
     if manifest.mandatory or now - (manifest.meta.created or 0.0) < ORPHAN_SECONDS:
         return ""
-    names = {report.manifest.ref.name for report in kyma.reports if report.manifest is not None}
-    report = kyma.report(manifest.module)
-    if manifest.meta.name in names or (report is not None and report.manifest is None):
-        return ""
-    return f"the Kyma {kyma.meta.name} does not report it"
+    return "" if is_reported(manifest, manifest.module, kyma) else f"the Kyma {kyma.meta.name} does not report it"
+
+
+def is_reported(manifest: Manifest, module: str, kyma: Kyma) -> bool:
+    """Return whether a Kyma's status has the Manifest; a report that names none is for the module's."""
+    report = kyma.report(module)
+    if report is not None and report.manifest is None:
+        return True
+    return any(one.manifest is not None and one.manifest.ref.name == manifest.meta.name for one in kyma.reports)
 
 
 def default_resource(

@@ -19,14 +19,14 @@ from msgspec import Struct, field
 
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
-from kymatui.domain.ownership import Owner, OwnerKind, owning_manifest, resource_policy
+from kymatui.domain.ownership import Owner, OwnerKind, deletion_protection, owning_manifest, resource_policy
 from kymatui.engine.cluster.concurrency import WIDTH
 from kymatui.engine.cluster.kind_order import is_definition, is_namespace
 from kymatui.engine.cluster.ports import Cluster, Object
 from kymatui.engine.deletion.cascade_contents import CascadeContents, contents_left, instances_left, staying
 from kymatui.engine.inventory.crd_holders import find_crd_holders
 from kymatui.engine.jobs.object_deletion import uid_of
-from kymatui.errors import CancelledError, ConflictError, KymatuiError, NotFoundError
+from kymatui.errors import CancelledError, ConfigurationError, ConflictError, KymatuiError, NotFoundError
 
 _LAST: Final = frozenset(
     {
@@ -150,8 +150,11 @@ class ResourcePruning:
         return owning_manifest(live) != self._manifest.name
 
     def _delete(self, refs: Iterable[ObjectRef]) -> bool:
-        """Send a deletion of each of the Manifest's objects; return whether all of them are gone already."""
-        gone = True
+        """Send a deletion of each of the Manifest's objects; return whether all of them are gone already.
+
+        Raises ConfigurationError at the end for an object that a webhook would refuse to delete.
+        """
+        gone, protections = True, []
         for ref in refs:
             live = self._cluster.get(ref, cancel=self._cancel)
             if live is None:  # only this proves that it is gone: an accepted deletion may wait for finalizers
@@ -160,6 +163,9 @@ class ResourcePruning:
                 self.staying[ref] = reason
                 continue
             gone = False
+            if protection := deletion_protection(live):
+                protections.append(f"{ref}: {protection}")
+                continue
             metadata = live["metadata"]
             with contextlib.suppress(NotFoundError, ConflictError):  # gone or changed, which the next pass finds
                 uid, version = uid_of(live), str(metadata.get("resourceVersion") or "")
@@ -167,6 +173,8 @@ class ResourcePruning:
                     self._cluster.delete(
                         ref, uid=uid, resource_version=version, propagation="Background", cancel=self._cancel
                     )
+        if protections:
+            raise ConfigurationError("; ".join(protections), hint="remove the annotation to delete the object")
         return gone
 
 
