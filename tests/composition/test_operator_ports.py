@@ -25,7 +25,7 @@ from tests.operator.test_event_listener import KYMA_EVENT, PATH, Home
 
 AUTHORITY, OTHER = issue("authority"), issue("other")
 CONTEXT: Any = SimpleNamespace(
-    site=SimpleNamespace(home=Home(), clock=SystemClock()), options=OperatorOptions(namespace="kcp-system")
+    standalone=SimpleNamespace(home=Home(), clock=SystemClock()), options=OperatorOptions(namespace="kcp-system")
 )
 
 
