@@ -183,8 +183,8 @@ def _kyma(context: OperatorContext) -> list[OperatorController]:
 
 
 def _mandatory(context: OperatorContext) -> list[OperatorController]:
-    found = _kyma_context(context, "mandatory")
-    return [MandatoryInstallation(found, workers=context.options.workers), MandatoryRemoval(found)]
+    kymas = _kyma_context(context, "mandatory")
+    return [MandatoryInstallation(kymas, workers=context.options.workers), MandatoryRemoval(kymas)]
 
 
 def _manifest(context: OperatorContext) -> list[OperatorController]:
@@ -301,12 +301,12 @@ def operator_group(
     if options.purge is not None:
         more = (*more, PurgeController(_kyma_context(context, "kyma"), options.purge, registry))
     names = [name for name in CONTROLLERS if name in (options.controllers or CONTROLLERS)]
-    chosen = [one for name in names for one in CONTROLLERS[name](context)]
+    chosen = [reconciliation for name in names for reconciliation in CONTROLLERS[name](context)]
     reports = context.reports
 
-    def finished(one: Reconciliation) -> None:
-        reports.finished(one)
-        context.events.finished(one)
+    def finished(reconciliation: Reconciliation) -> None:
+        reports.finished(reconciliation)
+        context.events.finished(reconciliation)
 
     services = [context.events, context.guards, *services, IdleConnections(context)]
     if "manifest" in names:
@@ -360,9 +360,9 @@ def purge_terms(grace: float, exceptions: str, controllers: Sequence[str], *, si
 def read_windows(path: Path) -> WindowPolicy:
     """Return the maintenance policy of a file. Raise ConfigurationError that names file and fault."""
     try:
-        found = read_policy(path.read_bytes())
+        policy = read_policy(path.read_bytes())
     except OSError as error:
         raise ConfigurationError(f"--maintenance-policy {path} cannot be read: {error_reason(error)}") from error
-    if isinstance(found, UnreadablePolicy):
-        raise ConfigurationError(f"--maintenance-policy {path} is invalid: {found.reason}")
-    return found
+    if isinstance(policy, UnreadablePolicy):
+        raise ConfigurationError(f"--maintenance-policy {path} is invalid: {policy.reason}")
+    return policy

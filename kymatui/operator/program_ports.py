@@ -43,8 +43,8 @@ def monitoring_port(address: str, monitoring: Monitoring) -> Iterator[int]:
         return
 
     def answer(request: ServedRequest) -> ServedReply:
-        found = monitoring.answer(request.method, request.path)
-        return ServedReply(found.status, found.body, found.content_type)
+        reply = monitoring.answer(request.method, request.path)
+        return ServedReply(reply.status, reply.body, reply.content_type)
 
     service = HttpService(address, answer, probes=PROBES)
     service.start()
@@ -104,8 +104,8 @@ class ListenerPort:
             body = None if isinstance(request.body, OversizedBody) else request.body
             forwarded = request.headers.get(FORWARDED, ())
             asked = EventRequest(request.method, request.path, request.peer, body, forwarded, request.certificate)
-            found = listener.answer(asked)
-            return ServedReply(found.status, f"{found.reason}\n" if found.reason else "")
+            reply = listener.answer(asked)
+            return ServedReply(reply.status, f"{reply.reason}\n" if reply.reason else "")
 
         tls = self._tls.context if self._tls is not None else None
         self._listener = listener
@@ -132,13 +132,13 @@ def _tls(options: ListenerOptions) -> ServerTls | None:
 
 def read_networks(text: str) -> tuple[Network, ...]:
     """Return the networks of gateways, separated by commas. Raise ConfigurationError."""
-    found = []
+    networks = []
     for part in filter(None, (one.strip() for one in text.split(","))):
         try:
-            found.append(ipaddress.ip_network(part))
+            networks.append(ipaddress.ip_network(part))
         except ValueError as error:
             raise ConfigurationError(f"--listener-gateways: {error}", hint="e.g. 10.0.0.7 or 10.1.0.0/16") from error
-    return tuple(found)
+    return tuple(networks)
 
 
 def agent_options(image: str, address: str) -> AgentOptions | None:

@@ -113,15 +113,15 @@ class RuntimeCatalog:
 
     def sync_catalog(self, kyma: Kyma, runtime: Cluster, cancel: threading.Event) -> None:
         """Copy what this Kyma may have, and delete earlier copies. Raise the first failure."""
-        known, now, found = self._known(kyma, runtime), time.monotonic(), self._catalog.read(cancel)
-        is_same = known.catalog is found and known.labels == kyma.meta.labels
+        known, now, catalog = self._known(kyma, runtime), time.monotonic(), self._catalog.read(cancel)
+        is_same = known.catalog is catalog and known.labels == kyma.meta.labels
         if is_same and now - known.catalog_at < self._brief:
             return
         templates, metas = (runtime.list(kind, cancel=cancel) for kind in (TEMPLATE, RELEASE_META))
-        writes = catalog_writes(plan_sync(kyma, found, RuntimeCopies(metas, templates), self._restricted))
+        writes = catalog_writes(plan_sync(kyma, catalog, RuntimeCopies(metas, templates), self._restricted))
         live = {read_ref(raw): raw for raw in (*templates, *metas)}
         self._write(runtime, writes, live, cancel)
-        known.catalog_at, known.catalog, known.labels = now, found, kyma.meta.labels
+        known.catalog_at, known.catalog, known.labels = now, catalog, kyma.meta.labels
 
     def _write(
         self,

@@ -37,14 +37,14 @@ class AppliedCopies:
         self, cluster: Cluster, body: Mapping[str, Any], live: Object | None, manager: str, cancel: threading.Event
     ) -> bool:
         """Apply an object unless it is known to be in this state; return whether it was applied."""
-        ref, wanted = read_ref(body), _digest(body)
+        ref, digest = read_ref(body), _digest(body)
         with self._lock:
             known = self._known.setdefault(cluster, {}).get(ref)
-        if live is not None and known == f"{wanted} {_state(live)}":
+        if live is not None and known == f"{digest} {_state(live)}":
             return False
         applied = cluster.apply(body, manager=manager, force=True, cancel=cancel)
         with self._lock:
-            self._known.setdefault(cluster, {})[ref] = f"{wanted} {_state(applied)}"
+            self._known.setdefault(cluster, {})[ref] = f"{digest} {_state(applied)}"
         return True
 
     def ensure(

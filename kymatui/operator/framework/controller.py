@@ -175,5 +175,5 @@ def begin_reconciliation(controller: str) -> str:
 
 def current_reconciliation() -> tuple[str, str]:
     """Return controller and id of this thread's last reconciliation, "" outside of one."""
-    found: tuple[str, str] = getattr(_LOCAL, "current", ("", ""))
-    return found
+    current: tuple[str, str] = getattr(_LOCAL, "current", ("", ""))
+    return current

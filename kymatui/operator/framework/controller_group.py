@@ -72,12 +72,12 @@ class ControllerGroup:
 
     def _wake(self, ref: ObjectRef) -> bool:
         """Reconcile an object of the control plane now; return whether a controller takes it."""
-        taken = [one.wake(ref) for one in list(self._running)]
+        taken = [controller.wake(ref) for controller in list(self._running)]
         return True in taken
 
     def waiting(self) -> dict[str, int]:
         """Return by controller how many objects wait for a worker."""
-        return {one.name: one.waiting for one in list(self._running)}
+        return {controller.name: controller.waiting for controller in list(self._running)}
 
     def held_shards(self) -> list[int]:
         """Return the shards that this replica holds, empty without shards."""
@@ -98,14 +98,16 @@ class ControllerGroup:
             self._reports.tell(f"no connection to {self._home.name}: paused until the Lease is held again")
 
     def _require_kinds(self) -> None:
-        missing = {name for one in self._controllers for name in self._unserved(one)}
-        if missing and all(self._unserved(one) for one in self._controllers):
+        missing = {name for controller in self._controllers for name in self._unserved(controller)}
+        if missing and all(self._unserved(controller) for controller in self._controllers):
             kinds = " and ".join(f"{name}s" for name in sorted(missing))
             hint = f"install the {sorted(missing)[0]} CRD there"
             raise NotFoundError(f"{self._home.name} does not serve {kinds}", hint=hint, status=404)
 
     def _unserved(self, controller: OperatorController) -> list[str]:
-        return [one.kind.kind for one in controller.watches() if one.required and self._home.kind(one.kind) is None]
+        return [
+            watch.kind.kind for watch in controller.watches() if watch.required and self._home.kind(watch.kind) is None
+        ]
 
     def _lead(self, cancel: threading.Event) -> bool:
         """Work while holding the Lease; return whether to try again after a lost connection."""
@@ -152,7 +154,7 @@ class ControllerGroup:
                     ended.set()
 
         works = (hold, forward, lambda: self._pass_on_shards(ended))
-        threads = [threading.Thread(target=one, name="shards", daemon=True) for one in works]
+        threads = [threading.Thread(target=work, name="shards", daemon=True) for work in works]
         for thread in threads:
             thread.start()
         try:
@@ -175,47 +177,47 @@ class ControllerGroup:
                 continue
             held = self.held_shards()
             self._reports.tell(f"holds {len(held)} of {self._shards} shards: {', '.join(map(str, held)) or 'none'}")
-            for one in list(self._running):
+            for controller in list(self._running):
                 try:
-                    one.shards_changed(shards)
+                    controller.shards_changed(shards)
                 except Exception as error:  # noqa: BLE001 (the other controllers have shards, too)
                     report_defect(error)
 
     def _work(self, stopped: threading.Event) -> None:
         waiting, running = list(self._controllers), list[RunningController]()
         self._running = running
-        said: set[str] = set()
+        reported: set[str] = set()
         due = 0.0
         try:
             for service in self._services:
                 service.begin(self._wake)
-            while not stopped.is_set() and not any(one.ended for one in running):
+            while not stopped.is_set() and not any(controller.ended for controller in running):
                 if waiting and self._clock.now() >= due:
                     due = self._clock.now() + _ABSENT
-                    waiting = [one for one in waiting if not self._start(one, running, said)]
+                    waiting = [controller for controller in waiting if not self._start(controller, running, reported)]
                     self._led = True
-                for one in running:
-                    one.relieve()
+                for controller in running:
+                    controller.relieve()
                 stopped.wait(_LOOK)
         finally:
             self._running = []
             for service in self._services:
                 service.end()
-            for one in running:
-                one.stop()
-            for one in running:
-                one.join(self._limits.gone)
+            for controller in running:
+                controller.stop()
+            for controller in running:
+                controller.join(self._limits.gone)
 
     def _start(
         self,
         controller: OperatorController,
         running: list[RunningController],
-        said: set[str],
+        reported: set[str],
     ) -> bool:
         """Start a controller if its kinds are served; return whether it was started."""
         if missing := self._unserved(controller):
-            if controller.name not in said:
-                said.add(controller.name)
+            if controller.name not in reported:
+                reported.add(controller.name)
                 kinds = ", ".join(missing)
                 self._reports.tell(f"controller {controller.name} waits: {self._home.name} does not serve {kinds}")
             return False

@@ -169,26 +169,26 @@ class _Post:
         """Start and end watches as needed; return whether all dependencies are watched."""
         good = True
         for kind in kinds:
-            wanted = self._watch_keys(kind)
-            for subject in wanted - self._streams.keys():
+            keys = self._watch_keys(kind)
+            for subject in keys - self._streams.keys():
                 try:
                     changes = self.cluster.follow([subject])
                 except KymatuiError:
                     good = False  # the reconciliation reports the cluster's error
                     continue
                 self._streams[subject] = WatchThread(changes, self._touched)
-            for subject in [one for one in self._streams if one[0] == kind and one not in wanted]:
+            for subject in [key for key in self._streams if key[0] == kind and key not in keys]:
                 self._streams.pop(subject).close()
         return good
 
     def _watch_keys(self, kind: GroupVersionKind) -> set[WatchKey]:
         namespaces = set(self._counts[kind])
-        return {(kind, "")} if len(namespaces) > _MOST_NAMESPACES else {(kind, one) for one in namespaces}
+        return {(kind, "")} if len(namespaces) > _MOST_NAMESPACES else {(kind, namespace) for namespace in namespaces}
 
     def _touched(self, refs: Iterable[ObjectRef]) -> None:
         with self._lock:
-            found = {manifest for ref in refs for manifest in self._needed_by.get(ref, ())}
-        for manifest in found:
+            manifests = {manifest for ref in refs for manifest in self._needed_by.get(ref, ())}
+        for manifest in manifests:
             self._wake(manifest)
 
     def end(self) -> None:
@@ -211,11 +211,11 @@ class WatchThread:
 
     def _run(self) -> None:
         while not self._closed.is_set():
-            found = self._changes.wait(_LOOK)
-            if not found or self._closed.is_set():
+            refs = self._changes.wait(_LOOK)
+            if not refs or self._closed.is_set():
                 continue
             try:
-                self._touched(found)
+                self._touched(refs)
             except Exception as error:  # noqa: BLE001 (a dead thread would never hear of the objects again)
                 report_defect(error)
 

@@ -27,10 +27,10 @@ def require_no_lifecycle_manager(home: Cluster, namespaces: Iterable[str], now: 
 
     A list or Lease that may not be read proves nothing.
     """
-    found = [sign for namespace in dict.fromkeys(namespaces) for sign in _signs(home, namespace, now, cancel)]
-    if found:
+    signs = [sign for namespace in dict.fromkeys(namespaces) for sign in _signs(home, namespace, now, cancel)]
+    if signs:
         raise RefusedError(
-            f"lifecycle-manager manages {home.name}: {'; '.join(found)}",
+            f"lifecycle-manager manages {home.name}: {'; '.join(signs)}",
             hint="scale its Deployment to 0 first; two controllers would undo each other's changes",
         )
 

@@ -121,13 +121,15 @@ AGENT_PERMISSIONS: Final = (
 
 def merge_permissions(permissions: Iterable[Permission], scope: PermissionScope) -> tuple[Permission, ...]:
     """Return one permission for each group, resource and set of names of a scope, in a fixed order."""
-    found: dict[tuple[str, str, tuple[str, ...]], dict[str, None]] = {}
-    for one in permissions:
-        for resource in one.resources if one.scope is scope else ():
-            found.setdefault((one.group, resource, one.names), {}).update(dict.fromkeys(one.verbs))
+    verbs_by_resource: dict[tuple[str, str, tuple[str, ...]], dict[str, None]] = {}
+    for permission in permissions:
+        for resource in permission.resources if permission.scope is scope else ():
+            verbs_by_resource.setdefault((permission.group, resource, permission.names), {}).update(
+                dict.fromkeys(permission.verbs)
+            )
     return tuple(
         Permission(group, (resource,), tuple(verb for verb in _VERBS if verb in verbs), scope, names)
-        for (group, resource, names), verbs in sorted(found.items())
+        for (group, resource, names), verbs in sorted(verbs_by_resource.items())
     )
 
 

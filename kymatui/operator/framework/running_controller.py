@@ -82,17 +82,19 @@ class RunningController:
         for watch in self._controller.watches():
             if self._home.kind(watch.kind) is not None:
                 kinds = [(watch.kind, watch.namespace)]
-                one = _Watched(watch, self._home.follow(kinds, watch.label, edits=watch.edits))
-                self._watched.append(one)
-                self._streams.append(WatchThread(one.changes, partial(self._changed, one)))
+                watched = _Watched(watch, self._home.follow(kinds, watch.label, edits=watch.edits))
+                self._watched.append(watched)
+                self._streams.append(WatchThread(watched.changes, partial(self._changed, watched)))
         self._controller.begin(self._wake)
         self._workers.start()
 
     def wake(self, ref: ObjectRef) -> bool:
         """Queue an object of the controller's own kind, unless its shard is another replica's; return whether."""
         watches = self._controller.watches()
-        own = [one for one in watches if one.kind == ref.kind and one.takes(ref.namespace) and one.owner is None]
-        keys = {key for one in own for key in one.keys(ref) or ()}
+        own = [
+            watch for watch in watches if watch.kind == ref.kind and watch.takes(ref.namespace) and watch.owner is None
+        ]
+        keys = {key for watch in own for key in watch.keys(ref) or ()}
         takes = ref in keys and not self._is_of_others(ref)
         if takes:
             self._queue.add(ref)
@@ -120,34 +122,36 @@ class RunningController:
             self._controller.end()  # again: a reconciliation that was under way may have kept something
 
     def _wake(self, ref: ObjectRef) -> None:
-        if self._shards is not None and not any(one.changes.label_of(ref) is not None for one in self._listed()):
+        if self._shards is not None and not any(
+            watched.changes.label_of(ref) is not None for watched in self._listed()
+        ):
             self._own.add(ref)
         self._queue.add(ref)
 
     def _listed(self) -> list[_Watched]:
-        return [one for one in self._watched if one.watch.listed and one.watch.owner is None]
+        return [watched for watched in self._watched if watched.watch.listed and watched.watch.owner is None]
 
     def _known(self) -> frozenset[ObjectRef]:
         """Return the objects of the listed kinds."""
-        return frozenset(ref for one in self._listed() for ref in one.changes.known())
+        return frozenset(ref for watched in self._listed() for ref in watched.changes.known())
 
-    def _changed(self, one: _Watched, refs: Iterable[ObjectRef]) -> None:
-        first, one.listed = not one.listed, True
+    def _changed(self, watched: _Watched, refs: Iterable[ObjectRef]) -> None:
+        first, watched.listed = not watched.listed, True
         try:
-            keys = set(self._keys(one, refs))
+            keys = set(self._keys(watched, refs))
         except KymatuiError:  # the next resync finds the change
             return
-        width = min(_WIDEST, one.watch.spread * len(keys))
+        width = min(_WIDEST, watched.watch.spread * len(keys))
         for key in keys:
             if not self._is_of_others(key):
-                seconds = width * JITTER_RANDOM.random() + (0.0 if first else one.watch.delay)
+                seconds = width * JITTER_RANDOM.random() + (0.0 if first else watched.watch.delay)
                 self._queue.add(key, low=first) if seconds <= 0 else self._queue.add_after(key, seconds)
 
-    def _keys(self, one: _Watched, refs: Iterable[ObjectRef]) -> Iterable[ObjectRef]:
+    def _keys(self, watched: _Watched, refs: Iterable[ObjectRef]) -> Iterable[ObjectRef]:
         for ref in refs:
-            if one.watch.owner is not None:
-                yield from one.watch.owner(ref, one.changes.label_of(ref) or "")
-            elif (keys := one.watch.keys(ref)) is not None:
+            if watched.watch.owner is not None:
+                yield from watched.watch.owner(ref, watched.changes.label_of(ref) or "")
+            elif (keys := watched.watch.keys(ref)) is not None:
                 yield from keys
             else:
                 yield from self._known()
@@ -156,9 +160,9 @@ class RunningController:
 
     def _shard_name(self, ref: ObjectRef) -> str | None:
         """Return the name that decides on an object's shard, None while its label is unknown."""
-        for one in self._watched:
-            if one.watch.kind == ref.kind and one.watch.label and one.watch.owner is None:
-                label = one.changes.label_of(ref)
+        for watched in self._watched:
+            if watched.watch.kind == ref.kind and watched.watch.label and watched.watch.owner is None:
+                label = watched.changes.label_of(ref)
                 return None if label is None else label or ref.name
         return ref.name
 

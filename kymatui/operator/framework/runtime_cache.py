@@ -65,14 +65,14 @@ class RuntimeCache:
         known = self.find(kyma)
         if known is not None:
             return known
-        found = self._from_others(kyma)
-        if found is None or not self._confirm(kyma, found, cancel):
-            found = self._clusters.runtime(kyma[1], kyma[0], cancel)
-        if found is not None:
+        cluster = self._from_others(kyma)
+        if cluster is None or not self._confirm(kyma, cluster, cancel):
+            cluster = self._clusters.runtime(kyma[1], kyma[0], cancel)
+        if cluster is not None:
             with self._lock:
-                self._known[kyma] = found
+                self._known[kyma] = cluster
                 self._dropped.discard(kyma)
-        return found
+        return cluster
 
     def find(self, kyma: KymaKey) -> Cluster | None:
         """Return the runtime if it is known."""
@@ -83,8 +83,8 @@ class RuntimeCache:
         with self._lock:
             if kyma in self._dropped:
                 return None
-        found = (one.find(kyma) for one in self._others if one is not self)
-        return next((cluster for cluster in found if cluster is not None), None)
+        clusters = (cache.find(kyma) for cache in self._others if cache is not self)
+        return next((cluster for cluster in clusters if cluster is not None), None)
 
     def forget(self, kyma: KymaKey) -> None:
         """Drop a runtime, so that its access Secret is read again."""
@@ -97,8 +97,8 @@ class RuntimeCache:
 
         The next Kyma of the name may have another runtime.
         """
-        for one in (self, *self._others):
-            one.forget_kyma(kyma)
+        for cache in (self, *self._others):
+            cache.forget_kyma(kyma)
         self._left(kyma)
 
     def forget_kyma(self, kyma: KymaKey) -> None:

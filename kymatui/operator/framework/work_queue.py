@@ -205,7 +205,7 @@ class Workers(Generic[K]):
             return
         late = time.monotonic() - SLOW
         with self._lock:
-            self._threads = [one for one in self._threads if one.is_alive()]
+            self._threads = [thread for thread in self._threads if thread.is_alive()]
             held = sum(since <= late for since in self._busy.values())
             missing = min(self._size + held, self._size + MOST_RELIEFS) - len(self._threads)
             reliefs = [

@@ -55,7 +55,7 @@ def read_options(
     spec = reader.child("spec")
     containers = spec.child("template").child("spec").children("containers")
     container = next(iter(containers), JsonReader({}))
-    arguments = [one for one in container.texts("args") if one.startswith("--")]
+    arguments = [argument for argument in container.texts("args") if argument.startswith("--")]
     known, rest = _split(arguments)
     image, address = known.get("--watcher-image", ""), known.get("--watcher-address", "")
     return DeploymentOptions(
@@ -89,10 +89,10 @@ def _split(arguments: Iterable[str]) -> tuple[dict[str, str], list[str]]:
     """Return the arguments that options stand for, and those that were passed through."""
     known: dict[str, str] = {}
     rest: list[str] = []
-    for one in arguments:
-        name, _, value = one.partition("=")
+    for argument in arguments:
+        name, _, value = argument.partition("=")
         if name in _READ:
             known[name] = value
         elif name not in _FOLLOWING:
-            rest.append(one)
+            rest.append(argument)
     return known, rest

@@ -188,17 +188,17 @@ def _access(options: DeploymentOptions) -> Iterator[Object]:
 
 def _permissions(options: DeploymentOptions) -> list[Permission]:
     names = options.controllers or tuple(CONTROLLER_PERMISSIONS)
-    found = [one for name in names for one in CONTROLLER_PERMISSIONS[name]]
+    permissions = [permission for name in names for permission in CONTROLLER_PERMISSIONS[name]]
     listener = LISTENER_PERMISSIONS if options.has_listener else ()
     agent = AGENT_PERMISSIONS if options.agent is not None else ()
-    return [*found, *GROUP_PERMISSIONS, *METRICS_PERMISSIONS, *listener, *agent]
+    return [*permissions, *GROUP_PERMISSIONS, *METRICS_PERMISSIONS, *listener, *agent]
 
 
 def _grant(
     options: DeploymentOptions, name: str, namespace: str, permissions: Sequence[Permission]
 ) -> Iterator[Object]:
     kind = "Role" if namespace else "ClusterRole"
-    body = {"rules": [_rule(one) for one in permissions]}
+    body = {"rules": [_rule(permission) for permission in permissions]}
     yield _object(f"{_RBAC}/v1", kind, name, namespace, body)
     yield _binding(options, name, namespace, name)
 
@@ -341,18 +341,24 @@ def _probe(path: str, seconds: int) -> Object:
 
 def operator_arguments(options: DeploymentOptions) -> list[str]:
     """Return the arguments of the container."""
-    found = ["operator", "run", f"--namespace={options.namespace}", f"--metrics=:{METRICS_PORT}", "--log-format=json"]
+    arguments = [
+        "operator",
+        "run",
+        f"--namespace={options.namespace}",
+        f"--metrics=:{METRICS_PORT}",
+        "--log-format=json",
+    ]
     if options.controllers:
-        found.append(f"--controllers={','.join(options.controllers)}")
+        arguments.append(f"--controllers={','.join(options.controllers)}")
     if options.tenants:
-        found += [
+        arguments += [
             f"--manifest-namespaces={','.join(options.tenants)}",
             f"--manifest-service-account={options.account}",
         ]
     if options.has_listener:
-        found += [f"--listener=:{EVENTS_PORT}", f"--listener-gateways={options.gateways}"]
+        arguments += [f"--listener=:{EVENTS_PORT}", f"--listener-gateways={options.gateways}"]
     if options.agent is not None:
-        found += [f"--watcher-image={options.agent.image}", f"--watcher-address={options.agent.address}"]
+        arguments += [f"--watcher-image={options.agent.image}", f"--watcher-address={options.agent.address}"]
     if options.single_cluster:
-        found.append("--single-cluster")
-    return [*found, *options.arguments]
+        arguments.append("--single-cluster")
+    return [*arguments, *options.arguments]

@@ -48,22 +48,22 @@ def plan_operator(
     first = _planned(cluster, _crd_bundle(cluster, options.namespace, crds, version), force=force)
     second = _planned(cluster, _operator_bundle(options, version), force=force)
     if first.plan is not None and second.plan is not None and _makes_namespace(first.plan):
-        steps = tuple(one for one in second.plan.steps if one.part is not BundlePart.NAMESPACE)
+        steps = tuple(step for step in second.plan.steps if step.part is not BundlePart.NAMESPACE)
         second = install_item(second.name, replace(second.plan, steps=steps))
     return (first, second)
 
 
 def _makes_namespace(plan: Plan) -> bool:
-    return any(one.part is BundlePart.NAMESPACE and one.action is Action.CREATE for one in plan.steps)
+    return any(step.part is BundlePart.NAMESPACE and step.action is Action.CREATE for step in plan.steps)
 
 
 def refuse_missing_monitoring(cluster: Cluster, options: DeploymentOptions) -> None:
     """Raise RefusedError for objects of a Prometheus Operator in a cluster without its CRDs."""
-    for kind, option, wanted in (
+    for kind, option, is_requested in (
         ("ServiceMonitor", "--service-monitor", options.monitor),
         ("PrometheusRule", "--prometheus-rule", options.alerts),
     ):
-        if wanted and cluster.kind(GroupVersionKind.of(MONITORING, kind)) is None:
+        if is_requested and cluster.kind(GroupVersionKind.of(MONITORING, kind)) is None:
             raise RefusedError(
                 f"{cluster.name} does not serve {kind} of {MONITORING}",
                 hint=f"install the Prometheus Operator first, or leave out {option}; no changes made",

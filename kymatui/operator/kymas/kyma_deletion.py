@@ -83,10 +83,10 @@ class KymaDeletion:
         return True
 
     def _delete_manifests(self) -> bool:
-        found = self._writes.of_kyma(self._kyma)
-        if all(one.meta.deleting for one in found):
+        manifests = self._writes.of_kyma(self._kyma)
+        if all(manifest.meta.deleting for manifest in manifests):
             return False
-        for error in self._writes.delete_all(one.ref for one in found):
+        for error in self._writes.delete_all(manifest.ref for manifest in manifests):
             raise error
         return True
 
@@ -107,8 +107,8 @@ class KymaDeletion:
     def _release(self) -> bool:
         finalizers = self._kyma.meta.finalizers
         if KYMA_FINALIZER in finalizers:
-            left = [name for name in finalizers if name != KYMA_FINALIZER]
-            set_finalizers(self._context.home, self._kyma.raw, left, self._cancel)
+            remaining = [name for name in finalizers if name != KYMA_FINALIZER]
+            set_finalizers(self._context.home, self._kyma.raw, remaining, self._cancel)
             self._record(success("DropKymaFinalizer"))
         return False
 

@@ -216,14 +216,14 @@ class KymaPass:
         # lifecycle-manager writes only what is not the default
         if (self._kyma.raw.get("spec") or {}).get(SKIP_WINDOWS) is False:
             body["spec"] = {SKIP_WINDOWS: None}
-        made = self._context.home.patch(
+        answer = self._context.home.patch(
             read_ref(self._kyma.raw),
             body,
             PatchKind.MERGE,
             manager=OPERATOR_FIELD_MANAGER,
             cancel=self._cancel,
         )
-        fresh = read_kyma(made)
+        fresh = read_kyma(answer)
         if isinstance(fresh, Kyma):
             self._kyma = fresh
 
@@ -325,8 +325,8 @@ class KymaPass:
 
 def _first_of(*errors: KymatuiError) -> KymatuiError:
     """Return the error that ends a reconciliation: the cancellation, else the first that is no conflict."""
-    cancelled = (one for one in errors if isinstance(one, CancelledError))
-    return next(cancelled, None) or next((one for one in errors if not isinstance(one, ConflictError)), errors[0])
+    cancelled = (error for error in errors if isinstance(error, CancelledError))
+    return next(cancelled, None) or next((error for error in errors if not isinstance(error, ConflictError)), errors[0])
 
 
 def _key(kyma: Kyma) -> KymaKey:

@@ -42,25 +42,25 @@ def status_events(before: _Status, after: _Status, *, failed: bool) -> Iterator[
     Modules of which a status says the same are one event. That they are ready goes without saying where the Kyma
     becomes ready, except for those that were in trouble.
     """
-    old = {str(one.get("name", "")): one for one in before.get("modules") or []}
-    new = {str(one.get("name", "")): one for one in after.get("modules") or []}
+    old = {str(entry.get("name", "")): entry for entry in before.get("modules") or []}
+    new = {str(entry.get("name", "")): entry for entry in after.get("modules") or []}
     becomes_ready = before.get("state") != State.READY and after.get("state") == State.READY
-    told: dict[str, list[str]] = {}
+    names_by_reason: dict[str, list[str]] = {}
     for name, entry in new.items():
         then, now = str(old.get(name, {}).get("version", "")), str(entry.get("version", ""))
         if now and then != now:
-            told.setdefault(MODULE_UPGRADE if then else MODULE_INSTALL, []).append(_version(name, then, now))
+            names_by_reason.setdefault(MODULE_UPGRADE if then else MODULE_INSTALL, []).append(_version(name, then, now))
         if _is_ready_now(old.get(name, {}), entry) and not (becomes_ready and _was_on_its_way(old.get(name, {}))):
-            told.setdefault(_READY, []).append(f"{name} {now}".rstrip())
-    told[MODULE_DELETED] = [name for name in old if name not in new]
-    for reason, names in told.items():
+            names_by_reason.setdefault(_READY, []).append(f"{name} {now}".rstrip())
+    names_by_reason[MODULE_DELETED] = [name for name in old if name not in new]
+    for reason, names in names_by_reason.items():
         yield from _together(reason, names)
     for name, entry in new.items():
         yield from _own_events(name, old.get(name, {}), entry)
     operation = str((after.get("lastOperation") or {}).get("operation", ""))
-    found = state_event(str(before.get("state", "")), str(after.get("state", "")), operation)
-    if found is not None and not failed:
-        yield found
+    event = state_event(str(before.get("state", "")), str(after.get("state", "")), operation)
+    if event is not None and not failed:
+        yield event
 
 
 def _version(name: str, then: str, now: str) -> str:
@@ -111,13 +111,13 @@ class KymaStatusDraft:
         raw = kyma.raw.get("status")
         self._before: Mapping[str, Any] = raw if isinstance(raw, Mapping) else {}
         self._kyma = kyma
-        self._events, self._told = events, self._before
+        self._events, self._reported = events, self._before
         self.stamp = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         self.state = kyma.state
         self.active_channel = kyma.active_channel
-        self.modules: list[Json] = [dict(one) for one in self._before.get("modules") or []]
-        self._places = self._index()
-        kinds = [one for one in KymaCondition if webhook or one is not KymaCondition.WEBHOOK]
+        self.modules: list[Json] = [dict(entry) for entry in self._before.get("modules") or []]
+        self._indexes = self._index()
+        kinds = [entry for entry in KymaCondition if webhook or entry is not KymaCondition.WEBHOOK]
         self._conditions: dict[KymaCondition, bool | None] = dict.fromkeys(kinds)
         self._operation = kyma.operation
 
@@ -125,35 +125,35 @@ class KymaStatusDraft:
         self._conditions[condition] = holds
 
     def module(self, name: str) -> Json | None:
-        place = self._places.get(name)
-        return self.modules[place] if place is not None else None
+        index = self._indexes.get(name)
+        return self.modules[index] if index is not None else None
 
     def put_module(self, entry: Mapping[str, Any]) -> None:
         """Replace the entry of a module, or add it."""
-        place = self._places.setdefault(entry["name"], len(self.modules))
-        self.modules[place : place + 1] = [dict(entry)]
+        index = self._indexes.setdefault(entry["name"], len(self.modules))
+        self.modules[index : index + 1] = [dict(entry)]
 
     def drop_modules(self, names: Iterable[str]) -> None:
         gone = set(names)
-        self.modules = [one for one in self.modules if one.get("name") not in gone]
-        self._places = self._index()
+        self.modules = [entry for entry in self.modules if entry.get("name") not in gone]
+        self._indexes = self._index()
 
     def _index(self) -> dict[Any, int]:
-        """Return the place of the first entry of each name."""
-        found: dict[Any, int] = {}
-        for place, one in enumerate(self.modules):
-            found.setdefault(one.get("name"), place)
-        return found
+        """Return the index of the first entry of each name."""
+        indexes: dict[Any, int] = {}
+        for index, entry in enumerate(self.modules):
+            indexes.setdefault(entry.get("name"), index)
+        return indexes
 
     def fail_modules(self, message: str) -> None:
         """Set all modules to Error, because their runtime cannot be reached."""
         text = cut_text(message, _LONGEST)
-        self.modules = [{**one, "state": State.ERROR.value, "message": text} for one in self.modules]
+        self.modules = [{**entry, "state": State.ERROR.value, "message": text} for entry in self.modules]
 
     @property
     def computed(self) -> State:
         """Return the state by modules and conditions."""
-        return kyma_state((str(one.get("state", "")) for one in self.modules), self._statuses())
+        return kyma_state((str(entry.get("state", "")) for entry in self.modules), self._statuses())
 
     def _statuses(self) -> list[str]:
         return ["Unknown" if holds is None else str(holds) for holds in self._conditions.values()]
@@ -168,7 +168,7 @@ class KymaStatusDraft:
         """Return the whole status."""
         old = self._before.get("lastOperation") or {}
         same = old.get("operation") == self._operation and self._before.get("state") == self.state
-        made: Json = {
+        document: Json = {
             "state": self.state,
             "lastOperation": {
                 "operation": self._operation,
@@ -183,18 +183,18 @@ class KymaStatusDraft:
             "modules": self.modules,
         }
         if self.active_channel:
-            made["activeChannel"] = self.active_channel
-        return made
+            document["activeChannel"] = self.active_channel
+        return document
 
     def write(self, home: Cluster, *, failed: bool = False) -> None:
         """Write what differs to the control plane's Kyma, and record it; `failed`: an error is raised afterwards."""
-        made = self.document()
-        changed = status_changes(self._before, made)
+        document = self.document()
+        changed = status_changes(self._before, document)
         if changed:
             self._patch(home, changed)
-            for event in status_events(self._told, made, failed=failed):
+            for event in status_events(self._reported, document, failed=failed):
                 self._events(self._kyma.raw, event)
-            self._told = made
+            self._reported = document
 
     def _patch(self, home: Cluster, changed: Mapping[str, Any]) -> None:
         ref = read_ref(self._kyma.raw)

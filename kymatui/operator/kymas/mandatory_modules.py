@@ -95,10 +95,10 @@ class MandatoryInstallation:
 def _template(index: TemplateIndex, meta: ReleaseMeta) -> ModuleTemplate:
     """Return the template of a mandatory module's version. Raises ConfigurationError."""
     name = f"{meta.meta.name}-{meta.mandatory_version}"
-    found = index.by_name.get((meta.meta.namespace, name))
-    if found is None:
+    template = index.by_name.get((meta.meta.namespace, name))
+    if template is None:
         raise ConfigurationError(f"mandatory module {meta.meta.name}: ModuleTemplate {name} is missing")
-    return found
+    return template
 
 
 FINALIZER: Final = f"{OPERATOR}/mandatory-module"

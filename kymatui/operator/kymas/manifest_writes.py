@@ -86,9 +86,9 @@ class ManifestWrites:
         """
         marked = body if raw is None and not self._marks else with_marks(body, raw)
         manager = OPERATOR_CREATOR if raw is None else OPERATOR_FIELD_MANAGER
-        made = self._home.apply(marked, manager=manager, force=True, cancel=self._cancel)
-        if _is_marked_mandatory(body) or not _is_marked_mandatory(made):
-            return made
+        applied = self._home.apply(marked, manager=manager, force=True, cancel=self._cancel)
+        if _is_marked_mandatory(body) or not _is_marked_mandatory(applied):
+            return applied
         # lifecycle-manager leaves it, so that the module would go from all runtimes with its ModuleReleaseMeta
         patch = {"metadata": {"labels": {LABEL_MANDATORY: None}}}
         return self._home.patch(
@@ -100,8 +100,8 @@ class ManifestWrites:
         if raw is None:
             return None
         with contextlib.suppress(NotFoundError):  # the removal has ended meanwhile
-            made = {**raw, "spec": body["spec"]}
-            return self._home.update(made, manager=OPERATOR_FIELD_MANAGER, cancel=self._cancel)
+            replaced = {**raw, "spec": body["spec"]}
+            return self._home.update(replaced, manager=OPERATOR_FIELD_MANAGER, cancel=self._cancel)
         return None
 
     def _uninstall(self, ref: ObjectRef) -> NoReturn:
@@ -122,8 +122,8 @@ class ManifestWrites:
     def of_kyma(self, kyma: Kyma) -> list[Manifest]:
         """Return all Manifests with the label of a Kyma."""
         labels = f"{LABEL_KYMA_NAME}={kyma.meta.name}"
-        found = self._home.list(MANIFEST, kyma.meta.namespace, labels=labels, cancel=self._cancel)
-        return [one for one in map(read_manifest, found) if isinstance(one, Manifest)]
+        manifests = self._home.list(MANIFEST, kyma.meta.namespace, labels=labels, cancel=self._cancel)
+        return [manifest for manifest in map(read_manifest, manifests) if isinstance(manifest, Manifest)]
 
 
 def _is_marked_mandatory(manifest: Mapping[str, Any]) -> bool:
@@ -135,9 +135,9 @@ def with_marks(body: Mapping[str, Any], live: Mapping[str, Any] | None) -> dict[
     metadata = dict(body["metadata"])
     finalizers, layer = [*REQUIRED_FINALIZERS], _layer(body)
     if live is not None:
-        found = live.get("metadata") or {}
-        finalizers = [name for name in finalizers if name in (found.get("finalizers") or ())]
-        layer = str((found.get("annotations") or {}).get(SYNCED_LAYER) or "")
+        marked = live.get("metadata") or {}
+        finalizers = [name for name in finalizers if name in (marked.get("finalizers") or ())]
+        layer = str((marked.get("annotations") or {}).get(SYNCED_LAYER) or "")
     if finalizers:
         metadata["finalizers"] = finalizers
     if layer:
@@ -147,8 +147,8 @@ def with_marks(body: Mapping[str, Any], live: Mapping[str, Any] | None) -> dict[
 
 def _layer(body: Mapping[str, Any]) -> str:
     """Return the digest of a Manifest's layer, "" for another source."""
-    found = read_manifest(body)
-    source = found.installs[0].source if isinstance(found, Manifest) and found.installs else None
+    manifest = read_manifest(body)
+    source = manifest.installs[0].source if isinstance(manifest, Manifest) and manifest.installs else None
     return source.ref if isinstance(source, ImageSpec) and source.type in LAYER_TYPES else ""
 
 

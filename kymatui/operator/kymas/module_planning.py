@@ -48,11 +48,11 @@ class ModulePlanner:
         """Return the plan of each module that the Kyma requests or reports. Raises the errors of the cluster."""
         index = self._context.templates.read(cancel)
         now = self._context.clock.now()
-        found = []
+        planned_modules = []
         for item in work_list(kyma):
             resolution = resolve(item.name, kyma, index, now=now, rules=self._context.settings)
-            found.append(self._planned(kyma, item, strict_resolution(resolution)))
-        return found
+            planned_modules.append(self._planned(kyma, item, strict_resolution(resolution)))
+        return planned_modules
 
     def _planned(self, kyma: Kyma, item: WorkItem, resolution: Resolution) -> PlannedModule:
         refusal, template = resolution.refusal, resolution.template

@@ -75,7 +75,7 @@ class ModuleReports:
         self, kyma: Kyma, status: KymaStatusDraft, cancel: threading.Event
     ) -> tuple[list[ObjectRef], list[KymatuiError]]:
         """Take the state of disabled modules from their Manifests, drop those without one; return the Manifests."""
-        gone, left, failed = list[str](), list[ObjectRef](), list[KymatuiError]()
+        gone, remaining, failed = list[str](), list[ObjectRef](), list[KymatuiError]()
         for entry in status.modules:
             name = str(entry.get("name", ""))
             if kyma.request(name) is not None:
@@ -92,9 +92,9 @@ class ModuleReports:
                 gone.append(name)
                 continue
             entry["state"] = JsonReader(raw).child("status").text("state")
-            left.append(ref)
+            remaining.append(ref)
         status.drop_modules(gone)
-        return left, failed
+        return remaining, failed
 
 
 def _entry(
@@ -122,8 +122,8 @@ def _failed_entry(planned: PlannedModule, error: KymatuiError, current: Mapping[
     """
     entry = current
     if entry is None:
-        made = _entry(replace(planned, outcome=Outcome.ACCEPTED), None, None)
-        entry = {key: value for key, value in made.items() if key not in ("template", "resource")}
+        entry = _entry(replace(planned, outcome=Outcome.ACCEPTED), None, None)
+        entry = {key: value for key, value in entry.items() if key not in ("template", "resource")}
     state = State.DELETING if isinstance(error, ModuleNotRemovedError) else State.ERROR
     return {**entry, "state": state.value, "message": str(error)}
 

@@ -43,15 +43,15 @@ class CrdPattern(Struct, frozen=True):
     @classmethod
     def parse(cls, text: str) -> tuple[Self, ...]:
         """Return the patterns of a list that is separated by commas. Raise UsageError."""
-        found = []
-        for part in filter(None, (one.strip().lower() for one in text.split(","))):
+        patterns = []
+        for part in filter(None, (part.strip().lower() for part in text.split(","))):
             name, _, group = part.partition(".")
             if not name or not group:
                 raise UsageError(
                     f'"{part}" names no CRD', hint="e.g. apirules.gateway.kyma-project.io or *.helm.cattle.io"
                 )
-            found.append(cls(name, group))
-        return tuple(found)
+            patterns.append(cls(name, group))
+        return tuple(patterns)
 
     def matches(self, crd: Mapping[str, Any]) -> bool:
         """Return whether a CRD is meant."""
@@ -60,7 +60,7 @@ class CrdPattern(Struct, frozen=True):
         if spec.text("group").lower() != self.group:
             return False
         known = (names.text("plural"), names.text("singular"), names.text("kind"))
-        return self.name == "*" or self.name in [one.lower() for one in known]
+        return self.name == "*" or self.name in [name.lower() for name in known]
 
 
 PURGE_FINALIZER: Final = f"{OPERATOR}/purge-finalizer"
@@ -81,7 +81,9 @@ class PurgeTerms(Struct, frozen=True):
 
     def skips(self, crd: Mapping[str, Any]) -> bool:
         """Return whether a CRD's objects are left alone; the Kyma is deleted by its own controller."""
-        return crd["metadata"]["name"] == f"kymas.{OPERATOR}" or any(one.matches(crd) for one in self.exceptions)
+        return crd["metadata"]["name"] == f"kymas.{OPERATOR}" or any(
+            pattern.matches(crd) for pattern in self.exceptions
+        )
 
 
 class PurgeController:
@@ -118,9 +120,9 @@ class PurgeController:
         if kyma is None or isinstance(kyma, MalformedObject) or kyma.meta.deleted is None:
             self._forget(ref)
             return None
-        left = kyma.meta.deleted + self._terms.grace - self._context.clock.now()
-        if left > 0:
-            return left + 1.0  # the timestamp has no fractions of seconds
+        seconds = kyma.meta.deleted + self._terms.grace - self._context.clock.now()
+        if seconds > 0:
+            return seconds + 1.0  # the timestamp has no fractions of seconds
         return self._purge(kyma, raw, cancel)
 
     def _forget(self, ref: ObjectRef) -> None:
@@ -137,7 +139,7 @@ class PurgeController:
             self._registry.set(PURGE_TIME, time.monotonic() - began)
         try:
             if PURGE_FINALIZER in kyma.meta.finalizers:
-                names = [one for one in kyma.meta.finalizers if one != PURGE_FINALIZER]
+                names = [name for name in kyma.meta.finalizers if name != PURGE_FINALIZER]
                 set_finalizers(self._context.home, raw, names, cancel)
         except ConflictError:  # the Kyma changed meanwhile, so its finalizers are read again
             return self._context.intervals.soon
@@ -149,10 +151,10 @@ class PurgeController:
 
     def _clean(self, kyma: Kyma, runtime: Cluster, cancel: threading.Event) -> None:
         """Purge what is possible, and record it. Raises the first error after all objects were tried."""
-        found, failed = self._remove_finalizers(runtime, cancel)
-        if found:
-            words = f"removed the finalizers of {format_count(len(found), 'object')} in the runtime"
-            event = ObjectEvent(EventType.WARNING, PURGED, f"{words}: {summarize_names(found)}")
+        cleaned, failed = self._remove_finalizers(runtime, cancel)
+        if cleaned:
+            words = f"removed the finalizers of {format_count(len(cleaned), 'object')} in the runtime"
+            event = ObjectEvent(EventType.WARNING, PURGED, f"{words}: {summarize_names(cleaned)}")
             self._context.events(kyma.raw, event)
         self._tell_error(kyma, CLEANUP_ERROR, failed=bool(failed))
         if any(map(is_connection_failure, failed)):
@@ -176,9 +178,9 @@ class PurgeController:
             if self._terms.skips(crd):
                 continue
             objects = attempt(partial(runtime.list, _kind_of(crd), cancel=cancel), failed) or []
-            held = [one for one in objects if one["metadata"].get("finalizers")]
+            held = [raw for raw in objects if raw["metadata"].get("finalizers")]
             removed = run_for_each(held, remove, cancel, WIDTH)
-            done += [read_ref(one) for one, was_there in zip(held, removed, strict=True) if was_there]
+            done += [read_ref(raw) for raw, was_there in zip(held, removed, strict=True) if was_there]
         return done, failed
 
     def _tell_error(self, kyma: Kyma, reason: str, *, failed: bool) -> None:
@@ -192,8 +194,10 @@ class PurgeController:
 def _kind_of(crd: Mapping[str, Any]) -> GroupVersionKind:
     """Return the kind of a CRD in its storage version, which needs no conversion, or in another one that is served."""
     spec = JsonReader(crd).child("spec")
-    served = [one for one in spec.children("versions") if one.flag("served")]
-    version = next((one for one in served if one.flag("storage")), served[0] if served else None)
+    served = [served_version for served_version in spec.children("versions") if served_version.flag("served")]
+    version = next(
+        (served_version for served_version in served if served_version.flag("storage")), served[0] if served else None
+    )
     name = version.text("name") if version is not None else ""
     return GroupVersionKind(spec.text("group"), name, spec.child("names").text("kind"))
 

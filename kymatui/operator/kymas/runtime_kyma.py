@@ -51,17 +51,17 @@ class RuntimeKyma:
         live = self._runtime.get(RUNTIME_KYMA, cancel=self._cancel)
         if live is not None:
             return live
-        wanted = spec()
-        marks = {} if str(wanted.get("channel") or "").lower() == NO_CHANNEL else _marks(kyma)
+        desired = spec()
+        marks = {} if str(desired.get("channel") or "").lower() == NO_CHANNEL else _marks(kyma)
         body = {
             "apiVersion": KYMA.api_version,
             "kind": "Kyma",
             "metadata": {"name": KYMA_NAME, "namespace": KYMA_NAMESPACE, **marks},
-            "spec": {key: value for key, value in wanted.items() if key != SKIP_WINDOWS or value},
+            "spec": {key: value for key, value in desired.items() if key != SKIP_WINDOWS or value},
         }
-        made = self._runtime.create(body, manager=OPERATOR_FIELD_MANAGER, cancel=self._cancel)
+        created = self._runtime.create(body, manager=OPERATOR_FIELD_MANAGER, cancel=self._cancel)
         self._created()
-        return made
+        return created
 
     def mirror_metadata(self, kyma: Kyma, live: Mapping[str, Any]) -> None:
         """Copy labels and owner to the runtime's Kyma; one that is being deleted stays as it is."""
@@ -69,7 +69,7 @@ class RuntimeKyma:
         if metadata.get("deletionTimestamp"):
             return
         marks = _marks(kyma)
-        if not all(_has(metadata.get(key), wanted) for key, wanted in marks.items()):
+        if not all(_has(metadata.get(key), marks_of_field) for key, marks_of_field in marks.items()):
             self._patch({"metadata": marks})
 
     def mirror_status(self, status: Mapping[str, Any], live: Mapping[str, Any]) -> None:
@@ -120,11 +120,11 @@ def with_runtime_spec(kyma: Kyma, remote: Mapping[str, Any]) -> Kyma:
     """Return the control plane's Kyma with channel and modules of the runtime's. Raises ConfigurationError."""
     spec, theirs = dict(kyma.raw.get("spec") or {}), remote.get("spec") or {}
     spec["channel"], spec["modules"] = theirs.get("channel", ""), theirs.get("modules") or []
-    found = read_kyma({**kyma.raw, "spec": spec})
-    if not isinstance(found, Kyma):
-        raise ConfigurationError(f"the runtime's {RUNTIME_KYMA} cannot be read: {found.reason}")
-    return found
+    merged = read_kyma({**kyma.raw, "spec": spec})
+    if not isinstance(merged, Kyma):
+        raise ConfigurationError(f"the runtime's {RUNTIME_KYMA} cannot be read: {merged.reason}")
+    return merged
 
 
-def _has(found: Any, wanted: Mapping[str, str]) -> bool:
-    return isinstance(found, Mapping) and all(found.get(name) == value for name, value in wanted.items())
+def _has(labels: Any, expected: Mapping[str, str]) -> bool:
+    return isinstance(labels, Mapping) and all(labels.get(name) == value for name, value in expected.items())

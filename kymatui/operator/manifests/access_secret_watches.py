@@ -71,7 +71,7 @@ class AccessSecretWatches:
             self._drop(ref)
             idle = self._streams.keys() - {namespace for namespace, _ in self._needed_by}
             ended = [self._streams.pop(namespace) for namespace in idle]
-            self._seen = {secret: seen for secret, seen in self._seen.items() if secret.namespace not in idle}
+            self._seen = {secret: kyma for secret, kyma in self._seen.items() if secret.namespace not in idle}
         for stream in ended:
             stream.close()
 

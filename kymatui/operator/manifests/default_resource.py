@@ -86,8 +86,9 @@ def describe_evaluation(evaluation: Evaluation, ref: ObjectRef | None) -> str:
     if evaluation.decision is StateDecision.NO_RESOURCE:
         return "installed and ready; there is no default CR to check"
     results = "; ".join(
-        f"{one.rule.path} is {_text(one.value)}, {one.rule.value!r} means {one.rule.mapped_state} ({one.result.value})"
-        for one in evaluation.rules
+        f"{rated.rule.path} is {_text(rated.value)}, {rated.rule.value!r} means {rated.rule.mapped_state} "
+        f"({rated.result.value})"
+        for rated in evaluation.rules
     )
     message = evaluation.message or f"{ref} is {evaluation.state}"
     return f"{message}: {results}" if results else message

@@ -49,8 +49,8 @@ _NAMED: Final = 3  # objects that a message names; the others are counted
 
 def obsolete(synced: Iterable[ObjectRef], target: Iterable[ObjectRef]) -> list[ObjectRef]:
     """Return the applied objects that are no longer wanted, except the namespace kyma-system."""
-    wanted = set(target)
-    return [ref for ref in synced if ref not in wanted and (ref.kind.kind, ref.name) != ("Namespace", KYMA_NAMESPACE)]
+    desired = set(target)
+    return [ref for ref in synced if ref not in desired and (ref.kind.kind, ref.name) != ("Namespace", KYMA_NAMESPACE)]
 
 
 OBJECT_KEPT: Final = "ObjectKept"

@@ -51,13 +51,13 @@ class ModuleRenderer:
         The namespace of an object of a kind that the cluster does not serve (yet) stays as it is.
         """
         marks = _marks(manifest)
-        found = []
+        objects = []
         for body in self._objects(manifest):
-            made = copy.deepcopy(body)
+            marked = copy.deepcopy(body)
             for mark in (*marks, *self._transforms):
-                made = mark(made)
-            found.append(_normalised(made, cluster))
-        return found
+                marked = mark(marked)
+            objects.append(_normalised(marked, cluster))
+        return objects
 
     def _objects(self, manifest: Manifest) -> Sequence[Object]:
         source = layer_of(manifest)
@@ -68,12 +68,12 @@ class ModuleRenderer:
             if (known := self._parsed.get(key)) is not None:
                 self._parsed.move_to_end(key)
                 return known
-        found = self._layers.objects(manifest)
+        objects = self._layers.objects(manifest)
         with self._lock:
-            self._parsed[key] = found
+            self._parsed[key] = objects
             while len(self._parsed) > _MOST_LAYERS:
                 self._parsed.popitem(last=False)
-        return found
+        return objects
 
 
 def layer_of(manifest: Manifest) -> ImageSpec:

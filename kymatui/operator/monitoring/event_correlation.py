@@ -121,9 +121,9 @@ class EventCorrelator:
             return CountedEvent(subject, event, f"{subject.ref.name}.{int(now * 1e9):x}", now)
         return replace(known, event=event, count=known.count + 1)
 
-    def written(self, one: CountedEvent) -> None:
+    def written(self, counted: CountedEvent) -> None:
         """Remember a written event, which is counted from now on."""
-        self._written.put(_key(one.subject, one.event), replace(one, stored=True))
+        self._written.put(_key(counted.subject, counted.event), replace(counted, stored=True))
 
     def _may_write(self, subject: EventSubject, now: float) -> bool:
         bucket = self._buckets.get(subject) or _Bucket(BURST, now)

@@ -78,18 +78,18 @@ class EventWriter:
         self._here.last = (read_ref(about), event.message)
         self._put(EventSubject(read_ref(about), uid), event)
 
-    def finished(self, one: Reconciliation) -> None:
+    def finished(self, reconciliation: Reconciliation) -> None:
         """Record the error of a reconciliation of this thread, unless that was done with a reason of its own.
 
         A conflict is no failure, because the next reconciliation repairs it.
         """
         last: tuple[ObjectRef, str] | None = getattr(self._here, "last", None)
         self._here.last = None
-        if one.error is None or isinstance(one.error, ConflictError):
+        if reconciliation.error is None or isinstance(reconciliation.error, ConflictError):
             return
-        event = ObjectEvent(EventType.WARNING, RECONCILE_FAILED, str(one.error))
-        if last != (one.ref, event.message):
-            self._put(EventSubject(one.ref, ""), event)
+        event = ObjectEvent(EventType.WARNING, RECONCILE_FAILED, str(reconciliation.error))
+        if last != (reconciliation.ref, event.message):
+            self._put(EventSubject(reconciliation.ref, ""), event)
 
     def _put(self, subject: EventSubject, event: ObjectEvent) -> None:
         if self._thread is None:
@@ -99,11 +99,11 @@ class EventWriter:
 
     def _run(self, stop: threading.Event) -> None:
         while not stop.is_set():
-            found = self._queue.get()
-            if found is None:
+            event = self._queue.get()
+            if event is None:
                 return
             try:
-                self._record(*found, stop)
+                self._record(*event, stop)
             except Exception as error:  # noqa: BLE001 (a dead thread would write no further Event)
                 report_defect(error)
 
@@ -135,49 +135,49 @@ class EventWriter:
             self._uids[ref] = uid
         return uid
 
-    def _write(self, one: CountedEvent, stop: threading.Event) -> bool:
+    def _write(self, counted: CountedEvent, stop: threading.Event) -> bool:
         """Return whether no further try is needed: written, or rejected by the server."""
         now = self._clock.now()
         try:
-            if not one.stored or not self._count(one, now, stop):
-                self._cluster.create(self._body(one, now), manager=OPERATOR_FIELD_MANAGER, cancel=stop)
+            if not counted.stored or not self._count(counted, now, stop):
+                self._cluster.create(self._body(counted, now), manager=OPERATOR_FIELD_MANAGER, cancel=stop)
         except ConflictError:  # an earlier try has created it, without an answer
             pass
         except ClusterError as error:
             return not is_outcome_unknown(error)
         except KymatuiError:
             return True
-        self._correlator.written(one)
+        self._correlator.written(counted)
         return True
 
-    def _count(self, one: CountedEvent, now: float, stop: threading.Event) -> bool:
+    def _count(self, counted: CountedEvent, now: float, stop: threading.Event) -> bool:
         """Raise the count of a stored event; return False if it is gone, as events are after an hour."""
-        ref = ObjectRef(EVENT, one.subject.ref.namespace, one.name)
-        patch = {"count": one.count, "lastTimestamp": _stamp(now), "message": one.event.message}
+        ref = ObjectRef(EVENT, counted.subject.ref.namespace, counted.name)
+        patch = {"count": counted.count, "lastTimestamp": _stamp(now), "message": counted.event.message}
         try:
             self._cluster.patch(ref, patch, PatchKind.MERGE, manager=OPERATOR_FIELD_MANAGER, cancel=stop)
         except NotFoundError:
             return False
         return True
 
-    def _body(self, one: CountedEvent, now: float) -> dict[str, Any]:
-        ref = one.subject.ref
+    def _body(self, counted: CountedEvent, now: float) -> dict[str, Any]:
+        ref = counted.subject.ref
         return {
             "apiVersion": "v1",
             "kind": "Event",
-            "metadata": {"name": one.name, "namespace": ref.namespace},
+            "metadata": {"name": counted.name, "namespace": ref.namespace},
             "involvedObject": {
                 "apiVersion": ref.kind.api_version,
                 "kind": ref.kind.kind,
                 "namespace": ref.namespace,
                 "name": ref.name,
-                "uid": one.subject.uid,
+                "uid": counted.subject.uid,
             },
-            "type": one.event.type.value,
-            "reason": one.event.reason,
-            "message": one.event.message,
-            "count": one.count,
-            "firstTimestamp": _stamp(one.first),
+            "type": counted.event.type.value,
+            "reason": counted.event.reason,
+            "message": counted.event.message,
+            "count": counted.count,
+            "firstTimestamp": _stamp(counted.first),
             "lastTimestamp": _stamp(now),
             "source": {"component": OPERATOR_FIELD_MANAGER},
             "reportingComponent": OPERATOR_FIELD_MANAGER,

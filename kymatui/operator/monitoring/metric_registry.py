@@ -45,9 +45,9 @@ class _Histogram:
         self.sum = 0.0
 
     def copy(self) -> _Histogram:
-        made = _Histogram(())
-        made.counts, made.sum = list(self.counts), self.sum
-        return made
+        copied = _Histogram(())
+        copied.counts, copied.sum = list(self.counts), self.sum
+        return copied
 
 
 class _Series(Struct, frozen=True):
@@ -86,18 +86,18 @@ class MetricRegistry:
     def observe(self, metric: Metric, value: float, *labels: str) -> None:
         """Add an observation to a histogram."""
         with self._lock:
-            found = self._histograms[metric.name].setdefault(labels, _Histogram(metric.buckets))
-            found.counts[bisect_left(metric.buckets, value)] += 1
-            found.sum += value
+            histogram = self._histograms[metric.name].setdefault(labels, _Histogram(metric.buckets))
+            histogram.counts[bisect_left(metric.buckets, value)] += 1
+            histogram.sum += value
 
     def replace(self, metric: Metric, series: Mapping[Labels, float], **labels: str) -> None:
         """Set these series and remove all others that have these labels."""
-        places = [(metric.labels.index(name), value) for name, value in labels.items()]
+        positions = [(metric.labels.index(name), value) for name, value in labels.items()]
         with self._lock:
             groups = self._values[metric.name]
             for name in [labels[metric.index]] if metric.index in labels else list(groups):
                 known = groups.get(name, {})
-                for key in [one for one in known if all(one[at] == value for at, value in places)]:
+                for key in [key for key in known if all(key[at] == value for at, value in positions)]:
                     del known[key]
                 if not known:
                     groups.pop(name, None)
@@ -114,12 +114,12 @@ class MetricRegistry:
         for metric, source in list(self._sources.items()):
             self.replace(metric, source())
         with self._lock:  # reconciliations wait for it, so the lines are written afterwards
-            found = [self._copy(metric) for metric in self._metrics.values()]
-        return "\n".join(line for one in found for line in _lines(one)) + "\n"
+            series = [self._copy(metric) for metric in self._metrics.values()]
+        return "\n".join(line for metric_series in series for line in _lines(metric_series)) + "\n"
 
     def _copy(self, metric: Metric) -> _Series:
         values = [dict(group) for group in self._values[metric.name].values()]
-        histograms = {labels: one.copy() for labels, one in self._histograms[metric.name].items()}
+        histograms = {labels: histogram.copy() for labels, histogram in self._histograms[metric.name].items()}
         return _Series(metric, values, histograms)
 
 
@@ -131,17 +131,17 @@ def _lines(series: _Series) -> Iterator[str]:
     yield f"# TYPE {metric.name} {metric.type}"
     for labels, value in values:
         yield f"{metric.name}{_written(zip(metric.labels, labels, strict=True))} {_number(value)}"
-    for labels, found in sorted(series.histograms.items(), key=lambda item: item[0]):
-        yield from _histogram_lines(metric, labels, found)
+    for labels, histogram in sorted(series.histograms.items(), key=lambda item: item[0]):
+        yield from _histogram_lines(metric, labels, histogram)
 
 
-def _histogram_lines(metric: Metric, labels: Labels, found: _Histogram) -> Iterator[str]:
+def _histogram_lines(metric: Metric, labels: Labels, histogram: _Histogram) -> Iterator[str]:
     named = list(zip(metric.labels, labels, strict=True))
     total = 0
-    for bound, count in zip((*metric.buckets, float("inf")), found.counts, strict=True):
+    for bound, count in zip((*metric.buckets, float("inf")), histogram.counts, strict=True):
         total += count
         yield f"{metric.name}_bucket{_written([*named, ('le', _number(bound))])} {total}"
-    yield f"{metric.name}_sum{_written(named)} {_number(found.sum)}"
+    yield f"{metric.name}_sum{_written(named)} {_number(histogram.sum)}"
     yield f"{metric.name}_count{_written(named)} {total}"
 
 

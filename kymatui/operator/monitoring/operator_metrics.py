@@ -112,17 +112,17 @@ class ReconcileMetrics:
     def __init__(self, registry: MetricRegistry) -> None:
         self._registry = registry
 
-    def finished(self, one: Reconciliation) -> None:
+    def finished(self, reconciliation: Reconciliation) -> None:
         """Count a reconciliation that has ended, also with an error."""
-        self._registry.add(RECONCILE_TOTAL, 1, one.controller, one.result)
-        self._registry.observe(RECONCILE_TIME, one.seconds, one.controller)
-        if one.result is ReconcileOutcome.ERROR:
-            self._registry.add(RECONCILE_ERRORS, 1, one.controller)
-        if isinstance(one.error, DefectError):
-            self._registry.add(RECONCILE_PANICS, 1, one.controller)
-        if one.ref.kind.kind == "Manifest":
-            self._record_duration(one.ref, one.seconds)
-        reason, how = _requeue(one)
+        self._registry.add(RECONCILE_TOTAL, 1, reconciliation.controller, reconciliation.result)
+        self._registry.observe(RECONCILE_TIME, reconciliation.seconds, reconciliation.controller)
+        if reconciliation.result is ReconcileOutcome.ERROR:
+            self._registry.add(RECONCILE_ERRORS, 1, reconciliation.controller)
+        if isinstance(reconciliation.error, DefectError):
+            self._registry.add(RECONCILE_PANICS, 1, reconciliation.controller)
+        if reconciliation.ref.kind.kind == "Manifest":
+            self._record_duration(reconciliation.ref, reconciliation.seconds)
+        reason, how = _requeue(reconciliation)
         if reason:
             self._registry.add(REQUEUES, 1, reason, how)
 
@@ -142,16 +142,20 @@ class CircuitMetrics:
         name = kyma.rpartition("/")[2]
         shown = (CircuitState.OPEN, CircuitState.HALF_OPEN)
         closed = state is CircuitState.CLOSED
-        series: dict[Labels, float] = {} if closed else {(name, one): float(one is state) for one in shown}
+        series: dict[Labels, float] = (
+            {} if closed else {(name, circuit_state): float(circuit_state is state) for circuit_state in shown}
+        )
         self._registry.replace(CIRCUIT_STATE, series, kyma_name=name)
 
 
-def _requeue(one: Reconciliation) -> tuple[str, str]:
+def _requeue(reconciliation: Reconciliation) -> tuple[str, str]:
     """Return lifecycle-manager's reason and type of a requeue, "" where it has none."""
-    kind = one.ref.kind.kind
-    if one.result is not ReconcileOutcome.ERROR:
+    kind = reconciliation.ref.kind.kind
+    if reconciliation.result is not ReconcileOutcome.ERROR:
         return _DONE.get(kind, ""), "intended"
-    return (_failure(kind, one.error) if one.error is not None and kind in _DONE else ""), "unexpected"
+    return (
+        _failure(kind, reconciliation.error) if reconciliation.error is not None and kind in _DONE else ""
+    ), "unexpected"
 
 
 def _failure(kind: str, error: KymatuiError) -> str:

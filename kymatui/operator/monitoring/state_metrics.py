@@ -107,13 +107,13 @@ class StateMetrics:
 
     def _count_mandatory(self, cancel: threading.Event) -> None:
         metas = [read_release_meta(raw) for raw in self._home.list(RELEASE_META, self._namespace, cancel=cancel)]
-        count = sum(isinstance(one, ReleaseMeta) and one.mandatory_version is not None for one in metas)
+        count = sum(isinstance(item, ReleaseMeta) and item.mandatory_version is not None for item in metas)
         self._registry.set(MANDATORY_MODULES, count)
         labels = f"{LABEL_MANDATORY}=true"
-        found = self._home.list(MANIFEST, self._namespace, labels=labels, cancel=cancel)
-        manifests = [one for raw in found if isinstance(one := read_manifest(raw), Manifest)]
+        objects = self._home.list(MANIFEST, self._namespace, labels=labels, cancel=cancel)
+        manifests = [item for raw in objects if isinstance(item := read_manifest(raw), Manifest)]
         series: dict[Labels, float] = {
-            (*_owner(one), state): float(state == one.state) for one in manifests for state in STATES
+            (*_owner(item), state): float(state == item.state) for item in manifests for state in STATES
         }
         self._registry.replace(MANDATORY_STATE, series)
 

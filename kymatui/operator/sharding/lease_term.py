@@ -66,9 +66,9 @@ class LeaseTerm:
             if not self.is_held:
                 raise CancelledError(f"this replica no longer holds shard {self.shard}; nothing was sent")
             self._writes += 1
-            left = self._began + _ANSWERED * self._duration - self._clock()
+            seconds = self._began + _ANSWERED * self._duration - self._clock()
         try:
-            yield left
+            yield seconds
         finally:
             with self._condition:
                 self._writes -= 1
@@ -78,8 +78,8 @@ class LeaseTerm:
         """Wait until all writes have ended; return False if the term expires before that."""
         with self._condition:
             while self._writes:
-                left = self.expires - self._clock()
-                if left <= 0:
+                seconds = self.expires - self._clock()
+                if seconds <= 0:
                     return False
-                self._condition.wait(min(left, 0.5))
+                self._condition.wait(min(seconds, 0.5))
         return True

@@ -53,12 +53,12 @@ class LeaseObserver:
 
     def observe(self, records: Iterable[LeaseRecord], now: float) -> None:
         """Take a complete list whose answer arrived at this time."""
-        seen = {}
+        observed = {}
         for one in records:
             known = self._seen.get(one.name)
             same = known is not None and known[0].version == one.version
-            seen[one.name] = known if known is not None and same else (one, now)
-        self._seen, self._at = seen, now
+            observed[one.name] = known if known is not None and same else (one, now)
+        self._seen, self._at = observed, now
 
     def get(self, name: str) -> LeaseRecord | None:
         known = self._seen.get(name)
@@ -168,11 +168,11 @@ class ReplicaLeases:
         ref, known = lease_ref(name, self._namespace), self._observer.get(name)
         body = lease_body(ref, holder, duration or self._duration, known)
         try:
-            made = (self._cluster.update if known is not None else self._cluster.create)(body, cancel=cancel)
+            answer = (self._cluster.update if known is not None else self._cluster.create)(body, cancel=cancel)
         except (ConflictError, NotFoundError):  # another replica was faster; the next round observes its Lease
             return False
         with self._lock:
-            self._versions[name] = str(made["metadata"].get("resourceVersion") or "")
+            self._versions[name] = str(answer["metadata"].get("resourceVersion") or "")
         return True
 
     def delete(self, name: str) -> None:
@@ -204,8 +204,8 @@ class ReplicaLeases:
     def leave(self, group: str) -> None:
         """Delete this replica's own Lease, and after the last replica's the operator's. Raises ClusterError."""
         self.delete(self._presence)
-        found = self._cluster.list(LEASE, self._namespace, labels=SELECTOR)
-        records = {one.name: one for one in map(read_record, found)}
+        leases = self._cluster.list(LEASE, self._namespace, labels=SELECTOR)
+        records = {one.name: one for one in map(read_record, leases)}
         own = records.get(self.own_name)
         others = [name for name in records if name.startswith(f"{self.own_name}-")]
         if own is not None and own.holder == group and not others:

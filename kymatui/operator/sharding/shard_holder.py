@@ -41,15 +41,15 @@ def assign_shards(shards: int, replicas: Iterable[str]) -> Mapping[int, str]:
         return {}
     least, more = divmod(shards, len(names))
     loads = dict.fromkeys(names, 0)
-    found: dict[int, str] = {}
+    assigned: dict[int, str] = {}
     pairs = ((_weight(name, f"shard {shard}"), shard, name) for shard in range(shards) for name in names)
     for _, shard, name in sorted(pairs, reverse=True):
-        if shard in found or loads[name] > least or (loads[name] == least and not more):
+        if shard in assigned or loads[name] > least or (loads[name] == least and not more):
             continue
         more -= loads[name] == least
         loads[name] += 1
-        found[shard] = name
-    return found
+        assigned[shard] = name
+    return assigned
 
 
 SHARD_SECONDS: Final = 10.0

@@ -110,10 +110,10 @@ class EventTargets:
             at, known = self._kymas.get(runtime, (float("-inf"), None))
         if known is not None and self._clock() - at < _OLDEST:
             return known
-        found = self._home.list(KYMA, self._namespace, labels=f"{RUNTIME_ID}={runtime}", cancel=cancel)
-        if len(found) != 1:
+        kymas = self._home.list(KYMA, self._namespace, labels=f"{RUNTIME_ID}={runtime}", cancel=cancel)
+        if len(kymas) != 1:
             return None
-        ref = read_ref(found[0])
+        ref = read_ref(kymas[0])
         with self._lock:
             now = self._clock()
             self._kymas = {key: value for key, value in self._kymas.items() if now - value[0] < _OLDEST}
@@ -216,18 +216,18 @@ class EventListener:
         start = time.monotonic()
         self._registry.add(LISTENER_INFLIGHT, 1, _SERVER)
         try:
-            found = self._answer(request)
+            reply = self._answer(request)
         finally:
             self._registry.add(LISTENER_INFLIGHT, -1, _SERVER)
         self._registry.set(LISTENER_DURATION, time.monotonic() - start, _SERVER)
         self._count(LISTENER_REQUESTS)
-        if found.status != 200:
+        if reply.status != 200:
             self._count(LISTENER_ERRORS)
-        if found.status == _TOO_LARGE:
+        if reply.status == _TOO_LARGE:
             self._count(LISTENER_OVERSIZED)
-        if found.status == _UNAUTHORIZED:
+        if reply.status == _UNAUTHORIZED:
             self._registry.add(LISTENER_UNVERIFIED, 1, _SERVER, event_path(MANAGER))
-        return found
+        return reply
 
     def _count(self, metric: Metric) -> None:
         self._registry.add(metric, 1, _SERVER)

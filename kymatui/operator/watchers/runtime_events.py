@@ -46,10 +46,10 @@ class EventRefusal(Struct, frozen=True):
 def read_event(body: bytes) -> RuntimeEvent | EventRefusal:
     """Read the body of an event; what is no JSON is answered with 500, as lifecycle-manager does."""
     try:
-        found = read_json(body)
+        document = read_json(body)
     except ValueError:
         return EventRefusal(500, "the event is not JSON")
-    reader = JsonReader(found)
+    reader = JsonReader(document)
     watched, kind = reader.child("watched"), reader.child("watchedGvk")
     event = RuntimeEvent(
         kind.text("group"),
@@ -79,10 +79,10 @@ def forwarded_certificate(values: Sequence[str]) -> x509.Certificate | EventRefu
         return EventRefusal(401, "several headers with a client certificate")
     if len(values[0]) > _HEADER_LIMIT:
         return EventRefusal(401, "the header with the client certificate is over 32 KiB")
-    found = [part.partition("=")[2] for part in values[0].replace(",", ";").split(";") if _is_certificate(part)]
-    if len(found) != 1:
-        return EventRefusal(401, f"{len(found)} client certificates in one header")
-    text = urllib.parse.unquote(found[0].strip().strip('"'))
+    certificates = [part.partition("=")[2] for part in values[0].replace(",", ";").split(";") if _is_certificate(part)]
+    if len(certificates) != 1:
+        return EventRefusal(401, f"{len(certificates)} client certificates in one header")
+    text = urllib.parse.unquote(certificates[0].strip().strip('"'))
     try:
         return x509.load_pem_x509_certificate(text.encode())
     except (ValueError, UnsupportedAlgorithm):
@@ -103,7 +103,7 @@ def runtime_of(
     moment = datetime.fromtimestamp(now, UTC)
     if not certificate.not_valid_before_utc <= moment <= certificate.not_valid_after_utc:
         return EventRefusal(401, "the client certificate is not valid now")
-    if authorities and not any(_issued(certificate, one) for one in authorities):
+    if authorities and not any(_issued(certificate, authority) for authority in authorities):
         return EventRefusal(401, "the client certificate is from another authority")
     names = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
     name = str(names[0].value) if len(names) == 1 else ""

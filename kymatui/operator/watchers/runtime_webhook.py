@@ -76,10 +76,10 @@ class RuntimeWebhook:
         """Delete the certificate, then the agent; return whether anything existed."""
         name = certificate_name(kyma.meta.name)
         certificate, secret = (ObjectRef(kind, self._options.namespace, name) for kind in (CERTIFICATE, SECRET))
-        found = [_deleted(self._home, ref, cancel) for ref in (certificate, secret)]
+        deletions = [_deleted(self._home, ref, cancel) for ref in (certificate, secret)]
         if runtime is not None:
-            found += [_deleted(runtime, ref, cancel) for ref in self._agent()]
-        return True in found
+            deletions += [_deleted(runtime, ref, cancel) for ref in self._agent()]
+        return True in deletions
 
     def forget_webhook(self, kyma: str) -> None:
         self._certificates.forget(self._home, ObjectRef(CERTIFICATE, self._options.namespace, certificate_name(kyma)))

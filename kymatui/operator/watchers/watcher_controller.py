@@ -71,11 +71,11 @@ class WatcherController:
         watcher = read_watcher(raw)
         if not isinstance(watcher, Watcher):
             raise RefusedError(f"{ref} is skipped: {watcher.reason}")
-        one = _WatcherPass(self._home, self._clock, ref, watcher, cancel)
+        watcher_pass = _WatcherPass(self._home, self._clock, ref, watcher, cancel)
         if watcher.meta.deleting:
-            one.delete()
+            watcher_pass.delete()
             return None
-        state = one.route(self._home.list(GATEWAY, self._namespace, cancel=cancel))
+        state = watcher_pass.route(self._home.list(GATEWAY, self._namespace, cancel=cancel))
         return self.intervals.of(state)
 
 
@@ -105,7 +105,7 @@ class _WatcherPass:
             self._report(State.ERROR)
             raise
         with contextlib.suppress(NotFoundError):
-            self._set_finalizers([one for one in self._watcher.meta.finalizers if one != FINALIZER])
+            self._set_finalizers([name for name in self._watcher.meta.finalizers if name != FINALIZER])
 
     def route(self, gateways: Sequence[Object]) -> State:
         """Create or update the VirtualService; return the reported state."""
