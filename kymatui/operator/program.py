@@ -332,7 +332,7 @@ def _ignored_manifests(context: OperatorContext, registry: MetricRegistry) -> Gr
         found = cluster.list_outside(kind, namespaces, cancel=cancel) if kind is not None else ()
         return [read_ref(raw) for raw in found]
 
-    return IgnoredManifests(read, " and ".join(namespaces), context.reports.tell, registry)
+    return IgnoredManifests(read, " and ".join(namespaces), context.reports.log, registry)
 
 
 def refuse_lifecycle_manager(context: OperatorContext) -> None:

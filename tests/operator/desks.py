@@ -19,7 +19,7 @@ from kymatui.engine.jobs.lease import DURATION
 from kymatui.engine.jobs.run import SystemClock
 from kymatui.engine.sources.render_target import RenderTarget
 from kymatui.errors import ConfigurationError, RegistryError
-from kymatui.operator.framework.controller import GroupReports, Told
+from kymatui.operator.framework.controller import FailureReport, GroupReports
 from kymatui.operator.framework.controller_group import ControllerGroup
 from kymatui.operator.manifests.controller import ManifestController, ManifestReconciler
 from kymatui.operator.manifests.standalone_context import Runtimes, StandaloneContext
@@ -85,7 +85,7 @@ def run_alone(
     context: StandaloneContext,
     namespace: str,
     cancel: threading.Event,
-    told: Told = lambda *given: None,
+    told: FailureReport = lambda *given: None,
     *,
     tell: Callable[[str], None] = lambda words: None,
     lease: float = DURATION,

@@ -58,7 +58,7 @@ Wake = Callable[[ObjectRef], None]
 GONE: Final = math.inf
 """The result of a reconciliation whose object no longer exists: without a change, nothing is queued again."""
 
-Told = Callable[[ObjectRef, KymatuiError, float | None], None]
+FailureReport = Callable[[ObjectRef, KymatuiError, float | None], None]
 """A function that gets each failure, with the seconds until the next try; None if there is none."""
 
 
@@ -162,8 +162,8 @@ Finished = Callable[[Reconciliation], None]
 class GroupReports(Struct, frozen=True):
     """The receivers of a group's reports: failures, sentences about the group, and every reconciliation."""
 
-    told: Told
-    tell: Callable[[str], None] = lambda words: None
+    failed: FailureReport
+    log: Callable[[str], None] = lambda line: None
     finished: Finished = lambda one: None
 
 

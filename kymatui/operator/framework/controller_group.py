@@ -95,7 +95,7 @@ class ControllerGroup:
             self._share(cancel)
             return
         while self._lead(cancel):
-            self._reports.tell(f"no connection to {self._home.name}: paused until the Lease is held again")
+            self._reports.log(f"no connection to {self._home.name}: paused until the Lease is held again")
 
     def _require_kinds(self) -> None:
         missing = {name for controller in self._controllers for name in self._unserved(controller)}
@@ -115,7 +115,7 @@ class ControllerGroup:
         terms = LeaseTerms(self._lease_seconds, patience=float("inf"), standby=True)
         lease = Lease(patient, self._clock, LEADER, LEADER_NAMESPACE, own_identity(), terms)
         try:
-            with lease.hold(cancel, _each_once(self._reports.tell)) as stopped:
+            with lease.hold(cancel, _each_once(self._reports.log)) as stopped:
                 self._work(stopped)
         except CancelledError:
             return False  # cancelled while waiting for another holder
@@ -137,7 +137,7 @@ class ControllerGroup:
     def _share(self, cancel: threading.Event) -> None:
         """Work on the shards that this replica holds, until `cancel` is set; release them at the end."""
         plan = ShardPlan(LEADER, LEADER_NAMESPACE, self._shards, replica_name())
-        holder = self._holder = ShardHolder(self._home, plan, self._changed_shards.put, self._reports.tell)
+        holder = self._holder = ShardHolder(self._home, plan, self._changed_shards.put, self._reports.log)
         ended = threading.Event()
         defects: list[BaseException] = []
 
@@ -176,7 +176,7 @@ class ControllerGroup:
             except queue.Empty:
                 continue
             held = self.held_shards()
-            self._reports.tell(f"holds {len(held)} of {self._shards} shards: {', '.join(map(str, held)) or 'none'}")
+            self._reports.log(f"holds {len(held)} of {self._shards} shards: {', '.join(map(str, held)) or 'none'}")
             for controller in list(self._running):
                 try:
                     controller.shards_changed(shards)
@@ -219,7 +219,7 @@ class ControllerGroup:
             if controller.name not in reported:
                 reported.add(controller.name)
                 kinds = ", ".join(missing)
-                self._reports.tell(f"controller {controller.name} waits: {self._home.name} does not serve {kinds}")
+                self._reports.log(f"controller {controller.name} waits: {self._home.name} does not serve {kinds}")
             return False
         started = RunningController(self._home, controller, self._reports, self._holder)
         running.append(started)  # before its first request, so that a failure there closes its watches

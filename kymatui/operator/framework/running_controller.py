@@ -54,7 +54,7 @@ class RunningController:
     ) -> None:
         self._home = home
         self._controller = controller
-        self._told, self._finished = reports.told, reports.finished
+        self._report_failure, self._finished = reports.failed, reports.finished
         self._shards = shards
         self._queue: WorkQueue[ObjectRef] = WorkQueue(backoff=controller.intervals.backoff)
         self._workers = Workers(controller.name, self._queue, self._reconcile, self._failed, workers=controller.workers)
@@ -200,7 +200,7 @@ class RunningController:
                 again = self._controller.reconcile(ref, ended)
         except RefusedError as error:
             finish(ReconcileOutcome.SUCCESS, error)
-            self._told(ref, error, None)
+            self._report_failure(ref, error, None)
             again = None
         except CancelledError:
             raise
@@ -220,4 +220,4 @@ class RunningController:
         return again if again is not None else self._controller.resync * (1 + JITTER_RANDOM.random())
 
     def _failed(self, ref: ObjectRef, error: KymatuiError, seconds: float) -> None:
-        self._told(ref, error, seconds)
+        self._report_failure(ref, error, seconds)

@@ -180,12 +180,18 @@ class Workers(Generic[K]):
     """The workers of a queue; any error but KymatuiError is a bug that stops all, and `join` raises it."""
 
     def __init__(
-        self, name: str, queue: WorkQueue[K], reconcile: Reconcile[K], told: OnFailure[K], *, workers: int = WORKERS
+        self,
+        name: str,
+        queue: WorkQueue[K],
+        reconcile: Reconcile[K],
+        on_failure: OnFailure[K],
+        *,
+        workers: int = WORKERS,
     ) -> None:
         self._name = name
         self._queue = queue
         self._reconcile = reconcile
-        self._told = told
+        self._report_failure = on_failure
         self._stop = threading.Event()
         self._defect: BaseException | None = None
         self._lock = threading.Lock()
@@ -267,7 +273,7 @@ class Workers(Generic[K]):
         except CancelledError:
             raise
         except KymatuiError as error:
-            self._told(key, error, self._queue.retry(key))
+            self._report_failure(key, error, self._queue.retry(key))
             return
         self._queue.forget(key)
         if again is not None:

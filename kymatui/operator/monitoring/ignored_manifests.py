@@ -29,7 +29,7 @@ class IgnoredManifests:
         self._scope = scope
         self._tell = tell
         self._registry = registry
-        self._told: frozenset[ObjectRef] = frozenset()
+        self._reported: frozenset[ObjectRef] = frozenset()
         self._ended = threading.Event()
 
     def begin(self, wake: Callable[[ObjectRef], bool]) -> None:
@@ -55,7 +55,7 @@ class IgnoredManifests:
         """List the Manifests once, and tell of those that the last list did not have."""
         manifests = frozenset(self._read(cancel))
         self._registry.set(IGNORED_MANIFESTS, len(manifests))
-        if new := sorted(manifests - self._told):
+        if new := sorted(manifests - self._reported):
             names = summarize_names(new)
             self._tell(f"ignored: {names}; Manifests of {self._scope} are installed, see --manifest-namespaces")
-        self._told = manifests
+        self._reported = manifests
