@@ -44,7 +44,7 @@ def _imported_by(code: str) -> set[str]:
         pytest.param("import kymatui.cli.main", id="the command line"),
         pytest.param("from kymatui.cli.parser import build_parser; build_parser([])", id="the parser of the screen"),
         pytest.param("import kymatui.ui.application.kymatui_app", id="the screen's modules"),
-        pytest.param("from kymatui.adapters.sessions.cluster.catalog_session import open_session", id="a session"),
+        pytest.param("from kymatui.sessions.cluster.catalog_session import open_session", id="a session"),
     ],
 )
 def test_nothing_heavy_is_imported_at_start(code: str) -> None:

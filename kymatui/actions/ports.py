@@ -100,3 +100,19 @@ class SavedObjects(Protocol):
 
     @property
     def message(self) -> str: ...
+
+
+class BackupStore(Protocol):
+    """The backups of deletions on this machine, as `kymatui.adapters.files.backups` has them."""
+
+    def backup_path(self, context: str, name: str, moment: float) -> Path:
+        """Return a new file for a backup made at `moment` (Unix seconds)."""
+        ...
+
+    def save_deletion(self, path: Path, seen: DeletionState, cluster: Cluster, manifests_on: Cluster) -> SavedObjects:
+        """Save what a deletion may delete. Raise ConfigurationError if the file cannot be written."""
+        ...
+
+    def finish_backups(self, module: str, cluster: Cluster) -> None:
+        """Note that the deletion of a module has ended."""
+        ...

@@ -1,6 +1,6 @@
 """A connection to one cluster, or to a runtime with its control plane: what use cases and front ends ask of it.
 
-Three factories make one: a context (`adapters.sessions`), a runtime by its name for commands, and a runtime of a fleet
+Three factories of `sessions` make one: a context, a runtime by its name for commands, and a runtime of a fleet
 that is on the screen. Nothing asks a session which of them it is.
 """
 

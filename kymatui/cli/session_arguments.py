@@ -14,9 +14,9 @@ from kymatui.patterns import deferred
 from kymatui.settings.config_file import Settings, load_settings
 
 if TYPE_CHECKING:
-    from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
-    from kymatui.adapters.sessions.cluster.session_options import AccessOverrides, RemoteOptions, SessionOptions
-    from kymatui.adapters.sessions.control_plane.pair_session import PairSession
+    from kymatui.sessions.cluster.catalog_session import CatalogSession
+    from kymatui.sessions.cluster.session_options import AccessOverrides, RemoteOptions, SessionOptions
+    from kymatui.sessions.control_plane.pair_session import PairSession
 
 
 def session_options_of(
@@ -26,7 +26,7 @@ def session_options_of(
 
     What forbids writing in any of them holds.
     """
-    from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+    from kymatui.sessions.cluster.session_options import SessionOptions
 
     settings = load_settings(os.environ if environment is None else environment)
     catalogs = (getattr(args, "catalog", None), settings.catalogs)
@@ -45,7 +45,7 @@ def session_options_of(
 
 def _access(args: argparse.Namespace) -> AccessOverrides:
     """Return who sends the requests, and for how long. Raise UsageError for a group or UID without a user."""
-    from kymatui.adapters.sessions.cluster.session_options import AccessOverrides
+    from kymatui.sessions.cluster.session_options import AccessOverrides
 
     user, groups, uid = (getattr(args, name, None) for name in ("as_user", "as_group", "as_uid"))
     if (groups or uid) and not user:
@@ -59,7 +59,7 @@ def open_configured_session(options: SessionOptions, settings: Settings, *, once
 
     `once` says that nobody waits for a change of what is listed.
     """
-    from kymatui.adapters.sessions.cluster.catalog_session import open_session
+    from kymatui.sessions.cluster.catalog_session import open_session
 
     options = replace(options, once=once)
     session = open_session(options)
@@ -71,7 +71,7 @@ def open_configured_session(options: SessionOptions, settings: Settings, *, once
 
 def why_read_only(args: argparse.Namespace) -> str:
     """Return why the clusters of a command line may only be read; "" where they may be written to. Sends nothing."""
-    from kymatui.adapters.sessions.cluster.cluster_access import context_name
+    from kymatui.sessions.cluster.cluster_access import context_name
 
     options, settings = session_options_of(args)
     if options.read_only:
@@ -121,8 +121,8 @@ def remote_options_of(
     args: argparse.Namespace, runtime: str = "", *, read_only: bool = False
 ) -> tuple[RemoteOptions, Settings]:
     """Return the control plane and perhaps one runtime; read-only for one of them is read-only for both."""
-    from kymatui.adapters.sessions.cluster.cluster_access import context_name
-    from kymatui.adapters.sessions.cluster.session_options import RemoteOptions, SessionOptions
+    from kymatui.sessions.cluster.cluster_access import context_name
+    from kymatui.sessions.cluster.session_options import RemoteOptions, SessionOptions
 
     options, settings = session_options_of(args)
     control = replace(
@@ -174,7 +174,7 @@ def open_configured_pair(
     `elsewhere` says that --namespace is one of the runtime, and not that of the control plane's Kymas; `once`, that
     nobody waits for a change of what is listed.
     """
-    from kymatui.adapters.sessions.control_plane.pair_session import open_pair
+    from kymatui.sessions.control_plane.pair_session import open_pair
 
     options, _ = remote_options_of(args, runtime, read_only=read_only)
     control = replace(options.control, once=once, namespace="" if elsewhere else options.control.namespace)

@@ -27,8 +27,8 @@ from kymatui.errors import KymatuiError
 from kymatui.settings.options_schema import OPTIONS
 
 if TYPE_CHECKING:
-    from kymatui.adapters.sessions.cluster.completion_cache import CompletionNames
-    from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+    from kymatui.sessions.cluster.completion_cache import CompletionNames
+    from kymatui.sessions.cluster.session_options import SessionOptions
 
 FILES = ":files"
 """Printed alone, where the shell should complete files."""
@@ -218,7 +218,7 @@ def _runtime_contexts(typed: Typed) -> Iterable[str]:
 
 
 def _contexts_in(kubeconfig: str) -> Iterable[str]:
-    from kymatui.adapters.sessions.cluster.completion_cache import kubeconfig_contexts
+    from kymatui.sessions.cluster.completion_cache import kubeconfig_contexts
 
     return kubeconfig_contexts(kubeconfig)
 
@@ -262,7 +262,7 @@ def _labels(_: Typed) -> Iterable[str]:
 
 
 def _runtimes(typed: Typed) -> Iterable[str]:
-    from kymatui.composition.completion import find_runtime_names
+    from kymatui.sessions.completion import find_runtime_names
 
     return find_runtime_names(_options(typed, remote=True), _asks.set)
 
@@ -288,7 +288,7 @@ _PROVIDERS: dict[str, Callable[[Typed], Iterable[str]]] = {
 
 
 def _names(typed: Typed) -> CompletionNames:
-    from kymatui.composition.completion import find_module_names, find_names
+    from kymatui.sessions.completion import find_module_names, find_names
 
     runtime = typed.options.get("remote", "")
     if runtime:
@@ -298,7 +298,7 @@ def _names(typed: Typed) -> CompletionNames:
 
 def _options(typed: Typed, *, remote: bool = False) -> SessionOptions:
     """Return the cluster that the words name; with `remote` the control plane."""
-    from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+    from kymatui.sessions.cluster.session_options import SessionOptions
 
     said = typed.options
     kubeconfig, context = said.get("kubeconfig", ""), said.get("context", "")

@@ -2,7 +2,7 @@
 
     from kymatui.engine import check, install, uninstall
     from kymatui.engine.bundles import raw_yaml
-    from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
+    from kymatui.sessions.cluster.cluster_access import open_cluster
 
     cluster = open_cluster()                                  # the current context of the kubeconfig
     bundle = raw_yaml.from_path("module.yaml", name="module", namespace="module-system")

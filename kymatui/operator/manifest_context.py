@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
-from kymatui.adapters.sessions.fetching import FetchOptions, open_fetcher
 from kymatui.engine.sources.render_target import manifest_targets
+from kymatui.sessions.cluster.session_options import SessionOptions
+from kymatui.sessions.fetching import FetchOptions, open_fetcher
 
 if TYPE_CHECKING:
-    from kymatui.adapters.sessions.control_plane.runtime_guards import RuntimeGuards
     from kymatui.domain.plans.cluster_target import ClusterTarget
     from kymatui.operator.manifests.standalone_context import StandaloneContext
+    from kymatui.sessions.control_plane.runtime_guards import RuntimeGuards
 
 
 def open_manifest_context(
@@ -35,10 +35,10 @@ def open_manifest_context(
     """
     from kymatui.adapters.kube.watch.locked_cluster import LockedCluster
     from kymatui.adapters.kube.watch.remembering_cluster import RememberingCluster
-    from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
-    from kymatui.adapters.sessions.control_plane.runtime_clients import SecretRuntimes
     from kymatui.engine.jobs.run import SystemClock
     from kymatui.operator.manifests.standalone_context import StandaloneContext
+    from kymatui.sessions.cluster.cluster_access import open_cluster
+    from kymatui.sessions.control_plane.runtime_clients import SecretRuntimes
 
     home = open_cluster(options)
     home = (LockedCluster if locked else RememberingCluster)(home.client, unattended=True)
@@ -63,7 +63,7 @@ def connection_target(context: StandaloneContext, namespace: str) -> ClusterTarg
 
 def _home_target(context: StandaloneContext) -> ClusterTarget:
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-    from kymatui.adapters.sessions.cluster.cluster_target import read_cluster_target as cluster_target
+    from kymatui.sessions.cluster.cluster_target import read_cluster_target as cluster_target
 
     assert isinstance(context.home, KubeCluster)
     return cluster_target(context.home.client)

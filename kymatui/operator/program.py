@@ -19,11 +19,6 @@ from kymatui.adapters.kube.transport.request_guard import RateGuard
 from kymatui.adapters.kube.transport.transport import Transport
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.adapters.kube.watch.remembering_cluster import RememberingCluster
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
-from kymatui.adapters.sessions.control_plane.runtime_clients import IDLE_SECONDS, SecretRuntimes
-from kymatui.adapters.sessions.control_plane.runtime_guards import RuntimeGuards
-from kymatui.adapters.sessions.fetching import FetchOptions
-from kymatui.adapters.sessions.registries import open_registries
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import error_reason
@@ -57,6 +52,11 @@ from kymatui.operator.monitoring.metric_registry import MetricRegistry
 from kymatui.operator.monitoring.operator_metrics import METRICS
 from kymatui.operator.watchers.runtime_webhook import RuntimeWebhook
 from kymatui.operator.watchers.watcher_controller import WatcherController
+from kymatui.sessions.cluster.session_options import SessionOptions
+from kymatui.sessions.control_plane.runtime_clients import IDLE_SECONDS, SecretRuntimes
+from kymatui.sessions.control_plane.runtime_guards import RuntimeGuards
+from kymatui.sessions.fetching import FetchOptions
+from kymatui.sessions.registries import open_registries
 
 CONTROL_PLANE_NAMESPACE: Final = "kcp-system"
 _BRIEF: Final = 5.0

@@ -9,8 +9,6 @@ from collections.abc import Iterator
 
 from kymatui.adapters.content.blob_cache import try_lock
 from kymatui.adapters.files.cache_folder import cache_folder
-from kymatui.adapters.sessions.fetching import FetchOptions, LazyFetcher
-from kymatui.adapters.sessions.registries import open_layout, open_registries
 from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.errors import ConfigurationError, RefusedError
 from kymatui.ocm.component_location import NameMapping
@@ -18,6 +16,8 @@ from kymatui.own_files import open_own
 from kymatui.publishing.create import Destination
 from kymatui.publishing.disk_sources import DiskSources
 from kymatui.publishing.ports import ModuleSources
+from kymatui.sessions.fetching import FetchOptions, LazyFetcher
+from kymatui.sessions.registries import open_layout, open_registries
 
 
 def open_sources(options: FetchOptions) -> ModuleSources:

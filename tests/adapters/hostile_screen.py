@@ -10,8 +10,8 @@ import os
 import sys
 import time
 
-from kymatui.adapters.sessions.cluster.catalog_session import open_session
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.sessions.cluster.catalog_session import open_session
+from kymatui.sessions.cluster.session_options import SessionOptions
 from kymatui.settings.config_file import Settings
 from kymatui.ui.application.kymatui_app import KymatuiApp
 

@@ -27,9 +27,9 @@ from typing import Any
 
 import yaml
 
-from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.crds import read_crds
+from kymatui.sessions.cluster.cluster_access import open_cluster
+from kymatui.sessions.cluster.session_options import SessionOptions
 from tests.benchmarks.random_scenarios import KYMA, RandomScenario
 from tests.integration.real_lifecycle_manager import RealManager
 from tests.integration.recorded import KLM, created, load

@@ -17,12 +17,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.domain.inventories import Origin
 from kymatui.engine import check, install, uninstall
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.sandbox.sandbox_process import start_sandbox
+from kymatui.sessions.cluster.cluster_access import open_cluster
+from kymatui.sessions.cluster.session_options import SessionOptions
 from tests.engine import objects as make
 
 ROUNDS = 9

@@ -16,8 +16,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.crds import read_crds
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.engine.apply.planner import plan
@@ -29,6 +27,8 @@ from kymatui.engine.sources import chart_source
 from kymatui.engine.sources.render_target import chart_target
 from kymatui.errors import KymatuiError
 from kymatui.sandbox.sandbox_process import RunningSandbox, start_sandbox
+from kymatui.sessions.cluster.cluster_access import open_cluster
+from kymatui.sessions.cluster.session_options import SessionOptions
 from tests.engine import walking
 from tests.engine.samples import Repository, Samples
 from tests.engine.walking import Desk, Subject, Trouble

@@ -12,11 +12,11 @@ import threading
 import time
 from pathlib import Path
 
-from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
-from kymatui.adapters.sessions.control_plane.fleet_session import MANIFESTS, FleetSession
-from kymatui.composition.sandbox import start_sandbox
 from kymatui.domain.snapshot.snapshots import FeedState
+from kymatui.sandbox.door import start_sandbox
+from kymatui.sessions.cluster.cluster_access import open_cluster
+from kymatui.sessions.cluster.session_options import SessionOptions
+from kymatui.sessions.control_plane.fleet_session import MANIFESTS, FleetSession
 
 EVENTS_A_SECOND = 50
 WATCHED_SECONDS = 10.0

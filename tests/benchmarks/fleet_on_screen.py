@@ -15,9 +15,9 @@ from contextlib import ExitStack
 from itertools import cycle, islice
 from pathlib import Path
 
-from kymatui.adapters.sessions.cluster.session_options import RemoteOptions, SessionOptions
-from kymatui.adapters.sessions.control_plane.remote_session import open_remote
-from kymatui.composition.sandbox import start_sandbox
+from kymatui.sandbox.door import start_sandbox
+from kymatui.sessions.cluster.session_options import RemoteOptions, SessionOptions
+from kymatui.sessions.control_plane.remote_session import open_remote
 from kymatui.ui.application.fleet_app import FleetApp
 from tests.benchmarks.drawing import Writes, at, drawn, key_to_paint, keys_to_paint, stalls
 from tests.benchmarks.fleet_following import EVENTS_A_SECOND, WATCHED_SECONDS, memory

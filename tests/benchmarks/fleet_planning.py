@@ -15,12 +15,14 @@ from pathlib import Path
 
 import yaml
 
-from kymatui.adapters.sessions.cluster.session_options import RemoteOptions, SessionOptions
-from kymatui.composition.campaign import open_campaign
+from kymatui.actions.edits.campaign import Campaign
 from kymatui.domain.fleet.campaigns import CampaignPace, format_outcomes
 from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit
 from kymatui.sandbox.sandbox_process import start_sandbox
 from kymatui.sandbox.world.story.sample_fleet import access_secret
+from kymatui.sessions.cluster.session_options import RemoteOptions, SessionOptions
+from kymatui.sessions.control_plane.campaign_fleet import listed_fleet
+from kymatui.sessions.deletions import edits_of
 from tests.benchmarks.fleet_following import memory, told
 from tests.domain import builders as b
 from tests.integration.embedded import Embedded
@@ -54,7 +56,12 @@ def main() -> None:
         runtimes = fill(sandbox.kubeconfig, Path(folder), count)
         print(f"| {count} runtimes, one plan | |\n|---|---|")
         options = RemoteOptions(SessionOptions(str(sandbox.kubeconfig), "kcp"))
-        campaign = open_campaign(options, ModuleEdit(EditVerb.ENABLE, "keda"), CampaignPace())
+        campaign = Campaign(
+            listed_fleet(options),
+            edits_of,
+            ModuleEdit(EditVerb.ENABLE, "keda"),
+            CampaignPace(),
+        )
         began, cpu, before = time.perf_counter(), time.process_time(), memory()
         legs = campaign.plan(runtimes)
         seconds = time.perf_counter() - began

@@ -201,9 +201,9 @@ def _in_child(words: Sequence[str], prepare: Callable[[], None], seed: int, out:
 
 async def _screen(seed: int, *, fleet: bool) -> None:
     """Opens the screen, and presses keys that it offers, for some seconds."""
-    from kymatui.adapters.sessions.cluster.catalog_session import open_session
-    from kymatui.adapters.sessions.cluster.session_options import RemoteOptions, SessionOptions
-    from kymatui.adapters.sessions.control_plane.remote_session import open_remote
+    from kymatui.sessions.cluster.catalog_session import open_session
+    from kymatui.sessions.cluster.session_options import RemoteOptions, SessionOptions
+    from kymatui.sessions.control_plane.remote_session import open_remote
     from kymatui.settings.config_file import Settings
     from kymatui.ui.application.fleet_app import FleetApp
     from kymatui.ui.application.kymatui_app import KymatuiApp
@@ -245,9 +245,9 @@ def prepared(folder: Path) -> Callable[[tuple[str, ...]], list[str]]:
 
 def _manifest() -> str:
     """The name of a Manifest of the sample world."""
-    from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
-    from kymatui.adapters.sessions.cluster.session_options import SessionOptions
     from kymatui.domain.kubernetes.refs import GroupVersionKind
+    from kymatui.sessions.cluster.cluster_access import open_cluster
+    from kymatui.sessions.cluster.session_options import SessionOptions
 
     cluster = open_cluster(SessionOptions(os.environ["KUBECONFIG"]))
     found = cluster.list(GroupVersionKind("operator.kyma-project.io", "v1beta2", "Manifest"), "")

@@ -179,9 +179,9 @@ class Bench:
 
 
 def _templates() -> list[Any]:
-    from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
-    from kymatui.adapters.sessions.cluster.session_options import SessionOptions
     from kymatui.domain.kubernetes.refs import GroupVersionKind
+    from kymatui.sessions.cluster.cluster_access import open_cluster
+    from kymatui.sessions.cluster.session_options import SessionOptions
 
     kind = GroupVersionKind("operator.kyma-project.io", "v1beta2", "ModuleTemplate")
     return list(open_cluster(SessionOptions(os.environ["KUBECONFIG"])).list(kind, ""))

@@ -22,12 +22,12 @@ import yaml
 
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.adapters.oci.registry import Registry
-from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.crds import read_crds
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.sandbox.fault_client import FaultClient
 from kymatui.sandbox.sandbox_process import RunningSandbox, start_sandbox
+from kymatui.sessions.cluster.cluster_access import open_cluster
+from kymatui.sessions.cluster.session_options import SessionOptions
 from tests.engine import objects as make
 
 KIND = GroupVersionKind("operator.kyma-project.io", "v1beta2", "Manifest")

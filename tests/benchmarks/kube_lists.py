@@ -149,7 +149,7 @@ def work(way: str, port: int) -> Callable[[], int]:
 
 
 def run(way: str, port: int, pipe: multiprocessing.connection.Connection) -> None:
-    from kymatui.adapters.sessions.feeds.garbage_collector import raise_gc_thresholds
+    from kymatui.sessions.feeds.garbage_collector import raise_gc_thresholds
 
     raise_gc_thresholds()
     task = work(way, port)

@@ -19,11 +19,11 @@ from typing import Any
 
 from textual.app import App, ComposeResult
 
-from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession, open_session
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
 from kymatui.sandbox.fault_client import FaultClient
 from kymatui.sandbox.world.modules.sample_crds import module_definition
+from kymatui.sessions.cluster.catalog_session import CatalogSession, open_session
+from kymatui.sessions.cluster.session_options import SessionOptions
 from kymatui.ui.application.kymatui_app import KymatuiApp
 from kymatui.ui.viewmodels.columns import Column
 from kymatui.ui.viewmodels.row_list import Cell, Row

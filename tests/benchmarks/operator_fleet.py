@@ -34,8 +34,6 @@ import yaml
 
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.adapters.kube.watch.projections import MetadataOnly
-from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.crds import read_crds
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, LABEL_SKIP
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
@@ -43,6 +41,8 @@ from kymatui.engine.cluster.ports import PatchKind
 from kymatui.sandbox.fault_client import FaultClient
 from kymatui.sandbox.sandbox_process import start_sandbox
 from kymatui.sandbox.world.story.sample_fleet import PER_KYMA, Draw, runtime
+from kymatui.sessions.cluster.cluster_access import open_cluster
+from kymatui.sessions.cluster.session_options import SessionOptions
 from tests.benchmarks.idle_manifests import memory
 
 GROUP = "operator.kyma-project.io"

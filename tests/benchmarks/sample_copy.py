@@ -9,10 +9,10 @@ from typing import Any, Final
 
 from kymatui.adapters.kube.api.client import Client, Write
 from kymatui.adapters.kube.objects.api_resource import ApiResource
-from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.errors import KymatuiError, NotFoundError
+from kymatui.sessions.cluster.cluster_access import open_cluster
+from kymatui.sessions.cluster.session_options import SessionOptions
 
 KYMA: Final = GroupVersionKind("operator.kyma-project.io", "v1beta2", "Kyma")
 _FIRST: Final = (

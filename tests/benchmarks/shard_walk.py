@@ -35,8 +35,6 @@ from typing import Any
 import yaml
 
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.crds import read_crds
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, LABEL_MANDATORY
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
@@ -45,6 +43,8 @@ from kymatui.errors import KymatuiError
 from kymatui.operator.sharding.shard_holder import shard_of
 from kymatui.sandbox.fault_client import FaultClient
 from kymatui.sandbox.sandbox_process import start_sandbox
+from kymatui.sessions.cluster.cluster_access import open_cluster
+from kymatui.sessions.cluster.session_options import SessionOptions
 from tests.benchmarks.idle_manifests import memory
 from tests.benchmarks.operator_fleet import put_skipped
 

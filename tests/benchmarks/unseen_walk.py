@@ -17,8 +17,8 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.sandbox.sandbox_process import start_sandbox
+from kymatui.sessions.cluster.session_options import SessionOptions
 from tests.cli import unseen_manifests as manifests
 from tests.cli.intruding import Stage, new_stage
 from tests.cli.unseen import Walk, walk, walks

@@ -17,17 +17,17 @@ from collections.abc import Mapping
 from string import ascii_lowercase
 from typing import Any
 
-from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
-from kymatui.adapters.sessions.feeds.garbage_collector import raise_gc_thresholds
-from kymatui.composition.reports.fleet_objects import read_fleet_objects
-from kymatui.composition.sandbox import start_sandbox
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings
 from kymatui.domain.whatif.catalog_change import CatalogChange
 from kymatui.domain.whatif.fleet_objects import FleetObjectsBuilder, build_fleet_objects
 from kymatui.domain.whatif.forecast import Forecast, ForecastMemory, foresee
 from kymatui.domain.whatif.groups import count_kinds, group_forecast
+from kymatui.sandbox.door import start_sandbox
 from kymatui.sandbox.world.story.sample_fleet import CHOSEN, CONTROL, Draw, runtime
+from kymatui.sessions.cluster.cluster_access import open_cluster
+from kymatui.sessions.cluster.session_options import SessionOptions
+from kymatui.sessions.feeds.garbage_collector import raise_gc_thresholds
+from kymatui.sessions.reports.fleet_objects import read_fleet_objects
 from kymatui.ui.presenters.fleet.forecast_rows import ForecastLines
 from tests.benchmarks.fleet_following import told
 from tests.domain import builders as b

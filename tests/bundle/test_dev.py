@@ -15,8 +15,6 @@ from typing import Any
 
 import pytest
 
-from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.cli.commands.bundle import dev
 from kymatui.cli.main import main
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
@@ -26,6 +24,8 @@ from kymatui.publishing.dev_loop import CycleEnd, ModuleFiles, run_dev_loop
 from kymatui.publishing.disk_sources import DiskSources
 from kymatui.publishing.places import alone_in
 from kymatui.sandbox.fault_client import FaultClient
+from kymatui.sessions.cluster.cluster_access import open_cluster
+from kymatui.sessions.cluster.session_options import SessionOptions
 from tests.bundle.sources import CR, NAME, crd, workload, write_sources
 from tests.sandboxes.starting import ReadySandbox, ready_sandbox
 

@@ -13,7 +13,7 @@ from kymatui.cli.main import main
 from kymatui.cli.output.printing import markdown, table
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from tests.adapters.clusters import Cluster, Exchange, serving, write_kubeconfig
-from tests.composition.worlds import KYMAS, MANIFESTS, METAS, NAMESPACE, TEMPLATES, kyma_cluster
+from tests.sessions.worlds import KYMAS, MANIFESTS, METAS, NAMESPACE, TEMPLATES, kyma_cluster
 
 
 @pytest.fixture(autouse=True)

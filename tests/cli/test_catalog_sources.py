@@ -11,8 +11,8 @@ import yaml
 
 from kymatui.cli.main import main
 from tests.adapters.clusters import Cluster, serving, write_kubeconfig
-from tests.composition.test_catalogs import community
-from tests.composition.worlds import kyma_cluster
+from tests.sessions.test_catalogs import community
+from tests.sessions.worlds import kyma_cluster
 
 
 @pytest.fixture(autouse=True)

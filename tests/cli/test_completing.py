@@ -21,19 +21,19 @@ from kymatui.adapters.files.backups import backup_path
 from kymatui.adapters.kube.api.client import Client
 from kymatui.adapters.kube.auth.connection import connect
 from kymatui.adapters.kube.auth.kubeconfig import read_kubeconfig
-from kymatui.adapters.sessions.cluster.completion_cache import (
+from kymatui.cli import shell_completion
+from kymatui.cli.commands.program import completion
+from kymatui.cli.main import main
+from kymatui.cli.shell_completion import FILES, bash_candidates, candidates, quoted, split_line
+from kymatui.domain.snapshot.snapshots import Feed, FeedState
+from kymatui.sessions.cluster.completion_cache import (
     CompletionNames,
     load_names,
     names_in,
     save_names,
     save_session_names,
 )
-from kymatui.adapters.sessions.control_plane.runtime_completion import save_runtime_names
-from kymatui.cli import shell_completion
-from kymatui.cli.commands.program import completion
-from kymatui.cli.main import main
-from kymatui.cli.shell_completion import FILES, bash_candidates, candidates, quoted, split_line
-from kymatui.domain.snapshot.snapshots import Feed, FeedState
+from kymatui.sessions.control_plane.runtime_completion import save_runtime_names
 from tests.domain.builders import community_template, meta, snapshot, template
 
 pytestmark = pytest.mark.xdist_group("completion")

@@ -13,8 +13,6 @@ import yaml
 
 from kymatui.actions.components.stored_components import require_component
 from kymatui.adapters.oci.registry_artifacts import RegistryArtifacts
-from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.cli.main import main
 from kymatui.crds import read_crds
 from kymatui.domain.inventories import Origin
@@ -22,6 +20,8 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.inventory.inventory_lookup import read_inventory
 from kymatui.engine.jobs.run import SystemClock
 from kymatui.ocm.component_location import ComponentLocation
+from kymatui.sessions.cluster.cluster_access import open_cluster
+from kymatui.sessions.cluster.session_options import SessionOptions
 from tests.bundle.components import edited, key_files
 from tests.bundle.sources import CR, NAME, crd, workload, write_sources
 from tests.engine.places import eventually

@@ -18,12 +18,8 @@ import yaml
 from kymatui.actions.modules.install_choices import InstallAction
 from kymatui.actions.modules.install_plan import Adoption
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-from kymatui.adapters.sessions.cluster.catalog_session import open_session
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
-from kymatui.adapters.sessions.fetching import open_fetcher
 from kymatui.cli.main import main
 from kymatui.cli.options import direct_install
-from kymatui.composition.install_port import SessionInstallPort
 from kymatui.domain.kubernetes.object_meta import field_managers, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.apply import applier
@@ -33,6 +29,10 @@ from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.plans.plan import Step
 from kymatui.errors import ConflictError, NotFoundError, OutdatedError, PartlyDoneError
 from kymatui.sandbox.fault_client import FaultClient
+from kymatui.sessions.cluster.catalog_session import open_session
+from kymatui.sessions.cluster.session_options import SessionOptions
+from kymatui.sessions.fetching import open_fetcher
+from kymatui.sessions.install_port import SessionInstallPort
 from tests.engine.places import eventually
 from tests.ocm.components import public_pem
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.cli.main import main
 from kymatui.engine.jobs.run import RunLimits
+from kymatui.sessions.cluster.cluster_access import open_cluster
+from kymatui.sessions.cluster.session_options import SessionOptions
 from tests.sandboxes.starting import told_sandbox
 
 SECONDS = 0.3

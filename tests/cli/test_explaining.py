@@ -9,7 +9,7 @@ import pytest
 import yaml
 from msgspec.structs import replace
 
-import kymatui.adapters.sessions.cluster.catalog_session as catalog_session
+import kymatui.sessions.cluster.catalog_session as catalog_session
 from kymatui.cli.main import main
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
 from tests.domain import builders as b

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from kymatui.adapters.kube.transport.read_only_gate import is_read_only_request
-from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
-from kymatui.adapters.sessions.cluster.session_options import RemoteOptions, SessionOptions
-from kymatui.adapters.sessions.control_plane.remote_session import open_remote
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, LABEL_MODULE_NAME
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import Cluster, PatchKind
 from kymatui.sandbox.fault_client import FaultClient
 from kymatui.sandbox.world.story import sample_fleet
+from kymatui.sessions.cluster.cluster_access import open_cluster
+from kymatui.sessions.cluster.session_options import RemoteOptions, SessionOptions
+from kymatui.sessions.control_plane.remote_session import open_remote
 from kymatui.settings.config_file import Settings
 from kymatui.ui.application.fleet_app import FleetApp
 from kymatui.ui.dialogs.action_menu import MenuScreen

@@ -18,10 +18,6 @@ from msgspec.structs import replace
 
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.adapters.oci.registry import Registry
-from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
-from kymatui.adapters.sessions.cluster.cluster_target import read_cluster_target
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
-from kymatui.adapters.sessions.fetching import FetchOptions
 from kymatui.cli.main import main
 from kymatui.crds import read_crds
 from kymatui.domain.kubernetes.object_meta import LABEL_SKIP
@@ -30,6 +26,10 @@ from kymatui.engine.cluster.ports import PatchKind
 from kymatui.errors import RefusedError
 from kymatui.operator.framework.controller import GroupReports
 from kymatui.operator.program import CONTROLLERS, OperatorOptions, operator_context
+from kymatui.sessions.cluster.cluster_access import open_cluster
+from kymatui.sessions.cluster.cluster_target import read_cluster_target
+from kymatui.sessions.cluster.session_options import SessionOptions
+from kymatui.sessions.fetching import FetchOptions
 from tests.engine.objects import config_map
 from tests.integration.embedded import eventually
 from tests.sandboxes.starting import ReadySandbox, ready_sandbox, told_sandbox

@@ -17,13 +17,13 @@ import pytest
 
 import kymatui
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.cli.main import main
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import NAMESPACE, PatchKind
 from kymatui.operator.framework.foreign_manager_guard import ELECTION
+from kymatui.sessions.cluster.cluster_access import open_cluster
+from kymatui.sessions.cluster.session_options import SessionOptions
 from tests.cli.test_tasks import page_blocks
 from tests.engine.places import eventually
 from tests.sandboxes.starting import ready_sandbox

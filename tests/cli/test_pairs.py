@@ -22,7 +22,6 @@ from kymatui.adapters.kube.api.client import Client
 from kymatui.adapters.kube.auth.connection import connect
 from kymatui.adapters.kube.transport.transport import Transport
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-from kymatui.adapters.sessions.fetching import open_fetcher
 from kymatui.cli.main import main
 from kymatui.domain.kubernetes.object_meta import field_managers, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
@@ -31,6 +30,7 @@ from kymatui.engine.cluster.kind_order import install_waves
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.errors import ConflictError, NotFoundError
 from kymatui.sandbox.fault_client import FaultClient
+from kymatui.sessions.fetching import open_fetcher
 from tests.cli.test_fleet import run
 from tests.cli.unseen import ask
 from tests.engine.places import eventually

@@ -16,13 +16,13 @@ from kymatui.actions.modules.install import install_item
 from kymatui.actions.modules.install_choices import InstallAction, InstallStatus
 from kymatui.adapters.files.backups import list_backups, read_backup
 from kymatui.adapters.files.plan_files import read_plan
-from kymatui.adapters.sessions.cluster.catalog_session import open_session
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
-from kymatui.composition.install_port import SessionInstallPort
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.deletion.pruning import Pruning
 from kymatui.engine.jobs.run import Progress
 from kymatui.errors import UnreachableError
+from kymatui.sessions.cluster.catalog_session import open_session
+from kymatui.sessions.cluster.session_options import SessionOptions
+from kymatui.sessions.install_port import SessionInstallPort
 from kymatui.ui.presenters.plans.install_preview import preview_install
 from tests.cli.intruding import DEFINITION, Json, Stage, run
 from tests.cli.unseen import ask

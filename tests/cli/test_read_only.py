@@ -20,11 +20,11 @@ from kymatui.cli.command_table import COMMANDS, by_name
 from kymatui.cli.commands.program import screen
 from kymatui.cli.main import main
 from kymatui.cli.subcommands import LazySubcommands
-from kymatui.composition.contexts import KubeContexts
 from kymatui.sandbox.fault_client import FaultClient
+from kymatui.sessions.contexts import KubeContexts
 from tests.adapters.clusters import Cluster, Exchange, serving, write_kubeconfig
-from tests.composition.worlds import KYMAS, METAS, kyma_cluster, named
 from tests.sandboxes.starting import told_sandbox
+from tests.sessions.worlds import KYMAS, METAS, kyma_cluster, named
 
 READING = {
     "catalog": ["catalog"],

@@ -13,10 +13,10 @@ from textual.binding import Binding
 from textual.screen import Screen
 
 from kymatui.adapters.kube.transport.read_only_gate import is_read_only_request
-from kymatui.adapters.sessions.cluster.session_options import RemoteOptions, SessionOptions
-from kymatui.adapters.sessions.control_plane.remote_session import open_remote
 from kymatui.domain.snapshot.snapshots import FeedState
 from kymatui.sandbox.fault_client import FaultClient
+from kymatui.sessions.cluster.session_options import RemoteOptions, SessionOptions
+from kymatui.sessions.control_plane.remote_session import open_remote
 from kymatui.settings.config_file import Settings
 from kymatui.ui.application.fleet_app import FleetApp
 from kymatui.ui.navigation.command_table import ScreenCommand

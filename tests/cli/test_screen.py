@@ -19,7 +19,7 @@ from kymatui.domain.kyma.states import State
 from kymatui.ui.terminal.themes import THEMES
 from tests.adapters.clusters import Cluster, Exchange, serving, write_kubeconfig
 from tests.cli.terminal import in_terminal
-from tests.composition.worlds import KYMAS, MANIFESTS, METAS, TEMPLATES, kyma_cluster
+from tests.sessions.worlds import KYMAS, MANIFESTS, METAS, TEMPLATES, kyma_cluster
 
 KYMATUI = [sys.executable, "-m", "kymatui"]
 

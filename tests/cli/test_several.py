@@ -15,18 +15,18 @@ import yaml
 from kymatui.actions.modules.install_choices import InstallAction
 from kymatui.actions.modules.module_sources import ModuleSource
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-from kymatui.adapters.sessions.cluster.catalog_session import open_session
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.cli.commands.modules import upgrade
 from kymatui.cli.options import batch_renderers
 from kymatui.cli.options.direct_install import CommandContext
-from kymatui.composition.install_port import SessionInstallPort
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.apply import applier
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.inventory.release_store import SECRET
 from kymatui.engine.jobs.wait import NotReadyError
 from kymatui.errors import ForbiddenError
+from kymatui.sessions.cluster.catalog_session import open_session
+from kymatui.sessions.cluster.session_options import SessionOptions
+from kymatui.sessions.install_port import SessionInstallPort
 from tests.adapters.chart_sites import Site, chart_site, offers, packed
 from tests.sandboxes.starting import told_sandbox
 

@@ -13,9 +13,9 @@ from kymatui.cli.main import main
 from kymatui.domain.catalog.catalog_schema import catalog_json_schema
 from tests.adapters.clusters import serving, write_kubeconfig
 from tests.bundle.components import document, key_files, put
-from tests.composition.worlds import kyma_cluster
 from tests.ocm.components import signed
 from tests.sandbox.registry.conftest import Serve, serve  # noqa: F401 (a fixture)
+from tests.sessions.worlds import kyma_cluster
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from kymatui.cli.main import main
-from kymatui.composition.sandbox_situations import SITUATIONS
 from kymatui.domain.modules.risks import NO_ACCESS
+from kymatui.sandbox.situations import SITUATIONS
 from tests.documents import DOCUMENTS
 from tests.sandboxes.starting import ready_sandbox
 

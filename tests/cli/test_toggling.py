@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 import yaml
 
-from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.cli.main import main
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.problems import Actor
 from kymatui.engine.cluster.ports import PatchKind
+from kymatui.sessions.cluster.cluster_access import open_cluster
+from kymatui.sessions.cluster.session_options import SessionOptions
 from tests.sandboxes.resuming import resume_reconciliation
 from tests.sandboxes.starting import told_sandbox
 

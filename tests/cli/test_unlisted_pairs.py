@@ -18,10 +18,10 @@ from kymatui.adapters.kube.api.client import Client
 from kymatui.adapters.kube.auth.connection import connect
 from kymatui.adapters.kube.transport.transport import Transport
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-from kymatui.adapters.sessions.control_plane.pair_session import PairSession
 from kymatui.cli.main import main
 from kymatui.domain.snapshot.snapshots import FeedState
 from kymatui.sandbox.fault_client import FaultClient
+from kymatui.sessions.control_plane.pair_session import PairSession
 from tests.cli.test_unlisted_fleet import strange
 from tests.engine.places import eventually
 from tests.sandboxes.starting import ready_sandbox

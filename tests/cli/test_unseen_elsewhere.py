@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.sandbox.world.modules.module_manifest import manifest_objects
 from kymatui.sandbox.world.modules.sample_modules import module_named
+from kymatui.sessions.cluster.cluster_access import open_cluster
+from kymatui.sessions.cluster.session_options import SessionOptions
 from tests.cli import unseen_manifests
 from tests.cli.intruding import Stage
 from tests.cli.unseen import Walk, walk, walks

@@ -69,8 +69,8 @@ def test_a_version_that_does_not_exist_is_a_wrong_name(capsys: pytest.CaptureFix
 def test_what_cannot_be_fetched_is_said_with_a_status_of_its_own(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from kymatui.adapters.sessions.fetching import LazyFetcher
     from kymatui.errors import RegistryError
+    from kymatui.sessions.fetching import LazyFetcher
 
     def refuse(self: LazyFetcher, address: str) -> bytes:
         raise RegistryError(f"{address.partition('/v2')[0]} refused the connection")

@@ -10,11 +10,11 @@ import pytest
 import yaml
 from textual.widgets import Static
 
-from kymatui.adapters.sessions.cluster.session_options import RemoteOptions, SessionOptions
-from kymatui.adapters.sessions.control_plane.remote_session import RemoteSession, open_remote
 from kymatui.cli.main import main
 from kymatui.domain.whatif.fleet_objects import build_fleet_objects
 from kymatui.errors import NotFoundError
+from kymatui.sessions.cluster.session_options import RemoteOptions, SessionOptions
+from kymatui.sessions.control_plane.remote_session import RemoteSession, open_remote
 from kymatui.settings.config_file import Settings
 from kymatui.ui.application.fleet_app import FleetApp
 from kymatui.ui.screens.fleet.whatif_screen import WhatIfScreen

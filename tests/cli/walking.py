@@ -17,9 +17,9 @@ from textual.binding import ActiveBinding
 from textual.pilot import Pilot
 from textual.screen import ModalScreen, Screen
 
-from kymatui.adapters.sessions.cluster.catalog_session import open_session
-from kymatui.adapters.sessions.cluster.session_options import RemoteOptions, SessionOptions
-from kymatui.adapters.sessions.control_plane.remote_session import open_remote
+from kymatui.sessions.cluster.catalog_session import open_session
+from kymatui.sessions.cluster.session_options import RemoteOptions, SessionOptions
+from kymatui.sessions.control_plane.remote_session import open_remote
 from kymatui.settings.config_file import Settings
 from kymatui.ui import screens
 from kymatui.ui.application.fleet_app import FleetApp
@@ -28,7 +28,7 @@ from kymatui.ui.base.framed_screen import FramedScreen
 from kymatui.ui.navigation.command_table import ScreenCommand
 from kymatui.ui.screens.fleet.fleet_list_screens import FleetProblemsScreen
 from tests.adapters.clusters import Cluster, Exchange, serving, write_kubeconfig
-from tests.composition.worlds import KYMAS, kyma_cluster, named
+from tests.sessions.worlds import KYMAS, kyma_cluster, named
 from tests.ui.driving import until
 from tests.ui.test_flow_snapshots import form
 

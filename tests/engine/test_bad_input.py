@@ -10,13 +10,13 @@ import pytest
 import yaml
 from msgspec.structs import replace
 
-from kymatui.adapters.sessions.control_plane.runtime_clients import SecretRuntimes
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.engine import Options, install
 from kymatui.engine.bundles import raw_yaml
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.sources import chart_source, kustomize_source
 from kymatui.errors import KymatuiError
+from kymatui.sessions.control_plane.runtime_clients import SecretRuntimes
 from tests.engine import objects as make
 from tests.engine.installing import LIMITS
 from tests.engine.places import Json, Place

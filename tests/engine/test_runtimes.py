@@ -13,12 +13,12 @@ import yaml
 from kymatui.adapters.kube.auth.connection import Connection
 from kymatui.adapters.kube.auth.secret_kubeconfig import connect_from_secret
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-from kymatui.adapters.sessions.control_plane import runtime_clients
-from kymatui.adapters.sessions.control_plane.runtime_clients import SecretRuntimes
-from kymatui.adapters.sessions.control_plane.runtime_guards import RuntimeGuards
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.errors import ConfigurationError, UnauthorizedError
+from kymatui.sessions.control_plane import runtime_clients
+from kymatui.sessions.control_plane.runtime_clients import SecretRuntimes
+from kymatui.sessions.control_plane.runtime_guards import RuntimeGuards
 from tests.engine.places import Json, Place
 
 CONFIG_MAP = GroupVersionKind("", "v1", "ConfigMap")
@@ -157,9 +157,7 @@ def test_the_runtime_of_another_kyma_is_never_worked_on(
 ) -> None:
     """What its own Kyma says is asked once of each client, and again as long as it does not say."""
     said = iter(["", f"{place.namespace}/one", "never asked"])
-    monkeypatch.setattr(
-        "kymatui.adapters.sessions.control_plane.runtime_clients.owner_kyma", lambda client, cancel: next(said)
-    )
+    monkeypatch.setattr("kymatui.sessions.control_plane.runtime_clients.owner_kyma", lambda client, cancel: next(said))
     secret(place, "access", {"config": own(place)})
     for _ in range(3):
         assert runtimes.of(manifest(place), threading.Event()) is not None

@@ -24,7 +24,6 @@ import yaml
 from kymatui.adapters.content.blob_fetcher import BlobFetcher
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.adapters.oci.registry import Registry
-from kymatui.adapters.sessions.control_plane.runtime_clients import SecretRuntimes
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine import Options, check, install, uninstall
 from kymatui.engine.bundles.bundle import Bundle
@@ -34,6 +33,7 @@ from kymatui.engine.jobs.run import RunLimits, SystemClock
 from kymatui.engine.sources.render_target import manifest_targets
 from kymatui.errors import KymatuiError
 from kymatui.operator.manifests.standalone_context import Runtimes, StandaloneContext
+from kymatui.sessions.control_plane.runtime_clients import SecretRuntimes
 from tests.operator.desks import run_alone
 
 Json = dict[str, Any]

@@ -16,14 +16,14 @@ from kymatui.adapters.kube.auth.connection import connect
 from kymatui.adapters.kube.objects.api_resource import ApiResource
 from kymatui.adapters.kube.transport.transport import Transport
 from kymatui.adapters.kube.watch.watch_subject import WatchTiming
-from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession, open_session
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.crds import read_crds
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.snapshot.snapshots import Feed, FeedState
 from kymatui.errors import ConflictError, NotFoundError
 from kymatui.sandbox.fault_client import FaultClient
 from kymatui.sandbox.world.modules.sample_crds import module_definition
+from kymatui.sessions.cluster.catalog_session import CatalogSession, open_session
+from kymatui.sessions.cluster.session_options import SessionOptions
 from tests.sandboxes.starting import ReadySandbox
 
 Json = dict[str, Any]

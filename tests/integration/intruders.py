@@ -7,9 +7,9 @@ import tarfile
 from typing import Any
 
 from kymatui.adapters.kube.auth.kubeconfig import AccessOverrides
-from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.sessions.cluster.cluster_access import open_cluster
+from kymatui.sessions.cluster.session_options import SessionOptions
 from tests.adapters.chart_sites import Site
 from tests.engine.places import eventually
 from tests.integration.operators import HOME, ControlPlane

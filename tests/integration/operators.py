@@ -14,9 +14,6 @@ from typing import Any
 import yaml
 
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
-from kymatui.adapters.sessions.fetching import FetchOptions
 from kymatui.crds import read_crds
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
@@ -28,6 +25,9 @@ from kymatui.operator.monitoring.operator_metrics import METRICS
 from kymatui.operator.program import OperatorOptions, operator_context, operator_group
 from kymatui.operator.program_ports import ListenerOptions, ListenerPort
 from kymatui.sandbox.fault_client import FaultClient
+from kymatui.sessions.cluster.cluster_access import open_cluster
+from kymatui.sessions.cluster.session_options import SessionOptions
+from kymatui.sessions.fetching import FetchOptions
 from tests.engine.places import eventually
 
 KYMA = GroupVersionKind("operator.kyma-project.io", "v1beta2", "Kyma")

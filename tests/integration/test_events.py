@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from kymatui.adapters.kube.watch.watch_cache import NewestStore
-from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
-from kymatui.adapters.sessions.feeds.event_feeds import feed_name
-from kymatui.adapters.sessions.feeds.namespace_feeds import NAMESPACES
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.snapshot.snapshots import FeedState
+from kymatui.sessions.cluster.catalog_session import CatalogSession
+from kymatui.sessions.feeds.event_feeds import feed_name
+from kymatui.sessions.feeds.namespace_feeds import NAMESPACES
 from tests.integration.embedded import GROUP, KYMAS, NAMESPACE, Embedded, eventually, feed, reaches
 
 HERE = feed_name(NAMESPACE)

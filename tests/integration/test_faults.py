@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from kymatui.adapters.kube.watch.watch_subject import WatchTiming
-from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
-from kymatui.adapters.sessions.feeds.watched_kinds import WATCHED_KINDS
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.rows import Catalog, ModuleRow
 from kymatui.domain.snapshot.snapshots import FeedState, Object
 from kymatui.errors import UnauthorizedError, UnreachableError
+from kymatui.sessions.cluster.catalog_session import CatalogSession
+from kymatui.sessions.feeds.watched_kinds import WATCHED_KINDS
 from tests.integration.embedded import (
     GROUP,
     KYMAS,

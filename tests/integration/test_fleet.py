@@ -20,17 +20,17 @@ import pytest
 import yaml
 
 from kymatui.adapters.kube.api.client import PatchType
-from kymatui.adapters.sessions.cluster.session_options import RemoteOptions, SessionOptions
-from kymatui.adapters.sessions.control_plane.remote_session import RemoteSession, open_remote
-from kymatui.adapters.sessions.control_plane.runtime_connector import CONNECT_SECONDS
-from kymatui.adapters.sessions.control_plane.runtime_session import RuntimeSession
-from kymatui.composition.reports.fleet_audit import AuditProgress, audit_fleet
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, RuntimeKey
 from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, FeedState
 from kymatui.errors import CancelledError
 from kymatui.sandbox.fault_client import FaultClient
 from kymatui.sandbox.world.story.sample_fleet import WRONG, access_secret, wrong_secrets
+from kymatui.sessions.cluster.session_options import RemoteOptions, SessionOptions
+from kymatui.sessions.control_plane.remote_session import RemoteSession, open_remote
+from kymatui.sessions.control_plane.runtime_connector import CONNECT_SECONDS
+from kymatui.sessions.control_plane.runtime_session import RuntimeSession
+from kymatui.sessions.reports.fleet_audit import AuditProgress, audit_fleet
 from kymatui.ui.connection.fleet_view import MOST_RUNTIMES, RuntimeViews
 from kymatui.ui.connection.mailbox import Mailbox
 from tests.domain import builders as b

@@ -16,12 +16,12 @@ import pytest
 
 from kymatui.adapters.files.job_journals import interrupted, job_records
 from kymatui.adapters.kube.api.client import PatchType
-from kymatui.adapters.sessions.cluster.session_options import RemoteOptions, SessionOptions
-from kymatui.adapters.sessions.control_plane.remote_session import open_remote
 from kymatui.cli.main import main
 from kymatui.engine.jobs.job_records import JobRecord
 from kymatui.engine.jobs.journal import JournalMark
 from kymatui.sandbox.world.story.sample_fleet import access_secret
+from kymatui.sessions.cluster.session_options import RemoteOptions, SessionOptions
+from kymatui.sessions.control_plane.remote_session import open_remote
 from kymatui.settings.config_file import Settings
 from kymatui.ui.application.fleet_app import FleetApp
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen

@@ -18,16 +18,16 @@ import yaml
 from kymatui.adapters.kube.transport.heartbeat import Heartbeat, HeartbeatTiming
 from kymatui.adapters.kube.transport.transport import Transport
 from kymatui.adapters.kube.watch.watch_subject import WatchTiming
-from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession, open_session
-from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
-from kymatui.adapters.sessions.control_plane.fleet_session import FleetSession
-from kymatui.adapters.sessions.control_plane.runtime_session import RuntimeSession
 from kymatui.cli.main import main
 from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, Feed, FeedState
 from kymatui.errors import KymatuiError
 from kymatui.sandbox.fault_client import FaultClient
 from kymatui.sandbox.sandbox_process import RunningSandbox, start_sandbox
+from kymatui.sessions.cluster.catalog_session import CatalogSession, open_session
+from kymatui.sessions.cluster.cluster_access import open_cluster
+from kymatui.sessions.cluster.session_options import SessionOptions
+from kymatui.sessions.control_plane.fleet_session import FleetSession
+from kymatui.sessions.control_plane.runtime_session import RuntimeSession
 from kymatui.ui.application.kymatui_app import KymatuiApp
 from kymatui.ui.connection.connection_status import describe_connection
 from tests.integration.embedded import eventually

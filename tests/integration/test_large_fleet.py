@@ -16,8 +16,6 @@ from pathlib import Path
 import pytest
 
 from kymatui.adapters.kube.api.client import PatchType
-from kymatui.adapters.sessions.cluster.session_options import RemoteOptions, SessionOptions
-from kymatui.adapters.sessions.control_plane.remote_session import RemoteSession, open_remote
 from kymatui.domain.fleet.fleet_tracker import FleetSnapshot
 from kymatui.domain.fleet.pending_actions import pending_actions
 from kymatui.domain.fleet.runtimes import version_matrix
@@ -29,6 +27,8 @@ from kymatui.sandbox.cluster import SandboxCluster
 from kymatui.sandbox.fault_client import FaultClient
 from kymatui.sandbox.world.modules.module_announcement import KYMAS, MANIFESTS
 from kymatui.sandbox.world.story import sample_fleet, world_population
+from kymatui.sessions.cluster.session_options import RemoteOptions, SessionOptions
+from kymatui.sessions.control_plane.remote_session import RemoteSession, open_remote
 from kymatui.ui.presenters.fleet.fleet_reports import matrix_rows
 from kymatui.ui.presenters.fleet.runtime_rows import FleetRows, RuntimeFilter, group_rows, key_text
 from kymatui.ui.viewmodels.row_filter import parse_filter

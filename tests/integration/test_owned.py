@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.snapshot.object_index import index_objects
 from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.domain.snapshot.snapshots import FeedState, namespaced_feed
+from kymatui.sessions.cluster.catalog_session import CatalogSession
 from tests.integration.embedded import KYMAS, Embedded, eventually, reaches
 
 MANAGER = ObjectRef(GroupVersionKind("apps", "v1", "Deployment"), "test-a", "web")

@@ -13,12 +13,12 @@ import pytest
 from msgspec.structs import asdict
 
 from kymatui.adapters.kube.api.client import Write
-from kymatui.adapters.sessions.cluster.catalog_session import open_session
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
-from kymatui.adapters.sessions.feeds.watched_kinds import WATCHED_KINDS
 from kymatui.cli.main import main
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.errors import ReadOnlyError
+from kymatui.sessions.cluster.catalog_session import open_session
+from kymatui.sessions.cluster.session_options import SessionOptions
+from kymatui.sessions.feeds.watched_kinds import WATCHED_KINDS
 from tests.integration.embedded import (
     GROUP,
     KYMAS,

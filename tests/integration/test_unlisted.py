@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from kymatui.adapters.kube.watch import watch_reader
-from kymatui.adapters.sessions.cluster.catalog_session import open_session
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
-from kymatui.adapters.sessions.feeds.watched_kinds import DEFINITIONS
 from kymatui.cli.main import main
 from kymatui.cli.options.direct_install import LISTED
 from kymatui.domain.snapshot.missing_lists import ListGap
 from kymatui.domain.snapshot.snapshots import FeedState
+from kymatui.sessions.cluster.catalog_session import open_session
+from kymatui.sessions.cluster.session_options import SessionOptions
+from kymatui.sessions.feeds.watched_kinds import DEFINITIONS
 from kymatui.ui.application.kymatui_app import KymatuiApp
 from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.widgets.top_line import TopLine

@@ -11,9 +11,9 @@ import pytest
 import yaml
 
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.sessions.cluster.cluster_access import open_cluster
+from kymatui.sessions.cluster.session_options import SessionOptions
 from tests.engine import walking
 from tests.engine.places import Json, eventually
 from tests.engine.samples import Repository, Samples

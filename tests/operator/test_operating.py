@@ -12,13 +12,13 @@ from typing import Any, cast
 
 from msgspec.structs import replace
 
-from kymatui.adapters.sessions.control_plane.runtime_clients import SecretRuntimes
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.cluster.ports import Cluster, PatchKind
 from kymatui.errors import DefectError, KymatuiError, RefusedError, UnreachableError
 from kymatui.operator.framework.dependency_watches import DependencyWatches
 from kymatui.operator.manifests.access_secret_watches import SECRET
 from kymatui.operator.manifests.standalone_context import StandaloneContext
+from kymatui.sessions.control_plane.runtime_clients import SecretRuntimes
 from tests.engine.objects import config_map
 from tests.engine.objects import secret as make_secret
 from tests.engine.places import eventually

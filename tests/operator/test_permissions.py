@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from kymatui.adapters.kube.objects.decoder import read_object
 from kymatui.adapters.kube.transport.transport import Request
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-from kymatui.adapters.sessions.fetching import FetchOptions
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.jobs.run import SystemClock
@@ -32,6 +31,7 @@ from kymatui.operator.program import tenant_context
 from kymatui.operator.watchers.event_listener import RUNTIME_ID, EventTargets
 from kymatui.operator.watchers.runtime_events import RuntimeEvent
 from kymatui.operator.watchers.watcher_controller import WatcherController
+from kymatui.sessions.fetching import FetchOptions
 from tests.domain import builders
 from tests.engine.objects import config_map
 from tests.engine.objects import secret as make_secret

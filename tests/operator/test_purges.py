@@ -13,8 +13,6 @@ from typing import Any
 import pytest
 
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.cli.main import main
 from kymatui.crds import read_crds
 from kymatui.domain.kubernetes.object_meta import parse_time
@@ -30,6 +28,8 @@ from kymatui.operator.monitoring.event_correlation import ObjectEvent
 from kymatui.operator.monitoring.metric_registry import MetricRegistry
 from kymatui.operator.monitoring.operator_metrics import METRICS
 from kymatui.sandbox.fault_client import FaultClient
+from kymatui.sessions.cluster.cluster_access import open_cluster
+from kymatui.sessions.cluster.session_options import SessionOptions
 from tests.engine.places import eventually
 from tests.sandboxes.starting import ReadySandbox, ready_sandbox
 

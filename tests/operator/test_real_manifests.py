@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.crds import read_crds
 from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.sessions.cluster.cluster_access import open_cluster
+from kymatui.sessions.cluster.session_options import SessionOptions
 from tests.benchmarks.every_module import raw_subject
 from tests.engine import walking
 from tests.engine.walking import OWN, Desk

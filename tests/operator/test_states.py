@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from kymatui.adapters.sessions.control_plane.runtime_clients import SecretRuntimes
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.errors import ConfigurationError, KymatuiError
 from kymatui.operator.manifests.default_resource import read_rules
+from kymatui.sessions.control_plane.runtime_clients import SecretRuntimes
 from tests.engine.objects import config_map, definition, deployment
 from tests.engine.places import Json, Place, eventually
 from tests.operator.desks import MANIFEST, Desk, run_alone

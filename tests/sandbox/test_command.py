@@ -15,9 +15,9 @@ import pytest
 import yaml
 
 from kymatui.cli.main import main
-from kymatui.composition.sandbox import FAULTS
 from kymatui.errors import UsageError
 from kymatui.sandbox.apiserver.http.http_server import loopback
+from kymatui.sandbox.door import FAULTS
 from kymatui.sandbox.fault_client import WORDS
 from kymatui.sandbox.sandbox_process import RunningSandbox, start_sandbox
 from tests.sandboxes.starting import ReadySandbox

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kymatui.adapters.sessions.control_plane.pair_session import PairSession
-from kymatui.composition import campaign
+from kymatui.sessions.control_plane import campaign_fleet
+from kymatui.sessions.control_plane.pair_session import PairSession
 
 _SECONDS = 60.0
 
@@ -13,4 +13,4 @@ _SECONDS = 60.0
 def wait_longer_for_runtimes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give each runtime of a campaign a minute to be connected, and one to be listed."""
     monkeypatch.setattr(PairSession.__init__, "__defaults__", (_SECONDS, None))
-    monkeypatch.setattr(campaign, "_LISTED", _SECONDS)
+    monkeypatch.setattr(campaign_fleet, "_LISTED", _SECONDS)

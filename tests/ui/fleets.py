@@ -8,7 +8,6 @@ from typing import Any
 import yaml
 from msgspec.structs import replace
 
-from kymatui.adapters.sessions.cluster.session_options import RemoteOptions
 from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, FleetTracker, RuntimeKey
 from kymatui.domain.fleet.manifest_summary import ManifestSummary, read_summary
 from kymatui.domain.fleet.runtimes import build_fleet
@@ -18,6 +17,7 @@ from kymatui.domain.remote.runtime_pair import RuntimePair
 from kymatui.domain.remote.watcher_chains import WatcherChain
 from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, Feed, FeedState, Object, Snapshot
 from kymatui.errors import KymatuiError
+from kymatui.sessions.cluster.session_options import RemoteOptions
 from kymatui.settings.config_file import Settings
 from kymatui.ui.application.fleet_app import FleetApp
 from tests.domain import builders as b

@@ -14,11 +14,11 @@ from textual.pilot import Pilot
 
 from kymatui.actions.jobs import JobReport, JobSpec
 from kymatui.adapters.files.context_memory import ContextMemory
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
-from kymatui.composition.contexts import KubeContexts
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
 from kymatui.engine.cluster.ports import Cluster
+from kymatui.sessions.cluster.session_options import SessionOptions
+from kymatui.sessions.contexts import KubeContexts
 from kymatui.settings.config_file import Settings
 from kymatui.ui.application.fleet_app import FleetApp
 from kymatui.ui.application.kymatui_app import KymatuiApp

@@ -10,14 +10,14 @@ import yaml
 from msgspec.structs import replace
 from textual.widgets import TextArea
 
-from kymatui.adapters.sessions.cluster.catalog_session import open_session
-from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.cli.main import main
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.plans.jobs import JobState
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.engine.deletion.deletion_state import ModuleCRHandling, NextStep
+from kymatui.sessions.cluster.catalog_session import open_session
+from kymatui.sessions.cluster.cluster_access import open_cluster
+from kymatui.sessions.cluster.session_options import SessionOptions
 from kymatui.ui.application.kymatui_app import KymatuiApp
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.form_dialog import FormScreen

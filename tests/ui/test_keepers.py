@@ -14,10 +14,6 @@ import pytest
 import yaml
 
 from kymatui.adapters.files.backups import backups_folder
-from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
-from kymatui.adapters.sessions.cluster.session_options import RemoteOptions, SessionOptions
-from kymatui.adapters.sessions.control_plane.remote_session import open_remote
-from kymatui.adapters.sessions.fetching import FetchOptions
 from kymatui.cli.main import main
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
@@ -27,6 +23,10 @@ from kymatui.engine.cluster.ports import Cluster
 from kymatui.engine.deletion.deletion_state import NextStep
 from kymatui.operator.manifest_context import open_manifest_context
 from kymatui.sandbox.world.story.sample_fleet import access_secret
+from kymatui.sessions.cluster.cluster_access import open_cluster
+from kymatui.sessions.cluster.session_options import RemoteOptions, SessionOptions
+from kymatui.sessions.control_plane.remote_session import open_remote
+from kymatui.sessions.fetching import FetchOptions
 from kymatui.settings.config_file import Settings
 from kymatui.ui.application.fleet_app import FleetApp
 from kymatui.ui.dialogs.action_menu import MenuScreen

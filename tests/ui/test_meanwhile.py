@@ -17,13 +17,13 @@ from textual.pilot import Pilot
 from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
 from kymatui.adapters.files.backups import BackupFile, backup_path, finish_backup
 from kymatui.adapters.files.job_journals import interrupted
-from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.domain.kubernetes.object_meta import field_managers, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.ownership import LIFECYCLE_APPLIER
 from kymatui.engine.cluster.ports import Cluster, PatchKind
 from kymatui.engine.deletion.deletion_state import NextStep
+from kymatui.sessions.cluster.cluster_access import open_cluster
+from kymatui.sessions.cluster.session_options import SessionOptions
 from kymatui.ui.application.kymatui_app import KymatuiApp
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen

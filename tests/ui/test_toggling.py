@@ -16,15 +16,15 @@ from textual.pilot import Pilot
 
 from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
 from kymatui.adapters.kube.transport.read_only_gate import is_read_only_request
-from kymatui.adapters.sessions.cluster.catalog_session import open_session
-from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma_edit.module_edit import EditProposal
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
 from kymatui.engine.cluster.ports import Cluster, PatchKind
 from kymatui.errors import OutdatedError
 from kymatui.sandbox.fault_client import FaultClient
+from kymatui.sessions.cluster.catalog_session import open_session
+from kymatui.sessions.cluster.cluster_access import open_cluster
+from kymatui.sessions.cluster.session_options import SessionOptions
 from kymatui.settings.config_file import Settings
 from kymatui.ui.application.kymatui_app import KymatuiApp
 from kymatui.ui.dialogs.action_menu import MenuScreen

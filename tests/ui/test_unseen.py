@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.sessions.cluster.session_options import SessionOptions
 from tests.cli.intruding import Stage
 from tests.sandboxes.starting import told_sandbox
 from tests.ui.driving import SIZE

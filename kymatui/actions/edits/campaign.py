@@ -59,8 +59,6 @@ class CampaignPort(Protocol):
     def open(self, runtime: str, on_change: Callable[[], None]) -> Session:
         """Return the session of a runtime, which is listed. Raise what keeps it from being."""
 
-    def edits(self, session: Session) -> ClusterKymaEdits: ...
-
 
 ListedFleet = Callable[[Sequence[str]], AbstractContextManager[CampaignPort]]
 """Lists the control plane of these runtimes; raises what keeps it from being listed."""
@@ -73,9 +71,15 @@ class Campaign:
     """
 
     def __init__(
-        self, listed: ListedFleet, toggle: ModuleEdit, pace: CampaignPace, consent: UninstallConsent | None = None
+        self,
+        listed: ListedFleet,
+        edits_of: Callable[[Session], ClusterKymaEdits],
+        toggle: ModuleEdit,
+        pace: CampaignPace,
+        consent: UninstallConsent | None = None,
     ) -> None:
-        self._listed, self._toggle, self.pace = listed, toggle, pace
+        """Take the control plane's lists, and what returns the edits of a runtime's session."""
+        self._listed, self._edits_of, self._toggle, self.pace = listed, edits_of, toggle, pace
         self._consent = consent or UninstallConsent()
         self._begun: frozenset[str] = frozenset()
         self.target: ClusterTarget | None = None
@@ -110,7 +114,7 @@ class Campaign:
         except KymatuiError as error:
             return CampaignStep(name, CampaignOutcome.UNREACHED, str(error))
         try:
-            toggling = plane.edits(session)
+            toggling = self._edits_of(session)
             proposal = self._proposed(toggling)
             found = self._with_uninstalls(_planned_step(name, proposal), toggling, proposal)
             found = replace(found, server=session.target.server)
@@ -177,7 +181,7 @@ class Campaign:
             return replace(step, outcome=CampaignOutcome.FAILED, message=f"no changes made: {error}")
         try:
             run = self._followed if step.outcome is CampaignOutcome.UNDER_WAY else self._run
-            return run(step, plane.edits(session), changed, cancel, journal)
+            return run(step, self._edits_of(session), changed, cancel, journal)
         except KymatuiError as error:
             return replace(step, outcome=CampaignOutcome.FAILED, message=str(error))
         finally:

@@ -10,13 +10,13 @@ from contextlib import closing
 
 from kymatui.actions.components.signature_reader import catalog_questions, read_signatures
 from kymatui.actions.modules.signatures import signature_reader
-from kymatui.adapters.sessions.registries import open_registries
 from kymatui.cli.options.fetching import fetch_options
 from kymatui.cli.options.reading import watch_sessions
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.rows import Catalog
 from kymatui.domain.modules.module_signature import ModuleSignature
 from kymatui.domain.snapshot.read_cache import ReadCache
+from kymatui.sessions.registries import open_registries
 from kymatui.settings.config_file import load_settings
 
 

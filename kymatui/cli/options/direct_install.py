@@ -169,7 +169,7 @@ class CommandContext:
     """
 
     def __init__(self, args: argparse.Namespace, session: ListedSession, namespace: str) -> None:
-        from kymatui.composition.install_port import SessionInstallPort
+        from kymatui.sessions.install_port import SessionInstallPort
 
         self.args, self.session, self.namespace = args, session, namespace
         self._settings = load_settings(os.environ)

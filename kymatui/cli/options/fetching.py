@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kymatui.adapters.sessions.fetching import FetchOptions
+    from kymatui.sessions.fetching import FetchOptions
 
 
 def add_fetching(parser: argparse._ActionsContainer) -> None:
@@ -31,6 +31,6 @@ def add_component_registry(parser: argparse._ActionsContainer, used: str) -> Non
 
 
 def fetch_options(args: argparse.Namespace) -> FetchOptions:
-    from kymatui.adapters.sessions.fetching import FetchOptions
+    from kymatui.sessions.fetching import FetchOptions
 
     return FetchOptions(tuple(getattr(args, "insecure_registry", ())), getattr(args, "registry_ca", None))

@@ -12,8 +12,8 @@ from kymatui.cli.options.unknown_names import require_in_fleet, require_plan_and
 from kymatui.errors import InvalidError, KymatuiError, UnknownNameError, UsageError
 
 if TYPE_CHECKING:
-    from kymatui.adapters.sessions.cluster.session_options import SessionOptions
     from kymatui.domain.fleet.runtimes import Fleet, Runtime
+    from kymatui.sessions.cluster.session_options import SessionOptions
 
 FILTERS: Final = ("runtime", "selector", "plan", "region", "state", "in_channel", "module", "drifting")
 """The names of the options in the parsed arguments."""
@@ -43,7 +43,7 @@ def add_fleet_filters(group: argparse._ActionsContainer, *, has_channel: bool = 
 
 def read_selected_fleet(options: SessionOptions, selector: str) -> tuple[str, Fleet, tuple[str, ...]]:
     """Read the fleet that the server selects, as `read_fleet`. Raise UsageError for a selector that it refuses."""
-    from kymatui.adapters.sessions.control_plane.fleet_lists import read_fleet
+    from kymatui.sessions.control_plane.fleet_lists import read_fleet
 
     try:
         return read_fleet(options, labels=selector)

@@ -17,9 +17,9 @@ _VERSION: Final = deferred(r"v?\d+\.\d+(\.\d+)?([-+].*)?")
 
 if TYPE_CHECKING:
     from kymatui.actions.session import ListedSession
-    from kymatui.adapters.sessions.cluster.session_options import SessionOptions
     from kymatui.domain.fleet.runtimes import Fleet
     from kymatui.engine.cluster.ports import Cluster
+    from kymatui.sessions.cluster.session_options import SessionOptions
 
 
 def require_known(session: ListedSession, names: Sequence[str], channel: str | None) -> None:
@@ -69,8 +69,8 @@ def require_in_fleet(control: SessionOptions, modules: Sequence[str], channels: 
 
     To be asked only where a name chose nothing: it lists the whole control plane.
     """
-    from kymatui.adapters.sessions.cluster.cluster_access import context_name
-    from kymatui.adapters.sessions.control_plane.fleet_lists import fleet_names
+    from kymatui.sessions.cluster.cluster_access import context_name
+    from kymatui.sessions.control_plane.fleet_lists import fleet_names
 
     known = fleet_names(control) if [*modules, *channels] else None
     if known is None:
@@ -91,7 +91,7 @@ def _unknown_channel(channel: str, known: Sequence[str], where: str) -> UnknownN
 
 def require_namespace(cluster: Cluster, args: argparse.Namespace) -> None:
     """Raise UnknownNameError where --namespace names none of the cluster; what may not be read is not known."""
-    from kymatui.adapters.sessions.cluster.namespace_check import require_namespace as require
+    from kymatui.sessions.cluster.namespace_check import require_namespace as require
 
     if name := getattr(args, "namespace", None):
         require(cluster, name)

@@ -23,12 +23,13 @@ from kymatui.domain.snapshot.snapshots import Object, Snapshot
 KYMA_FEED = "kymas.operator.kyma-project.io"
 CATALOG_FEEDS = ("moduletemplates.operator.kyma-project.io", "modulereleasemetas.operator.kyma-project.io")
 MANIFEST_FEED = "manifests.operator.kyma-project.io"
+CRD_FEED = "customresourcedefinitions.apiextensions.k8s.io"
 WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet")
 WORKLOAD_FEEDS = {
     "Deployment": "deployments.apps",
     "StatefulSet": "statefulsets.apps",
     "DaemonSet": "daemonsets.apps",
-    "CustomResourceDefinition": "customresourcedefinitions.apiextensions.k8s.io",
+    "CustomResourceDefinition": CRD_FEED,
 }
 
 

@@ -44,8 +44,8 @@ from kymatui.ui.widgets.top_line import FrameFacts
 if TYPE_CHECKING:
     from textual.command import Provider
 
-    from kymatui.composition.contexts import KubeContexts
     from kymatui.domain.catalog.rows import Catalog
+    from kymatui.sessions.contexts import KubeContexts
 
 
 _PALETTE_LINES = 10  # of the terminal, below which the palette's list has no room

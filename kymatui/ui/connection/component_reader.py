@@ -15,8 +15,6 @@ from kymatui.actions.components.resource_content import descriptor_text, resourc
 from kymatui.actions.components.signature_reader import judge_signatures
 from kymatui.actions.components.template_component import template_location
 from kymatui.actions.modules.signatures import SignatureOptions, read_trust
-from kymatui.adapters.sessions.fetching import FetchOptions
-from kymatui.adapters.sessions.registries import open_registries
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.module_templates import ModuleTemplate
 from kymatui.domain.modules.module_signature import ModuleSignature, SignatureStatus
@@ -24,6 +22,8 @@ from kymatui.domain.snapshot.cluster_index import index_cluster
 from kymatui.domain.snapshot.snapshots import Snapshot
 from kymatui.engine.sources.artifact_store import ContentStore
 from kymatui.errors import KymatuiError
+from kymatui.sessions.fetching import FetchOptions
+from kymatui.sessions.registries import open_registries
 
 MOST_COMPONENTS: Final = 16  # read components in memory; the oldest is dropped
 

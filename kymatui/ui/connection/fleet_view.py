@@ -22,12 +22,12 @@ from kymatui.ui.connection.connection_status import ConnectionStatus, describe_c
 from kymatui.ui.connection.mailbox import Mailbox, MailSlot
 
 if TYPE_CHECKING:
-    from kymatui.adapters.sessions.cluster.session_options import RemoteOptions
     from kymatui.domain.catalog.rows import Catalog
     from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, RuntimeKey
     from kymatui.domain.kyma.maintenance_windows import ControllerSettings
     from kymatui.domain.plans.cluster_target import ClusterTarget
     from kymatui.domain.remote.watcher_chains import WatcherChain
+    from kymatui.sessions.cluster.session_options import RemoteOptions
     from kymatui.ui.viewmodels.row_list import Row
 
 FLEET: Final = "fleet"

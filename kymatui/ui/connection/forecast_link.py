@@ -11,7 +11,6 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import fields, replace
 
-from kymatui.composition.reports.what_if import ChangeRequest, change_stamp, read_change
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings
 from kymatui.domain.snapshot.snapshots import Object
 from kymatui.domain.whatif.catalog_change import CatalogChange
@@ -19,6 +18,7 @@ from kymatui.domain.whatif.fleet_objects import FleetObjects, FleetObjectsBuilde
 from kymatui.domain.whatif.forecast import Forecast, ForecastMemory, foresee
 from kymatui.domain.whatif.summary import change_notes, forecast_notes
 from kymatui.errors import ConfigurationError, DefectError, KymatuiError
+from kymatui.sessions.reports.what_if import ChangeRequest, change_stamp, read_change
 from kymatui.ui.connection.fleet_view import FleetObjectSource, FleetSource
 from kymatui.ui.connection.mailbox import Mailbox
 from kymatui.ui.presenters.fleet.forecast_rows import ForecastLines, OpenedNumber

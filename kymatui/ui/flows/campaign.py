@@ -11,7 +11,6 @@ from kymatui.actions.batch import BatchJob, run_items
 from kymatui.actions.edits.campaign import Campaign, CampaignEdit, CampaignItem, campaign_item, campaign_steps
 from kymatui.actions.edits.uninstall import UninstallConsent
 from kymatui.actions.jobs import JobReport, JobSpec
-from kymatui.composition.campaign import open_campaign
 from kymatui.domain.fleet.campaigns import (
     MAX_PARALLEL,
     CampaignPace,
@@ -28,6 +27,8 @@ from kymatui.domain.plans.jobs import RUNTIMES, JobPurpose
 from kymatui.domain.plans.plan_preview import PreviewVerdict
 from kymatui.engine.jobs.job_records import JobRecord
 from kymatui.errors import ConfigurationError, PartlyDoneError, RefusedError
+from kymatui.sessions.control_plane.campaign_fleet import listed_fleet
+from kymatui.sessions.deletions import edits_of
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
 from kymatui.ui.flows.batch_job import ScreenRenderer
@@ -85,7 +86,7 @@ async def plan_runtimes(
     source = app.fleet_view.fleet_link.session
     if source is None:
         raise ConfigurationError("not connected to the control plane yet")
-    campaign = open_campaign(source.options, toggle, pace, consent)
+    campaign = Campaign(listed_fleet(source.options), edits_of, toggle, pace, consent)
     app.notify(f"planning {format_count(len(runtimes), 'runtime')}, {MAX_PARALLEL} in parallel", timeout=3)
     steps = await app.jobs.in_thread(lambda: campaign.plan(runtimes))
     answer = await app.push_screen_wait(PlanScreen(preview_campaign(steps, toggle, pace.canaries, pace.at_once)))

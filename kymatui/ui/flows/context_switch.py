@@ -12,7 +12,7 @@ from kymatui.ui.navigation.command_table import unknown_name
 from kymatui.ui.viewmodels.questions import ChoiceOption, Question
 
 if TYPE_CHECKING:
-    from kymatui.composition.contexts import ContextEntry, KubeContexts
+    from kymatui.sessions.contexts import ContextEntry, KubeContexts
     from kymatui.ui.base.screen_app import ScreenApp
     from kymatui.ui.connection.connection_status import ConnectionStatus
     from kymatui.ui.flows.job_controller import ScreenJobs

@@ -11,10 +11,10 @@ from msgspec.structs import replace
 
 from kymatui.actions.delete import Deletion, DeletionItem, RunControls, deletion_item
 from kymatui.actions.deletion_planning import plan_deletions
+from kymatui.actions.edits.session_deletions import SessionDeletions
 from kymatui.actions.finalizers import BlockedObject, blocked_objects, remove_finalizer
 from kymatui.actions.jobs import JobReport, JobSpec
 from kymatui.actions.plans import DeletionPlan, DeletionRequest
-from kymatui.composition.session_ports import SessionDeletions
 from kymatui.domain.kubernetes.terminal_text import format_count, name_or_count, with_subject
 from kymatui.domain.modules.presence import Presence
 from kymatui.domain.plans.jobs import JobPurpose, module_key

@@ -12,7 +12,7 @@ from kymatui.engine.deletion.uninstall_plan import DeletionScope
 from kymatui.errors import ConfigurationError, KymatuiError
 
 if TYPE_CHECKING:
-    from kymatui.composition.session_ports import SessionDeletions
+    from kymatui.actions.edits.session_deletions import SessionDeletions
     from kymatui.engine.deletion.deletion_state import DeletionState
     from kymatui.ui.flows.flow_app import FlowApp
 
@@ -27,7 +27,7 @@ def delete_action(app: FlowApp) -> SessionDeletions:
 
     Raises ConfigurationError before it is connected.
     """
-    from kymatui.composition.session_ports import deletions_of
+    from kymatui.sessions.deletions import deletions_of
 
     session = app.view.writing
     if session is None:

@@ -15,7 +15,6 @@ from kymatui.actions.edits.module_edits import EditControls, EditItem, EditPlan,
 from kymatui.actions.edits.uninstall import UninstallConsent
 from kymatui.actions.jobs import FOLLOW_SECONDS, JobReport, JobSpec
 from kymatui.actions.modules.handover import planned_handover
-from kymatui.composition.session_ports import edits_of
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.terminal_text import name_or_count, with_subject
@@ -26,6 +25,7 @@ from kymatui.domain.kyma_edit.module_edit import EditProposal, EditVerb, ModuleE
 from kymatui.domain.plans.jobs import KYMA_KEY, JobPurpose, module_key
 from kymatui.domain.plans.plan_preview import PreviewVerdict
 from kymatui.errors import ConfigurationError, KymatuiError
+from kymatui.sessions.deletions import edits_of
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
 from kymatui.ui.flows.batch_job import run_batch_job

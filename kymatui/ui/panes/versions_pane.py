@@ -14,12 +14,12 @@ from textual.widget import Widget
 
 from kymatui.actions.modules.version_content import VersionReader, template_key
 from kymatui.actions.modules.version_report import VersionReport, compare_contents, compare_templates
-from kymatui.adapters.sessions.fetching import FetchOptions, LazyFetcher
 from kymatui.domain.catalog.rows import ModuleRow
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.module_templates import ModuleTemplate, read_template
 from kymatui.domain.snapshot.snapshots import Snapshot
 from kymatui.errors import DefectError
+from kymatui.sessions.fetching import FetchOptions, LazyFetcher
 from kymatui.ui.connection.remote_reading import read_remote
 from kymatui.ui.navigation.history import template_component_step
 from kymatui.ui.panes.pane import Pane

@@ -22,7 +22,7 @@ from kymatui.ui.widgets.row_table import RowTable
 from kymatui.ui.widgets.status_line import StatusLine
 
 if TYPE_CHECKING:
-    from kymatui.composition.contexts import ContextEntry
+    from kymatui.sessions.contexts import ContextEntry
 
 
 class ContextsScreen(ListScreen):

@@ -8,7 +8,6 @@ import time
 import pytest
 
 from kymatui.adapters.kube.transport.request_guard import RateGuard
-from kymatui.adapters.sessions.control_plane.runtime_guards import RuntimeGuard, RuntimeGuards
 from kymatui.engine.cluster.circuit_breaker import CircuitState, CircuitTerms
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.request_rate import RequestRate, TokenBucket
@@ -16,6 +15,7 @@ from kymatui.engine.cluster.request_scope import RequestScope, current_scope, re
 from kymatui.errors import CancelledError, ForbiddenError, ServerError, UnreachableError
 from kymatui.operator.monitoring.metric_registry import MetricRegistry
 from kymatui.operator.monitoring.operator_metrics import METRICS, CircuitMetrics
+from kymatui.sessions.control_plane.runtime_guards import RuntimeGuard, RuntimeGuards
 
 
 class Time:

@@ -8,7 +8,6 @@ import re
 from pathlib import Path
 from typing import Final
 
-from kymatui.adapters.sessions.registries import open_registries
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import image_location
 from kymatui.cli.output.printing import print_line
@@ -19,6 +18,7 @@ from kymatui.publishing.add_layers import AddRequest, add_layers, parse_pairs
 from kymatui.publishing.image_layers import ImageMetadata, NewLayer, new_layer
 from kymatui.publishing.places import open_sources
 from kymatui.publishing.ports import ModuleSources
+from kymatui.sessions.registries import open_registries
 
 LARGEST_LAYER: Final = 16 * 1024**3  # bytes of a file, which is read in chunks
 _MEDIA_TYPE: Final = re.compile(r"[a-z]+/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]*")

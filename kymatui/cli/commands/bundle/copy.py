@@ -7,8 +7,6 @@ from contextlib import ExitStack
 
 from msgspec.structs import replace
 
-from kymatui.adapters.sessions.fetching import FetchOptions
-from kymatui.adapters.sessions.registries import open_archive_layout, open_layout, open_registries
 from kymatui.cli.options.artifact_places import ArtifactPlace, PlaceKind, artifact_place
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import add_mapping
@@ -20,6 +18,8 @@ from kymatui.ocm.component_location import NameMapping
 from kymatui.publishing.blob_transfer import Place
 from kymatui.publishing.copy import copy_component
 from kymatui.publishing.copy_images import CopyOptions, CopyResult, copy_image
+from kymatui.sessions.fetching import FetchOptions
+from kymatui.sessions.registries import open_archive_layout, open_layout, open_registries
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

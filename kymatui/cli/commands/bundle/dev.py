@@ -29,7 +29,6 @@ from kymatui.cli.options.direct_install import (
 )
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.output.printing import print_line, print_message, print_text
-from kymatui.composition.sandbox import start_sandbox
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import sanitize
@@ -59,6 +58,7 @@ from kymatui.publishing.module_build import BuildRequest, BuiltModule, build_mod
 from kymatui.publishing.module_follower import ModuleFollower
 from kymatui.publishing.places import alone_in, open_destination, open_sources
 from kymatui.publishing.source_problems import SourceProblem
+from kymatui.sandbox.door import start_sandbox
 
 _SERVER_ERRORS = (RegistryError, UnreachableError, ServerError, ThrottledError)
 """What another attempt may mend without a save."""

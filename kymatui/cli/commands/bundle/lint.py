@@ -6,8 +6,6 @@ import argparse
 from collections import Counter
 from collections.abc import Sequence
 
-from kymatui.adapters.sessions.fetching import FetchOptions
-from kymatui.adapters.sessions.registries import open_registries
 from kymatui.cli.commands.bundle.create import CONFIG
 from kymatui.cli.options.artifact_places import PlaceKind, artifact_place
 from kymatui.cli.options.fetching import add_fetching, fetch_options
@@ -22,6 +20,8 @@ from kymatui.publishing.lint import lint_module
 from kymatui.publishing.lint_registry import RegistryChecks
 from kymatui.publishing.places import open_sources
 from kymatui.publishing.source_problems import SourceProblem
+from kymatui.sessions.fetching import FetchOptions
+from kymatui.sessions.registries import open_registries
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

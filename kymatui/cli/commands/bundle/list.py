@@ -6,7 +6,6 @@ import argparse
 from contextlib import ExitStack
 
 from kymatui.actions.components.component_facts import list_tags, list_versions
-from kymatui.adapters.sessions.registries import open_registries, open_stored_layout
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import add_mapping
 from kymatui.cli.output.printing import document, print_line, print_text
@@ -15,6 +14,7 @@ from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.errors import UsageError
 from kymatui.ocm.component_location import ComponentLocation, NameMapping, check_name
 from kymatui.ocm.errors import DescriptorError
+from kymatui.sessions.registries import open_registries, open_stored_layout
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

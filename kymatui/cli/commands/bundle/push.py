@@ -6,7 +6,6 @@ import argparse
 import os
 from contextlib import ExitStack
 
-from kymatui.adapters.sessions.registries import open_registries, open_stored_layout
 from kymatui.cli.commands.bundle.copy import print_copied
 from kymatui.cli.options.artifact_places import PlaceKind, artifact_place
 from kymatui.cli.options.fetching import add_fetching, fetch_options
@@ -14,6 +13,7 @@ from kymatui.cli.output.transfers import transfer_bars
 from kymatui.errors import UsageError
 from kymatui.publishing.copy_images import CopyOptions
 from kymatui.publishing.push import push_layout
+from kymatui.sessions.registries import open_registries, open_stored_layout
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -6,11 +6,11 @@ import argparse
 import posixpath
 import shlex
 
-from kymatui.adapters.sessions.fetching import FetchOptions
 from kymatui.cli.commands.bundle.create import CONFIG as CREATED_CONFIG
 from kymatui.cli.output.printing import print_line
 from kymatui.publishing.places import open_sources
 from kymatui.publishing.scaffold import SCAFFOLDED_CONFIG, ScaffoldRequest, scaffold_module
+from kymatui.sessions.fetching import FetchOptions
 
 MANIFEST = "manifest.yaml"
 DEFAULT_CR = "default-cr.yaml"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 
 from kymatui.actions.components.component_facts import ShownComponent, component_facts, component_json, show_component
-from kymatui.adapters.sessions.registries import open_registries
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import add_component, add_mapping, located_component
 from kymatui.cli.output.printing import document, print_line, print_text, table
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.helm.yaml.writing import dump_yaml
+from kymatui.sessions.registries import open_registries
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 
 from kymatui.actions.modules.signatures import read_signer_file
-from kymatui.adapters.sessions.registries import open_registries
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.private_key import add_private_key, private_key
 from kymatui.cli.options.registry_options import add_mapping, image_location, located_component
@@ -16,6 +15,7 @@ from kymatui.ocm import ALGORITHMS
 from kymatui.ocm.signing import HASH_ALGORITHMS, SIGNATURE_ALGORITHMS
 from kymatui.publishing.image_signatures import SignatureForm, sign_image
 from kymatui.publishing.sign import SignRequest, sign_component
+from kymatui.sessions.registries import open_registries
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

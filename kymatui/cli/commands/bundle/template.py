@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from kymatui.adapters.sessions.registries import open_registries
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import (
     add_component,
@@ -18,6 +17,7 @@ from kymatui.cli.output.printing import print_line, print_text
 from kymatui.publishing.module_template import to_yaml
 from kymatui.publishing.places import open_sources
 from kymatui.publishing.template import component_templates
+from kymatui.sessions.registries import open_registries
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 
 from kymatui.actions.modules.signatures import read_signer_file
-from kymatui.adapters.sessions.registries import open_registries
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import add_mapping, image_location, located_component
 from kymatui.cli.output.printing import print_line
@@ -14,6 +13,7 @@ from kymatui.errors import UsageError
 from kymatui.ocm import Keys
 from kymatui.publishing.image_signatures import VerifiedImage, verify_image
 from kymatui.publishing.verify import VerifiedComponent, VerifyRequest, verify_component
+from kymatui.sessions.registries import open_registries
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

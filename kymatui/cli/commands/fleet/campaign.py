@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from kymatui.actions.edits.campaign import CampaignItem
-    from kymatui.adapters.sessions.cluster.session_options import RemoteOptions
     from kymatui.domain.kyma_edit.module_edit import ModuleEdit
     from kymatui.domain.plans.cluster_target import ClusterTarget
+    from kymatui.sessions.cluster.session_options import RemoteOptions
 
     _View = BatchView[CampaignStep, CampaignStep]
 else:
@@ -86,8 +86,9 @@ def refuse_fleet_options(args: argparse.Namespace) -> None:
 
 def run(args: argparse.Namespace, toggle: ModuleEdit) -> int:
     """Plan, ask, and edit; stop at the first failure. The same words go on where it stopped."""
-    from kymatui.actions.edits.campaign import CampaignEdit, campaign_item
-    from kymatui.composition.campaign import open_campaign
+    from kymatui.actions.edits.campaign import Campaign, CampaignEdit, campaign_item
+    from kymatui.sessions.control_plane.campaign_fleet import listed_fleet
+    from kymatui.sessions.deletions import edits_of
 
     if not 1 <= args.at_once <= MAX_PARALLEL or args.canaries < 0:
         raise UsageError(f"--at-once must be from 1 to {MAX_PARALLEL}, --canaries 0 or more")
@@ -99,7 +100,7 @@ def run(args: argparse.Namespace, toggle: ModuleEdit) -> int:
         )
     with no_changes_on_interrupt():
         pace = CampaignPace(args.canaries, args.at_once, args.wait, args.timeout)
-        campaign = open_campaign(options, toggle, pace, consent_of(args))
+        campaign = Campaign(listed_fleet(options), edits_of, toggle, pace, consent_of(args))
         steps = campaign.plan(selected_runtimes(args, options))
         items = [campaign_item(step) for step in steps]
         target = campaign.target

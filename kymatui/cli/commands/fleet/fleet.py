@@ -43,7 +43,7 @@ from kymatui.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+    from kymatui.sessions.cluster.session_options import SessionOptions
 
 REPORTED = VersionSource.REPORTED.value
 _HEADER = ("RUNTIME", "SHOOT", "REGION", "PLAN", "CHANNEL", "STATE", "MODULES", "DRIFT", "WORST MODULE", "AGE")
@@ -108,7 +108,7 @@ def _export(args: argparse.Namespace, control: SessionOptions) -> int:
     """Write the fleet to a file. The key of the hashes is random and not kept, so nobody can compute them again."""
     import secrets
 
-    from kymatui.composition.reports.what_if import export_fleet
+    from kymatui.sessions.reports.what_if import export_fleet
 
     if not args.file:
         raise UsageError("missing FILE", hint="example: `kymatui fleet export fleet.json.gz`")

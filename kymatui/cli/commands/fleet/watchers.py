@@ -25,8 +25,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from kymatui.cli.session_arguments import remote_options_of
-    from kymatui.composition.reports.watcher_report import read_chains
     from kymatui.domain.remote.watcher_chains import LinkHealth
+    from kymatui.sessions.reports.watcher_report import read_chains
 
     options, _ = remote_options_of(args, args.runtime or "", read_only=True)
     printer, status = ListPrinter(args), 0

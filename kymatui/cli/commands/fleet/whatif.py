@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from kymatui.actions.modules.version_content import VersionReader
 from kymatui.actions.modules.version_report import compare_contents
-from kymatui.adapters.sessions.fetching import LazyFetcher
 from kymatui.cli.cluster_options import add_cluster_options, add_remote_options
 from kymatui.cli.commands.fleet.sync import read_labels
 from kymatui.cli.commands.fleet.whatif_output import MoveReport, forecast_text
@@ -28,6 +27,7 @@ from kymatui.domain.whatif.groups import GROUPS
 from kymatui.domain.whatif.summary import change_notes, forecast_notes
 from kymatui.domain.whatif.version_moves import version_moves
 from kymatui.errors import PartlyDoneError, RefusedError, UnknownNameError, UsageError
+from kymatui.sessions.fetching import LazyFetcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -111,7 +111,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from kymatui.composition.reports.what_if import ChangeRequest, read_change, read_fleet_of, single_cluster
+    from kymatui.sessions.reports.what_if import ChangeRequest, read_change, read_fleet_of, single_cluster
 
     request = ChangeRequest(
         args.files, args.deleted, read_labels(args.label), args.policy, args.restricted, tuple(args.git or ()) or None

@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from kymatui.cli.session_arguments import remote_options_of
-    from kymatui.composition.reports.maintenance import read_maintenance
+    from kymatui.sessions.reports.maintenance import read_maintenance
 
     options, _ = remote_options_of(args, args.runtime or "", read_only=True)
     printer = ListPrinter(args)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.options.chart_values import value_flags
 from kymatui.cli.output.printing import print_line
-from kymatui.composition.chart_fetch import fetch_chart
 from kymatui.errors import HelmError
+from kymatui.sessions.charts import fetch_chart
 
 if TYPE_CHECKING:
     from kymatui.helm.charts.chart import Chart
@@ -50,7 +50,7 @@ def wanted_version(args: argparse.Namespace) -> str:
 
 
 def fetch(args: argparse.Namespace, reference: str, *, provenance: bool = False) -> Any:
-    """Return the packed chart that a reference means; see `kymatui.composition.chart_fetch.fetch_chart`."""
+    """Return the packed chart that a reference means; see `kymatui.sessions.charts.fetch_chart`."""
     fetched = fetch_chart(
         reference,
         version=wanted_version(args),

@@ -11,10 +11,10 @@ from kymatui.cli.commands.helm.chart_options import add_source, load, read_value
 from kymatui.cli.options.chart_values import add_values
 from kymatui.cli.output.printing import print_line
 from kymatui.cli.output.terminal import print_content
-from kymatui.composition.chart_fetch import cached_templates
 from kymatui.errors import HelmError, UsageError
 from kymatui.helm.language.environment import Environment
 from kymatui.own_files import write_file
+from kymatui.sessions.charts import cached_templates
 
 if TYPE_CHECKING:
     from kymatui.helm.rendering.render import Rendered

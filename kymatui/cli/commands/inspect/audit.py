@@ -28,9 +28,9 @@ from kymatui.json_input import read_json
 
 if TYPE_CHECKING:
     from kymatui.actions.audit import AuditedSession
-    from kymatui.composition.reports.fleet_audit import AuditProgress
     from kymatui.domain.audit.ignores import IgnoreEntry
     from kymatui.domain.audit.report import AuditReport
+    from kymatui.sessions.reports.fleet_audit import AuditProgress
 
 FLEET = "*"
 """What `--remote` without a runtime means."""
@@ -190,7 +190,7 @@ def _fleet(args: argparse.Namespace, ignores: tuple[IgnoreEntry, ...]) -> AuditR
     """Return every runtime; those that cannot be looked at are findings."""
     from kymatui.cli.options.direct_install import cancellable
     from kymatui.cli.session_arguments import remote_options_of
-    from kymatui.composition.reports.fleet_audit import audit_fleet
+    from kymatui.sessions.reports.fleet_audit import audit_fleet
 
     args.remote = None
     options, _ = remote_options_of(args, read_only=True)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kymatui.actions.modules.version_content import VersionReader
 from kymatui.actions.modules.version_report import VersionReport, compare_contents
-from kymatui.adapters.sessions.fetching import LazyFetcher
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.reading import configure_reading, note_missing_lists, row_of, watch_sessions
 from kymatui.cli.output.differences import affected_json, change_json
@@ -21,6 +20,7 @@ from kymatui.domain.kyma.versions import same_version
 from kymatui.domain.snapshot.cluster_index import CATALOG_FEEDS, index_cluster
 from kymatui.domain.snapshot.missing_lists import explain_missing
 from kymatui.errors import NotFoundError, PartlyDoneError, UnknownNameError, UsageError
+from kymatui.sessions.fetching import LazyFetcher
 
 if TYPE_CHECKING:
     from kymatui.actions.modules.version_impact import Affected

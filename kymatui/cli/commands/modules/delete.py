@@ -27,8 +27,8 @@ from kymatui.errors import CancelledError, KymatuiError, RefusedError, UsageErro
 
 if TYPE_CHECKING:
     from kymatui.actions.delete import DeletionItem, DeletionResult
+    from kymatui.actions.edits.session_deletions import SessionDeletions
     from kymatui.actions.plans import DeletionPlan, DeletionRequest
-    from kymatui.composition.session_ports import SessionDeletions
 
     _View = BatchView[DeletionPlan, DeletionResult]
 else:
@@ -87,7 +87,7 @@ def delete_modules(
     `kind` is the command for its journal; `delete_kymas` is for the operator, whose Kymas are then deleted first.
     """
     from kymatui.actions.delete import Deletion, RunControls
-    from kymatui.composition.session_ports import deletions_of
+    from kymatui.sessions.deletions import deletions_of
 
     args, port = place.args, deletions_of(place.session, place.cluster)
     port.delete_kymas = delete_kymas

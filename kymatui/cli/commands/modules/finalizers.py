@@ -50,7 +50,7 @@ class FinalizersCommand:
 
     def run(self, args: argparse.Namespace) -> int:
         from kymatui.actions.finalizers import blocked_objects, remove_finalizer
-        from kymatui.composition.session_ports import deletions_of
+        from kymatui.sessions.deletions import deletions_of
 
         if bool(args.object) != bool(args.remove):
             raise UsageError(

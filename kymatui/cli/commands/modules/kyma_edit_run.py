@@ -38,7 +38,7 @@ def run_edits(
     args: argparse.Namespace, toggles: Sequence[ModuleEdit], session: ListedSession, changed: threading.Event
 ) -> int:
     """Plan, ask and edit with the options of a command line; return the exit status."""
-    from kymatui.composition.session_ports import edits_of
+    from kymatui.sessions.deletions import edits_of
 
     edits = edits_of(session)
     is_resumed = getattr(args, "resumed_job", None) is not None

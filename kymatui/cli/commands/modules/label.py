@@ -77,7 +77,7 @@ def _run(
     args: argparse.Namespace, labels: Mapping[str, str | None], session: ListedSession, changed: threading.Event
 ) -> int:
     from kymatui.actions.edits.label_edits import LabelEditing, plan_labels
-    from kymatui.composition.session_ports import edits_of
+    from kymatui.sessions.deletions import edits_of
 
     edits = edits_of(session)
     item = plan_labels(edits, labels, consent_of(args), args.timeout)

@@ -10,7 +10,6 @@ from typing import Any
 
 from kymatui.actions.jobs import job_cluster
 from kymatui.adapters.files.job_journals import close_job, interrupted, job_records
-from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.cli.options.direct_install import add_running, open_context
 from kymatui.cli.options.recorded_jobs import resume_args
 from kymatui.cli.output.printing import document, markdown, print_line, print_text, table
@@ -20,6 +19,7 @@ from kymatui.domain.plans.cluster_name import ClusterName
 from kymatui.engine.cluster.cluster_identity import name_cluster
 from kymatui.engine.jobs.job_records import JobRecord, of_cluster
 from kymatui.errors import RefusedError, UnknownNameError, UsageError
+from kymatui.sessions.cluster.cluster_access import open_cluster
 
 
 class ResumeCommand:

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kymatui.cli.session_arguments import open_configured_session, session_options_of
-from kymatui.composition.contexts import KubeContexts
-from kymatui.composition.sandbox import MAX_KYMAS, start_sandbox
 from kymatui.errors import ConfigurationError, UsageError
+from kymatui.sandbox.door import MAX_KYMAS, start_sandbox
+from kymatui.sessions.contexts import KubeContexts
 from kymatui.ui.terminal.stylesheets import styles_dir
 
 if TYPE_CHECKING:
-    from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
-    from kymatui.adapters.sessions.cluster.session_options import SessionOptions
-    from kymatui.adapters.sessions.control_plane.remote_session import RemoteSession
+    from kymatui.sessions.cluster.catalog_session import CatalogSession
+    from kymatui.sessions.cluster.session_options import SessionOptions
+    from kymatui.sessions.control_plane.remote_session import RemoteSession
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -65,9 +65,9 @@ def _show(args: argparse.Namespace) -> int:
     """
     from tempfile import TemporaryDirectory
 
-    from kymatui.adapters.sessions.cluster.session_options import RemoteOptions
-    from kymatui.adapters.sessions.control_plane.remote_session import open_remote
     from kymatui.cli.commands.program.screen import show
+    from kymatui.sessions.cluster.session_options import RemoteOptions
+    from kymatui.sessions.control_plane.remote_session import open_remote
 
     options, settings = session_options_of(args)
     fleet = _is_fleet(args)
@@ -107,10 +107,10 @@ def _check(args: argparse.Namespace) -> int:
 
     An installation without its stylesheets, or whose screen does not show the modules, fails.
     """
-    from kymatui.adapters.sessions.cluster.session_options import RemoteOptions
-    from kymatui.adapters.sessions.control_plane.remote_session import open_remote
     from kymatui.cli.commands.program.screen_check import PATIENCE_SECONDS, require_fleet, require_screen
     from kymatui.cli.main import main
+    from kymatui.sessions.cluster.session_options import RemoteOptions
+    from kymatui.sessions.control_plane.remote_session import open_remote
 
     styles_dir()  # what is missing here is told before a cluster is started
     options, settings = session_options_of(args)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from kymatui.cli.durations import add_duration
 from kymatui.cli.output.printing import print_line, print_message, print_text
-from kymatui.composition.sandbox import FAULTS, MAX_KYMAS, send_sandbox_fault, serve_sandbox
-from kymatui.composition.sandbox_situations import SITUATIONS, create_situation
 from kymatui.errors import ConfigurationError, UsageError
+from kymatui.sandbox.door import FAULTS, MAX_KYMAS, send_sandbox_fault, serve_sandbox
+from kymatui.sandbox.situations import SITUATIONS, create_situation
 
 _HIGHEST_PORT = 65_535
 

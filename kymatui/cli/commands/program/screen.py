@@ -23,17 +23,17 @@ from kymatui.errors import KymatuiError, UsageError
 from kymatui.settings.config_file import Settings
 
 if TYPE_CHECKING:
-    from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
-    from kymatui.adapters.sessions.cluster.session_options import RemoteOptions, SessionOptions
-    from kymatui.adapters.sessions.control_plane.remote_session import RemoteSession
-    from kymatui.composition.contexts import KubeContexts
+    from kymatui.sessions.cluster.catalog_session import CatalogSession
+    from kymatui.sessions.cluster.session_options import RemoteOptions, SessionOptions
+    from kymatui.sessions.contexts import KubeContexts
+    from kymatui.sessions.control_plane.remote_session import RemoteSession
     from kymatui.ui.application.kymatui_app import KymatuiApp
 
 
 def run(args: argparse.Namespace) -> int:
     if getattr(args, "remote", None) is not None or is_remote(args):
         return _show_fleet(args)
-    from kymatui.composition.contexts import KubeContexts
+    from kymatui.sessions.contexts import KubeContexts
 
     options, settings = session_options_of(args)
 
@@ -53,7 +53,7 @@ def _connected(args: argparse.Namespace, options: SessionOptions, settings: Sett
 
 
 def _show_fleet(args: argparse.Namespace) -> int:
-    from kymatui.composition.contexts import KubeContexts
+    from kymatui.sessions.contexts import KubeContexts
 
     options, settings = remote_options_of(args)
     forced, _ = session_options_of(args)
@@ -78,7 +78,7 @@ def _show_fleet(args: argparse.Namespace) -> int:
 
 
 def _open_fleet(options: RemoteOptions) -> RemoteSession:
-    from kymatui.adapters.sessions.control_plane.remote_session import open_remote
+    from kymatui.sessions.control_plane.remote_session import open_remote
 
     return open_remote(options)
 

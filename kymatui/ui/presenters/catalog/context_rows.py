@@ -13,7 +13,7 @@ from kymatui.ui.viewmodels.columns import Column
 from kymatui.ui.viewmodels.row_list import Cell, Row
 
 if TYPE_CHECKING:
-    from kymatui.composition.contexts import ContextEntry
+    from kymatui.sessions.contexts import ContextEntry
 
 COLUMNS = (
     Column("name", "CONTEXT", 20, flex=3),

@@ -1,0 +1,90 @@
+"""lifecycle-manager's configuration, where it can be read: from the settings, else out of its Deployment."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
+
+from kymatui.domain.kubernetes.object_meta import OPERATOR
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kyma.controller_flags import POLICY_KEY, ControllerFlags, read_controller_flags
+from kymatui.domain.kyma.field_defaults import FieldSchema, read_field_schema
+from kymatui.domain.kyma.maintenance_windows import ControllerSettings, UnreadablePolicy, WindowPolicy, read_policy
+from kymatui.errors import ClusterError
+from kymatui.sessions.cluster.configured_rules import read_configured_rules
+
+if TYPE_CHECKING:
+    from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+    from kymatui.sessions.cluster.session_options import SessionOptions
+
+FoundRules = tuple[ControllerSettings, tuple[str, ...]]
+"""The rules, and in sentences where they come from and what of them is not known."""
+_DEPLOYMENT: Final = GroupVersionKind("apps", "v1", "Deployment")
+_CONFIG_MAP: Final = GroupVersionKind("", "v1", "ConfigMap")
+_CRD: Final = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
+_CATALOG: Final = {"ModuleTemplate": "moduletemplates", "ModuleReleaseMeta": "modulereleasemetas"}
+_VERSION: Final = "v1beta2"
+
+
+def read_controller_rules(home: KubeCluster, namespace: str, options: SessionOptions) -> FoundRules:
+    """Return lifecycle-manager's settings; the user's options override the cluster's.
+
+    The rest is read from lifecycle-manager's Deployment in the Kymas' namespace and the ConfigMap that it mounts.
+    Raises ConfigurationError for a configured file that is no policy.
+    """
+    given = read_configured_rules(options.maintenance_policy, options.restricted_modules) or ControllerSettings()
+    found, notes = _found_rules(home, namespace, options, given)
+    return replace(found, schemas=_read_schemas(home)), notes
+
+
+def _read_schemas(home: KubeCluster) -> Mapping[str, FieldSchema]:
+    """Return the schemas of the catalog's CRDs; without the right to read them, none."""
+    found = {}
+    for kind, plural in _CATALOG.items():
+        with contextlib.suppress(ClusterError):
+            raw = home.get(ObjectRef(_CRD, "", f"{plural}.{OPERATOR}"))
+            if raw is not None and (schema := read_field_schema(raw, _VERSION)) is not None:
+                found[kind] = schema
+    return found
+
+
+def _found_rules(home: KubeCluster, namespace: str, options: SessionOptions, given: ControllerSettings) -> FoundRules:
+    notes = [f"maintenance window policy: {options.maintenance_policy}"] if given.windows else []
+    try:
+        flags = _flags(home, namespace)
+    except ClusterError as error:  # the screen works without it, and says what is unknown
+        return given, (*notes, f"lifecycle-manager's configuration is unknown: {error}")
+    if flags is None:
+        told = f"lifecycle-manager's configuration is unknown: found no Deployment of lifecycle-manager in {namespace}"
+        return given, (*notes, told)
+    windows = given.windows
+    if windows is None:
+        windows, note = _policy(home, namespace, flags)
+        notes.append(note)
+    return ControllerSettings(windows, given.restricted or flags.restricted, flags.least), tuple(notes)
+
+
+def _flags(home: KubeCluster, namespace: str) -> ControllerFlags | None:
+    """Return the flags of lifecycle-manager, preferably of the Deployment that mounts a policy."""
+    found = [flags for raw in home.list(_DEPLOYMENT, namespace, whole=True) if (flags := read_controller_flags(raw))]
+    return min(found, key=lambda flags: (not flags.policy, flags.deployment), default=None)
+
+
+def _policy(home: KubeCluster, namespace: str, flags: ControllerFlags) -> tuple[WindowPolicy | None, str]:
+    if not flags.policy:
+        return None, f"{flags.deployment} mounts no maintenance window policy"
+    ref = ObjectRef(_CONFIG_MAP, namespace, flags.policy)
+    try:
+        raw = home.get(ref)
+    except ClusterError as error:
+        return None, f"the maintenance window policy is unknown: {error}"
+    text = ((raw or {}).get("data") or {}).get(POLICY_KEY)
+    if not isinstance(text, str):
+        return None, f"{ref}, which {flags.deployment} mounts, has no {POLICY_KEY}"
+    found = read_policy(text)
+    if isinstance(found, UnreadablePolicy):
+        return None, f"{ref} is not a maintenance window policy: {found.reason}"
+    return found, f"maintenance window policy: {ref}"

@@ -1,0 +1,172 @@
+"""The contexts of the kubeconfig for the screen: listed with their settings, opened, and compared with the disk."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kymatui.adapters.files.context_memory import ContextMemory
+from kymatui.errors import ConfigurationError, KymatuiError
+
+if TYPE_CHECKING:
+    from kymatui.adapters.kube.auth.context_list import ConnectionFacts
+    from kymatui.sessions.cluster.session_options import SessionOptions
+    from kymatui.settings.config_file import Settings
+
+OpenSession = Callable[["SessionOptions"], Any]
+"""Returns a session that is not started, with a single cluster or with a control plane."""
+
+
+class ContextEntry(Struct, frozen=True):
+    """One context; `used` in Unix seconds, 0 for never; `problem` is why it cannot be used.
+
+    `is_current` says that the kubeconfig names it as the current one.
+    """
+
+    name: str
+    cluster: str = ""
+    user: str = ""
+    server: str = ""
+    namespace: str = ""
+    accent: str = ""
+    read_only: bool = False
+    is_current: bool = False
+    used: float = 0.0
+    problem: str = ""
+
+
+class KubeContexts:
+    """Contexts that one command line can open.
+
+    Impersonation, and what forbids writing, stay in force in each. A user and a namespace of the command line belong to
+    the context that it names.
+    """
+
+    def __init__(
+        self,
+        given: Callable[[], SessionOptions],
+        settings: Settings,
+        open_session: OpenSession,
+        *,
+        reopen: Callable[[], Any] | None = None,
+        memory: ContextMemory | None = None,
+    ) -> None:
+        """Take the options of the command line, which a demo knows once its cluster runs.
+
+        `reopen` opens the first context again, by default as `open_session` does.
+        """
+        self._given, self._settings, self._open_session = given, settings, open_session
+        self._reopen = reopen or (lambda: open_session(given()))
+        self._chosen: SessionOptions | None = None
+        self._facts: ConnectionFacts | None = None
+        self._name = ""
+        self.memory = memory or ContextMemory()
+
+    def listed(self) -> tuple[ContextEntry, ...]:
+        """Return all contexts, the recently used first. Raise ConfigurationError."""
+        from kymatui.adapters.kube.auth.context_list import list_contexts
+
+        used, given = self.memory.used(), self._given()
+        entries = []
+        for one in list_contexts(given.kubeconfig):
+            own = self._settings.context(one.name)
+            entries.append(
+                ContextEntry(
+                    name=one.name,
+                    cluster=one.cluster,
+                    user=one.user,
+                    server=one.server,
+                    namespace=one.namespace,
+                    accent=own.accent,
+                    read_only=given.read_only or own.read_only,
+                    is_current=one.is_current,
+                    used=used.get(one.name, 0.0),
+                    problem=one.problem,
+                )
+            )
+        return tuple(sorted(entries, key=lambda one: (-one.used, one.name)))
+
+    def check(self, name: str) -> None:
+        """Raise ConfigurationError or UnknownNameError where a context cannot be opened; sends nothing."""
+        _read_facts(self._options(name), name)
+
+    def open(self, name: str) -> Any:
+        """Return a session with another context, not started; it is read-only where its settings say so."""
+        chosen = self._options(name)
+        session = self._open_session(chosen)
+        self._chosen = chosen
+        return session
+
+    def open_again(self) -> Any:
+        """Return another session with the open context, as the kubeconfig is now."""
+        return self._reopen() if self._chosen is None else self._open_session(self._chosen)
+
+    def narrow(self, session: Any, namespace: str) -> bool:
+        """Let the open session use a namespace, "" for all, without reading a list again.
+
+        Return False if its lists depend on the namespace, so that another session is needed. Raise UnknownNameError for
+        a namespace that does not exist; one that may not be read is not checked.
+        """
+        chosen = self._in_namespace(namespace)
+        _require_namespace(session, namespace)
+        if not session.use_namespace(namespace):
+            return False
+        self._chosen = chosen
+        return True
+
+    def open_namespace(self, namespace: str) -> Any:
+        """Return another session with the open context in a namespace, as --namespace does; "" for all.
+
+        Raise UnknownNameError for a namespace that does not exist; one that may not be read is not checked.
+        """
+        chosen = self._in_namespace(namespace)
+        session = self._open_session(chosen)
+        try:
+            _require_namespace(session, namespace)
+        except KymatuiError:
+            session.close()
+            raise
+        self._chosen = chosen
+        return session
+
+    def _in_namespace(self, namespace: str) -> SessionOptions:
+        before = self._chosen or self._given()
+        shut = before.read_only or self._settings.context(self._name or before.context).read_only
+        return replace(before, namespace=namespace, read_only=shut)
+
+    def arrived(self, name: str, now: float) -> None:
+        """Record the use of the open context, and what its connection is made from."""
+        self._facts, self._name = None, name
+        with contextlib.suppress(KymatuiError):  # such as the service account of a Pod, which no file names
+            self._facts = _read_facts(self._chosen or self._given(), name)
+        with contextlib.suppress(ConfigurationError):  # the order of a list must not stop the screen
+            self.memory.note_use(name, now)
+
+    def changes(self, name: str) -> tuple[str, ...]:
+        """Return what changed on disk since `arrived`. Raise ConfigurationError or UnknownNameError."""
+        if self._facts is None:
+            return ()
+        return _read_facts(self._chosen or self._given(), name).changes_since(self._facts)
+
+    def _options(self, name: str) -> SessionOptions:
+        given = self._given()
+        own = replace(given.access, user="")
+        shut = given.read_only or self._settings.context(name).read_only
+        return replace(given, context=name, namespace="", read_only=shut, access=own)
+
+
+def _require_namespace(session: Any, namespace: str) -> None:
+    if namespace:
+        from kymatui.sessions.cluster.namespace_check import require_namespace
+
+        require_namespace(session.cluster, namespace)
+
+
+def _read_facts(options: SessionOptions, name: str) -> ConnectionFacts:
+    from kymatui.adapters.kube.auth.context_list import connection_facts
+
+    return connection_facts(options.kubeconfig, name, options.access)

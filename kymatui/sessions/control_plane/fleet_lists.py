@@ -1,0 +1,101 @@
+"""A control plane's Kymas and release metas, listed page by page: what a fleet is made of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kymatui.domain.fleet.runtimes import Fleet, build_fleet
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.domain.kyma.module_templates import ModuleTemplate, read_template
+from kymatui.domain.kyma.release_metas import ReleaseMeta, read_release_meta
+from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact
+from kymatui.errors import ClusterError, ForbiddenError, NotFoundError
+from kymatui.sessions.cluster.cluster_access import open_cluster
+from kymatui.sessions.cluster.namespace_check import require_namespace
+from kymatui.sessions.control_plane.runtime_completion import save_runtime_names
+from kymatui.sessions.feeds.garbage_collector import raise_gc_thresholds
+from kymatui.sessions.feeds.watched_kinds import KYMA_KINDS, OPERATOR, WatchedKind
+
+if TYPE_CHECKING:
+    from kymatui.adapters.kube.api.client import Client
+    from kymatui.sessions.cluster.session_options import SessionOptions
+
+
+def read_fleet(options: SessionOptions, *, labels: str = "") -> tuple[str, Fleet, tuple[str, ...]]:
+    """Return the context's name, the fleet, and messages about what is unreadable.
+
+    Raises what a list of Kymas raises, and UnknownNameError for a namespace that does not exist. `options.namespace` ""
+    means all namespaces; `labels` is a selector, which the server applies.
+    """
+    raise_gc_thresholds()
+    cluster = open_cluster(options)
+    client = cluster.client
+    notes = []
+    unknown: UnknownFact | None = None
+    kymas = list_kind(client, KYMA_KINDS[0], options.namespace, labels=labels)
+    if options.namespace and not kymas:
+        require_namespace(cluster, options.namespace)
+    try:
+        metas = list_kind(client, KYMA_KINDS[2], options.namespace)
+    except (ForbiddenError, NotFoundError) as error:
+        metas = []
+        forbidden = isinstance(error, ForbiddenError)
+        unknown = UnknownFact(ListGap.FORBIDDEN if forbidden else ListGap.UNKNOWN, (KYMA_KINDS[2].feed,), str(error))
+        notes.append(f"drift is unknown: {error}")
+    if not labels and not options.namespace:
+        save_runtime_names(client, [(ref.namespace, ref.name) for ref in map(read_ref, kymas)])
+    return cluster.name, build_fleet(kymas, metas, unknown), tuple(notes)
+
+
+class FleetNames(Struct, frozen=True):
+    """The modules and channels that a runtime or the catalog of a control plane has."""
+
+    modules: frozenset[str]
+    channels: frozenset[str]
+
+
+def fleet_names(options: SessionOptions) -> FleetNames | None:
+    """Return all names of a control plane, whichever of its runtimes are chosen; None where they are not known."""
+    client = open_cluster(replace(options, namespace="")).client
+    try:
+        kymas, templates, metas = (_listed(client, fixed) for fixed in KYMA_KINDS[:3])
+    except ClusterError:
+        return None
+    finally:
+        client.transport.close()
+    runtimes = build_fleet(kymas).runtimes
+    offered = [one for raw in templates if isinstance(one := read_template(raw), ModuleTemplate)]
+    released = [meta for raw in metas if isinstance(meta := read_release_meta(raw), ReleaseMeta)]
+    modules = {one.module for one in offered} | {one.module for one in released}
+    modules |= {module.name for one in runtimes for module in one.modules}
+    channels = {one.channel for one in offered} | {one.channel for one in runtimes}
+    channels |= {channel for one in released for channel in one.channels}
+    channels |= {module.channel for one in runtimes for module in one.modules}
+    return FleetNames(frozenset(modules), frozenset(channels - {""}))
+
+
+def _listed(client: Client, fixed: WatchedKind) -> list[dict[str, object]]:
+    try:
+        return list_kind(client, fixed)
+    except NotFoundError:  # an older or newer lifecycle-manager has no such kind
+        return []
+
+
+def list_kind(
+    client: Client, fixed: WatchedKind, namespace: str = "", *, labels: str = "", fields: str = ""
+) -> list[dict[str, object]]:
+    """List a kind in its first served version. Raise NotFoundError if none is served."""
+    for version in fixed.versions:
+        gvk = GroupVersionKind(fixed.group, version, fixed.kind)
+        resource = client.discovery.find(gvk)
+        if resource is not None:
+            return client.list(resource, namespace, labels=labels, fields=fields).items
+    raise NotFoundError(
+        f"{client.transport.connection.context} does not serve {fixed.kind} of {OPERATOR}",
+        hint="check that it is a control plane, or use another --context",
+        status=404,
+    )

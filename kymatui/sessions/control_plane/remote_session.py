@@ -1,0 +1,163 @@
+"""A control plane and its runtimes, for a screen: the fleet is followed, a runtime only when somebody looks at it."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, RuntimeKey
+from kymatui.domain.remote.watcher_chains import WatcherChain, build_chains
+from kymatui.errors import KymatuiError
+from kymatui.sessions.cluster.cluster_access import open_cluster
+from kymatui.sessions.cluster.controller_rules import FoundRules, read_controller_rules
+from kymatui.sessions.cluster.session_options import RemoteOptions
+from kymatui.sessions.control_plane.fleet_object_feeds import FleetObjectFeeds
+from kymatui.sessions.control_plane.fleet_session import FleetSession
+from kymatui.sessions.control_plane.runtime_clients import owner_kyma
+from kymatui.sessions.control_plane.runtime_connector import CONNECT_SECONDS
+from kymatui.sessions.control_plane.runtime_session import RuntimeSession
+from kymatui.sessions.control_plane.watcher_objects import read_control_side
+
+if TYPE_CHECKING:
+    from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+    from kymatui.adapters.kube.watch.watch_subject import WatchTiming
+    from kymatui.domain.plans.cluster_target import ClusterTarget
+    from kymatui.domain.snapshot.snapshots import Feed
+
+
+def open_remote(options: RemoteOptions, timing: WatchTiming | None = None) -> RemoteSession:
+    """Read the configuration; raises ConfigurationError where it cannot be used. Nothing is sent before `start`."""
+    return RemoteSession(options, timing)
+
+
+class RemoteSession:
+    """The fleet's session with a way to each runtime."""
+
+    def __init__(self, options: RemoteOptions, timing: WatchTiming | None = None) -> None:
+        self.options, self._timing = options, timing
+        self.home = open_cluster(options.control)
+        self._fleet = FleetSession(self.home, options.control.namespace, timing)
+        self._rules: dict[str, FoundRules] = {}
+        self._by_hand_owner = ""
+        self._straight: RuntimeKey | None = None
+
+    @property
+    def name(self) -> str:
+        return self._fleet.name
+
+    @property
+    def cluster(self) -> KubeCluster:
+        """Return the control plane."""
+        return self.home
+
+    title = ""
+    """A control plane is named after its context."""
+
+    @property
+    def namespace(self) -> str:
+        return self._fleet.namespace
+
+    @property
+    def target(self) -> ClusterTarget:
+        """Return the control plane as plans and confirmations name it."""
+        return self._fleet.target
+
+    @property
+    def read_only(self) -> bool:
+        return self._fleet.read_only
+
+    @property
+    def traffic(self) -> tuple[int, int]:
+        """Return the number of read requests sent, and of requests that can write."""
+        return self._fleet.traffic
+
+    @property
+    def feeds(self) -> Mapping[str, Feed]:
+        return self._fleet.feeds
+
+    @property
+    def failure(self) -> KymatuiError | None:
+        return self._fleet.failure
+
+    def start(self, on_change: Callable[[], None]) -> None:
+        """Begin to follow the fleet. Whose cluster was named by hand is asked on the way."""
+        self._fleet.start(on_change)
+        if self.options.by_hand is not None:
+            threading.Thread(target=self._ask_owner, args=(on_change,), name="runtime-owner", daemon=True).start()
+
+    def picture(self) -> FleetSnapshot:
+        """Return the fleet as known now, without waiting."""
+        found = self._fleet.picture()
+        if self._straight is None and self.requested_runtime:
+            named = found.named(self.requested_runtime)
+            self._straight = (named.ref.namespace, named.name) if named is not None else None
+        return found
+
+    @property
+    def straight_to(self) -> RuntimeKey | None:
+        """Return the one requested runtime as soon as it is known."""
+        return self._straight
+
+    @property
+    def requested_runtime(self) -> str:
+        """Return the requested runtime as the user typed it; "" for the fleet."""
+        return self.options.runtime or self._by_hand_owner
+
+    def runtime(self, key: RuntimeKey, connect_timeout: float = CONNECT_SECONDS) -> RuntimeSession:
+        """Return a session with one runtime; nothing is sent before its `start`."""
+        by_hand = self.options.by_hand if self._straight in (None, key) else None
+        return RuntimeSession(
+            self.home,
+            key,
+            self.options.control,
+            by_hand=by_hand,
+            timing=self._timing,
+            connect_timeout=connect_timeout,
+            rules=lambda: read_controller_rules(self.home, key[0], self.options.control),
+        )
+
+    def rules(self, namespace: str) -> FoundRules:
+        """Return lifecycle-manager's configuration for a namespace; the server is asked once, until `retry`.
+
+        Raises ConfigurationError for a configured file that is no policy.
+        """
+        if namespace not in self._rules:
+            self._rules[namespace] = read_controller_rules(self.home, namespace, self.options.control)
+        return self._rules[namespace]
+
+    def chains(self) -> tuple[WatcherChain, ...]:
+        """Return every Watcher's chain as far as it is in the control plane; raises what keeps it from being read."""
+        return build_chains(read_control_side(self.home), None)
+
+    def follow_objects(self, on_change: Callable[[], None]) -> FleetObjectFeeds:
+        """Return Kymas and catalog as objects; nothing is sent before their `start`, and the caller closes them."""
+        return FleetObjectFeeds(self.home, self.options.control.namespace, on_change, self._timing)
+
+    def retry(self) -> None:
+        self._rules.clear()
+        self._fleet.retry()
+
+    def close(self) -> None:
+        self._fleet.close()
+
+    def wait_complete(self, timeout: float) -> bool:
+        """Wait until the whole fleet is listed or refused; False where that took too long."""
+        return self._fleet.wait_complete(timeout)
+
+    def require_kyma(self) -> None:
+        """Raise where there is no fleet to be shown."""
+        self._fleet.require_kymas()
+
+    def _ask_owner(self, on_change: Callable[[], None]) -> None:
+        assert self.options.by_hand is not None
+        with contextlib.suppress(KymatuiError):  # it is asked, and told, again when somebody looks at a runtime
+            cluster = open_cluster(replace(self.options.by_hand, read_only=True))
+            try:
+                self._by_hand_owner = owner_kyma(cluster.client)
+            finally:
+                cluster.client.transport.close()
+        on_change()

@@ -1,0 +1,226 @@
+"""The runtimes of a control plane: found by their access Secrets, connected to when they are needed, and let go of."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
+
+from kymatui.adapters.kube.api.client import Client
+from kymatui.adapters.kube.auth.secret_kubeconfig import connect_from_secret, require_unexpired
+from kymatui.adapters.kube.transport.transport import Transport
+from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+from kymatui.adapters.kube.watch.remembering_cluster import RUNTIME_KINDS, RememberingCluster
+from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME
+from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.domain.snapshot.runtime_access import (
+    AccessSecretAmbiguous,
+    AccessSecretMissing,
+    KubeconfigUnreadable,
+    RuntimeAccess,
+    find_runtime_access,
+)
+from kymatui.errors import ConfigurationError, ForbiddenError
+from kymatui.sessions.feeds.watched_kinds import KYMA_KINDS, KYMA_NAMESPACE
+
+if TYPE_CHECKING:
+    from kymatui.adapters.kube.transport.request_guard import RequestGuard
+    from kymatui.domain.kyma.manifests import Manifest
+    from kymatui.engine.cluster.ports import Cluster
+    from kymatui.sessions.control_plane.runtime_guards import RuntimeGuards
+
+MAX_CLIENTS: Final = 64  # runtimes with an open client; the least recently used is closed
+REQUEST_SECONDS: Final = 20.0
+"""For a request to a runtime with its whole answer: reconciliations of other runtimes may have to wait for it."""
+IDLE_SECONDS: Final = 30.0
+"""Seconds without a request after which the connections to a runtime are closed; its client stays."""
+_RENEW: Final = "create the access Secret again"
+_RENEW_OR_NAME: Final = f"{_RENEW}, or correct the annotation owned-by of the runtime's Kyma if it is wrong"
+_SECRET = GroupVersionKind("", "v1", "Secret")
+_KYMAS: Final = KYMA_KINDS[0]
+_OWNED_BY: Final = "deprecated-operator.kyma-project.io/owned-by"
+
+
+class SecretRuntimes:
+    """Implements `Runtimes` of the Manifest controller. Kubeconfigs stay in memory; they go when their Secret does."""
+
+    def __init__(self, home: KubeCluster, most: int = MAX_CLIENTS, guards: RuntimeGuards | None = None) -> None:
+        self.closing: Callable[[KubeCluster], None] = lambda cluster: None  # hears of each client that is let go of
+        self.is_watched: Callable[[KubeCluster], bool] = lambda cluster: False  # a watched client is kept longer
+        self._home = home
+        self._most = most
+        self._guards = guards
+        self._lock = threading.Lock()
+        self._clusters: OrderedDict[str, tuple[bytes, KubeCluster]] = OrderedDict()
+        self._proven: dict[str, tuple[KubeCluster, str]] = {}  # by Secret: the client, and the Kyma it said it has
+
+    def of(self, manifest: Manifest, cancel: threading.Event) -> KubeCluster | None:
+        """Return the Manifest's own cluster for `remote: false`, else the one of its access Secret."""
+        if not manifest.remote:
+            return self._home
+        if not manifest.kyma:
+            raise ConfigurationError(
+                f"{manifest.ref} is for a runtime but has no label {LABEL_KYMA_NAME}",
+                hint="label it, or set spec.remote to false",
+            )
+        return self.runtime(manifest.kyma, manifest.meta.namespace, cancel)
+
+    def runtime(self, kyma: str, namespace: str, cancel: threading.Event | None = None) -> KubeCluster | None:
+        """Return the cluster of a Kyma, None without an access Secret.
+
+        Raises ConfigurationError for a Secret that is no use, or leads to the runtime of another Kyma, and what keeps
+        the runtime from being asked whose it is.
+        """
+        access, _ = read_access_secret(self._home, kyma, namespace, cancel)
+        if access is None:
+            if self._guards is not None:
+                self._guards.drop(f"{namespace}/{kyma}")
+            return None
+        name = f"Secret {access.secret.namespace}/{access.secret.name}"
+        guard = self._guards.of(f"{namespace}/{kyma}", access.kubeconfig) if self._guards is not None else None
+        found = self._connected(name, access.kubeconfig, guard)
+        self._require_own(found, name, f"{namespace}/{kyma}", cancel)
+        return found
+
+    def confirm(self, kyma: tuple[str, str], cluster: Cluster, cancel: threading.Event | None = None) -> bool:
+        """Check an open client as `runtime` does, without its Secret; return False for one that was closed.
+
+        `kyma` is a namespace and a name. Raises ConfigurationError for the runtime of another Kyma.
+        """
+        with self._lock:
+            found = next(((name, one) for name, (_, one) in self._clusters.items() if one is cluster), None)
+        if found is None:
+            return False
+        name, client = found
+        self._require_own(client, name, "/".join(kyma), cancel)
+        return True
+
+    def close(self) -> None:
+        with self._lock:
+            clusters = [cluster for _, cluster in self._clusters.values()]
+            self._clusters.clear()
+            self._proven.clear()
+        self._let_go(clusters)
+
+    def close_idle(self) -> None:
+        """Close the connections to runtimes with nothing to do; watches stay."""
+        with self._lock:
+            clusters = [cluster for _, cluster in self._clusters.values()]
+        for cluster in clusters:
+            cluster.client.transport.close_idle(IDLE_SECONDS)
+
+    def _connected(self, name: str, kubeconfig: bytes, guard: RequestGuard | None) -> KubeCluster:
+        cluster = self._known(name, kubeconfig, guard)
+        if cluster is None:
+            # Outside the lock: a kubeconfig is untrusted, and other runtimes need the lock.
+            opened = self._open(kubeconfig, name, guard)
+            cluster = self._keep(name, kubeconfig, opened)
+        require_unexpired(cluster.client.transport.connection, time.time())
+        return cluster
+
+    def _known(self, name: str, kubeconfig: bytes, guard: RequestGuard | None) -> KubeCluster | None:
+        """Return the open client of a Secret that has not changed; it counts as used."""
+        with self._lock:
+            known = self._clusters.get(name)
+            if known is None or known[0] != kubeconfig or _guard(known[1]) is not guard:
+                return None
+            self._clusters.move_to_end(name)
+            return known[1]
+
+    def _keep(self, name: str, kubeconfig: bytes, opened: KubeCluster) -> KubeCluster:
+        """Keep a new client, in the place of an older one of the Secret, and return the one to use.
+
+        Another thread may have opened the same one meanwhile.
+        """
+        with self._lock:
+            known = self._clusters.get(name)
+            if known is not None and known[0] == kubeconfig and _guard(known[1]) is _guard(opened):
+                surplus, used = [opened], known[1]
+            else:
+                surplus, used = [known[1]] if known is not None else [], opened
+                self._clusters[name] = kubeconfig, opened
+            self._clusters.move_to_end(name)
+            while len(self._clusters) > self._most:
+                others = [one for one in self._clusters if one != name]
+                unwatched = (one for one in others if not self.is_watched(self._clusters[one][1]))
+                surplus.append(self._clusters.pop(next(unwatched, others[0]))[1])
+            self._proven = {name: proof for name, proof in self._proven.items() if proof[0] not in surplus}
+        self._let_go(surplus)
+        return used
+
+    def _require_own(self, cluster: KubeCluster, name: str, kyma: str, cancel: threading.Event | None) -> None:
+        """Check until the runtime has confirmed its Kyma; one without a Kyma, or with a hidden one, passes."""
+        with self._lock:
+            if self._proven.get(name) == (cluster, kyma):
+                return
+        try:
+            owner = owner_kyma(cluster.client, cancel)
+        except ForbiddenError:
+            return
+        if owner not in ("", kyma):
+            raise ConfigurationError(f"{name} leads to the runtime of {owner}, not of {kyma}", hint=_RENEW_OR_NAME)
+        if owner:
+            with self._lock:
+                self._proven[name] = (cluster, kyma)
+
+    def _let_go(self, clusters: Iterable[KubeCluster]) -> None:
+        for cluster in clusters:
+            self.closing(cluster)
+            cluster.client.transport.close()
+
+    def _open(self, kubeconfig: bytes, name: str, guard: RequestGuard | None) -> KubeCluster:
+        connection = connect_from_secret(kubeconfig, name)
+        if guard is not None:
+            connection = replace(connection, request_timeout=REQUEST_SECONDS)
+        client = Client(Transport(connection, read_only=self._home.read_only, guard=guard))
+        return RememberingCluster(client, kinds=RUNTIME_KINDS, unattended=True)
+
+
+def _guard(cluster: KubeCluster) -> RequestGuard | None:
+    return cluster.client.transport.guard
+
+
+Versions = frozenset[tuple[str, str]]
+"""Names of Secrets with their resource versions: what tells that one changed."""
+
+
+def read_access_secret(
+    home: KubeCluster, kyma: str, namespace: str, cancel: threading.Event | None = None
+) -> tuple[RuntimeAccess | None, Versions]:
+    """Return the runtime's kubeconfig, None without a Secret, and the Secrets' resource versions.
+
+    Raises ConfigurationError for one that is no use, and for several.
+    """
+    secrets = home.list(_SECRET, namespace, labels=f"{LABEL_KYMA_NAME}={kyma}", cancel=cancel)
+    match find_runtime_access(kyma, secrets):
+        case RuntimeAccess() as access:
+            versions = ((raw["metadata"]["name"], raw["metadata"].get("resourceVersion", "")) for raw in secrets)
+            return access, frozenset(versions)
+        case AccessSecretMissing():
+            return None, frozenset()
+        case AccessSecretAmbiguous(_, found):
+            names = ", ".join(f"{ref.namespace}/{ref.name}" for ref in found)
+            hint = (
+                "delete the old Secrets, then restart lifecycle-manager: it refuses several Secrets, too, but uses the "
+                "one that it read before until it restarts"
+            )
+            raise ConfigurationError(f"more than one secret found for {kyma}: {names}", hint=hint)
+        case KubeconfigUnreadable(secret, reason):
+            raise ConfigurationError(f"{secret} gives no access to {kyma}: {reason}", hint=_RENEW)
+
+
+def owner_kyma(client: Client, cancel: threading.Event | None = None) -> str:
+    """Return `namespace/name` of the control plane's Kyma that a runtime's Kyma belongs to, "" if it names none."""
+    resource = client.discovery.find_kind(_KYMAS.group, _KYMAS.kind, _KYMAS.versions)
+    if resource is None:
+        return ""
+    for raw in client.list(resource, KYMA_NAMESPACE, cancel=cancel).items:
+        owner = JsonReader(raw).child("metadata").labels("annotations").get(_OWNED_BY, "")
+        if owner:
+            return owner
+    return ""

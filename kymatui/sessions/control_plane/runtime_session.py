@@ -1,0 +1,267 @@
+"""One runtime and what its control plane knows of it, as one picture; connected to only when somebody looks.
+
+The control plane's side is there at once and stays, whatever the runtime does: one that hangs, forbids or lies costs
+itself only.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
+
+from kymatui.adapters.kube.watch.watch_cache import ChangeBell
+from kymatui.domain.fleet.fleet_tracker import RuntimeKey
+from kymatui.domain.kubernetes.backoff import Backoff
+from kymatui.domain.remote.runtime_pair import RuntimePair, join_snapshots
+from kymatui.domain.remote.watcher_chains import WatcherChain, build_chains
+from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, Feed, FeedState, Object, Snapshot
+from kymatui.errors import KymatuiError, UnreachableError, as_kymatui_error
+from kymatui.sessions.cluster.cluster_access import cluster_of
+from kymatui.sessions.cluster.cluster_target import read_runtime_target
+from kymatui.sessions.cluster.object_read import read_object
+from kymatui.sessions.cluster.session_options import SessionOptions
+from kymatui.sessions.control_plane.control_side import ControlSide
+from kymatui.sessions.control_plane.runtime_connector import CONNECT_SECONDS, RuntimeConnector
+from kymatui.sessions.control_plane.watcher_objects import read_control_side, read_runtime_side
+from kymatui.sessions.feeds.watched_kinds import KYMA_KINDS, KYMA_NAMESPACE
+
+if TYPE_CHECKING:
+    from kymatui.adapters.kube.api.client import Client
+    from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+    from kymatui.adapters.kube.watch.watch_subject import WatchTiming
+    from kymatui.domain.kubernetes.refs import ObjectRef
+    from kymatui.domain.plans.cluster_target import ClusterTarget
+    from kymatui.sessions.cluster.catalog_session import CatalogSession
+    from kymatui.sessions.cluster.controller_rules import FoundRules
+    from kymatui.sessions.control_plane.shared_feeds import ControlPlane
+
+_BACKOFF: Final = Backoff(5.0, 60.0)
+
+
+class RuntimeSession:
+    """What a screen needs of a runtime. `by_hand` names its cluster in the place of a Secret.
+
+    Of the control plane it follows what is its own, or takes it from a listing that others share (`plane`); `rules` is
+    asked for lifecycle-manager's configuration in the session's thread, and again by `retry`.
+    """
+
+    def __init__(
+        self,
+        home: KubeCluster,
+        key: RuntimeKey,
+        options: SessionOptions,
+        *,
+        by_hand: SessionOptions | None = None,
+        timing: WatchTiming | None = None,
+        connect_timeout: float = CONNECT_SECONDS,
+        plane: ControlPlane | None = None,
+        rules: Callable[[], FoundRules] | None = None,
+    ) -> None:
+        self.home = home
+        self.kyma = key
+        self.namespace = KYMA_NAMESPACE
+        self._options = options
+        self._timing = timing
+        self._connector = RuntimeConnector(home, key, by_hand, connect_timeout)
+        self._bell = ChangeBell()
+        self._control = ControlSide(
+            home,
+            key,
+            options,
+            self._control_changed,
+            has_secret=by_hand is None,
+            timing=timing,
+            plane=plane,
+            rules=rules,
+        )
+        self.kymas: Sequence[Object] = ()
+        """The Kymas that are edited: the runtime's own, while `snapshot` has the control plane's."""
+        self.inner: CatalogSession | None = None
+        """The runtime's own session; None without a connection."""
+        self._error: KymatuiError | None = None
+        self._since = time.time()
+        self._secrets: frozenset[tuple[str, str]] | None = None
+        self._outdated = False
+        self._again = threading.Event()
+        self._closed = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"runtime-{key[1]}", daemon=True)
+
+    @property
+    def name(self) -> str:
+        """Return the control plane's context, which selects the settings."""
+        return self.home.client.transport.connection.context
+
+    @property
+    def title(self) -> str:
+        """Return a name unique across control planes, used for plans, journals and backups."""
+        return self._connector.title
+
+    @property
+    def target(self) -> ClusterTarget:
+        """Return the runtime and its control plane as plans and confirmations name them."""
+        inner = self.inner
+        return read_runtime_target(
+            self.home.client, self.kyma, self.namespace, inner.client if inner is not None else None
+        )
+
+    @property
+    def read_only(self) -> bool:
+        return self.home.client.transport.read_only
+
+    @property
+    def traffic(self) -> tuple[int, int]:
+        """Return the number of read requests sent to the runtime, and of requests that can write."""
+        inner = self.inner
+        return inner.traffic if inner is not None else (0, 0)
+
+    @property
+    def failure(self) -> KymatuiError | None:
+        """Return why the runtime cannot be looked at; None while it can, or while that is being tried."""
+        return self._error
+
+    @property
+    def cluster(self) -> KubeCluster:
+        return cluster_of(self.client)
+
+    @property
+    def is_connected(self) -> bool:
+        return self.inner is not None
+
+    @property
+    def client(self) -> Client:
+        """Return the runtime's client. Raise the error that prevents the connection."""
+        inner = self.inner
+        if inner is None:
+            raise self._error or UnreachableError(f"{self.kyma[1]} is not connected")
+        return inner.client
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Return messages about the source of lifecycle-manager's configuration and its unknown parts."""
+        return self._control.notes
+
+    def chains(self) -> tuple[WatcherChain, ...]:
+        """Return every Watcher's chain, read from both clusters. Raise the error of a failed read."""
+        return build_chains(read_control_side(self.home), read_runtime_side(cluster_of(self.client)))
+
+    def start(self, on_change: Callable[[], None]) -> None:
+        """Start both sides without waiting for either."""
+        self._bell.on_change = on_change
+        self._thread.start()
+
+    def snapshot(self) -> Snapshot:
+        """Return both sides as lifecycle-manager reads them; without the runtime the facts of the control plane."""
+        self._bell.looked()
+        inner, now = self.inner, time.time()
+        runtime = inner.snapshot() if inner is not None else None
+        self.kymas = runtime.kymas if runtime is not None else ()
+        pair = RuntimePair(self.kyma[1], self._control.snapshot(now), runtime, str(self._error or ""))
+        found = join_snapshots(pair)
+        return replace(found, feeds={**found.feeds, RUNTIME_FEED: self._feed()})
+
+    def _feed(self) -> Feed:
+        inner = self.inner  # the other thread drops it as soon as the access Secret changes
+        if inner is not None:
+            failure, silence = inner.failure, inner.client.heartbeat.silence
+            if silence is not None:
+                return Feed(FeedState.STALE, silence.since, silence.message)
+            return Feed(FeedState.FAILED, self._since, str(failure)) if failure else Feed(FeedState.LIVE, self._since)
+        if self._error is not None:
+            return Feed(FeedState.FAILED, self._since, str(self._error))
+        return Feed(FeedState.SYNCING)
+
+    def pair(self) -> RuntimePair:
+        """Return both sides separately, for a comparison."""
+        inner = self.inner
+        runtime = inner.snapshot() if inner is not None else None
+        return RuntimePair(self.kyma[1], self._control.snapshot(time.time()), runtime, str(self._error or ""))
+
+    def follow_events(self, refs: Iterable[ObjectRef]) -> None:
+        inner = self.inner
+        if inner is not None:
+            inner.follow_events(refs)
+
+    def follow_owned(self, refs: Iterable[ObjectRef]) -> None:
+        inner = self.inner
+        if inner is not None:
+            inner.follow_owned(refs)
+
+    def read(self, ref: ObjectRef) -> Object:
+        """Return one object whole, from the side that the picture shows it of; raises what that side answers."""
+        at_home = any((fixed.group, fixed.kind) == (ref.kind.group, ref.kind.kind) for fixed in KYMA_KINDS)
+        return read_object(self.home.client if at_home else self.client, ref)
+
+    def retry(self) -> None:
+        """Ask both sides again, now."""
+        self._control.retry()
+        inner = self.inner
+        if inner is not None:
+            inner.retry()
+        self._again.set()
+
+    def close(self) -> None:
+        """End everything; waits for nothing that does not answer."""
+        self._closed.set()
+        self._bell.on_change = lambda: None
+        self._connector.cancel()
+        self._again.set()
+        self._control.close()
+        self._drop()
+
+    # the thread
+
+    def _run(self) -> None:
+        attempt = 0
+        while not self._closed.is_set():
+            self._again.clear()
+            if self._outdated:
+                self._drop()
+                self._outdated = False
+            if self.inner is None:
+                attempt = self._attempt(attempt)
+            if not self._closed.is_set() and self._control.read_rules():
+                self._bell.ring()
+            self._again.wait(None if self.inner is not None else _BACKOFF.delay(attempt - 1))
+
+    def _attempt(self, attempt: int) -> int:
+        """Try once; return the number of attempts that failed in a row."""
+        try:
+            self._control.follow()
+            # community catalogs are read for one runtime, not for each of a fleet
+            options = replace(self._options, catalogs=()) if self._control.is_shared else self._options
+            inner = self._connector.open_session(options, self._timing)
+            inner.start(self._bell.ring)
+        except Exception as error:  # noqa: BLE001 (a dead thread would leave a screen that says it connects)
+            self._error = as_kymatui_error(error)
+            self._since = time.time()
+            self._bell.ring()
+            return attempt + 1
+        self.inner, self._error, self._since = inner, None, time.time()
+        inner.add_templates(self._control.templates)  # from now on whenever they change
+        if self._closed.is_set():
+            self._drop()
+        self._bell.ring()
+        return 0
+
+    def _control_changed(self) -> None:
+        """End the connection if the access Secret that it was made with has changed."""
+        inner = self.inner
+        if inner is not None:
+            inner.add_templates(self._control.templates)
+        now = self._control.secrets
+        if now is not None and now != self._secrets:
+            first, self._secrets = self._secrets is None, now
+            if not first and now != self._connector.secrets_read:
+                self._outdated = True
+                self._connector.cancel()
+                self._again.set()
+        self._bell.ring()
+
+    def _drop(self) -> None:
+        inner, self.inner = self.inner, None
+        if inner is not None:
+            threading.Thread(target=inner.close, name="runtime-close", daemon=True).start()

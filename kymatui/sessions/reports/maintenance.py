@@ -1,0 +1,82 @@
+"""The maintenance windows of a control plane's runtimes; no runtime is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from kymatui.domain.fleet.maintenance import Maintenance, runtime_maintenance
+from kymatui.domain.kyma.kymas import Kyma, read_kyma
+from kymatui.domain.kyma.maintenance_windows import ControllerSettings
+from kymatui.domain.kyma.template_index import TemplateIndex, index_templates
+from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact
+from kymatui.errors import ForbiddenError, NotFoundError
+from kymatui.sessions.cluster.cluster_access import open_cluster
+from kymatui.sessions.cluster.controller_rules import read_controller_rules
+from kymatui.sessions.cluster.namespace_check import require_namespace
+from kymatui.sessions.control_plane.fleet_lists import list_kind
+from kymatui.sessions.control_plane.pair_session import find_runtime
+from kymatui.sessions.feeds.garbage_collector import raise_gc_thresholds
+from kymatui.sessions.feeds.watched_kinds import KYMA_KINDS, WatchedKind
+
+if TYPE_CHECKING:
+    from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+    from kymatui.sessions.cluster.session_options import RemoteOptions, SessionOptions
+
+_KYMAS, _TEMPLATES, _METAS, _ = KYMA_KINDS
+
+
+def read_maintenance(
+    options: RemoteOptions, policy: str, now: float
+) -> tuple[tuple[Maintenance, ...], tuple[str, ...]]:
+    """Return every runtime, or the one that is named, and what is to be known of the policy, in sentences.
+
+    `policy` is a file that wins over what is configured; `now` in seconds of the Unix clock.
+    """
+    raise_gc_thresholds()
+    control = replace(options.control, maintenance_policy=policy) if policy else options.control
+    home = open_cluster(control)
+    try:
+        kymas = _kymas(home, control, options.runtime)
+        if control.namespace and not kymas:
+            require_namespace(home, control.namespace)
+        rules: dict[str, ControllerSettings] = {}
+        shelves: dict[str, TemplateIndex] = {}
+        unknown: dict[str, UnknownFact | None] = {}
+        notes: list[str] = []
+        for namespace in sorted({kyma.meta.namespace for kyma in kymas}):
+            rules[namespace], said = read_controller_rules(home, namespace, control)
+            notes += said
+            (templates, why), (metas, also) = (_listed(home, fixed, namespace) for fixed in (_TEMPLATES, _METAS))
+            shelves[namespace], unknown[namespace] = index_templates(templates, metas, namespace), why or also
+        found = (
+            runtime_maintenance(k, shelves[place], rules[place], now, unknown[place])
+            for k in kymas
+            for place in (k.meta.namespace,)
+        )
+        return tuple(sorted(found, key=lambda one: one.ref)), tuple(dict.fromkeys(notes))
+    finally:
+        home.client.transport.close()
+
+
+def _kymas(home: KubeCluster, control: SessionOptions, runtime: str) -> list[Kyma]:
+    if not runtime:
+        raws: Iterable[object] = list_kind(home.client, _KYMAS, control.namespace)
+    else:
+        namespace, name = find_runtime(home, runtime, control.namespace)
+        raws = list_kind(home.client, _KYMAS, namespace, fields=f"metadata.name={name}")
+    return [kyma for kyma in map(read_kyma, raws) if isinstance(kyma, Kyma)]
+
+
+def _listed(
+    home: KubeCluster, fixed: WatchedKind, namespace: str
+) -> tuple[list[dict[str, object]], UnknownFact | None]:
+    """List the objects, or return why they are unknown; an unserved kind has none."""
+    try:
+        return list_kind(home.client, fixed, namespace), None
+    except NotFoundError:
+        return [], None
+    except ForbiddenError as error:
+        return [], UnknownFact(ListGap.FORBIDDEN, (fixed.feed,), str(error))

@@ -1,0 +1,122 @@
+"""The inputs of a what-if: a fleet from a cluster or a file, and a change from files and options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+
+from kymatui.adapters.content.change_files import ChangedFiles, change_stamp, read_change_files, read_git_change
+from kymatui.adapters.content.fleet_files import read_fleet_file, require_fleet_name, write_fleet_file
+from kymatui.domain.kyma.kymas import KYMA_NAME, KYMA_NAMESPACE
+from kymatui.domain.whatif.catalog_change import CatalogChange
+from kymatui.domain.whatif.fleet_objects import CATALOG_KINDS, CatalogKey, FleetObjects, catalog_key
+from kymatui.errors import UnknownNameError, UsageError
+from kymatui.sessions.cluster.cluster_access import open_cluster
+from kymatui.sessions.cluster.configured_rules import read_configured_rules
+from kymatui.sessions.reports.fleet_objects import read_fleet_objects
+
+if TYPE_CHECKING:
+    from kymatui.engine.cluster.ports import Cluster
+    from kymatui.sessions.cluster.session_options import SessionOptions
+
+
+__all__ = ["ChangeRequest", "change_stamp", "export_fleet", "read_change", "read_fleet_of", "single_cluster"]
+
+
+class ChangeRequest(Struct, frozen=True):
+    """A change as a command line has it: files and folders, `KIND/NAME`, labels, a policy file, restricted modules.
+
+    `git` is `BASE..HEAD` and a folder, or None.
+    """
+
+    files: Sequence[str] = ()
+    deleted: Sequence[str] = ()
+    labels: Mapping[str, str | None] = field(default_factory=dict)
+    policy: str = ""
+    restricted: Sequence[str] | None = None
+    git: tuple[str, str] | None = None
+
+    @property
+    def empty(self) -> bool:
+        return not (self.files or self.deleted or self.labels or self.policy or self.git) and self.restricted is None
+
+
+def read_fleet_of(
+    source: str, options: SessionOptions, labels: str, now: float
+) -> tuple[FleetObjects, tuple[str, ...]]:
+    """Return the fleet of an exported file, or of the cluster if `source` is ""; and messages about its settings."""
+    return (read_fleet_file(Path(source)), ()) if source else read_fleet_objects(options, labels, now)
+
+
+def export_fleet(path: str, options: SessionOptions, labels: str, now: float, key: bytes) -> FleetObjects:
+    """Write the fleet of a cluster to a file, and return it; with a `key`, ids are hashed."""
+    require_fleet_name(Path(path))
+    fleet, _ = read_fleet_objects(options, labels, now)
+    write_fleet_file(Path(path), fleet, key)
+    return fleet
+
+
+def read_change(request: ChangeRequest, fleet: FleetObjects) -> tuple[CatalogChange, tuple[str, ...]]:
+    """Return the change of a fleet, and in sentences what it leaves out.
+
+    Raises ConfigurationError for a file, UsageError for a name or a revision.
+    """
+    policy = read_configured_rules(request.policy, ())
+    namespace = _only_namespace(fleet)
+    files = read_change_files(request.files, namespace) if request.files else ChangedFiles()
+    moved = read_git_change(*request.git, namespace) if request.git else ChangedFiles()
+    twice = sorted(set(map(catalog_key, files.objects)) & ({*map(catalog_key, moved.objects)} | moved.deleted))
+    if twice:
+        raise UsageError(f"{'/'.join(twice[0])} is in -f and in --git", hint="leave it out of one of them")
+    change = CatalogChange(
+        files.objects + moved.objects,
+        frozenset(_deleted(word, fleet) for word in request.deleted) | moved.deleted,
+        request.labels,
+        policy.windows if policy is not None else None,
+        None if request.restricted is None else frozenset(filter(None, request.restricted)),
+    )
+    notes = [f"{name} is not rendered: kustomize is not run" for name in files.kustomizations + moved.kustomizations]
+    notes += [
+        f"Kyma {name} is deleted by the change; its modules are not in the forecast" for name in moved.deleted_kymas
+    ]
+    return change, tuple(notes)
+
+
+@contextmanager
+def single_cluster(options: SessionOptions, fleet: FleetObjects, source: str) -> Iterator[Callable[[], Cluster] | None]:
+    """Yield the cluster of a fleet that is one cluster with its Kyma, to ask it; None for a control plane or a file.
+
+    Runtimes of a control plane are not asked: a what-if connects to none of them.
+    """
+    if source or set(fleet.kymas) != {(KYMA_NAMESPACE, KYMA_NAME)}:
+        yield None
+        return
+    home = open_cluster(options)
+    try:
+        yield lambda: home
+    finally:
+        home.client.transport.close()
+
+
+def _only_namespace(fleet: FleetObjects) -> str:
+    """Return the namespace of documents without one: that of the Kymas, "" if they are in several."""
+    return fleet.namespaces[0] if len(fleet.namespaces) == 1 else ""
+
+
+def _deleted(word: str, fleet: FleetObjects) -> CatalogKey:
+    kind, _, path = word.partition("/")
+    kinds = {name.lower(): name for name in CATALOG_KINDS}
+    if kind.lower() not in kinds or not path:
+        raise UsageError(f"invalid --delete {word!r}", hint=f"use {CATALOG_KINDS[0]}/NAME or {CATALOG_KINDS[1]}/NAME")
+    kind = kinds[kind.lower()]
+    of_kind = [key for key in fleet.catalog if key[0] == kind]
+    found = [key for key in of_kind if path in (key[2], f"{key[1]}/{key[2]}")]
+    if not found:
+        raise UnknownNameError.near(kind, path, (key[2] for key in of_kind))
+    if len(found) > 1:
+        raise UsageError(f"{kind} {path} is in more than one namespace", hint=f"use {kind}/NAMESPACE/NAME")
+    return found[0]
