@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import io
+import sys
 import tarfile
 import threading
 from collections.abc import Iterator
@@ -327,3 +328,54 @@ def test_a_certificate_that_is_not_there_is_named(capsys: pytest.CaptureFixture[
     status, _, err = helm(capsys, *words)
     assert status == 1
     assert "--cert-file: nowhere.pem cannot be read" in err
+
+
+def test_what_a_value_drops_is_a_warning_with_its_flag_and_without_the_value(
+    chart: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (chart / "values.yaml").write_text("name: world\nsize: {cpu: 1}\nreplicaCount: 1\n")
+    values = tmp_path / "own.yaml"
+    values.write_text("replicaCont: 2\n")
+    status, _, warnings = helm(capsys, "template", chart, "-f", values, "--set", "size.cpu.hunter=2")
+    assert status == 0
+    assert warnings.splitlines() == [
+        "warning: the value size.cpu is a table, but the chart has a number there, which is dropped (--set)",
+        f"warning: the chart has no value replicaCont; did you mean replicaCount? (-f {values})",
+    ]
+
+
+def test_values_come_from_standard_input_and_from_an_address(
+    chart: Path, repository: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (chart / "templates" / "values.yaml").write_text("a: {{ .Values.a }}\n")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a: one\n")))
+    status, text, _ = helm(capsys, "template", chart, "-f", "-", "-s", "templates/values.yaml")
+    assert (status, text.splitlines()[-1]) == (0, "a: one")
+    (tmp_path / "served" / "own.yaml").write_text("a: two\n")
+    status, text, _ = helm(capsys, "template", chart, "-f", f"{repository}/own.yaml", "-s", "templates/values.yaml")
+    assert (status, text.splitlines()[-1]) == (0, "a: two")
+
+
+@pytest.mark.parametrize(
+    ("metadata", "message"),
+    [
+        ("type: library\n", "library charts are not installable: web"),
+        ("dependencies: [{name: store, version: '*'}]\n", "missing in charts/ directory: store"),
+    ],
+)
+def test_template_refuses_what_cannot_be_installed(
+    chart: Path, capsys: pytest.CaptureFixture[str], metadata: str, message: str
+) -> None:
+    (chart / "Chart.yaml").write_text(f"apiVersion: v2\nname: web\nversion: 1.0.0\n{metadata}")
+    status, text, problem = helm(capsys, "template", chart)
+    assert (status, text) == (1, "")
+    assert message in problem
+
+
+def test_a_template_that_calls_itself_fails_in_three_lines(chart: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (chart / "values.yaml").write_text("again: '{{ tpl .Values.again . }}'\n")
+    (chart / "templates" / "again.yaml").write_text("a: {{ tpl .Values.again . }}\n")
+    status, text, problem = helm(capsys, "template", chart)
+    assert (status, text) == (1, "")
+    assert "templates/again.yaml:1:6" in problem
+    assert len(problem.splitlines()) == 3

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kymatui.engine.bundles.bundle import Bundle
     from kymatui.engine.cluster.ports import Blobs, Cluster
     from kymatui.engine.sources.chart_source import LoadedChart
+    from kymatui.helm.charts.values import ValuesText
     from kymatui.ocm.component_location import ComponentLocation
 
 _CONFIG_MAP = GroupVersionKind("", "v1", "ConfigMap")
@@ -31,7 +32,8 @@ class ModuleSource(Struct, frozen=True):
     """The source, where that is not a template of the catalog: at most one of file, chart, kustomization and component.
 
     component     a component version in a registry, or in the OCI image layout of the folder `layout`
-    keeps_values  merge the values into those of the chart's release, as `helm upgrade --reset-then-reuse-values`
+    keeps_values   merge the values into those of the chart's release, as `helm upgrade --reset-then-reuse-values`
+    checks_values  refuse values that the chart's schema does not allow
     """
 
     file: str = ""
@@ -41,13 +43,14 @@ class ModuleSource(Struct, frozen=True):
     layout: str = ""
     repository: str = ""
     version: str = ""
-    value_files: tuple[str, ...] = ()
+    value_files: tuple[str | ValuesText, ...] = ()
     set: tuple[str, ...] = ()
     set_string: tuple[str, ...] = ()
     set_json: tuple[str, ...] = ()
     set_file: tuple[str, ...] = ()
     set_literal: tuple[str, ...] = ()
     keeps_values: bool = True
+    checks_values: bool = True
 
     @property
     def is_catalog(self) -> bool:
@@ -139,7 +142,9 @@ def _chart(
             set_literal=source.set_literal,
         )
     target = chart_target(cluster, installed=known is not None, revision=(known.revision if known else 0) + 1)
-    return chart_source.chart_bundle(loaded, name=name, namespace=namespace, values=values, target=target)
+    return chart_source.chart_bundle(
+        loaded, name=name, namespace=namespace, values=values, target=target, check_schema=source.checks_values
+    )
 
 
 def release_values(cluster: Cluster, known: Inventory | None) -> dict[str, Any]:

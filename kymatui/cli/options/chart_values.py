@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
+
+from kymatui.errors import RegistryError, UsageError
+
+if TYPE_CHECKING:
+    from kymatui.helm.charts.values import ValuesText
 
 _FLAGS = (
     ("--set", "K=V", "value of the chart: key1=val1,key2=val2; repeatable"),
@@ -13,21 +19,55 @@ _FLAGS = (
     ("--set-file", "K=FILE", "value read from a file; repeatable"),
     ("--set-literal", "K=TEXT", "literal value; repeatable"),
 )
+_LARGEST: Final = 32 * 1024 * 1024
+"""Bytes of values from standard input."""
 VALUE_OPTIONS: Final = ("set", "set_string", "set_json", "set_file", "set_literal")
 
 
 def add_values(group: argparse._ActionsContainer) -> None:
     """Add helm's flags for values."""
     group.add_argument(
-        "-f", "--values", action="append", default=[], metavar="FILE", help="values file; repeatable, files are merged"
+        "-f",
+        "--values",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="values file, URL, or - for standard input; repeatable, files are merged",
     )
     for flag, metavar, text in _FLAGS:
         group.add_argument(flag, action="append", default=[], metavar=metavar, help=text)
 
 
-def value_flags(args: argparse.Namespace) -> Mapping[str, tuple[str, ...]]:
-    """Return the keywords of `merge_values` and `ModuleSource` that the flags mean."""
-    return {"value_files": split_files(args.values), **{name: tuple(getattr(args, name)) for name in VALUE_OPTIONS}}
+def value_flags(args: argparse.Namespace) -> Mapping[str, tuple[Any, ...]]:
+    """Return the keywords of `merge_values` and `ModuleSource` that the flags mean. Raise KymatuiError.
+
+    Standard input and URLs are read here, once for a command line.
+    """
+    texts: dict[str, ValuesText] = args.__dict__.setdefault("values_texts", {})
+    names = split_files(args.values)
+    for name in names:
+        if (name == "-" or "://" in name) and name not in texts:
+            texts[name] = _read(args, name)
+    files = tuple(texts.get(name, name) for name in names)
+    return {"value_files": files, **{name: tuple(getattr(args, name)) for name in VALUE_OPTIONS}}
+
+
+def _read(args: argparse.Namespace, name: str) -> ValuesText:
+    from kymatui.helm.charts.values import ValuesText
+
+    if name == "-":
+        data = sys.stdin.buffer.read(_LARGEST + 1)
+        if len(data) > _LARGEST:
+            raise UsageError(f"the values on standard input have more than {_LARGEST // 1024**2} MiB")
+        return ValuesText("standard input", data)
+    from kymatui.adapters.sessions.fetching import FetchOptions, open_fetcher
+    from kymatui.engine.bundles.addresses import redact_address
+
+    options = FetchOptions(tuple(getattr(args, "insecure_registry", None) or ()), getattr(args, "ca_file", None))
+    try:
+        return ValuesText(redact_address(name), open_fetcher(options).url(name))
+    except RegistryError as error:
+        raise RegistryError(f"the values {error}", hint=error.hint) from error
 
 
 def split_files(files: Iterable[str]) -> tuple[str, ...]:

@@ -78,6 +78,9 @@ def add_source(parser: argparse.ArgumentParser) -> None:
         action="store_false",
         help="discard the values of the chart's release (default: merge the new values into them)",
     )
+    group.add_argument(
+        "--skip-schema-validation", action="store_true", help="do not check the values with the chart's schema"
+    )
     _add_signers(parser)
 
 
@@ -207,6 +210,7 @@ class CommandContext:
             repository=args.repo,
             version=args.version,
             keeps_values=args.keeps_values,
+            checks_values=not args.skip_schema_validation,
             **value_flags(args),
         )
 

@@ -47,7 +47,9 @@ _INSTALLS: Final = {
     **dict.fromkeys(("version", "policy", "signature", "issuer", "registry", "namespace"), _TEXT),
     **dict.fromkeys(("file", "chart", "kustomize", "component", "repo"), _ADDRESS),
     **dict.fromkeys(("devel", "direct", "force", "no_backup", "allow_downgrade", "verify", "all"), _FLAG),
-    **dict.fromkeys(("prune", "keeps_values", "prune_definitions", "prune_namespaces"), _FLAG),
+    **dict.fromkeys(
+        ("skip_schema_validation", "prune", "keeps_values", "prune_definitions", "prune_namespaces"), _FLAG
+    ),
     **dict.fromkeys(("keyring", "public_key", "ca_cert"), _FILE),
     "values": OptionForm.FILES,
 }
@@ -98,7 +100,8 @@ def recorded_job(
 def job_options(kind: str, args: argparse.Namespace) -> dict[str, str]:
     """Return the options of a command line that a journal has."""
     found = {name: text for name, form in _FORMS.get(kind, {}).items() if (text := _text(args, name, form))}
-    if any(getattr(args, name, None) for name in VALUE_OPTIONS):
+    from_input = "-" in split_files(getattr(args, "values", None) or ())
+    if from_input or any(getattr(args, name, None) for name in VALUE_OPTIONS):
         found[VALUES_LEFT_OUT] = "true"
     return found
 
@@ -114,7 +117,9 @@ def _text(args: argparse.Namespace, name: str, form: OptionForm) -> str:
             return str(Path(value).expanduser().absolute())
         case OptionForm.FILES:
             return "\n".join(
-                str(Path(one).expanduser().absolute()) if "://" not in one else one for one in split_files(value)
+                str(Path(one).expanduser().absolute()) if "://" not in one else _address(one)
+                for one in split_files(value)
+                if one != "-"
             )
         case OptionForm.ADDRESS:
             return _address(str(value))

@@ -21,7 +21,7 @@ from kymatui.engine.sources.render_target import RenderTarget
 from kymatui.errors import CancelledError, ClusterError, HelmError, RefusedError
 from kymatui.helm.charts.chart import Chart, load_archive, load_chart
 from kymatui.helm.charts.coalesce import reuse_values
-from kymatui.helm.charts.dependencies import check_dependencies
+from kymatui.helm.charts.dependencies import check_installable
 from kymatui.helm.charts.values import merge_values
 from kymatui.helm.language.environment import Environment
 from kymatui.helm.rendering.manifests import Hook
@@ -83,7 +83,7 @@ def locate_chart(reference: str, blobs: Blobs, *, repository: str = "", version:
     return fetch_chart(reference, blobs, repository=repository, version=version)
 
 
-def updated_values(earlier: Mapping[str, Any], **flags: Iterable[str]) -> dict[str, Any]:
+def updated_values(earlier: Mapping[str, Any], **flags: Iterable[Any]) -> dict[str, Any]:
     """Return the values of helm's flags over `earlier` ones of the release. Raises HelmError."""
     return reuse_values(merge_values(**flags), earlier)
 
@@ -96,18 +96,22 @@ def chart_bundle(
     values: Mapping[str, Any] | None = None,
     target: RenderTarget | None = None,
     include_crds: bool = True,
+    check_schema: bool = True,
     environment: Environment | None = None,
 ) -> Bundle:
     """Return the bundle of a chart, installed as release `name`.
 
       values        those of the user, see `updated_values`
       include_crds  include the files below crds/ (False is Helm's --skip-crds)
+      check_schema  refuse values that the chart's schema does not allow
       environment   clock, randomness and limits of the rendering; its `lookup` is the target's
 
     Raises HelmError with file and line, in Helm's words; SourceError for a manifest that is not an object.
     """
     _check_installable(loaded.chart, name)
-    rendering = _Rendering(loaded, name, namespace, dict(values or {}), target or RenderTarget(), include_crds)
+    rendering = _Rendering(
+        loaded, name, namespace, dict(values or {}), target or RenderTarget(), include_crds, check_schema
+    )
     return rendering.bundle(environment or Environment())
 
 
@@ -122,12 +126,14 @@ class _Rendering:
         config: dict[str, Any],
         target: RenderTarget,
         include_crds: bool,
+        check_schema: bool,
     ) -> None:
         self._loaded = loaded
         self._name, self._namespace = name, namespace
         self._config = config
         self._target = target
         self._include_crds = include_crds
+        self._check_schema = check_schema
 
     def bundle(self, environment: Environment) -> Bundle:
         if self._target.lookup is None:
@@ -166,7 +172,7 @@ class _Rendering:
             crds=tuple(_crds(rendered, budget)) if self._include_crds else (),
             hooks=tuple(one for hook in rendered.hooks for one in _hook(hook, budget)),
             release=ChartRelease(document, self._config, manifest, rendered.notes),
-            notes=(*notes, *_warnings(chart)),
+            notes=(*notes, *(one.sentence for one in rendered.warnings)),
         )
 
     def _rendered(self, environment: Environment) -> Rendered:
@@ -181,6 +187,7 @@ class _Rendering:
             kube_version=target.kube_version,
             served=target.served,
             include_crds=True,
+            check_schema=self._check_schema,
             environment=environment,
         )
 
@@ -221,9 +228,7 @@ def _check_installable(chart: Chart, name: str) -> None:
             f"release name {name!r} is invalid",
             hint=f"lowercase letters, digits, '-' and '.', at most {LONGEST_NAME} characters",
         )
-    if chart.metadata.type not in ("", "application"):
-        raise HelmError(f"{chart.metadata.type} charts are not installable: {chart.name}")
-    check_dependencies(chart)
+    check_installable(chart)
 
 
 def _objects(rendered: Rendered, budget: YamlBudget) -> tuple[tuple[Object, ...], Iterable[str]]:
@@ -242,7 +247,3 @@ def _crds(rendered: Rendered, budget: YamlBudget) -> list[Object]:
 
 def _hook(hook: Hook, budget: YamlBudget) -> list[BundleHook]:
     return [BundleHook(hook, body) for body in read_objects(hook.content, hook.path, budget=budget)]
-
-
-def _warnings(chart: Chart) -> list[str]:
-    return [f"The chart {chart.name} is deprecated."] if chart.metadata.deprecated else []

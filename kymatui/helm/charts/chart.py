@@ -31,6 +31,7 @@ class Chart:
     templates, files   files below templates/, and all others, which templates read by .Files
     raw           every file, unchanged
     dependencies  the charts below charts/
+    links         symbolic links that lead out of the folder that was loaded
     """
 
     __slots__ = (
@@ -38,6 +39,7 @@ class Chart:
         "compiled",
         "dependencies",
         "files",
+        "links",
         "lock",
         "metadata",
         "raw",
@@ -55,6 +57,7 @@ class Chart:
         self.files: list[ChartFile] = []
         self.raw: list[ChartFile] = []
         self.dependencies: list[Chart] = []
+        self.links: tuple[str, ...] = ()
         self.compiled: dict[Hashable, Any] = {}  # used by renderings
         self._digest = ""
 
@@ -112,12 +115,16 @@ def _is_ignored(rules: IgnoreRules, name: str) -> bool:
 def load_chart(path: str | os.PathLike[str], *, links_out: bool = False) -> Chart:
     """Load a chart from a directory or packed archive. Raise HelmError.
 
-    `links_out` allows symbolic links in a directory to lead outside it (Helm follows them all).
+    Symbolic links in a directory may lead to files of its repository: below the folder with `.git`, else beside the
+    chart; never to hidden ones. `links_out` allows all (as Helm). `Chart.links` has those that lead out of the chart.
     """
     place = Path(path)
     try:
         if place.is_dir():
-            return load_files(read_directory(place, links_out))
+            links: list[str] = []
+            chart = load_files(read_directory(place, links_out, links))
+            chart.links = tuple(links)
+            return chart
         data = place.read_bytes()
     except OSError as error:
         raise HelmError(f"cannot read chart {place}: {error.strerror or error}") from error
@@ -212,41 +219,70 @@ def _load_subchart(chart: Chart, name: str, files: list[ChartFile], budget: Budg
         budget.depth += 1
 
 
-def read_directory(root: Path, links_out: bool = False) -> list[ChartFile]:
-    """Return the files of an unpacked chart without those in .helmignore. Raise HelmError."""
+def read_directory(root: Path, links_out: bool = False, links: list[str] | None = None) -> list[ChartFile]:
+    """Return the files of an unpacked chart without those in .helmignore; `links` gets what leads out of it.
+
+    Raise HelmError.
+    """
     ignore = root / ".helmignore"
     rules = IgnoreRules(from_bytes(ignore.read_bytes()) if ignore.is_file() else "")
     budget = Budget()
     files: list[ChartFile] = []
-    _walk(root.resolve(), root, "", rules, (budget, files, links_out), ())
+    targets = _LinkTargets(root.resolve(), links_out, [] if links is None else links)
+    _walk(targets, root, "", rules, (budget, files), ())
     return files
 
 
+class _LinkTargets:
+    """Where symbolic links of a chart may lead: within the chart, and to files of its repository."""
+
+    def __init__(self, top: Path, everywhere: bool, outside: list[str]) -> None:
+        self._top = top
+        self._everywhere = everywhere
+        self._outside = outside
+        self._repository = next((folder for folder in top.parents if (folder / ".git").exists()), None)
+
+    def check(self, place: Path, name: str) -> None:
+        """Raise HelmError for a link that leads out of the repository."""
+        target = place.resolve()
+        if target.is_relative_to(self._top):
+            return
+        if not (self._everywhere or self._is_in_repository(target)):
+            raise HelmError(
+                f"symbolic link {name} leads out of the chart {self._top}",
+                hint="Copy what it points to into the chart, or list the link in .helmignore.",
+            )
+        self._outside.append(name)
+
+    def _is_in_repository(self, target: Path) -> bool:
+        top = self._repository or self._top.parent
+        if not target.is_relative_to(top) or (self._repository is None and target.parent != top):
+            return False
+        return not any(part.startswith(".") for part in target.relative_to(top).parts)
+
+
 def _walk(
-    top: Path,
+    targets: _LinkTargets,
     folder: Path,
     prefix: str,
     rules: IgnoreRules,
-    found: tuple[Budget, list[ChartFile], bool],
+    found: tuple[Budget, list[ChartFile]],
     above: tuple[str, ...],
 ) -> None:
-    budget, files, links_out = found
+    budget, files = found
     real = os.path.realpath(folder)
     if real in above:
         raise HelmError(f"{folder}: symbolic links go round in a circle")
     for entry in sorted(os.scandir(folder), key=lambda one: os.fsencode(one.name)):
         name = prefix + entry.name
         place = Path(entry.path)
-        if entry.is_symlink() and not links_out and not place.resolve().is_relative_to(top):
-            raise HelmError(
-                f"symbolic link {name} leads out of the chart {folder if not prefix else top}",
-                hint="Copy what it points to into the chart.",
-            )
         is_directory = entry.is_dir()
         if rules.ignores(name, is_directory):
             continue
+        if entry.is_symlink():
+            targets.check(place, name)
         if is_directory:
-            _walk(top, place, f"{name}/", rules, found, (*above, real))
+            _walk(targets, place, f"{name}/", rules, found, (*above, real))
             continue
         mode = entry.stat()
         if not stat.S_ISREG(mode.st_mode):

@@ -12,6 +12,7 @@ from kymatui.helm.charts.chart import Chart
 from kymatui.helm.charts.coalesce import Table, coalesce_tables, coalesce_values, merged_values
 from kymatui.helm.charts.metadata import Dependency
 from kymatui.helm.charts.trees import ChartNode
+from kymatui.helm.charts.warnings import Warnings, describe_type
 from kymatui.helm.govalues.printing import format_value
 from kymatui.helm.govalues.types import TypedMap
 from kymatui.helm.semver.constraints import parse_constraint
@@ -29,15 +30,25 @@ def is_compatible(constraint: str, version: str) -> bool:
         return False
 
 
-def process_dependencies(chart: Chart, values: Table) -> ChartNode:
+def process_dependencies(chart: Chart, values: Table, warnings: Warnings) -> ChartNode:
     """Return the tree of enabled charts for a rendering with these values. Raise HelmError."""
     node = ChartNode.of(chart)
     try:
-        _choose(node, values, "")
-        _import_values(node)
+        _choose(node, values, "", warnings)
+        _import_values(node, warnings)
     except HelmError as error:
         raise HelmError(f"chart dependencies processing failed: {error}") from error
     return node
+
+
+def check_installable(chart: Chart) -> None:
+    """Raise HelmError for a library chart, and for one without its dependencies, as helm does before a command."""
+    if chart.metadata.type not in ("", "application"):
+        raise HelmError(
+            f"{chart.metadata.type} charts are not installable: {chart.name}",
+            hint="Install a chart that depends on it.",
+        )
+    check_dependencies(chart)
 
 
 def check_dependencies(chart: Chart) -> None:
@@ -51,7 +62,7 @@ def check_dependencies(chart: Chart) -> None:
         )
 
 
-def _choose(node: ChartNode, values: Table, path: str) -> None:
+def _choose(node: ChartNode, values: Table, path: str, warnings: Warnings) -> None:
     wanted = node.metadata.dependencies
     if wanted is None:
         return
@@ -64,12 +75,12 @@ def _choose(node: ChartNode, values: Table, path: str) -> None:
         one.enabled = True
     node.adopt(children)
     coalesced = coalesce_values(node, values)
-    _apply_tags(wanted, coalesced)
-    _apply_conditions(wanted, coalesced, path)
+    _apply_tags(wanted, coalesced, warnings)
+    _apply_conditions(wanted, coalesced, path, warnings)
     out = {one.name for one in wanted if not one.enabled}
     kept = [child for child in children if child.name not in out]
     for child in kept:
-        _choose(child, coalesced, f"{path}{child.name}.")
+        _choose(child, coalesced, f"{path}{child.name}.", warnings)
     node.metadata.dependencies = [one for one in wanted if one.name not in out] or None
     node.adopt(kept)
 
@@ -78,22 +89,38 @@ def _is_meant(child: ChartNode, wanted: Dependency) -> bool:
     return child.name == wanted.name and is_compatible(wanted.version, child.metadata.version)
 
 
-def _apply_tags(wanted: list[Dependency], values: Table) -> None:
+def _apply_tags(dependencies: list[Dependency], values: Table, warnings: Warnings) -> None:
     tags = values.get("tags")
     if not isinstance(tags, dict):
         return
-    for one in wanted:
-        said = [tags[tag] for tag in one.tags if isinstance(tags.get(tag), bool)]
-        one.enabled = any(said) or not said
+    for dependency in dependencies:
+        set_tags = {tag: tags[tag] for tag in dependency.tags if tag in tags}
+        for tag, value in set_tags.items():
+            if not isinstance(value, bool):
+                _warn_no_boolean(f"tags.{tag}", value, f"the tag {tag} of {dependency.name}", warnings)
+        switches = {tag: value for tag, value in set_tags.items() if isinstance(value, bool)}
+        dependency.enabled = any(switches.values()) or not switches
+        if len(set(switches.values())) > 1:
+            on = next(tag for tag, value in switches.items() if value)
+            off = next(tag for tag, value in switches.items() if not value)
+            warnings.add(
+                f"the tags of {dependency.name} overlap: {on} enables it, although {off} is false", f"tags.{off}"
+            )
 
 
-def _apply_conditions(wanted: list[Dependency], values: Table, path: str) -> None:
-    for one in wanted:
-        for condition in one.condition.strip().split(","):
+def _apply_conditions(dependencies: list[Dependency], values: Table, path: str, warnings: Warnings) -> None:
+    for dependency in dependencies:
+        for condition in dependency.condition.strip().split(","):
             value = path_value(values, path + condition) if condition else _NOTHING
             if isinstance(value, bool):
-                one.enabled = value
+                dependency.enabled = value
                 break
+            if value is not _NOTHING and value is not None:
+                _warn_no_boolean(path + condition, value, f"the condition of {dependency.name}", warnings)
+
+
+def _warn_no_boolean(key: str, value: Any, subject: str, warnings: Warnings) -> None:
+    warnings.add(f"{subject} is ignored: the value {key} is {describe_type(value)}, not true or false", key)
 
 
 def path_value(values: Table, path: str) -> Any:
@@ -105,6 +132,12 @@ def path_value(values: Table, path: str) -> Any:
     return table[key]
 
 
+def has_value(values: Table, path: str) -> bool:
+    *above, key = path.split(".")
+    table = table_at(values, above)
+    return table is not None and key in table
+
+
 def table_at(values: Table, path: list[str]) -> Table | None:
     table: Any = values
     for name in path:
@@ -114,9 +147,9 @@ def table_at(values: Table, path: list[str]) -> Table | None:
     return table if isinstance(table, dict) else None
 
 
-def _import_values(node: ChartNode) -> None:
+def _import_values(node: ChartNode, warnings: Warnings) -> None:
     for child in node.dependencies:
-        _import_values(child)
+        _import_values(child, warnings)
     wanted = node.metadata.dependencies
     if wanted is None:
         return
@@ -129,6 +162,8 @@ def _import_values(node: ChartNode) -> None:
             if table is not None:
                 # As Values.AsMap, which returns an empty table as a new one: siblings must not merge into it.
                 coalesce_tables(imported, _at_path(place, table or {}), merge=True)
+            else:
+                warnings.add(f"{node.name} imports values of {one.name} that do not exist there: {source}")
         one.import_values = [
             TypedMap("map[string]string", {"child": source, "parent": place}) for source, place in rules
         ]

@@ -23,9 +23,8 @@ def shown(chart: Chart, what: What) -> str:
         text += f"{dump_yaml(metadata_fields(chart.metadata))}\n"
     if what in ("all", "values"):
         found = next((file for file in chart.raw if file.name == "values.yaml"), None)
-        if found is not None or everything:
-            text += "---\n" if everything else ""
-            text += f"{from_bytes(found.data)}\n" if found is not None else ""
+        if found is not None:
+            text += ("---\n" if everything else "") + f"{from_bytes(found.data)}\n"
     if what in ("all", "readme"):
         readme = _readme(chart)
         if readme is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from kymatui.errors import HelmError
 from kymatui.helm.charts import strvals
@@ -15,6 +15,16 @@ from kymatui.helm.yaml.limits import YamlBudget
 from kymatui.helm.yaml.reading import load_yaml
 
 _SEPARATOR: Final = b"---"
+
+
+class ValuesText(NamedTuple):
+    """A values file that was read elsewhere, such as standard input; `name` names it in errors."""
+
+    name: str
+    data: bytes
+
+
+ValuesFile = str | Path | ValuesText
 
 
 def load_mapping(text: str | bytes, budget: YamlBudget | None = None) -> dict[str, Any]:
@@ -90,7 +100,7 @@ def merge_maps(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str,
 
 
 def merge_values(
-    value_files: Iterable[str | Path] = (),
+    value_files: Iterable[ValuesFile] = (),
     set: Iterable[str] = (),
     set_string: Iterable[str] = (),
     set_json: Iterable[str] = (),
@@ -108,7 +118,7 @@ def merge_values(
 
 
 def _merge(
-    value_files: Iterable[str | Path],
+    value_files: Iterable[ValuesFile],
     in_json: Sequence[str],
     typed: Sequence[str],
     strings: Sequence[str],
@@ -133,13 +143,14 @@ def _merge(
     return base
 
 
-def _read_values(path: str | Path) -> dict[str, Any]:
+def _read_values(file: ValuesFile) -> dict[str, Any]:
+    name = file.name if isinstance(file, ValuesText) else file
     try:
-        return load_values(Path(path).read_bytes())
+        return load_values(file.data if isinstance(file, ValuesText) else Path(file).read_bytes())
     except OSError as error:
-        raise HelmError(f"open {path}: {_reason(error)}") from error
+        raise HelmError(f"open {name}: {_reason(error)}") from error
     except YamlError as error:
-        raise HelmError(f"failed to parse {path}: {error}") from error
+        raise HelmError(f"failed to parse {name}: {error}") from error
 
 
 def _read_text(path: str) -> str:

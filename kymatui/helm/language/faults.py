@@ -39,6 +39,10 @@ class MethodError(Exception):
         self.cause = cause
 
 
+RECURSION: Final = 200
+"""Errors within each other from which a template calls itself: no chart nests its templates so deeply."""
+
+
 class WrappedError(FunctionError):
     """An error with a prefix to another error's message (Go's %w); the text is built on demand."""
 
@@ -47,13 +51,19 @@ class WrappedError(FunctionError):
         self.head = head
         self.cause = cause
 
-    def __str__(self) -> str:
-        pieces: list[str] = []
+    def links(self) -> list[WrappedError]:
+        """Return this error and its causes that wrap others, outermost first."""
+        links: list[WrappedError] = []
         current: FunctionError | None = self
         while isinstance(current, WrappedError):
-            pieces.append(current.head)
+            links.append(current)
             current = current.cause
-        return "".join(pieces) + ("" if current is None else str(current))
+        return links
+
+    def __str__(self) -> str:
+        links = self.links()
+        cause = links[-1].cause
+        return "".join(link.head for link in links) + ("" if cause is None else str(cause))
 
 
 class ExecError(WrappedError):
@@ -69,7 +79,11 @@ class NoTemplateError(FunctionError):
 
 
 def describe(file: str, error: ExecError) -> str:
-    """Return Helm's message for a failed template: reformatExecErrorMsg."""
+    """Return Helm's message for a failed template: reformatExecErrorMsg; a short one for an endless recursion."""
+    if (links := error.links()) and len(links) > RECURSION:
+        first = _parse(str(ExecError(links[0].head, FunctionError("")))) or ("", "", "")
+        calls = sum(isinstance(link, ExecError) for link in links)
+        return _paragraph(first[0], first[1], f"it calls itself without an end ({calls} calls deep)").strip()
     whole = str(error)
     tokens = whole.split(": ", 2)
     if len(tokens) != 3:

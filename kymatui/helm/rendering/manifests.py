@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from kymatui.errors import HelmError
 from kymatui.helm.charts.structs import decode_yaml, string_map, struct, text
+from kymatui.helm.charts.warnings import Warnings
 from kymatui.helm.govalues.budget import charge
 from kymatui.helm.govalues.text import to_bytes
 from kymatui.helm.yaml.errors import YamlError
@@ -173,7 +174,9 @@ class Hook(NamedTuple):
 Kinded = TypeVar("Kinded", RenderedManifest, Hook)
 
 
-def sort_manifests(files: Mapping[str, str]) -> tuple[list[RenderedManifest], list[Hook]]:
+def sort_manifests(
+    files: Mapping[str, str], warnings: Warnings | None = None
+) -> tuple[list[RenderedManifest], list[Hook]]:
     """Return manifests and hooks of rendered {path: text} in installation order. Raise ManifestError."""
     manifests: list[RenderedManifest] = []
     hooks: list[Hook] = []
@@ -186,6 +189,9 @@ def sort_manifests(files: Mapping[str, str]) -> tuple[list[RenderedManifest], li
                 manifests.append(RenderedManifest(path, head.kind, document, head))
             elif (hook := _hook(path, document, head, head.annotations)) is not None:
                 hooks.append(hook)
+            elif warnings is not None:
+                events = head.annotations["helm.sh/hook"]
+                warnings.add(f"{head.kind} {head.name} of {path} is left out: its hook {events[:60]} is unknown")
     return sort_by_kind(manifests), sort_by_kind(hooks)
 
 

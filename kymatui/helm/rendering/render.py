@@ -10,6 +10,7 @@ from kymatui.helm.charts.chart import MANIFEST_SUFFIXES, Chart
 from kymatui.helm.charts.coalesce import coalesce_values
 from kymatui.helm.charts.dependencies import is_compatible, process_dependencies
 from kymatui.helm.charts.trees import ChartNode
+from kymatui.helm.charts.warnings import ChartWarning, Warnings, warn_of_names
 from kymatui.helm.functions import FUNCTIONS
 from kymatui.helm.govalues.text import from_bytes
 from kymatui.helm.language.caching import CodeFolder, TemplateCache
@@ -41,6 +42,7 @@ class Rendered(NamedTuple):
     crds       files below crds/ of the chart and its dependencies, if requested
     values     the values of the templates, with those of all charts
     root       the chart with its enabled dependencies, as a release stores it
+    warnings   what was left out of values, dependencies and hooks, and that the chart is deprecated
 
     If a template renders something other than manifests into a file without a manifest suffix (.txt, say), `files` is
     available all the same; `manifests` and `hooks` raise ManifestError then.
@@ -52,6 +54,7 @@ class Rendered(NamedTuple):
     values: dict[str, Any]
     root: ChartNode
     outcome: tuple[list[RenderedManifest], list[Hook]] | ManifestError
+    warnings: tuple[ChartWarning, ...] = ()
 
     @property
     def manifests(self) -> list[RenderedManifest]:
@@ -107,14 +110,20 @@ def render(
         "Revision": revision,
         "Service": "Helm",
     }
+    warnings = Warnings()
+    if chart.metadata.deprecated:
+        warnings.add(f"the chart {chart.name} is deprecated")
+    for link in chart.links:
+        warnings.add(f"{link} is a symbolic link that leads out of the chart {chart.name}; its content is used")
     with (state := RenderState(environment or Environment())):
-        root, coalesced = _prepare(chart, values, check_schema, templates.folder)
+        root, coalesced = _prepare(chart, values, check_schema, warnings, templates.folder)
         _check_kube_version(chart, capabilities)
         scopes = scope_templates(root, coalesced, release, capabilities)
         files = _execute(root, scopes, state, templates)
         notes = _take_notes(files, chart.name, sub_notes)
         crds = list(_crds(root)) if include_crds else []
-        return Rendered(files, notes, crds, coalesced, root, _sort(files, check_manifests))
+        outcome = _sort(files, check_manifests, warnings)
+        return Rendered(files, notes, crds, coalesced, root, outcome, warnings.all())
 
 
 def render_to_lint(
@@ -130,14 +139,16 @@ def render_to_lint(
         "Service": "Helm",
     }
     with (state := RenderState(Environment(lint=True))):
-        root, coalesced = _prepare(chart, values, check_schema)
+        root, coalesced = _prepare(chart, values, check_schema, Warnings())
         scopes = scope_templates(root, coalesced, release, Capabilities(kube_version))
         return _execute(root, scopes, state, TEMPLATES)
 
 
-def _sort(files: Mapping[str, str], strict: bool) -> tuple[list[RenderedManifest], list[Hook]] | ManifestError:
+def _sort(
+    files: Mapping[str, str], strict: bool, warnings: Warnings
+) -> tuple[list[RenderedManifest], list[Hook]] | ManifestError:
     try:
-        return sort_manifests({path: text for path, text in files.items() if not path.endswith(NOTES)})
+        return sort_manifests({path: text for path, text in files.items() if not path.endswith(NOTES)}, warnings)
     except ManifestError as error:
         if strict and error.path.lower().endswith(MANIFEST_SUFFIXES):
             raise
@@ -145,13 +156,18 @@ def _sort(files: Mapping[str, str], strict: bool) -> tuple[list[RenderedManifest
 
 
 def _prepare(
-    chart: Chart, values: Mapping[str, Any], check_schema: bool, folder: CodeFolder | None = None
+    chart: Chart,
+    values: Mapping[str, Any],
+    check_schema: bool,
+    warnings: Warnings,
+    folder: CodeFolder | None = None,
 ) -> tuple[ChartNode, dict[str, Any]]:
     """Return the enabled dependencies, and the values of all charts."""
     try:
         given = plain_values(values)
-        root = process_dependencies(chart, given)
-        coalesced = coalesce_values(root, given)
+        root = process_dependencies(chart, given, warnings)
+        coalesced = coalesce_values(root, given, warnings)
+        warn_of_names(root, given, warnings)
         if check_schema:
             check_schemas(root, coalesced, folder)
     except RecursionError as error:

@@ -19,7 +19,7 @@ def check_schemas(node: ChartNode, values: Mapping[str, Any], folder: CodeFolder
     `folder` remembers the schemas that were accepted.
     """
     if problems := _problems(node, values, folder):
-        raise HelmError(_HEADLINE + problems)
+        raise HelmError(_HEADLINE + problems, hint="Correct the values, or use --skip-schema-validation.")
 
 
 def _problems(node: ChartNode, values: Mapping[str, Any], folder: CodeFolder | None) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import Any, Final
-from urllib.parse import unquote, urldefrag, urljoin
+from urllib.parse import unquote, urldefrag, urljoin, urlsplit, uses_relative
 
 _BASE: Final = "file:///values.schema.json"
 _ONE: Final = frozenset(
@@ -40,15 +40,17 @@ def check_references(document: Any, is_known: Callable[[str], bool], visit: Call
         waiting.extend((part, base) for part in _parts(schema))
         reference = schema.get("$ref")
         if isinstance(reference, str):
-            target = _resolve(document, urljoin(base, reference), base, bases, is_known)
+            target = _resolve(document, _join(base, reference), base, bases, is_known)
             waiting.append((target, base))
 
 
 def _resolve(document: Any, uri: str, base: str, bases: set[str], is_known: Callable[[str], bool]) -> Any:
     place, fragment = urldefrag(uri)
-    if place.startswith("urn:") or is_known(place):
+    if is_known(place):
         return None
     if place not in bases:
+        if place.startswith("urn:"):
+            return None
         raise ValueError(f'failing loading "{place}": kymatui fetches no schemas')
     if fragment and not fragment.startswith("/"):
         return None
@@ -68,7 +70,14 @@ def _resolve(document: Any, uri: str, base: str, bases: set[str], is_known: Call
 
 def _base_of(schema: Any, base: str) -> str:
     own = (schema.get("$id") or schema.get("id")) if isinstance(schema, dict) else None
-    return urldefrag(urljoin(base, own))[0] if isinstance(own, str) and not own.startswith("#") else base
+    return urldefrag(_join(base, own))[0] if isinstance(own, str) and not own.startswith("#") else base
+
+
+def _join(base: str, reference: str) -> str:
+    """Resolve a reference; names without a hierarchy, such as URNs and tags, only have fragments."""
+    if reference.startswith("#") or not reference:
+        return urldefrag(base)[0] + reference
+    return urljoin(base, reference) if urlsplit(base).scheme in uses_relative else reference
 
 
 def _bases(document: Any) -> Iterator[str]:

@@ -149,6 +149,34 @@ def test_a_symbolic_link_out_of_a_directory_is_followed_only_where_it_is_allowed
     with pytest.raises(HelmError, match="leads out of the chart"):
         load_chart(chart)
     assert load_chart(chart, links_out=True).files[0].data == b"s"
+    (chart / ".helmignore").write_text("link\n")
+    assert [file.name for file in load_chart(chart).files] == [".helmignore"]
+
+
+@pytest.mark.parametrize(
+    ("target", "is_repository", "followed"),
+    [
+        ("LICENSE", False, True),
+        ("LICENSE", True, True),
+        ("docs/LICENSE", False, False),
+        ("docs/LICENSE", True, True),
+        (".netrc", False, False),
+        (".git/config", True, False),
+    ],
+)
+def test_a_link_may_lead_to_files_of_the_repository(
+    tmp_path: Path, target: str, is_repository: bool, followed: bool
+) -> None:
+    repository = write(tmp_path / "repository", {target: "text", "chart/Chart.yaml": WEB})
+    if is_repository:
+        (repository / ".git").mkdir(exist_ok=True)
+    (repository / "chart" / "link").symlink_to(f"../{target}")
+    if not followed:
+        with pytest.raises(HelmError, match="leads out of the chart"):
+            load_chart(repository / "chart")
+        return
+    chart = load_chart(repository / "chart")
+    assert (chart.files[0].data, chart.links) == (b"text", ("link",))
 
 
 def test_links_that_go_round_are_refused(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from kymatui.helm.charts.chart import load_archive
 from kymatui.helm.charts.coalesce import coalesce_values
 from kymatui.helm.charts.dependencies import process_dependencies
 from kymatui.helm.charts.trees import ChartNode
+from kymatui.helm.charts.warnings import Warnings
 from kymatui.helm.language.caching import CodeFolder
 from kymatui.helm.schemas.quick_check import (
     _KEYWORDS,
@@ -179,7 +180,7 @@ def test_the_schemas_of_real_charts(shared: Path) -> None:
     for path in sorted(Path(shared, "helm", "charts").glob("*.tgz")):
         if not has_schema(path):
             continue
-        root = process_dependencies(load_archive(path.read_bytes()), {})
+        root = process_dependencies(load_archive(path.read_bytes()), {}, Warnings())
         for schema, values in with_schema(root, coalesce_values(root, {})):
             if not agree(values, schema):
                 undecided.append(path.name)

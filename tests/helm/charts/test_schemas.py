@@ -45,6 +45,17 @@ def test_every_draft(draft: str) -> None:
     assert said(schema, {}) == "- at '': missing property 'a'"
 
 
+@pytest.mark.parametrize("draft", DRAFTS)
+@pytest.mark.parametrize("name", ["urn:example:root", "tag:example.org,2026:x", "https://example.org/a/values.json"])
+def test_references_resolve_within_a_schema_that_has_a_name(draft: str, name: str) -> None:
+    word = "id" if "draft-04" in draft else "$id"
+    for reference in ("#/definitions/text", f"{name}#/definitions/text"):
+        schema = {"$schema": draft, word: name, "properties": {"a": {"$ref": reference}}}
+        schema["definitions"] = {"text": {"type": "string"}}
+        assert said(schema, {"a": "x"}) == ""
+        assert said(schema, {"a": 1.0}) == "- at '/a': got number, want string"
+
+
 @pytest.mark.parametrize(
     ("schema", "words"),
     [

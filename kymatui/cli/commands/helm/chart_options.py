@@ -24,8 +24,26 @@ def read_values(args: argparse.Namespace) -> dict[str, Any]:
     return merge_values(**value_flags(args))
 
 
+def value_origin(args: argparse.Namespace, key: str) -> str:
+    """Return the flag that set a value, with its file, in parentheses; "" if none did. Values may be secret."""
+    from kymatui.helm.charts.dependencies import has_value
+    from kymatui.helm.charts.values import merge_values
+
+    if not key:
+        return ""
+    flags = value_flags(args)
+    for name in ("set_literal", "set_file", "set_string", "set", "set_json", "value_files"):  # the last one wins
+        for value in reversed(flags[name]):
+            if value != "-" and has_value(merge_values(**{name: (value,)}), key):
+                return f" (-f {value})" if name == "value_files" else f" (--{name.replace('_', '-')})"
+    return ""
+
+
 def add_source(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("chart source")
+    group.add_argument(
+        "--follow-links", action="store_true", help="also follow symbolic links that lead out of the chart's repository"
+    )
     group.add_argument("--repo", default="", metavar="URL", help="chart repository")
     group.add_argument("--version", default="", metavar="RANGE", help="chart version or range (default: newest stable)")
     group.add_argument("--devel", action="store_true", help="also accept pre-releases; same as --version '>0.0.0-0'")
@@ -89,7 +107,7 @@ def load(args: argparse.Namespace, reference: str) -> Chart:
     if path.exists() and not args.repo:
         if args.verify:
             verify_file(path, args.keyring)
-        return load_chart(path)
+        return load_chart(path, links_out=args.follow_links)
     if "://" not in reference and not args.repo:
         raise HelmError(f'path "{reference}" not found')
     fetched = fetch(args, reference)

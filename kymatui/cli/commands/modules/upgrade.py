@@ -40,7 +40,7 @@ def upgrade_all(place: CommandContext) -> int:
     for new in found.outdated:
         known = new.known
         shown = f"{known.namespace}/{new.name}" if known is not None and names.count(new.name) > 1 else new.name
-        source = replace(new.source, keeps_values=args.keeps_values)
+        source = replace(new.source, keeps_values=args.keeps_values, checks_values=not args.skip_schema_validation)
         namespace = known.chosen_namespace if known is not None else ""
         requests[shown] = install_request(place, new.name, source, namespace, Adoption.UPGRADE)
     if not requests and args.output in ("table", "md"):

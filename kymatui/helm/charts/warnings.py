@@ -1,0 +1,72 @@
+"""Warnings of a rendering: what helm reports of values, dependencies and hooks that it leaves out, with the key."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from kymatui.helm.charts.trees import ChartNode
+
+_MOST: Final = 50
+_LIKENESS: Final = 0.75
+"""How like a name has to be, from 0 to 1, to be what was probably meant."""
+
+
+class ChartWarning(NamedTuple):
+    """`message` has no value, which may be secret; `key` is the dotted key of the user's value, "" without one."""
+
+    message: str
+    key: str = ""
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.message[:1].upper()}{self.message[1:]}{'' if self.message.endswith('?') else '.'}"
+
+
+class Warnings:
+    """The warnings of one rendering, each once and at most fifty."""
+
+    def __init__(self) -> None:
+        self._warnings: dict[ChartWarning, None] = {}
+
+    def add(self, message: str, key: str = "") -> None:
+        if len(self._warnings) < _MOST:
+            self._warnings[ChartWarning(message, key)] = None
+
+    def all(self) -> tuple[ChartWarning, ...]:
+        return tuple(self._warnings)
+
+
+def describe_type(value: Any) -> str:
+    """Return what a value is, since the value itself may be secret: "text", "a number", "a list"."""
+    if isinstance(value, bool):
+        return "true or false"
+    names = ((str, "text"), ((int, float), "a number"), (list, "a list"), (dict, "a table"))
+    return next((name for kind, name in names if isinstance(value, kind)), "null")
+
+
+def warn_of_names(root: ChartNode, values: Mapping[str, Any], warnings: Warnings) -> None:
+    """Warn of values that no chart has, if another value of nearly the same name exists: it was probably meant."""
+    _compare(values, root.values, {child.name for child in root.dependencies}, (), warnings)
+    for child in root.dependencies:
+        below = values.get(child.name)
+        if isinstance(below, dict):
+            _compare(below, child.values, {one.name for one in child.dependencies}, (child.name,), warnings)
+
+
+def _compare(
+    values: Mapping[str, Any], own: Mapping[str, Any], charts: set[str], path: tuple[str, ...], warnings: Warnings
+) -> None:
+    for name, value in values.items():
+        if name in own:
+            inner = own[name]
+            if isinstance(value, dict) and isinstance(inner, dict) and inner:
+                _compare(value, inner, set(), (*path, name), warnings)
+            continue
+        if name in charts or name in ("global", "tags"):
+            continue
+        meant = difflib.get_close_matches(name, [one for one in own if one not in values], 1, _LIKENESS)
+        if meant:
+            key, likely = ".".join((*path, name)), ".".join((*path, meant[0]))
+            warnings.add(f"the chart has no value {key}; did you mean {likely}?", key)
