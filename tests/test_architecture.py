@@ -426,7 +426,7 @@ LATE_IMPORTS_BELOW = {
     "ui/application": (46, "the first paint needs one screen of twenty, and no flow"),
     "actions/modules": (21, "a module of the catalog needs no Helm, a chart no components, and the reverse"),
     "adapters/files": (8, "names of backups and journals are completed without what reads them"),
-    "cli/options": (21, "options are added to every parser, and what they choose is used by one command"),
+    "cli/options": (22, "options are added to every parser, and what they choose is used by one command"),
     "ui/flows": (14, "a flow loads the engine when a key starts it, and not with the screen"),
     "ui/screens": (5, "a screen opens others, which are loaded when they open"),
     "operator/manifest_context.py": (8, "a command that only reads Manifests opens no runtime"),

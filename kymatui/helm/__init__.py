@@ -11,9 +11,11 @@ Charts
     load_archive(data) -> Chart     a packed chart's bytes
     Chart.from_files(files)         {path within the chart: text or bytes}
     check_dependencies(chart)       HelmError if charts/ lacks a dependency of Chart.yaml
+    check_installable(chart)        the same, and for a library chart
 
 Values
     merge_values(...) -> dict       the values of -f, --set, --set-string, --set-json, --set-file and --set-literal
+    ValuesText(name, data)          a values file that was read elsewhere, for merge_values
     load_yaml(text)                 the first document as Helm reads it; numbers are floats (whole numbers
                                     from 2**53 on are int, with the digits that Go prints)
     dump_yaml(value) -> str         YAML as `toYaml` writes it, with a trailing newline
@@ -44,8 +46,8 @@ from kymatui.errors import HelmError
 
 if TYPE_CHECKING:
     from kymatui.helm.charts.chart import Chart, load_archive, load_chart
-    from kymatui.helm.charts.dependencies import check_dependencies
-    from kymatui.helm.charts.values import merge_values
+    from kymatui.helm.charts.dependencies import check_dependencies, check_installable
+    from kymatui.helm.charts.values import ValuesText, merge_values
     from kymatui.helm.functions import FUNCTIONS
     from kymatui.helm.language.caching import TemplateCache
     from kymatui.helm.language.environment import Environment
@@ -70,7 +72,9 @@ _HOMES: Final = {
     "Manifest": "rendering.manifests",
     "Rendered": "rendering.render",
     "TemplateCache": "language.caching",
+    "ValuesText": "charts.values",
     "check_dependencies": "charts.dependencies",
+    "check_installable": "charts.dependencies",
     "dump_yaml": "yaml.writing",
     "load_archive": "charts.chart",
     "load_chart": "charts.chart",
@@ -109,7 +113,9 @@ __all__ = [
     "Manifest",
     "Rendered",
     "TemplateCache",
+    "ValuesText",
     "check_dependencies",
+    "check_installable",
     "dump_yaml",
     "load_archive",
     "load_chart",

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from kymatui import helm
+from kymatui.cli.options.fetching import fetch_options
+from kymatui.engine.bundles.addresses import redact_address
 from kymatui.errors import RegistryError, UsageError
-
-if TYPE_CHECKING:
-    from kymatui.helm.charts.values import ValuesText
 
 _FLAGS = (
     ("--set", "K=V", "value of the chart: key1=val1,key2=val2; repeatable"),
@@ -43,7 +43,7 @@ def value_flags(args: argparse.Namespace) -> Mapping[str, tuple[Any, ...]]:
 
     Standard input and URLs are read here, once for a command line.
     """
-    texts: dict[str, ValuesText] = args.__dict__.setdefault("values_texts", {})
+    texts: dict[str, helm.ValuesText] = args.__dict__.setdefault("values_texts", {})
     names = split_files(args.values)
     for name in names:
         if (name == "-" or "://" in name) and name not in texts:
@@ -52,20 +52,16 @@ def value_flags(args: argparse.Namespace) -> Mapping[str, tuple[Any, ...]]:
     return {"value_files": files, **{name: tuple(getattr(args, name)) for name in VALUE_OPTIONS}}
 
 
-def _read(args: argparse.Namespace, name: str) -> ValuesText:
-    from kymatui.helm.charts.values import ValuesText
-
+def _read(args: argparse.Namespace, name: str) -> helm.ValuesText:
     if name == "-":
         data = sys.stdin.buffer.read(_LARGEST + 1)
         if len(data) > _LARGEST:
             raise UsageError(f"the values on standard input have more than {_LARGEST // 1024**2} MiB")
-        return ValuesText("standard input", data)
-    from kymatui.adapters.sessions.fetching import FetchOptions, open_fetcher
-    from kymatui.engine.bundles.addresses import redact_address
+        return helm.ValuesText("standard input", data)
+    from kymatui.sessions.fetching import open_fetcher
 
-    options = FetchOptions(tuple(getattr(args, "insecure_registry", None) or ()), getattr(args, "ca_file", None))
     try:
-        return ValuesText(redact_address(name), open_fetcher(options).url(name))
+        return helm.ValuesText(redact_address(name), open_fetcher(fetch_options(args)).url(name))
     except RegistryError as error:
         raise RegistryError(f"the values {error}", hint=error.hint) from error
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kymatui import helm
 from kymatui.cli.options.chart_values import value_flags
 from kymatui.cli.output.printing import print_line
 from kymatui.errors import HelmError
@@ -19,22 +20,19 @@ if TYPE_CHECKING:
 
 def read_values(args: argparse.Namespace) -> dict[str, Any]:
     """Return the values of all flags, in helm's order of precedence."""
-    from kymatui.helm.charts.values import merge_values
-
-    return merge_values(**value_flags(args))
+    return helm.merge_values(**value_flags(args))
 
 
 def value_origin(args: argparse.Namespace, key: str) -> str:
     """Return the flag that set a value, with its file, in parentheses; "" if none did. Values may be secret."""
     from kymatui.helm.charts.dependencies import has_value
-    from kymatui.helm.charts.values import merge_values
 
     if not key:
         return ""
     flags = value_flags(args)
     for name in ("set_literal", "set_file", "set_string", "set", "set_json", "value_files"):  # the last one wins
         for value in reversed(flags[name]):
-            if value != "-" and has_value(merge_values(**{name: (value,)}), key):
+            if value != "-" and has_value(helm.merge_values(**{name: (value,)}), key):
                 return f" (-f {value})" if name == "value_files" else f" (--{name.replace('_', '-')})"
     return ""
 
@@ -101,19 +99,17 @@ def _certificate(args: argparse.Namespace) -> tuple[str, str] | None:
 
 def load(args: argparse.Namespace, reference: str) -> Chart:
     """Return a chart from a path here, else from where the flags say; verified where that is asked."""
-    from kymatui.helm.charts.chart import load_archive, load_chart
-
     path = Path(reference)
     if path.exists() and not args.repo:
         if args.verify:
             verify_file(path, args.keyring)
-        return load_chart(path, links_out=args.follow_links)
+        return helm.load_chart(path, links_out=args.follow_links)
     if "://" not in reference and not args.repo:
         raise HelmError(f'path "{reference}" not found')
     fetched = fetch(args, reference)
     if args.verify:
         verify_bytes(fetched.content, fetched.filename, fetched.provenance, args.keyring)
-    return load_archive(fetched.content)
+    return helm.load_archive(fetched.content)
 
 
 def verify_file(path: Path, keyring: str | None) -> None:

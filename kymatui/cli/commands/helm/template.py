@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kymatui import helm
 from kymatui.cli.commands.helm.chart_options import add_source, load, read_values, value_origin
 from kymatui.cli.options.chart_values import add_values
 from kymatui.cli.output.printing import print_line
@@ -86,7 +87,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from kymatui.helm.charts.dependencies import check_installable
     from kymatui.helm.rendering.manifests import ManifestError
     from kymatui.helm.rendering.object_names import check_release_name
     from kymatui.helm.rendering.output import files, manifest_text, only
@@ -94,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
     name, reference = _names(args)
     chart = load(args, reference)
     check_release_name(name)
-    check_installable(chart)
+    helm.check_installable(chart)
     rendered = _render(args, name, chart)
     for warning in rendered.warnings:
         print_line(f"warning: {warning.message}{value_origin(args, warning.key)}", sys.stderr)
