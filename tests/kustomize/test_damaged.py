@@ -87,6 +87,25 @@ def test_a_patch_with_an_unknown_operation_is_refused(kind: object) -> None:
         apply({}, [{"op": kind, "path": "/a", "value": 1}], "patch", YamlBudget())
 
 
+@pytest.mark.parametrize(
+    "operation",
+    [
+        *({"op": op, "path": "", "value": value} for op in ("add", "replace") for value in ("x", [], 1, None)),
+        {"op": "move", "from": "/data/k", "path": ""},
+        {"op": "copy", "from": "/data/k", "path": ""},
+        {"op": "remove", "path": ""},
+    ],
+)
+def test_a_patch_that_leaves_no_object_is_refused(operation: dict[str, Any]) -> None:
+    files = {
+        "kustomization.yaml": b"resources: [a.yaml]\npatches: [{path: p.yaml, target: {kind: ConfigMap}}]\n",
+        "a.yaml": b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: v}\n",
+        "p.yaml": json.dumps([operation]).encode(),
+    }
+    with pytest.raises(SourceError, match=r"^archive: p\.yaml for ConfigMap a: "):
+        kustomize_source.from_files(files, "archive", name="m")
+
+
 def test_lists_of_texts_hold_each_once_and_no_nulls() -> None:
     head = "apiVersion: v1\nkind: Service\nmetadata: {name: s, finalizers: %s}\n"
     files = {

@@ -16,7 +16,7 @@ _MISSING: Final = object()
 
 
 def apply(body: Any, patch: list[Any], where: str, budget: YamlBudget) -> Any:
-    """Apply all operations to the object and return it. Raises SourceError that names the operation.
+    """Apply all operations to the object and return it. Raises SourceError, also for what is no object any more.
 
     Copies are charged to the budget of the build.
     """
@@ -31,6 +31,8 @@ def apply(body: Any, patch: list[Any], where: str, budget: YamlBudget) -> Any:
             body = _one(body, operation, path, budget)
         except (_PathError, YamlLimitError) as error:
             raise SourceError(f"{where}: operation {number}, {operation['op']} {path}: {error}") from error
+    if not isinstance(body, dict):
+        raise SourceError(f"{where}: the patch leaves no object", hint="patch below the root, such as /spec/replicas")
     return body
 
 
