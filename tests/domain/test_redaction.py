@@ -124,6 +124,12 @@ def test_a_secret_is_known_by_its_looks(what: str, around: str) -> None:
         ("mail jane.doe@example.com now", "mail (redacted: email) now"),
         ("GET /x?limit=5&code=abc", "GET /x?limit=5&code=(redacted: url-query)"),
         ('{"a": 1, "token": "b"}', '{"a": 1, "token": "(redacted: field)"}'),
+        ("login failed: db_password Abc123def!", "login failed: db_password (redacted: assignment)"),
+        ("DB_PASSWORD is Abc123def", "DB_PASSWORD is (redacted: assignment)"),
+        ("bound dbPassword Abc123def", "bound dbPassword (redacted: assignment)"),
+        ("use client_secret Abc123def456xyz", "use client_secret (redacted: assignment)"),
+        ("clientSecret Abc123def456xyz", "clientSecret (redacted: assignment)"),
+        ("my_api_key was Abc123def456xyz", "my_api_key was (redacted: assignment)"),
     ],
 )
 def test_secrets_in_texts_are_hidden(text: str, expected: str) -> None:
@@ -151,6 +157,8 @@ def test_secrets_in_texts_are_hidden(text: str, expected: str) -> None:
         "GET /api/v1/pods?limit=500&resourceVersion=0 200",
         'MountVolume.SetUp failed for volume "certs" : secret "keda-certs" not found',
         "mutatingwebhookconfigurations.admissionregistration.k8s.io is forbidden",
+        "mountedSecret kyma-system/istio-ca is missing",
+        "DB_PASSWORD_FILE /run/secrets/db and no_password given",
     ],
 )
 def test_messages_that_a_ticket_needs_stay(text: str) -> None:

@@ -90,7 +90,9 @@ def test_a_patch_with_an_unknown_operation_is_refused(kind: object) -> None:
 @pytest.mark.parametrize(
     "operation",
     [
-        *({"op": op, "path": "", "value": value} for op in ("add", "replace") for value in ("x", [], 1, None)),
+        {"op": "add", "path": "", "value": "x"},
+        {"op": "replace", "path": "", "value": []},
+        {"op": "replace", "path": "", "value": None},
         {"op": "move", "from": "/data/k", "path": ""},
         {"op": "copy", "from": "/data/k", "path": ""},
         {"op": "remove", "path": ""},

@@ -73,6 +73,9 @@ _PEM_START: Final = re.compile(r"-{4,5} ?BEGIN [^\n-]{1,80}-{4,5}|PuTTY-User-Key
 _PEM_END: Final = re.compile(r"-{4,5} ?END [^\n-]{1,80}-{4,5}")
 _PERCENT: Final = re.compile(r"""[^\s"'<>%]{0,500}(?:%[0-9A-Fa-f]{2}[^\s"'<>%]{0,500}){1,200}""")
 
+_WORD: Final = r"(?:\b|(?<=_)|(?<=[a-z0-9])(?-i:(?=[A-Z])))"
+"""The start of a word, also within `db_password` and `dbPassword`."""
+
 _NAMED: Final = (
     re.compile(
         r"<(?P<name>[A-Za-z_][\w.:-]{0,100})(?:\s[^<>]{0,500})?>\s*(?:<!\[CDATA\[)?(?P<hide>[^<\s][^<]{0,16384}?)(?:\]\]>)?\s*<"
@@ -98,7 +101,7 @@ _PLAIN: Final = (
     (
         ASSIGNMENT,
         re.compile(
-            r"""(?i)\b(?:password|passwd|passphrase|passcode|pwd|bindpw|requirepass|masterauth)\b"""
+            rf"""(?i){_WORD}(?:password|passwd|passphrase|passcode|pwd|bindpw|requirepass|masterauth)\b"""
             r"""(?:[ \t]+(?:is|was|to|for[ \t]+\S+))*"""
             r"""[ \t:=]+(?P<hide>"[^"\n]+"|'[^'\n]+'|(?=\S*[\d!@#$%^&*_+])[^\s"',;()]{3,})"""
         ),
@@ -113,7 +116,7 @@ _PLAIN: Final = (
     (
         ASSIGNMENT,
         re.compile(
-            r"(?i)\b(?:token|secret|credentials?|api[ -]?key|access[ -]?key)\b"
+            rf"(?i){_WORD}(?:token|secret|credentials?|api[ _-]?key|access[ _-]?key)\b"
             r"(?:[ \t]+(?:is|was|to|for[ \t]+\S+))*[ \t]+"
             r"(?P<hide>(?=\S*\d)(?=\S*[A-Za-z])[\w+/=]{12,})(?![\w.-])"
         ),
