@@ -18,15 +18,17 @@ from kymatui.helm.yaml.reading import load_yaml
 
 def examine_values_file(examined: Examination) -> None:
     name = "values.yaml"
-    if name not in examined.files:
-        examined.add(LintSeverity.INFO, name, "file does not exist")
-        return
     try:
-        values = load_values(examined.files[name])
+        data = examined.raw(name)
+        if data is None:
+            examined.add(LintSeverity.INFO, name, "file does not exist")
+            return
+        values = load_values(data)
     except (YamlError, HelmError) as error:
-        examined.add(LintSeverity.ERROR, name, f"unable to parse YAML: {error}")
+        reason = error.__cause__ if isinstance(error.__cause__, YamlError) else error
+        examined.add(LintSeverity.ERROR, name, f"unable to parse YAML: {reason}")
         return
-    schema = examined.files.get("values.schema.json")
+    schema = examined.raw("values.schema.json")
     if schema and examined.linting.check_schema:
         from kymatui.helm.schemas.validating import validate
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from kymatui.helm.charts.archives import ChartFile
+from kymatui.errors import HelmError
+from kymatui.helm.charts.archives import MAX_FILE, ChartFile
 from kymatui.helm.charts.chart import Chart, load_files
 
 
@@ -76,6 +77,17 @@ class Examination(Struct):
 
     def add(self, severity: LintSeverity, where: str, text: str) -> None:
         self.messages.append(Message(severity, where, text))
+
+    def raw(self, name: str) -> bytes | None:
+        """Return a file of the chart, also one that .helmignore leaves out; None without it. Raise HelmError."""
+        if name in self.files or not self.path.is_dir():
+            return self.files.get(name)
+        file = self.path / name
+        if file.is_symlink() or not file.is_file():
+            return None
+        if file.stat().st_size > MAX_FILE:
+            raise HelmError(f"chart file {name} is larger than the maximum file size {MAX_FILE}")
+        return file.read_bytes()
 
     def load(self) -> Chart:
         return load_files([ChartFile(name, data) for name, data in self.files.items()])

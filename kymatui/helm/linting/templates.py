@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from kymatui.errors import HelmError
 from kymatui.helm.charts.chart import Chart
+from kymatui.helm.charts.structs import decode_yaml, struct
+from kymatui.helm.charts.structs import text as text_field
 from kymatui.helm.charts.values import split_documents
 from kymatui.helm.govalues.text import from_bytes, to_bytes
 from kymatui.helm.linting.deprecations import deprecation
@@ -61,23 +63,40 @@ def _template(examined: Examination, name: str, text: str) -> bool:
         examined.add(LintSeverity.WARNING, name, message)
     try:
         for document in split_documents(to_bytes(text)):
-            body = load_yaml(from_bytes(document))
-            if isinstance(body, dict):
-                _object(examined, name, body, text)
+            head = decode_yaml(document, _HEAD)
+            if head is not None:
+                _object(examined, name, head, load_yaml(from_bytes(document)), text)
     except YamlError as error:
         examined.add(LintSeverity.ERROR, name, f"unable to parse YAML: {error}")
         return False
     return True
 
 
-def _object(examined: Examination, where: str, body: Mapping[str, Any], text: str) -> None:
-    kind, metadata = str(body.get("kind") or ""), body.get("metadata")
-    name = str(metadata.get("name") or "") if isinstance(metadata, dict) else ""
+class _Head(NamedTuple):
+    """What helm lint reads of an object."""
+
+    api_version: str
+    kind: str
+    name: str
+
+
+_METADATA: Final = struct(
+    "rules.k8sYamlMetadata", {"Namespace": text_field, "Name": text_field}, lambda fields: fields.get("Name", "")
+)
+_HEAD: Final = struct(
+    "rules.k8sYamlStruct",
+    {"apiVersion": text_field, "Kind": text_field, "Metadata": _METADATA},
+    lambda fields: _Head(fields.get("apiVersion", ""), fields.get("Kind", ""), fields.get("Metadata", "")),
+)
+
+
+def _object(examined: Examination, where: str, head: _Head, body: Mapping[str, Any], text: str) -> None:
+    kind, name = head.kind, head.name
     for problem in name_problems(kind, name):
         quoted = f'metadata.name: Invalid value: "{name}": {problem}'
         text_ = f'object name does not conform to Kubernetes naming requirements: "{name}": {quoted}'
         examined.add(LintSeverity.WARNING, where, text_)
-    old = deprecation(str(body.get("apiVersion") or ""), kind, _kubernetes(examined.linting))
+    old = deprecation(head.api_version, kind, _kubernetes(examined.linting))
     if old is not None:
         examined.add(LintSeverity.WARNING, where, str(old))
     selects = "matchLabels" in text or "matchExpressions" in text

@@ -19,6 +19,9 @@ def check_schemas(node: ChartNode, values: Mapping[str, Any], folder: CodeFolder
     `folder` remembers the schemas that were accepted.
     """
     if problems := _problems(node, values, folder):
+        last = problems.rstrip("\n").rpartition("\n")[2]
+        if not last.lstrip().startswith("- "):  # as in helm: lists end with a newline, single reasons do not
+            problems = problems.rstrip("\n")
         raise HelmError(_HEADLINE + problems, hint="Correct the values, or use --skip-schema-validation.")
 
 

@@ -1,0 +1,57 @@
+"""helm lint reads objects as Kubernetes does, and values.yaml from the folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kymatui.helm.linting import LintSeverity, lint
+
+META = "apiVersion: v2\nname: web\nversion: 1.0.0\nicon: https://example.org/i.png\n"
+MISMATCH = "unable to parse YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal"
+
+
+def messages(folder: Path, files: dict[str, str]) -> list[tuple[LintSeverity, str, str]]:
+    for name, text in {"Chart.yaml": META, "values.yaml": "a: 1\n", **files}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return [(message.severity, message.where, message.text) for message in lint(folder).messages]
+
+
+@pytest.mark.parametrize("name", ["web", "y", "'on'", "1234", "1.5"])
+def test_names_are_read_as_text(tmp_path: Path, name: str) -> None:
+    text = f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\n"
+    assert messages(tmp_path, {"templates/a.yaml": text}) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("just text\n", "string into Go value of type rules.k8sYamlStruct"),
+        ("- a\n", "array into Go value of type rules.k8sYamlStruct"),
+        ("metadata: {name: [a]}\n", "array into Go struct field k8sYamlMetadata.Metadata.Name of type string"),
+        ("kind: {a: 1}\n", "object into Go struct field k8sYamlStruct.Kind of type string"),
+        ("apiVersion: [1]\n", "array into Go struct field k8sYamlStruct.apiVersion of type string"),
+        ("metadata: text\n", "string into Go struct field k8sYamlStruct.Metadata of type rules.k8sYamlMetadata"),
+    ],
+)
+def test_what_is_not_an_object_is_an_error(tmp_path: Path, text: str, problem: str) -> None:
+    found = messages(tmp_path, {"templates/a.yaml": text})
+    assert found == [(LintSeverity.ERROR, "templates/a.yaml", f"{MISMATCH} {problem}")]
+
+
+def test_values_are_read_from_the_folder_although_helmignore_leaves_them_out(tmp_path: Path) -> None:
+    assert messages(tmp_path, {".helmignore": "values.yaml\n", "templates/NOTES.txt": ""}) == []
+    assert [where for _, where, _ in messages(tmp_path, {"values.yaml": "a: [\n"})] == ["values.yaml"]
+
+
+def test_a_reason_ends_without_an_empty_line(tmp_path: Path) -> None:
+    found = messages(tmp_path, {"values.schema.json": "{", "templates/NOTES.txt": ""})
+    assert [text.endswith("\n") for *_, text in found] == [False, False]
+
+
+def test_values_that_cannot_be_parsed_have_one_reason(tmp_path: Path) -> None:
+    (_, where, text), *_ = messages(tmp_path, {"values.yaml": "a: [\n", "templates/NOTES.txt": ""})
+    assert where == "values.yaml"
+    assert text.startswith("unable to parse YAML: error converting YAML to JSON: ")
