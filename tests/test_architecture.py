@@ -369,6 +369,7 @@ SLOW = {
     "fcntl",
     "jsonschema",
     "kubernetes",
+    "kymatui.sandbox.door",
     "msgspec",
     "oras",
     "platformdirs",

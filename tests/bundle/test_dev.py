@@ -103,7 +103,7 @@ def author(
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("KUBECONFIG", str(sandbox.kubeconfig))
     monkeypatch.setattr(module_follower, "READY_SECONDS", 0.1)
-    monkeypatch.setattr(dev, "start_sandbox", lambda empty: contextlib.nullcontext(sandbox))
+    monkeypatch.setattr("kymatui.sandbox.door.start_sandbox", lambda empty: contextlib.nullcontext(sandbox))
     return Author(tmp_path / "module", sandbox, capsys, monkeypatch)
 
 

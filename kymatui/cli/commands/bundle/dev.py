@@ -58,7 +58,6 @@ from kymatui.publishing.module_build import BuildRequest, BuiltModule, build_mod
 from kymatui.publishing.module_follower import ModuleFollower
 from kymatui.publishing.places import alone_in, open_destination, open_sources
 from kymatui.publishing.source_problems import SourceProblem
-from kymatui.sandbox.door import start_sandbox
 
 _SERVER_ERRORS = (RegistryError, UnreachableError, ServerError, ThrottledError)
 """What another attempt may mend without a save."""
@@ -131,6 +130,8 @@ def run(args: argparse.Namespace) -> int:
     with alone_in(config), _stoppable() as cancel, contextlib.ExitStack() as stack:
         is_sandbox = not args.current_context
         if is_sandbox or not args.registry:
+            from kymatui.sandbox.door import start_sandbox  # a wing, which may be absent
+
             print_text("starting a sandbox")
             sandbox = stack.enter_context(start_sandbox(empty=True))
             args.insecure_registry = [*args.insecure_registry, sandbox.registry]
