@@ -12,7 +12,7 @@ from kymatui.domain.inventories import Inventory
 from kymatui.domain.kubernetes.object_meta import LAST_APPLIED
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import Cluster
-from kymatui.errors import RefusedError
+from kymatui.errors import NotFoundError, RefusedError
 
 Lookup = Callable[[str, str, str, str], dict[str, Any]]
 """A function that returns an object or list by apiVersion, kind, namespace and name, {} for none."""
@@ -32,11 +32,14 @@ class RecordedLookup:
     """The lookups of one rendering; `read` names the objects whose content stays out of errors and plans.
 
     These are Secrets, and with `all_private` all objects: templates then read with other rights than those of the
-    person who sees the errors.
+    person who sees the errors. `own_kinds` are group and kind of the CRDs in crds/, which have no objects yet.
     """
 
-    def __init__(self, lookup: Lookup, *, all_private: bool) -> None:
-        self._lookup = lookup
+    def __init__(
+        self, lookup: Lookup, own_kinds: Callable[[], Collection[tuple[str, str]]], *, all_private: bool
+    ) -> None:
+        self._plain = lookup
+        self._own_kinds = own_kinds
         self._all_private = all_private
         self.read: dict[str, None] = {}
 
@@ -45,6 +48,15 @@ class RecordedLookup:
         if found and self._is_private(api_version, kind):
             self.read["Secrets" if is_secret(api_version, kind) else "objects"] = None
         return found
+
+    def _lookup(self, api_version: str, kind: str, namespace: str, name: str) -> dict[str, Any]:
+        try:
+            return self._plain(api_version, kind, namespace, name)
+        except NotFoundError:
+            group = GroupVersionKind.of(api_version, kind).group
+            if (group, kind) in self._own_kinds():  # its CRD is installed before the templates, as by helm
+                return {}
+            raise
 
     def alternatives(self) -> tuple[Lookup, ...]:
         """Return lookups with something else in place of what is private, the most like it first.
@@ -115,10 +127,18 @@ def _longer(text: str) -> str:
 
 
 def cluster_lookup(cluster: Cluster) -> Lookup:
-    """Return the lookup of a person: everything that the connection may read."""
+    """Return the lookup of a person: everything that the connection may read.
+
+    Raises NotFoundError for a kind that the cluster does not serve: an empty answer would say that it has no objects.
+    """
 
     def lookup(api_version: str, kind: str, namespace: str, name: str) -> dict[str, Any]:
         gvk = GroupVersionKind.of(api_version, kind)
+        if cluster.kind(gvk) is None:
+            raise NotFoundError(
+                f"a template reads {kind} of {api_version} with lookup, and the cluster does not serve this kind",
+                hint="install its CRD first, or ask .Capabilities.APIVersions before lookup",
+            )
         if name:
             return cluster.get(ObjectRef(gvk, namespace, name)) or {}
         items = cluster.list(gvk, namespace)

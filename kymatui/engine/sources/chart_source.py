@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kymatui.domain.inventories import Origin
+from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.engine.bundles.addresses import content_digest, redact_address
 from kymatui.engine.bundles.bundle import Bundle, BundleHook, ChartRelease
 from kymatui.engine.bundles.hidden_content import compare_renderings
@@ -138,7 +139,7 @@ class _Rendering:
     def bundle(self, environment: Environment) -> Bundle:
         if self._target.lookup is None:
             return self._bundle(environment)
-        lookup = RecordedLookup(self._target.lookup, all_private=self._target.all_private)
+        lookup = RecordedLookup(self._target.lookup, self._own_kinds, all_private=self._target.all_private)
         limits = environment.limits._replace(seconds=environment.limits.seconds / 4)
         others = [environment._replace(lookup=other, limits=limits) for other in lookup.alternatives()]
         outcome = self._outcome(environment._replace(lookup=lookup))
@@ -147,6 +148,19 @@ class _Rendering:
         if lookup.read and not any(self._fails_alike(other, outcome) for other in others):
             outcome = self._withheld(outcome, lookup)
         raise outcome
+
+    def _own_kinds(self) -> set[tuple[str, str]]:
+        """Return group and kind of the CRDs below crds/ of the chart and its dependencies."""
+        found: set[tuple[str, str]] = set()
+        charts = [self._loaded.chart]
+        while charts:
+            chart = charts.pop()
+            charts += chart.dependencies
+            for file in chart.crd_files():
+                for crd in read_objects(file.data, file.name):
+                    spec = JsonReader(crd).child("spec")
+                    found.add((spec.text("group"), spec.child("names").text("kind")))
+        return found
 
     def _outcome(self, environment: Environment) -> Bundle | Exception:
         """Return the bundle, or why the chart fails. Raise CancelledError."""

@@ -14,10 +14,10 @@ from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.bundles.hidden_content import HIDDEN
-from kymatui.engine.cluster.ports import Cluster
+from kymatui.engine.cluster.ports import Cluster, ServedKind
 from kymatui.engine.plans.diff import diff_objects, hide_fields
 from kymatui.engine.sources import chart_source
-from kymatui.engine.sources.chart_lookup import manifest_lookup
+from kymatui.engine.sources.chart_lookup import cluster_lookup, manifest_lookup
 from kymatui.engine.sources.render_target import RenderTarget
 from kymatui.errors import CancelledError, ForbiddenError, HelmError, KymatuiError, RefusedError, SourceError
 from kymatui.helm.charts.chart import Chart
@@ -255,6 +255,9 @@ class Home:
     def __init__(self, *names: str) -> None:
         self.names = names
 
+    def kind(self, gvk: GroupVersionKind) -> ServedKind:
+        return ServedKind(gvk, "secrets", True)
+
     def get(self, ref: ObjectRef) -> Json | None:
         return secret(FIRST) if f"{ref.namespace}/{ref.name}" in self.names else None
 
@@ -295,3 +298,31 @@ def test_a_manifest_reads_no_other_secret(place: tuple[str, str, str, str], name
     with pytest.raises(RefusedError, match="with lookup") as raised:
         lookup(*place)
     assert "--lookup-secrets" in raised.value.hint
+
+
+THINGS = (
+    'a: {{ lookup "example.org/v1" "Thing" "" "" | toJson }}\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\n'
+)
+CRD = (
+    "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: things.example.org}\n"
+    "spec: {group: example.org, names: {kind: Thing}}\n"
+)
+
+
+class WithoutThings:
+    """A cluster that serves no kind."""
+
+    def kind(self, gvk: GroupVersionKind) -> None:
+        return None
+
+
+def test_lookup_of_a_kind_that_is_not_served_ends_the_rendering() -> None:
+    cluster = RenderTarget(lookup=cluster_lookup(WithoutThings()))  # type: ignore[arg-type]
+    with pytest.raises(HelmError, match=r"Thing of example.org/v1 .* does not serve this kind"):
+        render(THINGS, cluster)
+
+
+def test_lookup_of_a_kind_of_the_charts_own_crds_finds_nothing() -> None:
+    cluster = RenderTarget(lookup=cluster_lookup(WithoutThings()))  # type: ignore[arg-type]
+    bundle = render(THINGS, cluster, **{"crds/things.yaml": CRD})
+    assert bundle.objects[0]["a"] == {}
