@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
+import random
 import shutil
 import subprocess
 
@@ -23,7 +25,7 @@ from kymatui.engine.jobs.run import SystemClock, begin
 from kymatui.engine.plans.plan import Action
 from kymatui.engine.plans.plan_json import plan_from_json, plan_to_json
 from kymatui.engine.plans.transforms import with_labels
-from kymatui.errors import PartlyDoneError, RefusedError
+from kymatui.errors import ConfigurationError, PartlyDoneError, RefusedError
 from kymatui.helm.rendering.releases import Release, Status, from_secret, to_secret
 from tests.engine import objects as make
 from tests.engine.charts import chart, hook
@@ -349,3 +351,18 @@ def test_an_object_of_a_hooks_name_that_no_hook_created_blocks_the_plan(
     with pytest.raises(RefusedError, match="was not created by a hook"):
         install(place, what)
     assert place.get("v1", "ConfigMap", "a") is None
+
+
+@pytest.mark.parametrize(("size", "fits"), [(600_000, True), (900_000, False)])
+def test_a_release_that_does_not_fit_into_a_secret_is_refused_in_the_plan(place: Place, size: int, fits: bool) -> None:
+    large = chart(place, make.config_map("a", x="1"))
+    assert large.release is not None
+    data = base64.b64encode(random.Random(1).randbytes(size)).decode()
+    files = [{"name": "files/x.bin", "data": data}]
+    large = replace(large, release=replace(large.release, chart={**large.release.chart, "files": files}))
+    if fits:
+        install(place, large)
+        assert statuses(place) == [(1, "deployed")]
+        return
+    with pytest.raises(ConfigurationError, match="release of web does not fit into a Secret"):
+        plan(place, large)

@@ -15,6 +15,7 @@ from kymatui.engine.bundles.bundle import Bundle, BundleHook, ChartRelease
 from kymatui.engine.cluster.kind_order import clean, defined_kinds, is_definition, require_named, unique_objects
 from kymatui.engine.cluster.ports import Cluster, Object
 from kymatui.engine.inventory.ownership_marks import with_ownership_marks
+from kymatui.engine.inventory.release_store import require_storable
 from kymatui.errors import ConfigurationError
 
 _LONGEST_NAME: Final = 200  # leaves room for prefixes and suffixes within Kubernetes' 253 characters
@@ -36,7 +37,7 @@ def prepare(bundle: Bundle, cluster: Cluster) -> Bundle:
     for body in bundle.defaults:
         require_named(body, where)
     resource = scopes.clean(bundle.resource) if bundle.resource is not None else None
-    return replace(
+    prepared = replace(
         bundle,
         objects=tuple(body for body in unique_objects(objects) if read_ref(body) not in known),
         crds=tuple(unique_objects(crds)),
@@ -45,6 +46,8 @@ def prepare(bundle: Bundle, cluster: Cluster) -> Bundle:
         release=_plain(bundle.release) if bundle.release is not None else None,
         resources=tuple(scopes.clean(body) for body in bundle.resources),
     )
+    require_storable(prepared)
+    return prepared
 
 
 def _check_name(name: str) -> None:

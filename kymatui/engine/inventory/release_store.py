@@ -41,6 +41,7 @@ from kymatui.helm.rendering.releases import (
     ReleaseHook,
     Status,
     deployed,
+    encode_release,
     from_secret,
     next_version,
     secret_name,
@@ -53,6 +54,8 @@ from kymatui.helm.yaml.reading import load_exactly
 
 SECRET: Final = GroupVersionKind("", "v1", "Secret")
 _APPLY_METHOD: Final = ""
+_LARGEST_SECRET: Final = 1024**2  # bytes of the values of a Secret, as API servers count them
+_ITEM: Final = 150  # bytes of an object in the inventory, about
 """Helm 4 upgrades with the method of the last revision. With "ssa" it would conflict with every field that kymatui
 applied as another manager; with "" it does a three-way merge, as for all releases of Helm 3."""
 _DESCRIPTIONS: Final = {
@@ -328,6 +331,36 @@ class ReleaseStore:
 
     def _moment(self) -> datetime:
         return datetime.fromtimestamp(self._now(), UTC)
+
+
+def require_storable(bundle: Bundle) -> None:
+    """Raise ConfigurationError for a chart whose release does not fit into a Secret."""
+    chart = bundle.release
+    if chart is None or _least_size(chart) < _LARGEST_SECRET // 2:
+        return
+    release = Release(
+        bundle.name,
+        bundle.namespace,
+        1,
+        Status.PENDING_INSTALL,
+        notes=chart.notes,
+        chart=chart.chart,
+        config=chart.config,
+        manifest=chart.manifest,
+        hooks=tuple(ReleaseHook(one.hook) for one in bundle.hooks),
+    )
+    size = len(encode_release(release)) + len(bundle.objects) * _ITEM
+    if size > _LARGEST_SECRET:
+        raise ConfigurationError(
+            f"the release of {bundle.name} does not fit into a Secret: it has {size / 1024**2:.1f} MiB, at most 1 MiB",
+            hint="make the chart smaller: list large files in .helmignore, or put them into an image",
+        )
+
+
+def _least_size(chart: ChartRelease) -> int:
+    """Return the characters of the chart's files and its manifest, which cost time to pack only where they are many."""
+    files = [*(chart.chart.get("templates") or ()), *(chart.chart.get("files") or ())]
+    return len(chart.manifest) + len(chart.notes) + sum(len(str(one.get("data") or "")) for one in files)
 
 
 def interrupted_values(cluster: Cluster, name: str, namespace: str) -> dict[str, Any] | None:
