@@ -56,11 +56,12 @@ _INSTALLS: Final = {
 _OPERATOR: Final = {
     **dict.fromkeys(("image", "controllers", "registry", "restricted_modules", "listener_gateways"), _TEXT),
     **dict.fromkeys(("watcher_image", "watcher_address", "skip_finalizer_purging_for", "namespace"), _TEXT),
+    **dict.fromkeys(("manifest_namespaces", "manifest_service_account", "metrics_from", "lookup_secrets"), _TEXT),
     **dict.fromkeys(("replicas", "shards", "purge_grace"), OptionForm.NUMBER),
     **dict.fromkeys(("single_cluster", "service_monitor", "prometheus_rule", "force"), _FLAG),
 }
 _FORMS: Final[Mapping[str, Mapping[str, OptionForm]]] = {
-    "delete": {**_UNINSTALLS, "way": _TEXT, "namespace": _TEXT},
+    "delete": {**_UNINSTALLS, "delete_crds": _FLAG, "way": _TEXT, "namespace": _TEXT},
     **dict.fromkeys(("enable", "disable", "channel", "manage", "unmanage", "policy"), _EDITS),
     "label": {**_UNINSTALLS, "labels": OptionForm.WORDS},
     **dict.fromkeys(("install", "upgrade", "adopt"), _INSTALLS),

@@ -72,8 +72,13 @@ class FinalizersCommand:
                 for now in read_again(args, blocked):
                     printer.show(_listing(*now))
                 return 0
-            _, found = blocked()
-            one = _one(found, args.object, args.name)
+            try:
+                one = _one(blocked()[1], args.object, args.name)
+            except UnknownNameError:
+                if getattr(args, "resumed_job", None) is None:
+                    raise
+                print_line(f"no changes: the deletion of {args.object} is no longer blocked")
+                return 0
             summary = summarize_actions(["change"])
             print_text(plan_text(place.target, summary, wrapped(_warning(one, args.remove)), "table"), sys.stderr)
             name = args.typed
