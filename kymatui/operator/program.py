@@ -37,7 +37,7 @@ from kymatui.operator.framework.foreign_manager_guard import require_no_lifecycl
 from kymatui.operator.framework.runtime_cache import RuntimeCache, SingleCluster
 from kymatui.operator.framework.work_queue import WORKERS
 from kymatui.operator.kymas.kyma_context import Components, KymaContext
-from kymatui.operator.kymas.kyma_controller import KymaController
+from kymatui.operator.kymas.kyma_reconciler import KymaController
 from kymatui.operator.kymas.mandatory_modules import MandatoryInstallation, MandatoryRemoval
 from kymatui.operator.kymas.purge_controller import CrdPattern, PurgeController, PurgeTerms
 from kymatui.operator.manifest_context import open_manifest_context

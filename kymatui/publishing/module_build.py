@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -11,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kymatui.actions.components.component_template import read_default_cr
+from kymatui.domain.kubernetes.object_meta import format_time
 from kymatui.engine.cluster.ports import Object
 from kymatui.engine.sources.component_artifact import blob_digest
 from kymatui.errors import ConfigurationError, RegistryError
@@ -167,7 +167,7 @@ def _check_manager_version(config: ModuleConfig, objects: list[Object]) -> None:
 def _creation_time(seconds: int) -> str:
     if not 0 <= seconds <= LATEST_TIME:
         raise ConfigurationError(f"{seconds} is not a creation time in seconds", hint="check SOURCE_DATE_EPOCH")
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return format_time(seconds)
 
 
 def _for_constructor(request: BuildRequest, file: SourceFile) -> SourceFile:

@@ -27,7 +27,7 @@ from kymatui.operator.framework.controller import (
 from kymatui.operator.framework.running_controller import RunningController
 from kymatui.operator.framework.runtime_cache import KymaKey, RuntimeCache, SingleCluster
 from kymatui.operator.kymas.kyma_context import KYMA, KymaContext
-from kymatui.operator.kymas.kyma_controller import KymaController
+from kymatui.operator.kymas.kyma_reconciler import KymaController
 from kymatui.operator.kymas.mandatory_modules import MandatoryInstallation, MandatoryRemoval
 from kymatui.operator.kymas.purge_controller import PurgeController, PurgeTerms
 from kymatui.operator.manifests.controller import ManifestController, ManifestReconciler

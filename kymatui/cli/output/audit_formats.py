@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
 from html import escape
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
@@ -11,6 +10,7 @@ from xml.etree import ElementTree
 from kymatui import __version__
 from kymatui.cli.output.html_page import html_page, html_rows, html_text
 from kymatui.domain.catalog.catalog_json import actor_json, unknown_json
+from kymatui.domain.kubernetes.object_meta import format_time
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _COLOURS = {"error": "#b3261e, #ff8a80", "warning": "#8a5a00, #ffcc66", "info": 
 
 def stamp(seconds: float | None) -> str | None:
     """Return a time in UTC, RFC 3339."""
-    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return None if seconds is None else format_time(seconds)
 
 
 def as_json(report: AuditReport) -> Json:

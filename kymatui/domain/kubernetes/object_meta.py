@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from datetime import UTC
+from datetime import UTC, datetime
 from typing import Any
 
 from msgspec import Struct
@@ -81,6 +81,11 @@ def parse_time(text: str) -> float | None:
     except ValueError:
         return None
     return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp()
+
+
+def format_time(seconds: float) -> str:
+    """Return a time as Kubernetes writes it: RFC 3339, in UTC, with whole seconds."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def read_time(reader: JsonReader, key: str) -> float | None:

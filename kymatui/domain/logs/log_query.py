@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 from msgspec import Struct
 from msgspec.structs import replace
+
+from kymatui.domain.kubernetes.object_meta import format_time
 
 _SECOND = 1_000_000_000
 
@@ -55,4 +55,4 @@ class LogQuery(Struct, frozen=True):
 
 def _rfc3339(nanoseconds: int) -> str:
     """Return the time with whole seconds: older kubelets ignore the fraction, newer ones would skip lines by it."""
-    return datetime.fromtimestamp(nanoseconds // _SECOND, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return format_time(nanoseconds // _SECOND)

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Any, Final
 
 from msgspec.structs import replace
 
+from kymatui import __version__
 from kymatui.actions.modules.install import InstallItem, install_item
+from kymatui.crds import read_crds
 from kymatui.domain.inventories import OPERATOR, Origin
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
 from kymatui.domain.ownership import read_owner
 from kymatui.engine.apply import planner
 from kymatui.engine.bundles.bundle import Bundle
@@ -26,6 +29,7 @@ from kymatui.engine.plans.plan import Action, BundlePart, Intent, Plan
 from kymatui.errors import CancelledError, KymatuiError, RefusedError
 from kymatui.operator.framework.foreign_manager_guard import require_no_lifecycle_manager, require_own_kymas
 from kymatui.operator.installation.deployment import MONITORING, DeploymentOptions, operator_objects
+from kymatui.operator.program import CONTROL_PLANE_NAMESPACE
 
 CRD_NOTE: Final = "the operator's CRDs stay when the operator is deleted; a CRD that another tool owns is not changed"
 
@@ -102,3 +106,14 @@ def _planned(cluster: Cluster, bundle: Bundle, *, force: bool) -> InstallItem:
         raise
     except KymatuiError as error:
         return InstallItem(bundle.name, refusal=error)
+
+
+def kyma_crds(namespace: str) -> list[dict[str, Any]]:
+    """Return the namespace of Kymas and the five CRDs, in the order in which they are applied."""
+    return [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}, *read_crds()]
+
+
+def plan_own_operator(cluster: Cluster, options: DeploymentOptions, *, force: bool) -> tuple[InstallItem, ...]:
+    """Plan CRDs and operator of this version of kymatui. Raise RefusedError if a lifecycle-manager works there."""
+    namespaces = (CONTROL_PLANE_NAMESPACE, KYMA_NAMESPACE)
+    return plan_operator(cluster, options, read_crds(), __version__, force=force, namespaces=namespaces)

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec import Struct
 
-from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, LABEL_SKIP, MalformedObject, read_ref
+from kymatui.domain.kubernetes.object_meta import (
+    LABEL_KYMA_NAME,
+    LABEL_MANAGED_BY,
+    LABEL_SKIP,
+    MalformedObject,
+    read_ref,
+)
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kyma_conditions import KymaCondition
 from kymatui.domain.kyma.kymas import NO_CHANNEL, SKIP_WINDOWS, Kyma, read_kyma
@@ -19,9 +25,10 @@ from kymatui.domain.plans.kyma_manifest import MANAGED_BY
 from kymatui.domain.remote.restored_kyma import restored_spec
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, Object, PatchKind
 from kymatui.errors import CancelledError, ConfigurationError, ConflictError, KymatuiError, UnauthorizedError
-from kymatui.operator.framework.controller import GONE
+from kymatui.operator.catalogs.catalog_cache import RELEASE_META, TEMPLATE
+from kymatui.operator.framework.controller import GONE, KindWatch, Wake
 from kymatui.operator.framework.runtime_cache import KymaKey, is_connection_failure
-from kymatui.operator.kymas.kyma_context import KYMA_FINALIZER, KymaContext
+from kymatui.operator.kymas.kyma_context import KYMA, KYMA_FINALIZER, MANIFEST, KymaContext
 from kymatui.operator.kymas.kyma_deletion import WAITING_FOR_MODULES, KymaDeletion, new_draft
 from kymatui.operator.kymas.kyma_status import METADATA_FAILURE, REMOTE_INSTALLATION, STATUS_FAILURE, KymaStatusDraft
 from kymatui.operator.kymas.manifest_writes import ManifestWrites
@@ -331,3 +338,50 @@ def _first_of(*errors: KymatuiError) -> KymatuiError:
 
 def _key(kyma: Kyma) -> KymaKey:
     return (kyma.meta.namespace, kyma.meta.name)
+
+
+SPREAD: Final = 0.06
+"""Seconds for each Kyma over which a change of the catalog is spread: 5 minutes for 5000 Kymas."""
+
+
+class KymaController:
+    """Implements `OperatorController` for Kymas."""
+
+    name = "kyma"
+
+    def __init__(self, context: KymaContext, *, workers: int) -> None:
+        self.workers = workers
+        self.intervals = context.intervals
+        self.resync = context.intervals.success
+        self._context = context
+        self._reconciler = KymaReconciler(context)
+
+    def watches(self) -> Sequence[KindWatch]:
+        namespace = self._context.namespace
+        return (
+            KindWatch(KYMA, namespace=namespace, listed=True, edits=True),
+            KindWatch(MANIFEST, namespace=namespace, label=LABEL_KYMA_NAME, owner=_owner, delay=self.intervals.soon),
+            KindWatch(TEMPLATE, self._all, namespace, spread=SPREAD),
+            KindWatch(RELEASE_META, self._all, namespace, spread=SPREAD),
+        )
+
+    def begin(self, wake: Wake) -> None:
+        self._context.watches.begin(wake)
+
+    def end(self) -> None:
+        self._context.watches.end()
+        self._context.runtimes.clear()
+
+    def reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None:
+        return self._reconciler.reconcile(ref, cancel)
+
+    def leave(self, ref: ObjectRef) -> None:
+        self._reconciler.leave(ref)
+
+    def _all(self, changed: ObjectRef) -> None:
+        """Reconcile all Kymas: each has its own part of the catalog."""
+        self._context.templates.changed()
+
+
+def _owner(manifest: ObjectRef, kyma: str) -> Iterable[ObjectRef]:
+    return (ObjectRef(KYMA, manifest.namespace, kyma),) if kyma else ()

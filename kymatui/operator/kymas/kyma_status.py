@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from kymatui.domain.kubernetes.conditions import LONGEST_MESSAGE
-from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.object_meta import format_time, read_ref
 from kymatui.domain.kubernetes.terminal_text import cut_text
 from kymatui.domain.kyma.kyma_conditions import KymaCondition, kyma_conditions
 from kymatui.domain.kyma.kymas import Kyma
@@ -112,7 +111,7 @@ class KymaStatusDraft:
         self._before: Mapping[str, Any] = raw if isinstance(raw, Mapping) else {}
         self._kyma = kyma
         self._events, self._reported = events, self._before
-        self.stamp = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        self.stamp = format_time(now)
         self.state = kyma.state
         self.active_channel = kyma.active_channel
         self.modules: list[Json] = [dict(entry) for entry in self._before.get("modules") or []]

@@ -7,14 +7,13 @@ of applied objects. v1alpha1 has neither Warning nor Unmanaged; the server prune
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from msgspec import Struct
 
 from kymatui.domain.kubernetes.conditions import LONGEST_MESSAGE
 from kymatui.domain.kubernetes.json_reader import JsonReader
-from kymatui.domain.kubernetes.object_meta import read_time
+from kymatui.domain.kubernetes.object_meta import format_time, read_time
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.manifests import Manifest
 from kymatui.domain.kyma.states import State
@@ -56,7 +55,7 @@ class ManifestStatusDraft:
     def __init__(self, manifest: Manifest, now: float, required: Iterable[str] = ()) -> None:
         """Begin with the Manifest's own; each condition of the `required` types that it lacks is False."""
         self._now = now
-        self._stamp = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        self._stamp = format_time(now)
         self._conditions: dict[str, Mapping[str, Any]] = {}
         self.written(manifest)
         listed = self._before.get("conditions")

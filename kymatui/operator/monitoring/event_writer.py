@@ -6,12 +6,11 @@ import contextlib
 import queue
 import threading
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from msgspec.structs import replace
 
-from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.object_meta import format_time, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.engine.cluster.concurrency import report_defect
@@ -153,7 +152,7 @@ class EventWriter:
     def _count(self, counted: CountedEvent, now: float, stop: threading.Event) -> bool:
         """Raise the count of a stored event; return False if it is gone, as events are after an hour."""
         ref = ObjectRef(EVENT, counted.subject.ref.namespace, counted.name)
-        patch = {"count": counted.count, "lastTimestamp": _stamp(now), "message": counted.event.message}
+        patch = {"count": counted.count, "lastTimestamp": format_time(now), "message": counted.event.message}
         try:
             self._cluster.patch(ref, patch, PatchKind.MERGE, manager=OPERATOR_FIELD_MANAGER, cancel=stop)
         except NotFoundError:
@@ -177,13 +176,9 @@ class EventWriter:
             "reason": counted.event.reason,
             "message": counted.event.message,
             "count": counted.count,
-            "firstTimestamp": _stamp(counted.first),
-            "lastTimestamp": _stamp(now),
+            "firstTimestamp": format_time(counted.first),
+            "lastTimestamp": format_time(now),
             "source": {"component": OPERATOR_FIELD_MANAGER},
             "reportingComponent": OPERATOR_FIELD_MANAGER,
             "reportingInstance": self._identity[:128],
         }
-
-
-def _stamp(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -5,11 +5,10 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from kymatui.domain.kubernetes.conditions import find_condition
-from kymatui.domain.kubernetes.object_meta import OPERATOR
+from kymatui.domain.kubernetes.object_meta import OPERATOR, format_time
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.states import State
 from kymatui.domain.kyma.watchers import Watcher, read_watcher
@@ -166,7 +165,7 @@ class _WatcherPass:
         observed = (self._watcher.raw.get("status") or {}).get("observedGeneration")
         if unchanged and self._watcher.state == state and observed == self._watcher.meta.generation:
             return
-        now = datetime.fromtimestamp(self._clock.now(), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        now = format_time(self._clock.now())
         since = next(
             (one["lastTransitionTime"] for one in self._raw_conditions() if unchanged and one["type"] == CONDITION), now
         )

@@ -11,6 +11,7 @@ from kymatui.cli.cluster_options import add_cluster_options, add_remote_options
 from kymatui.cli.options.listing import add_list_output, add_list_timeout, read_again
 from kymatui.cli.output.listing import Listing, ListPrinter
 from kymatui.domain.catalog.catalog_json import unknown_json
+from kymatui.domain.kubernetes.object_meta import format_time
 from kymatui.domain.kubernetes.terminal_text import format_count
 
 if TYPE_CHECKING:
@@ -109,4 +110,4 @@ def _window(window: MaintenanceWindow | None) -> dict[str, str] | None:
     if window is None:
         return None
     edges = {"begin": window.begin, "end": window.end}
-    return {name: datetime.fromtimestamp(edge, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") for name, edge in edges.items()}
+    return {name: format_time(edge) for name, edge in edges.items()}

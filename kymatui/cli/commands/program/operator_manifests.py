@@ -24,8 +24,8 @@ from kymatui.cli.commands.program.operator_options import (
 from kymatui.cli.durations import read_duration
 from kymatui.cli.output.printing import print_text
 from kymatui.errors import UnknownNameError, UsageError
-from kymatui.operator.installation.crds import kyma_crds
 from kymatui.operator.installation.deployment import DeploymentOptions, operator_objects
+from kymatui.operator.installation.install import kyma_crds
 from kymatui.operator.program import CONTROLLERS, OperatorOptions, purge_terms
 from kymatui.operator.program_ports import agent_options, read_networks
 

@@ -21,7 +21,7 @@ from kymatui.operator.catalogs.runtime_catalog import RuntimeCatalog
 from kymatui.operator.framework.controller import RequeueIntervals
 from kymatui.operator.framework.runtime_cache import RuntimeCache, RuntimeClusters, SingleCluster
 from kymatui.operator.kymas.kyma_context import KymaContext
-from kymatui.operator.kymas.kyma_controller import KymaController
+from kymatui.operator.kymas.kyma_reconciler import KymaController
 from kymatui.operator.kymas.mandatory_modules import MandatoryInstallation, MandatoryRemoval
 from kymatui.operator.manifests.controller import ManifestController, ManifestReconciler
 from kymatui.operator.manifests.module_pass import ModuleContext
