@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from kymatui.schemas.types.schema_node import Object
@@ -172,7 +172,7 @@ def _validate_term(term: Object, field: str) -> Errors:
     return errors
 
 
-def selects(selector: Object, labels: Object) -> bool:
+def selects(selector: Mapping[str, Any], labels: Mapping[str, Any]) -> bool:
     """Return whether a LabelSelector matches labels."""
     for key, value in (selector.get("matchLabels") or {}).items():
         if labels.get(key) != value:

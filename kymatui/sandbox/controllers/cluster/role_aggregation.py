@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from kymatui.sandbox.apimachinery.object_store import Key, StoreChange
 from kymatui.sandbox.controllers.framework.controller_context import ControllerContext
-from kymatui.sandbox.controllers.framework.store_reader import Obj, matches
+from kymatui.sandbox.controllers.framework.store_reader import Obj
 from kymatui.sandbox.controllers.framework.work_queue import ControllerQueue
+from kymatui.schemas.objects.object_meta_rules import selects
 
 RESOURCE = "clusterroles.rbac.authorization.k8s.io"
 
@@ -34,7 +35,7 @@ class AggregatedRoles:
             return None
         rules: list[Obj] = []
         for stored in list(self._context.observer.store.walk(RESOURCE)):
-            if stored.key != key and any(matches(s, stored.labels) for s in selectors):
+            if stored.key != key and any(selects(s, stored.labels) for s in selectors):
                 rules += [r for r in stored.body().get("rules") or [] if r not in rules]
         if rules != (role.get("rules") or []):
             self._context.client.update(RESOURCE, {**role, "rules": rules})

@@ -7,9 +7,10 @@ from typing import Any
 from kymatui.sandbox.apimachinery.object_store import Key, StoreChange
 from kymatui.sandbox.apimachinery.statuses import StatusError
 from kymatui.sandbox.controllers.framework.controller_context import ControllerContext
-from kymatui.sandbox.controllers.framework.store_reader import Obj, is_terminating, key_of, matches, owner_reference
+from kymatui.sandbox.controllers.framework.store_reader import Obj, is_terminating, key_of, owner_reference
 from kymatui.sandbox.controllers.framework.work_queue import ControllerQueue
 from kymatui.sandbox.controllers.workloads.pod_claims import is_finished, is_ready
+from kymatui.schemas.objects.object_meta_rules import selects
 
 SLICES = "endpointslices.discovery.k8s.io"
 SERVICE_NAME = "kubernetes.io/service-name"
@@ -31,7 +32,7 @@ class Services:
             labels = [s.labels for s in (change.current, change.previous) if s is not None]
             for service in self._context.observer.all("services", change.current.namespace):
                 selector = service["spec"].get("selector")
-                if selector and any(matches({"matchLabels": selector}, found) for found in labels):
+                if selector and any(selects({"matchLabels": selector}, found) for found in labels):
                     queue.add(key_of(service))
 
         queue.on_change("pods", pod_changed)

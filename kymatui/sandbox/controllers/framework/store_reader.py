@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kymatui.sandbox.apimachinery.object_store import Key, ObjectStore
+from kymatui.schemas.objects.object_meta_rules import selects
 
 Obj = dict[str, Any]
 DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
@@ -41,32 +42,11 @@ class StoreReader:
         """Return the objects that a LabelSelector matches; None selects nothing, {} everything."""
         if selector is None:
             return []
-        found = [s for s in self.store.walk(resource, namespace) if matches(selector, s.labels)]
+        found = [s for s in self.store.walk(resource, namespace) if selects(selector, s.labels)]
         return [stored.body() for stored in found]
 
     def keys(self, resource: str, namespace: str | None = None) -> list[Key]:
         return [stored.key for stored in self.store.walk(resource, namespace)]
-
-
-def matches(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    """Return whether all matchLabels and matchExpressions of a LabelSelector match."""
-    for name, value in (selector.get("matchLabels") or {}).items():
-        if labels.get(name) != value:
-            return False
-    return all(_holds(rule, labels) for rule in selector.get("matchExpressions") or [])
-
-
-def _holds(rule: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    key, values = rule["key"], rule.get("values") or []
-    match rule["operator"]:
-        case "In":
-            return labels.get(key) in values
-        case "NotIn":
-            return labels.get(key) not in values
-        case "Exists":
-            return key in labels
-        case _:
-            return key not in labels
 
 
 def key_of(obj: Mapping[str, Any]) -> Key:

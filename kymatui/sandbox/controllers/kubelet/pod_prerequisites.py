@@ -7,7 +7,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from kymatui.sandbox.controllers.framework.store_reader import Obj, StoreReader, matches
+from kymatui.sandbox.controllers.framework.store_reader import Obj, StoreReader
+from kymatui.schemas.objects.object_meta_rules import selects
 
 
 class MissingPrerequisite(Struct, frozen=True, dict=True):
@@ -28,7 +29,7 @@ def unschedulable(pod: Obj, node: Obj | None, observer: StoreReader) -> str:
     end = " preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
     if node.get("spec", {}).get("unschedulable"):
         return f"{wrong}node(s) were unschedulable.{end}"
-    if not matches({"matchLabels": spec.get("nodeSelector") or {}}, labels):
+    if not selects({"matchLabels": spec.get("nodeSelector") or {}}, labels):
         return f"{wrong}node(s) didn't match Pod's node affinity/selector.{end}"
     for taint in node.get("spec", {}).get("taints") or []:
         if taint.get("effect") != "PreferNoSchedule" and not _tolerates(spec, taint):

@@ -7,11 +7,12 @@ from typing import Any
 from kymatui.sandbox.apimachinery.object_store import Key, StoreChange
 from kymatui.sandbox.apimachinery.statuses import StatusError
 from kymatui.sandbox.controllers.framework.controller_context import ControllerContext
-from kymatui.sandbox.controllers.framework.store_reader import Obj, is_terminating, key_of, matches, owner_reference
+from kymatui.sandbox.controllers.framework.store_reader import Obj, is_terminating, key_of, owner_reference
 from kymatui.sandbox.controllers.framework.work_queue import ControllerQueue
 from kymatui.sandbox.controllers.workloads.controller_revisions import Revisions, digest_of_revision
 from kymatui.sandbox.controllers.workloads.pod_claims import PodClaims, available_in, is_finished, is_ready, pod_from
 from kymatui.sandbox.controllers.workloads.statefulset_controller import REVISION_LABEL, revision_label
+from kymatui.schemas.objects.object_meta_rules import selects
 
 RESOURCE = "daemonsets.apps"
 SOURCE = "daemonset-controller"
@@ -57,7 +58,7 @@ class DaemonSets:
     def _is_wanted(self, found: Obj) -> bool:
         node = self._context.observer.get("nodes", ("", self._context.node))
         selector = {"matchLabels": found["spec"]["template"]["spec"].get("nodeSelector") or {}}
-        return node is not None and matches(selector, node["metadata"].get("labels") or {})
+        return node is not None and selects(selector, node["metadata"].get("labels") or {})
 
     def _step(self, found: Obj, pods: list[Obj], revision: str, *, wanted: bool) -> None:
         alive = [p for p in pods if not is_terminating(p)]

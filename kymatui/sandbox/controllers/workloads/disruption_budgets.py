@@ -7,10 +7,11 @@ from typing import Any
 from kymatui.sandbox.apimachinery.object_store import Key, StoreChange
 from kymatui.sandbox.controllers.framework.controller_context import ControllerContext
 from kymatui.sandbox.controllers.framework.status_conditions import find_condition
-from kymatui.sandbox.controllers.framework.store_reader import Obj, controller_of, key_of, matches
+from kymatui.sandbox.controllers.framework.store_reader import Obj, controller_of, key_of
 from kymatui.sandbox.controllers.framework.work_queue import ControllerQueue
 from kymatui.sandbox.controllers.workloads.pod_claims import is_active, is_ready
 from kymatui.sandbox.controllers.workloads.rollout_math import scaled
+from kymatui.schemas.objects.object_meta_rules import selects
 
 RESOURCE = "poddisruptionbudgets.policy"
 
@@ -28,7 +29,7 @@ class DisruptionBudgets:
 
         def pod_changed(change: StoreChange) -> None:
             for budget in self._context.observer.all(RESOURCE, change.current.namespace):
-                if matches(budget["spec"].get("selector") or {}, change.current.labels):
+                if selects(budget["spec"].get("selector") or {}, change.current.labels):
                     queue.add(key_of(budget))
 
         queue.on_change("pods", pod_changed)

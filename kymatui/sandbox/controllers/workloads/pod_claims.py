@@ -15,9 +15,9 @@ from kymatui.sandbox.controllers.framework.store_reader import (
     is_controlled_by,
     is_terminating,
     key_of,
-    matches,
     owner_reference,
 )
+from kymatui.schemas.objects.object_meta_rules import selects
 
 
 def seconds_of(stamp: str | None) -> float:
@@ -62,7 +62,7 @@ class PodClaims:
         found: list[Obj] = []
         for obj in self._context.observer.all(self._resource, namespace):
             labels = obj["metadata"].get("labels") or {}
-            matching = bool(selector) and matches(selector or {}, labels)
+            matching = bool(selector) and selects(selector or {}, labels)
             if is_controlled_by(obj, uid):
                 if matching or is_terminating(owner):
                     found.append(obj)

@@ -8,7 +8,7 @@ from kymatui.sandbox.apimachinery.object_store import Key, StoreChange
 from kymatui.sandbox.apimachinery.statuses import StatusError
 from kymatui.sandbox.controllers.framework.controller_context import ControllerContext
 from kymatui.sandbox.controllers.framework.status_conditions import condition, with_condition
-from kymatui.sandbox.controllers.framework.store_reader import Obj, is_terminating, key_of, matches, owner_reference
+from kymatui.sandbox.controllers.framework.store_reader import Obj, is_terminating, key_of, owner_reference
 from kymatui.sandbox.controllers.framework.work_queue import ControllerQueue
 from kymatui.sandbox.controllers.workloads.pod_claims import (
     PodClaims,
@@ -18,6 +18,7 @@ from kymatui.sandbox.controllers.workloads.pod_claims import (
     is_ready,
     pod_from,
 )
+from kymatui.schemas.objects.object_meta_rules import selects
 
 RESOURCE = "replicasets.apps"
 SOURCE = "replicaset-controller"
@@ -86,7 +87,7 @@ class ReplicaSets:
         active = [p for p in pods if is_active(p)]
         template_labels = (spec.get("template") or {}).get("metadata", {}).get("labels") or {}
         waits = [available_in(p, spec.get("minReadySeconds", 0), self._context.now) for p in active]
-        labelled = [p for p in active if matches({"matchLabels": template_labels}, p["metadata"].get("labels") or {})]
+        labelled = [p for p in active if selects({"matchLabels": template_labels}, p["metadata"].get("labels") or {})]
         status: Obj = {
             "replicas": len(active),
             "fullyLabeledReplicas": len(labelled),
