@@ -366,3 +366,10 @@ def test_a_release_that_does_not_fit_into_a_secret_is_refused_in_the_plan(place:
         return
     with pytest.raises(ConfigurationError, match="release of web does not fit into a Secret"):
         plan(place, large)
+
+
+def test_content_that_the_server_refuses_is_to_be_corrected(place: Place) -> None:
+    wrong = {**make.config_map("b"), "data": {"v": True}}
+    with pytest.raises(PartlyDoneError, match=r"\.data\.v: expected string") as caught:
+        install(place, chart(place, make.config_map("a", x="1"), wrong))
+    assert caught.value.hint == "correct the chart or its values: the server refuses this object as it is"

@@ -36,6 +36,7 @@ from kymatui.errors import (
     CancelledError,
     ClusterError,
     ConflictError,
+    InvalidError,
     KymatuiError,
     OutdatedError,
     PartlyDoneError,
@@ -341,8 +342,13 @@ class _Application:
         room = ObjectRef(NAMESPACE, "", self._bundle.namespace)
         if not {*self._written, *self._deleted} - {room} and (not self._written or isinstance(error, OutdatedError)):
             return error  # a created namespace alone is no partial result: another run needs it too
-        hint = f"{error.hint}; run the command again to continue" if error.hint else "run the command again to continue"
-        return PartlyDoneError(f"{error}; {self.summary()}", hint=hint)
+        return PartlyDoneError(f"{error}; {self.summary()}", hint=self._hint(error))
+
+    def _hint(self, error: KymatuiError) -> str:
+        if isinstance(error, InvalidError):
+            source = "the chart or its values" if self._bundle.release is not None else "the manifest"
+            return f"correct {source}: the server refuses this object as it is"
+        return f"{error.hint}; run the command again to continue" if error.hint else "run the command again to continue"
 
     def _note_failure(self, reason: str) -> None:
         try:
