@@ -103,8 +103,6 @@ PATTERNS: Final = [(re.compile(form, re.IGNORECASE if "YOU" not in form else 0),
 ALLOWED: Final[dict[tuple[str, str], str]] = {
     ("kymatui/adapters/files/interrupted_runs.py", "let go"): "a word of the file format",
     ("kymatui/engine/deletion/module_deletion.py", "let go"): "a word of the file format",
-    ("kymatui/domain/fleet/campaigns.py", "begun"): "a value in JSON, displayed as `not started`",
-    ("kymatui/domain/fleet/maintenance.py", "waits for the window"): "a value in JSON, displayed otherwise",
     ("kymatui/publishing/scaffold.py", "mend"): "the name of a scanner",
     ("kymatui/adapters/kube/objects/envelope.py", "said"): "the name of a group in a regular expression",
 }

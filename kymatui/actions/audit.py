@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol
 from msgspec.structs import replace
 
 from kymatui.actions.session import ListedSession
-from kymatui.domain.audit.fleet_rules import unreached_finding
+from kymatui.domain.audit.fleet_rules import unreachable_finding
 from kymatui.domain.audit.ignores import IgnoreEntry
 from kymatui.domain.audit.inspection import Inspection, InstallationRecord, InventoryOwner, MissingPermission
 from kymatui.domain.audit.kyma_rules import unread_findings
@@ -260,7 +260,7 @@ def unreached_report(
     control: str, runtime: str, error: KymatuiError, ignores: Sequence[IgnoreEntry] = ()
 ) -> AuditReport:
     """Return the report on a runtime that cannot be looked at: that is what is found."""
-    found = unreached_finding(runtime.rpartition("/")[2], str(error), access=is_access_error(error))
+    found = unreachable_finding(runtime.rpartition("/")[2], str(error), access=is_access_error(error))
     return judge_findings(control, runtime, time.time(), [found], ignores)
 
 

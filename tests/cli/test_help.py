@@ -110,6 +110,11 @@ def test_the_help_lists_the_commands_in_their_groups(capsys: pytest.CaptureFixtu
     assert all(f"\n  {command.name} " in said and command.help[:30] in said for command in COMMANDS)
 
 
+def test_help_of_a_subcommand_is_its_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["help", "helm", "template"]) == 0
+    assert capsys.readouterr().out.startswith("usage: kymatui helm template")
+
+
 def test_help_of_a_command_is_its_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["help", "events"]) == 0
     found = capsys.readouterr().out

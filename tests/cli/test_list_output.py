@@ -211,7 +211,7 @@ def test_no_two_states_of_an_installed_module_share_a_colour() -> None:
     assert set(STATE_COLOURS) == {*({*State} - {State.NOT_INSTALLED}), "not installed", *words.values()}
     assert set(COLUMNS["SEVERITY"]) == {one.value for one in Severity}
     assert set(COLUMNS["VERDICT"]) <= {one.value for one in LineVerdict}
-    assert set(COLUMNS["HEALTH"]) == {one.label for one in LinkHealth}
+    assert set(COLUMNS["HEALTH"]) == {one.value for one in LinkHealth}
     assert set(COLUMNS["STATUS"]) <= {one.value for one in SyncStatus}
 
 

@@ -338,7 +338,7 @@ def test_the_fleet_is_audited_and_what_cannot_be_reached_is_a_finding(capsys: py
     status, out, _ = run(capsys, "audit", "--remote", "-o", "json", "--timeout", "60")
     assert MARK not in out
     found = json.loads(out)["findings"]
-    rules = ("runtime.unreached", "runtime.access")
+    rules = ("runtime.unreachable", "runtime.access")
     unreached = {one["runtime"]: one["message"] for one in found if one["rule"] in rules}
     assert status == 2
     assert len(unreached) == 12, "those that are there on paper only"
@@ -438,7 +438,7 @@ def test_edits_go_to_the_runtime_and_over_a_fleet_only_when_allowed(
     assert (plan["target"]["context"], plan["target"]["server"]) == ("kcp", server(control))
     line = f"Cluster: context kcp ({server(control)}), all namespaces, read-write"
     assert fleet(capsys, "--dry-run", "--runtime", "skr")[1].splitlines()[:2] == [line, "1 runtime: 1 to change"]
-    assert plan["counts"] == {"planned": 1, "unreached": 12}
+    assert plan["counts"] == {"planned": 1, "unreachable": 12}
     assert any("leads to the runtime of kcp-system/skr" in one["words"] for one in plan["runtimes"])
     two = {one["outcome"]: one["runtime"].rpartition("/")[2] for one in plan["runtimes"]}
     names = [word for name in two.values() for word in ("--runtime", name)]
@@ -446,13 +446,13 @@ def test_edits_go_to_the_runtime_and_over_a_fleet_only_when_allowed(
     assert (fleet(capsys, "--runtime", "skr", "--read-only", "--allow-fleet-writes")[0], asked()) == (4, False)
     status, out, err = fleet(capsys, "--allow-fleet-writes", "-o", "json", *names)
     assert (status, asked()) == (3, True), "one runtime could not be reached"
-    assert json.loads(out)["counts"] == {"unreached": 1, "done": 1}
+    assert json.loads(out)["counts"] == {"unreachable": 1, "done": 1}
     assert "run the command again to continue; completed runtimes are skipped" in err
     again = fleet(capsys, "--allow-fleet-writes", "--runtime", "skr", "-o", "json")
     assert (again[0], json.loads(again[1])["counts"]) == (0, {"unchanged": 1})
     status, _, err = fleet(capsys, "--allow-fleet-writes", *names)
-    assert (status, "1 of 2 runtimes cannot be edited: " in err, two["unreached"] in err) == (3, True, True), err
-    status, _, err = fleet(capsys, "--allow-fleet-writes", "--runtime", two["unreached"])
+    assert (status, "1 of 2 runtimes cannot be edited: " in err, two["unreachable"] in err) == (3, True, True), err
+    status, _, err = fleet(capsys, "--allow-fleet-writes", "--runtime", two["unreachable"])
     assert (status, "1 of 1 runtime cannot be edited: " in err) == (2, True), err
     assert fleet(capsys, "--dry-run", *names)[0] == 3, "as the edit would"
     stored = control.get(ObjectRef(KYMA, "kcp-system", "skr"))

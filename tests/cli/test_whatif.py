@@ -132,10 +132,10 @@ def test_a_version_below_the_installed_one_is_refused(fleet: Fleet) -> None:
         "spec": {**template["spec"], "version": "0.0.1"},
     }
     found = fleet.answer("-f", fleet.write(fleet.with_channels("keda", "0.0.1"), older))
-    held = runtimes_of(found["changes"], "held-back")
+    held = runtimes_of(found["changes"], "downgrade-refused")
     assert held
     assert held <= {name for name, version in fleet.reported("keda").items() if version}
-    assert {one["then"]["version"] for one in found["changes"] if one["outcome"] == "held-back"} == {"0.0.1"}
+    assert {one["then"]["version"] for one in found["changes"] if one["outcome"] == "downgrade-refused"} == {"0.0.1"}
 
 
 def test_runtimes_behind_a_number_are_listed_with_their_reasons(fleet: Fleet) -> None:

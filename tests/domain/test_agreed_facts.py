@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import pytest
 
 from kymatui.domain.audit.findings import AuditFinding
+from kymatui.domain.audit.fleet_rules import unreachable_finding
+from kymatui.domain.audit.ignores import IgnoreEntry
 from kymatui.domain.audit.report import audit
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.rows import NAMING_LISTS, ModuleRow
@@ -23,6 +27,7 @@ from kymatui.domain.versions.resolution import missing_versions
 from kymatui.domain.whatif.catalog_change import CatalogChange
 from kymatui.domain.whatif.fleet_objects import build_fleet_objects
 from kymatui.domain.whatif.summary import change_notes
+from kymatui.ui.presenters.module.version_rows import offer_key
 from tests.domain.builders import (
     NOW,
     Json,
@@ -276,3 +281,33 @@ def test_a_window_that_the_kyma_reports_is_not_unknown() -> None:
     waiting["message"] = ""
     row = row_of(snapshot(**world, kymas=[kyma([{"name": "mod"}], status=[waiting])]), "mod")
     assert row.reason.text.endswith("the next window is unknown")
+
+
+def test_audit_reports_a_deletion_that_waits_for_a_person_at_once() -> None:
+    """A deletion that its manager works on may take its time; one that is blocked does not end by itself."""
+    leaving: Json = {"deletionTimestamp": stamp(5), "finalizers": ["mod/hook"]}
+    blocked = resource("mod", "Warning", **leaving)
+    blocked["status"]["description"] = "2 users exist"
+    world = {
+        "templates": [template("mod", "1.0.0")],
+        "release_metas": [meta("mod", {"regular": "1.0.0"})],
+        "kymas": [kyma(status=[report("mod", "1.0.0", "Deleting")])],
+        "workloads": [deployment("mod", "1.0.0")],
+    }
+    (finding,) = findings(snapshot(**world, module_resources={gvk("mod"): (blocked,)}), "state.deleting")
+    assert (finding.actor, "2 users exist" in finding.message) == (Actor.YOU, True)
+    working = resource("mod", "Deleting", **leaving)
+    assert findings(snapshot(**world, module_resources={gvk("mod"): (working,)}), "state.deleting") == []
+
+
+def test_a_rule_is_ignored_by_the_id_that_it_had() -> None:
+    entry = IgnoreEntry("runtime.unreached", "known", date(2999, 1, 1))
+    assert entry.covers(unreachable_finding("r1", "no route"))
+    assert not entry.covers(unreachable_finding("r1", "no Secret", access=True))
+
+
+def test_a_template_outside_the_cluster_has_no_namespace_in_its_name() -> None:
+    outside = template("mod", "1.0.0")
+    del outside["metadata"]["namespace"]
+    row = row_of(snapshot(outside=[outside]), "mod")
+    assert [offer_key(offer) for offer in row.offers] == ["mod-1.0.0"]

@@ -211,7 +211,7 @@ SITUATIONS: list[object] = [
     pytest.param(
         {"kymas": [managed(entry={"customResourcePolicy": "Ignore"})], "workloads": [deployment("mod", "1.3.1")]},
         (Presence.NOT_CONFIGURED, State.READY, "manager", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
-        ("Installed, not configured. Create the module CR to use the module.", Actor.YOU),
+        ("Installed, but not in use: it has no module CR. Create one of kind Mod to use the module.", Actor.YOU),
         id="41 policy Ignore and no resource",
     ),
     pytest.param(

@@ -44,7 +44,7 @@ def test_a_campaign_counts_runtimes_and_names_what_it_uninstalls() -> None:
     legs = [
         CampaignStep("kcp/a", CampaignOutcome.PLANNED, uninstalls=("keda",)),
         CampaignStep("kcp/b", CampaignOutcome.PLANNED),
-        CampaignStep("kcp/c", CampaignOutcome.UNREACHED),
+        CampaignStep("kcp/c", CampaignOutcome.UNREACHABLE),
     ]
     assert summarize_campaign(legs) == "3 runtimes: 2 to change, 1 unreachable; keda uninstalled from 1"
     assert summarize_campaign(legs[1:2]) == "1 runtime: 1 to change"

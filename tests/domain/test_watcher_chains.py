@@ -114,7 +114,7 @@ class Parts:
             (link.what, link.health, link.why)
             for chain in self.chains()
             for link in chain.links
-            if link.health is not LinkHealth.WHOLE
+            if link.health is not LinkHealth.HEALTHY
         ]
 
 

@@ -492,7 +492,7 @@ def test_an_audit_of_all_of_them_gives_up_on_each_by_itself(fleet: Fleet) -> Non
     finally:
         for name in ill:
             FaultClient.for_kubeconfig(fleet.sandbox.kubeconfig, name).send("clear", {})
-    rules = ("runtime.unreached", "runtime.access")
+    rules = ("runtime.unreachable", "runtime.access")
     unreached = {one.runtime: one.message for one in report.findings if one.rule.id in rules}
     assert [tally.done for tally in told] == list(range(1, 52))
     assert told[-1] == AuditProgress(51, 51, len(unreached))

@@ -132,7 +132,7 @@ def test_the_canary_goes_first_then_two_at_once_and_nothing_after_a_failure(
 ) -> None:
     runtimes.clusters["e3"].fault("error", verb="patch", resource=KYMAS)
     status, outcomes, told = command("policy", MODULE, "Ignore")
-    done, failed, left = "done", "failed", "not begun"
+    done, failed, left = "done", "failed", "not started"
     assert (status, list(outcomes.values())) == (3, [done, done, done, failed, done, left])
     assert "canary: e0; then 5 more, 2 in parallel; stop on failure" in told
     order = ended(told)
@@ -156,7 +156,7 @@ def test_what_a_killed_run_has_edited_is_seen_to_its_end_before_anything_more_is
     finally:
         killed.send_signal(signal.SIGKILL)
         killed.wait()
-    left = "not begun"
+    left = "not started"
     status, outcomes, told = command("disable", MODULE, "--timeout", "0.1")
     assert (status, list(outcomes.values()), ended(told)) == (3, ["failed", *[left] * 5], ["e0"])
     assert "first wait for runtimes that an earlier run edited: e0; canary: e1; then 4 more" in told

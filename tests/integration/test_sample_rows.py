@@ -86,9 +86,7 @@ SITUATIONS = {
         source="manager",
         reason="Pod kyma-system/eventing-manager-",
     ),
-    "transparent-proxy": Told(
-        source="manager", reason="Installed, not configured. Create the module CR to use the module."
-    ),
+    "transparent-proxy": Told(source="manager", reason="Installed, but not in use: it has no module CR. Create one"),
     "docker-registry": Told(
         "0.11.0",
         "behind",

@@ -292,7 +292,7 @@ FLOWS = [
         {"state": "Ready", "installed": "1.0.0", "drift": "in-sync", "stateSource": "manager"},
         {"customResourcePolicy": "Ignore"},
         b.report("ignoring", "1.0.0"),
-        reason="Installed, not configured. Create the module CR to use the module.",
+        reason="Installed, but not in use: it has no module CR. Create one",
     ),
     Scenario(
         "42 the resource was deleted by a user",

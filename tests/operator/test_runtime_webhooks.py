@@ -150,7 +150,7 @@ def test_the_links_of_the_runtime_are_whole(pair: WebhookPair) -> None:
     chains = build_chains(control, runtime)
     links = [link for chain in chains for link in chain.links if link.what in ("webhook", "Deployment", "Secret")]
     assert len(links) == 6
-    assert {link.health for link in links} == {LinkHealth.WHOLE}
+    assert {link.health for link in links} == {LinkHealth.HEALTHY}
 
 
 def test_a_renewed_certificate_restarts_the_agent_and_a_removed_watcher_takes_its_webhook_along(

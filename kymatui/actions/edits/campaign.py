@@ -112,7 +112,7 @@ class Campaign:
         try:
             session = plane.open(name, lambda: None)
         except KymatuiError as error:
-            return CampaignStep(name, CampaignOutcome.UNREACHED, str(error))
+            return CampaignStep(name, CampaignOutcome.UNREACHABLE, str(error))
         try:
             toggling = self._edits_of(session)
             proposal = self._proposed(toggling)
@@ -121,7 +121,7 @@ class Campaign:
             found = self._with_handover(found, toggling, proposal)
             return self._standing(found, toggling, proposal) if found.outcome is CampaignOutcome.UNCHANGED else found
         except KymatuiError as error:
-            return CampaignStep(name, CampaignOutcome.UNREACHED, str(error))
+            return CampaignStep(name, CampaignOutcome.UNREACHABLE, str(error))
         finally:
             session.close()
 
@@ -346,7 +346,7 @@ class CampaignEdit(Verb[CampaignStep, CampaignStep]):
 
 def _refuse_unknown(steps: list[CampaignStep]) -> list[CampaignStep]:
     """Refuse a module that no runtime knows, which is a mistyped name; where one runtime knows it, skip the others."""
-    if any(step.is_known for step in steps if step.outcome is not CampaignOutcome.UNREACHED):
+    if any(step.is_known for step in steps if step.outcome is not CampaignOutcome.UNREACHABLE):
         return steps
     return [step if step.is_known else replace(step, outcome=CampaignOutcome.REFUSED) for step in steps]
 

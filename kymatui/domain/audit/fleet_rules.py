@@ -11,8 +11,8 @@ from kymatui.domain.remote.differences import LineArea, LineVerdict
 from kymatui.domain.remote.side_by_side import SideBySide
 from kymatui.domain.remote.watcher_chains import ChainLink, LinkHealth, WatcherChain
 
-UNREACHED = AuditRule(
-    "runtime.unreached",
+UNREACHABLE = AuditRule(
+    "runtime.unreachable",
     "a runtime cannot be read",
     Severity.ERROR,
     "The runtime's modules are unknown, and lifecycle-manager may not reach it either.",
@@ -53,17 +53,17 @@ DIFFERS = AuditRule(
     "Either side alone is misleading.",
     "Run `kymatui compare RUNTIME` to see both sides and the reason.",
 )
-RULES = (UNREACHED, ACCESS, ORPHAN_SECRET, CHAIN, CHAIN_UNKNOWN, DIFFERS)
+RULES = (UNREACHABLE, ACCESS, ORPHAN_SECRET, CHAIN, CHAIN_UNKNOWN, DIFFERS)
 _BY_HEALTH = {LinkHealth.BROKEN: CHAIN, LinkHealth.UNKNOWN: CHAIN_UNKNOWN}
 _OF_RUNTIMES = ("webhook", "Deployment", "Secret")
 _BY_OTHER_RULES = (LineArea.MODULE, LineArea.RESOURCE)
 """Differences that the rules about modules report."""
 
 
-def unreached_finding(runtime: str, why: str, *, access: bool = False) -> AuditFinding:
+def unreachable_finding(runtime: str, why: str, *, access: bool = False) -> AuditFinding:
     """Return the finding for an unreachable runtime; `access` means that its access Secret is the cause."""
     return AuditFinding(
-        ACCESS if access else UNREACHED, why, actor=Actor.YOU if access else Actor.CLUSTER, runtime=runtime
+        ACCESS if access else UNREACHABLE, why, actor=Actor.YOU if access else Actor.CLUSTER, runtime=runtime
     )
 
 

@@ -19,6 +19,8 @@ EXPIRED = AuditRule(
     "The ignored findings count again.",
     "Remove the entry, or set a new date with a new reason.",
 )
+EARLIER_IDS = {"runtime.unreached": "runtime.unreachable"}
+"""Rules by the id that they had in earlier files."""
 _KEYS = ("rule", "module", "object", "reason", "until")
 
 
@@ -37,7 +39,7 @@ class IgnoreEntry(Struct, frozen=True):
     def covers(self, finding: AuditFinding) -> bool:
         """Return whether the patterns match a finding; the date does not count."""
         return (
-            fnmatchcase(finding.rule.id, self.rule)
+            fnmatchcase(finding.rule.id, EARLIER_IDS.get(self.rule, self.rule))
             and fnmatchcase(finding.module, self.module)
             and fnmatchcase(finding.object, self.object)
         )

@@ -88,7 +88,7 @@ def check(case: AuditInput) -> Iterator[AuditFinding]:
 def _rule(row: ModuleRow, since: float | None, now: float) -> AuditRule | None:
     waiting = since is not None and now - since > PATIENCE
     if row.presence is Presence.DELETING:
-        return DELETING if waiting or row.reason.severity is Severity.ERROR else None
+        return DELETING if waiting or row.reason.severity is not Severity.INFO else None
     if row.state is State.PROCESSING:
         return PROCESSING if waiting else None
     if row.presence in _TOLD_ELSEWHERE or row.drift.kind is DriftKind.CHANNEL_SKEW:

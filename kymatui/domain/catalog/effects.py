@@ -22,7 +22,7 @@ class EffectKind(StrEnum):
     UNINSTALL = "uninstall"
     UPGRADE = "upgrade"
     DOWNGRADE = "downgrade"
-    HELD_BACK = "held-back"  # lifecycle-manager never downgrades
+    HELD_BACK = "downgrade-refused"  # lifecycle-manager never downgrades
     KEEP = "keep"  # the version stays
     CHANNEL = "channel"  # only the channel changes
     RELEASE = "release"  # it stays installed, unmanaged

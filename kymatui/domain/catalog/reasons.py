@@ -406,7 +406,8 @@ def _not_configured(case: ReasonInputs) -> Reason | None:
     request = case.subject.request
     if case.subject.managed and request is not None and request.policy != Policy.IGNORE:
         return _recreated(case.subject.manifest)
-    return Reason("Installed, not configured. Create the module CR to use the module.", Actor.YOU)
+    kind = f" of kind {case.subject.kind.kind}" if case.subject.kind is not None else ""
+    return Reason(f"Installed, but not in use: it has no module CR. Create one{kind} to use the module.", Actor.YOU)
 
 
 def _recreated(manifest: Manifest | None) -> Reason:

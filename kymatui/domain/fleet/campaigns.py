@@ -21,33 +21,21 @@ MAX_PARALLEL = 8
 class CampaignOutcome(StrEnum):
     """The outcomes of a campaign in one runtime."""
 
-    UNDER_WAY = "under way"  # edited by an earlier run that did not wait for the end
+    UNDER_WAY = "in progress"  # edited by an earlier run that did not wait for the end
     PLANNED = "planned"
     UNCHANGED = "unchanged"  # its Kyma already has the requested content
     REFUSED = "refused"
-    UNREACHED = "unreached"
+    UNREACHABLE = "unreachable"
     DONE = "done"
-    STAYS = "stays"  # edited, and lifecycle-manager keeps the version: it never downgrades
+    STAYS = "not downgraded"  # edited, and lifecycle-manager keeps the version: it never downgrades
     ACCEPTED = "accepted"  # edited, without waiting for the result
     FAILED = "failed"
-    NOT_BEGUN = "not begun"
+    NOT_BEGUN = "not started"
 
-    @property
-    def label(self) -> str:
-        """Return the displayed outcome; JSON has the value."""
-        return _LABELS.get(self, self.value)
-
-
-_LABELS = {
-    CampaignOutcome.UNDER_WAY: "in progress",
-    CampaignOutcome.UNREACHED: "unreachable",
-    CampaignOutcome.STAYS: "not downgraded",
-    CampaignOutcome.NOT_BEGUN: "not started",
-}
 
 _AHEAD = (CampaignOutcome.UNDER_WAY, CampaignOutcome.PLANNED)
 _GOOD = (*_AHEAD, CampaignOutcome.UNCHANGED, CampaignOutcome.DONE, CampaignOutcome.ACCEPTED)
-_STOPS = (CampaignOutcome.REFUSED, CampaignOutcome.UNREACHED, CampaignOutcome.FAILED)
+_STOPS = (CampaignOutcome.REFUSED, CampaignOutcome.UNREACHABLE, CampaignOutcome.FAILED)
 
 
 class CampaignStep(Struct, frozen=True):
@@ -101,13 +89,13 @@ def count_outcomes(legs: Sequence[CampaignStep]) -> Mapping[CampaignOutcome, int
 
 def format_outcomes(legs: Sequence[CampaignStep]) -> str:
     """Return a summary such as `3 done, 1 failed, 2 not started`."""
-    return ", ".join(f"{number} {outcome.label}" for outcome, number in count_outcomes(legs).items())
+    return ", ".join(f"{number} {outcome.value}" for outcome, number in count_outcomes(legs).items())
 
 
 def summarize_campaign(legs: Sequence[CampaignStep]) -> str:
     """Return the summary line of a plan or result: `3 runtimes: 2 to change, 1 unchanged`."""
     counted = ", ".join(
-        f"{number} {'to change' if outcome is CampaignOutcome.PLANNED else outcome.label}"
+        f"{number} {'to change' if outcome is CampaignOutcome.PLANNED else outcome.value}"
         for outcome, number in count_outcomes(legs).items()
     )
     planned = (leg for leg in legs if leg.outcome is CampaignOutcome.PLANNED)

@@ -26,25 +26,11 @@ from kymatui.domain.versions.resolution import resolve, upcoming_window
 class UpgradeStatus(StrEnum):
     """The status of an upgrade that needs downtime."""
 
-    WAITS = "waits for the window"
-    GOES = "goes now: the window is open"
-    SKIPS = "goes now: the Kyma skips maintenance windows"
-    STUCK = "waits, and no window comes"
-    REPORTED = "waits, as lifecycle-manager says"
-
-    @property
-    def label(self) -> str:
-        """Return the displayed status; JSON has the value."""
-        return _LABELS[self]
-
-
-_LABELS = {
-    UpgradeStatus.WAITS: "awaiting maintenance window",
-    UpgradeStatus.GOES: "rolling out: the window is open",
-    UpgradeStatus.SKIPS: "rolling out: the Kyma skips maintenance windows",
-    UpgradeStatus.STUCK: "blocked: no maintenance window for this runtime",
-    UpgradeStatus.REPORTED: "awaiting maintenance window (reported)",
-}
+    WAITS = "awaiting maintenance window"
+    GOES = "rolling out: the window is open"
+    SKIPS = "rolling out: the Kyma skips maintenance windows"
+    STUCK = "blocked: no maintenance window for this runtime"
+    REPORTED = "awaiting maintenance window (reported)"
 
 
 class DowntimeUpgrade(Struct, frozen=True):

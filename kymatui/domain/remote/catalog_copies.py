@@ -41,9 +41,9 @@ def _entry_lines(
         case SyncStatus.SYNCED:
             yield from _copy_lines(area, entry, schema)
         case SyncStatus.MISSING:
-            yield ComparisonLine(
-                area, name, "presence", ours, theirs, LineVerdict.WRONG, _missing(entry, control), Actor.KLM
-            )
+            ended = control.meta.deleting
+            verdict, actor = (LineVerdict.INTENDED, Actor.NOBODY) if ended else (LineVerdict.WRONG, Actor.KLM)
+            yield ComparisonLine(area, name, "presence", ours, theirs, verdict, _missing(entry, control), actor)
         case SyncStatus.LEFT_OVER:
             why = (
                 entry.why
@@ -67,6 +67,8 @@ def _entry_lines(
 def _missing(entry: SyncEntry, control: Kyma) -> str:
     """Return why the copy may be missing, by the ModuleCatalog condition of the Kyma."""
     said = find_condition(control.conditions, "ModuleCatalog")
+    if control.meta.deleting:
+        return "not in the runtime; the Kyma is being deleted, so it is not created"
     told = f"; condition ModuleCatalog is {said.status}: {said.message}" if said and said.status != "True" else ""
     return f"expected in the runtime ({entry.why}); the next reconciliation creates it{told}"
 

@@ -38,14 +38,9 @@ from kymatui.domain.snapshot.snapshots import Object
 class LinkHealth(StrEnum):
     """The health of a link."""
 
-    WHOLE = "whole"
+    HEALTHY = "healthy"
     BROKEN = "broken"
     UNKNOWN = "unknown"
-
-    @property
-    def label(self) -> str:
-        """Return the displayed health; JSON has the value."""
-        return "healthy" if self is LinkHealth.WHOLE else self.value
 
 
 class ChainLink(Struct, frozen=True):
@@ -68,7 +63,9 @@ class WatcherChain(Struct, frozen=True):
     def health(self) -> LinkHealth:
         """Return the worst health of the links."""
         found = {link.health for link in self.links}
-        return next((health for health in (LinkHealth.BROKEN, LinkHealth.UNKNOWN) if health in found), LinkHealth.WHOLE)
+        return next(
+            (health for health in (LinkHealth.BROKEN, LinkHealth.UNKNOWN) if health in found), LinkHealth.HEALTHY
+        )
 
 
 class ControlPlaneObjects(Struct, frozen=True):
@@ -117,7 +114,7 @@ def _chain(watcher: Watcher, control: ControlPlaneObjects, runtime: RuntimeObjec
 
 
 def _link(what: str, name: str, faults: Sequence[str]) -> ChainLink:
-    return ChainLink(what, name, LinkHealth.BROKEN if faults else LinkHealth.WHOLE, "; ".join(faults))
+    return ChainLink(what, name, LinkHealth.BROKEN if faults else LinkHealth.HEALTHY, "; ".join(faults))
 
 
 def _watcher_link(watcher: Watcher) -> ChainLink:

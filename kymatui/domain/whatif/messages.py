@@ -10,18 +10,6 @@ from kymatui.domain.versions.messages import refusal_words, window_words
 from kymatui.domain.whatif.forecast import ModuleForecast
 from kymatui.domain.whatif.module_results import ModuleResult, ResultKind, ResultReason
 
-_LABELS: Final = {
-    ResultKind.KEEP: "keep",
-    ResultKind.INSTALL: "install",
-    ResultKind.UPGRADE: "upgrade",
-    ResultKind.DOWNGRADE: "downgrade",
-    ResultKind.UNINSTALL: "uninstall",
-    ResultKind.NOT_INSTALLED: "not installed",
-    ResultKind.HELD_BACK: "downgrade refused",
-    ResultKind.WAIT: "await window",
-    ResultKind.ERROR: "error",
-    ResultKind.RECOVER: "recover",
-}
 _REASONS: Final[Mapping[ResultReason, str]] = {
     ResultReason.MANDATORY_BLOCKED: "another mandatory module has no ModuleTemplate, which blocks all of them",
     ResultReason.MANDATORY_DELETED: "its ModuleReleaseMeta, which made it mandatory, is deleted",
@@ -37,8 +25,8 @@ _REASONS: Final[Mapping[ResultReason, str]] = {
 
 
 def kind_label(kind: ResultKind) -> str:
-    """Return the displayed outcome; JSON has the value."""
-    return _LABELS[kind]
+    """Return an outcome as text: JSON has the same words with hyphens."""
+    return kind.value.replace("-", " ")
 
 
 def result_words(result: ModuleResult) -> str:

@@ -31,8 +31,8 @@ class ResultKind(StrEnum):
     DOWNGRADE = "downgrade"  # only of mandatory modules, and of old-format templates within a channel
     UNINSTALL = "uninstall"
     NOT_INSTALLED = "not-installed"
-    HELD_BACK = "held-back"  # lifecycle-manager refuses the downgrade
-    WAIT = "wait"  # for a maintenance window
+    HELD_BACK = "downgrade-refused"  # lifecycle-manager refuses the downgrade
+    WAIT = "await-window"  # for a maintenance window
     ERROR = "error"  # the installed version, if any, stays
     RECOVER = "recover"  # an error or a refused downgrade of today ends, and the version stays
 

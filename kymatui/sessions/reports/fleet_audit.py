@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from kymatui.actions.audit import inspect_modules, is_access_error
 from kymatui.domain.audit.findings import AuditFinding
-from kymatui.domain.audit.fleet_rules import ACCESS, UNREACHED, unreached_finding
+from kymatui.domain.audit.fleet_rules import ACCESS, UNREACHABLE, unreachable_finding
 from kymatui.domain.audit.kyma_rules import UNREAD
 from kymatui.domain.audit.report import AuditReport, audit_runtime, judge_findings
 from kymatui.domain.catalog.catalog import build_catalog
@@ -109,7 +109,7 @@ class _FleetAudit:
                 for task in ended:
                     one = task.result()
                     found += one
-                    done, bad = done + 1, bad + any(finding.rule in (UNREACHED, ACCESS) for finding in one)
+                    done, bad = done + 1, bad + any(finding.rule in (UNREACHABLE, ACCESS) for finding in one)
                     progress(AuditProgress(done, total, bad))
         finally:
             self._stop.set()
@@ -125,7 +125,7 @@ class _FleetAudit:
             with self._closing(connector.cancel):
                 session = connector.open_session(self._control)
         except KymatuiError as error:
-            return [unreached_finding(name, str(error), access=is_access_error(error))]
+            return [unreachable_finding(name, str(error), access=is_access_error(error))]
         try:
             with self._closing(session.close):
                 side = self._plane.side(key)
@@ -136,7 +136,7 @@ class _FleetAudit:
                 session.wait_complete(max(0.1, self._timeout - (time.monotonic() - began)))
                 return list(self._found(RuntimePair(name, side, session.snapshot()), session))
         except KymatuiError as error:
-            return [unreached_finding(name, str(error), access=is_access_error(error))]
+            return [unreachable_finding(name, str(error), access=is_access_error(error))]
         finally:
             session.close()
 

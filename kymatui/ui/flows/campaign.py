@@ -147,7 +147,7 @@ def _run(campaign: Campaign, steps: Sequence[CampaignStep], report: JobReport) -
         nonlocal done
         with lock:
             done += 1
-            words = f"{step.outcome.label}: {step.message}" if step.message else step.outcome.label
+            words = f"{step.outcome.value}: {step.message}" if step.message else step.outcome.value
             report.log(words, done=done, total=total, about=step.runtime)
 
     items = [campaign_item(step) for step in steps if step.is_ahead]

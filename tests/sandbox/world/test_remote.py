@@ -102,7 +102,7 @@ def test_of_two_watchers_the_events_of_one_reach_nobody(two: Two) -> None:
     runtime = RuntimeObjects(configuration, deployment, secret=True, why={})
     found = build_chains(ControlPlaneObjects(watchers, gateways, virtual, services, {}), runtime)
     broken = [
-        (chain.watcher, link.object) for chain in found for link in chain.links if link.health is not LinkHealth.WHOLE
+        (chain.watcher, link.object) for chain in found for link in chain.links if link.health is not LinkHealth.HEALTHY
     ]
     assert len(found) == 2
     assert broken == [("kcp-system/btp-watcher", "kcp-system/btp-events")]

@@ -127,7 +127,7 @@ def selected_runtimes(args: argparse.Namespace, options: RemoteOptions) -> list[
 
 def _print_step(step: CampaignStep) -> None:
     print_line(
-        f"  {step.runtime}: {step.outcome.label}" + (f": {sanitize(step.message)}" if step.message else ""), sys.stderr
+        f"  {step.runtime}: {step.outcome.value}" + (f": {sanitize(step.message)}" if step.message else ""), sys.stderr
     )
 
 
@@ -207,7 +207,7 @@ def _order(steps: Sequence[CampaignStep], args: argparse.Namespace) -> str:
 def _left_out(steps: Sequence[CampaignStep]) -> KymatuiError:
     """Return the error of an edit that leaves out all or some of the runtimes, as its end would be."""
     out = [step for step in steps if not step.is_good]
-    reasons = "; ".join(f"{step.name} ({step.outcome.label}): {sanitize(step.message)}" for step in out[:3])
+    reasons = "; ".join(f"{step.name} ({step.outcome.value}): {sanitize(step.message)}" for step in out[:3])
     more = f"; and {len(out) - 3} more" if len(out) > 3 else ""
     kind = RefusedError if len(out) == len(steps) else PartlyDoneError
     return kind(
@@ -224,7 +224,7 @@ def _rows(step: CampaignStep) -> list[tuple[str, ...]]:
     lines = step.lines or (("", "", ""),)
     return [
         (
-            *((step.runtime, step.server, step.outcome.label) if not index else ("", "", "")),
+            *((step.runtime, step.server, step.outcome.value) if not index else ("", "", "")),
             *line,
             words if not index else "",
         )

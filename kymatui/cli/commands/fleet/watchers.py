@@ -32,19 +32,19 @@ def run(args: argparse.Namespace) -> int:
     printer, status = ListPrinter(args), 0
     for found in read_again(args, lambda: read_chains(options, args.timeout)):
         printer.show(_listing(found))
-        status = 0 if all(chain.health is LinkHealth.WHOLE for chain in found) else RefusedError.exit_code
+        status = 0 if all(chain.health is LinkHealth.HEALTHY for chain in found) else RefusedError.exit_code
     return status
 
 
 def _listing(found: Sequence[WatcherChain]) -> Listing[WatcherChain]:
     from kymatui.domain.remote.watcher_chains import LinkHealth, chain_json
 
-    whole = sum(chain.health is LinkHealth.WHOLE for chain in found)
+    whole = sum(chain.health is LinkHealth.HEALTHY for chain in found)
     return Listing(
         header=_HEADER,
         entries=found,
         lines=lambda chain: [
-            (chain.watcher, chain.watches, link.what, link.object, link.health.label, link.why) for link in chain.links
+            (chain.watcher, chain.watches, link.what, link.object, link.health.value, link.why) for link in chain.links
         ],
         document=lambda chains: {"watchers": [chain_json(chain) for chain in chains]},
         item=chain_json,

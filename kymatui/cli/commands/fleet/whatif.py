@@ -34,8 +34,9 @@ if TYPE_CHECKING:
 
     from kymatui.engine.cluster.ports import Cluster
 
-_FAILING: Final = ("uninstall", "held-back", "error")
-_FAIL_ON: Final = (*_FAILING, "downgrade", "not-installed", "wait", "upgrade", "install", "any", "never")
+_FAILING: Final = ("uninstall", "downgrade-refused", "error")
+_FAIL_ON: Final = (*_FAILING, "downgrade", "not-installed", "await-window", "upgrade", "install", "any", "never")
+_EARLIER: Final = {"held-back": "downgrade-refused", "wait": "await-window"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -91,7 +92,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     answer.add_argument(
         "--fail-on",
         action="append",
-        choices=_FAIL_ON,
+        choices=(*_FAIL_ON, *_EARLIER),
         metavar="OUTCOME",
         help=f"outcome that sets exit status 2; repeatable: {', '.join(_FAIL_ON)} (default: {', '.join(_FAILING)})",
     )
@@ -193,7 +194,7 @@ def _compared(
 
 
 def _fails(forecast: Forecast, outcomes: Iterable[str]) -> bool:
-    wanted = {*outcomes}
+    wanted = {_EARLIER.get(outcome, outcome) for outcome in outcomes}
     if "never" in wanted:
         return False
     kinds = {entry.kind.value for entry in forecast.changed}

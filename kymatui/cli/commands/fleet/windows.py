@@ -66,7 +66,7 @@ def _listing(found: Sequence[Maintenance]) -> Listing[Maintenance]:
 
 def _rows(one: Maintenance) -> list[Sequence[str]]:
     first = (one.ref.name, _when(one))
-    upgrades = [(u.module, u.installed, u.offered, u.waiting.label) for u in one.upgrades] or [
+    upgrades = [(u.module, u.installed, u.offered, u.waiting.value) for u in one.upgrades] or [
         ("", "", "", _upgrades_unknown(one))
     ]
     return [(*(first if not index else (one.ref.name, "")), *upgrade) for index, upgrade in enumerate(upgrades)]

@@ -93,7 +93,7 @@ def _source(offer: Offer) -> str:
 
 
 def _place(offer: Offer) -> str:
-    return f"{offer.template.namespace}/{offer.template.name}"
+    return offer.template.path
 
 
 def _offer_json(row: ModuleRow, offer: Offer) -> dict[str, Any]:

@@ -21,23 +21,24 @@ class HelpCommand:
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
-            "name", nargs="?", metavar="COMMAND|TOPIC", help="command or topic to print (default: list both)"
+            "words", nargs="*", metavar="COMMAND|TOPIC", help="command or topic to print (default: list both)"
         )
 
     def run(self, args: argparse.Namespace) -> int:
-        if args.name in TOPICS:
-            print_text(TOPICS[args.name].text())
-            return 0
-        if args.name is None:
+        words = args.words
+        if not words:
             print_text(build_parser(["--help"]).format_help().rstrip())
             lines = (f"  {name:20}  {topic.help}" for name, topic in TOPICS.items())
             print_text("\n".join(["", "topics (kymatui help TOPIC):", *lines]))
             return 0
-        if by_name(args.name) is None:
-            near = did_you_mean(commands_like(args.name, TOPICS))
-            raise UnknownNameError(f'no command or topic "{args.name}"{near}', hint="run `kymatui help`")
+        if words[0] in TOPICS and len(words) == 1:
+            print_text(TOPICS[words[0]].text())
+            return 0
+        if by_name(words[0]) is None:
+            near = did_you_mean(commands_like(words[0], TOPICS))
+            raise UnknownNameError(f'no command or topic "{words[0]}"{near}', hint="run `kymatui help`")
         try:
-            build_parser([args.name, "--help"]).parse_args([args.name, "--help"])
+            build_parser([*words, "--help"]).parse_args([*words, "--help"])
         except SystemExit as left:  # argparse ends the process after it has printed help
             return int(left.code or 0)
         return 0

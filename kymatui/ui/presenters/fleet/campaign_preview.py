@@ -63,7 +63,7 @@ def _planned(leg: CampaignStep, *, canary: bool) -> PreviewLine:
 
 
 def _left_out(leg: CampaignStep) -> PreviewLine:
-    words = leg.message if leg.outcome in _MARKS else f"{leg.outcome.label}: {leg.message}"
+    words = leg.message if leg.outcome in _MARKS else f"{leg.outcome.value}: {leg.message}"
     return PreviewLine(_MARKS.get(leg.outcome, PlannedChange.CONFLICT), leg.name, words, (f"  {leg.message}",))
 
 
@@ -101,11 +101,11 @@ def format_campaign_end(worked: Sequence[CampaignStep]) -> str:
     for outcome in (
         CampaignOutcome.FAILED,
         CampaignOutcome.REFUSED,
-        CampaignOutcome.UNREACHED,
+        CampaignOutcome.UNREACHABLE,
         CampaignOutcome.NOT_BEGUN,
     ):
         found = [leg for leg in worked if leg.outcome is outcome]
         names = ", ".join(f"{leg.name} ({leg.message})" if leg.message else leg.name for leg in found[:_NAMED])
         more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-        said += [f"{outcome.label}: {names}{more}"] if found else []
+        said += [f"{outcome.value}: {names}{more}"] if found else []
     return "; ".join(said)

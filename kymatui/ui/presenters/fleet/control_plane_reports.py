@@ -150,7 +150,7 @@ def _window_row(one: Maintenance, upgrade: DowntimeUpgrade | None, now: float) -
             "module": Cell(sanitize(upgrade.module), "strong"),
             "installed": version_cell(upgrade.installed),
             "offered": version_cell(upgrade.offered),
-            "how": Cell(upgrade.waiting.label, _HOW[upgrade.waiting]),
+            "how": Cell(upgrade.waiting.value, _HOW[upgrade.waiting]),
         }
     elif one.unknown is not None:
         cells["how"] = Cell(f"upgrades {one.unknown.gap}", "muted")
@@ -184,7 +184,7 @@ def _window_sentence(one: Maintenance, upgrade: DowntimeUpgrade | None, now: flo
         waits = "no upgrade awaits it" if one.unknown is None else f"upgrades: {one.unknown}"
         return sanitize(f"{one.ref.name}: {when}{skips}; {waits}")
     to = f" → {upgrade.offered}" if upgrade.offered else ""
-    return sanitize(f"{upgrade.module} {upgrade.installed}{to}: {upgrade.waiting.label}; {when}{skips}")
+    return sanitize(f"{upgrade.module} {upgrade.installed}{to}: {upgrade.waiting.value}; {when}{skips}")
 
 
 # Watchers
@@ -192,7 +192,7 @@ def _window_sentence(one: Maintenance, upgrade: DowntimeUpgrade | None, now: flo
 _HEALTH: Final = {
     LinkHealth.BROKEN: ("✗", "error"),
     LinkHealth.UNKNOWN: ("?", "warning"),
-    LinkHealth.WHOLE: ("●", "ready"),
+    LinkHealth.HEALTHY: ("●", "ready"),
 }
 WATCHER_COLUMNS: Final = (
     Column("health", "HEALTH", 10),
@@ -216,7 +216,7 @@ def watchers_report(chains: Sequence[WatcherChain], asked_at: float, *, in_runti
             row = _chain_row(chain, link, worst.index(link.health))
             rows.append(row)
             sentences[row.key] = _chain_sentence(chain, link)
-    whole = sum(chain.health is LinkHealth.WHOLE for chain in chains)
+    whole = sum(chain.health is LinkHealth.HEALTHY for chain in chains)
     end = "" if in_runtime else " in the control plane (open a runtime to check the rest)"
     asked = clock_time(asked_at)
     counts = f"{whole} of {format_count(len(chains), 'chain')} healthy{end}   read {asked} UTC, ctrl-r refreshes"
@@ -226,7 +226,7 @@ def watchers_report(chains: Sequence[WatcherChain], asked_at: float, *, in_runti
 def _chain_row(chain: WatcherChain, link: ChainLink, order: int) -> Row:
     sign, tone = _HEALTH[link.health]
     cells = {
-        "health": Cell(f"{sign} {link.health.label}", tone, order=order),
+        "health": Cell(f"{sign} {link.health.value}", tone, order=order),
         "watcher": Cell(sanitize(chain.watcher.rpartition("/")[2]) or ABSENT, "strong"),
         "watches": Cell(sanitize(chain.watches), "muted"),
         "link": Cell(sanitize(link.what)),
@@ -239,4 +239,4 @@ def _chain_row(chain: WatcherChain, link: ChainLink, order: int) -> Row:
 def _chain_sentence(chain: WatcherChain, link: ChainLink) -> str:
     watcher = f"Watcher {chain.watcher} ({chain.watches})" if chain.watcher else "no Watcher"
     why = f": {link.why}" if link.why else ""
-    return sanitize(f"{watcher}: {link.what} {link.object} is {link.health.label}{why}")
+    return sanitize(f"{watcher}: {link.what} {link.object} is {link.health.value}{why}")

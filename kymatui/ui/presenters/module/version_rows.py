@@ -40,7 +40,7 @@ def base_key(module: ModuleRow) -> str:
 
 
 def offer_key(offer: Offer) -> str:
-    return f"{offer.template.namespace}/{offer.template.name}"
+    return offer.template.path
 
 
 def _line(module: ModuleRow, offer: Offer, base: str) -> Line:
