@@ -455,3 +455,122 @@ def _world(
 def as_text(world: World) -> str:
     """Return a world for the message of a failure."""
     return json.dumps({"control": world.control.kymas[0], "runtime": world.runtime.kymas}, indent=1, default=str)
+
+
+# situations that were seen, each as one world
+
+
+def world_of(
+    *,
+    entry: Json | None = None,
+    status: Json | None = None,
+    release_meta: Json | None = None,
+    templates: Sequence[Json] | None = None,
+    manifest: Json | None = None,
+    running: str = "1.0.0",
+    resource: Json | None = None,
+    kyma: Json | None = None,
+    runtime: Json | None = None,
+    metadata: Json | None = None,
+) -> World:
+    """Return a runtime with the module `mod` at rest, but for what is given."""
+    place: Json = {"namespace": CONTROL}
+    reports = [{**b.report("mod", "1.0.0"), **(status or {})}] if status != {} else []
+    requests = [{"name": "mod", **entry}] if entry is not None else []
+    applied = b.manifest("mod", "1.0.0", owner=RUNTIME, **place)
+    for part, change in (manifest or {}).items():
+        applied[part] = {**applied[part], **change}
+    control = b.kyma([], status=reports, name=RUNTIME, namespace=CONTROL)
+    for part, change in (kyma or {}).items():
+        control[part] = {**control[part], **change}
+    own = b.kyma(requests, status=reports)
+    own["metadata"] |= metadata or {}
+    custom = b.resource("mod")
+    custom["metadata"] |= resource or {}
+    feeds = {name: Feed(FeedState.LIVE, b.NOW) for name in (*NAMING_LISTS, *WORKLOAD_FEEDS.values(), "runtime")}
+    offered = [b.template("mod", version, **place) for version in VERSIONS] if templates is None else templates
+    return World(
+        Snapshot(
+            "kcp",
+            kymas=(control,),
+            release_metas=(release_meta or b.meta("mod", {"regular": "1.0.0", "fast": "1.1.0"}, **place),),
+            templates=tuple(offered),
+            manifests=(applied,),
+            feeds={name: feeds[name] for name in NAMING_LISTS},
+            taken_at=b.NOW,
+        ),
+        Snapshot(
+            RUNTIME,
+            kymas=(own,),
+            workloads=(b.deployment("mod", running),) if running else (),
+            module_resources={b.gvk("mod"): (custom,) if resource is None or resource else ()},
+            feeds=feeds,
+            taken_at=b.NOW,
+            **(runtime or {}),
+        ),
+    )
+
+
+_LEAVING: Final[Json] = {"deletionTimestamp": b.stamp(300), "finalizers": ["declarative.kyma-project.io/finalizer"]}
+_GUARD: Final = b.meta("mod", mandatory={"version": "9.9.9"}, namespace=CONTROL)
+_SKIP: Final = b.labels(skip_reconciliation="true", kyma_name=RUNTIME, module_name="mod")
+_OWNED: Final[Json] = {"annotations": {"operator.kyma-project.io/owned-by": f"{CONTROL}/{RUNTIME}"}}
+
+SITUATIONS: Final[Mapping[str, World]] = {
+    "at rest": world_of(entry={}),
+    "a module in Error": world_of(entry={}, status={"state": "Error", "message": "no image"}),
+    "held back by a slower channel": world_of(
+        entry={}, status={"version": "1.1.0", "channel": "fast"}, running="1.1.0"
+    ),
+    "two channels until the next reconciliation": world_of(entry={"channel": "fast"}),
+    "a channel whose version has no template": world_of(
+        entry={"channel": "fast"}, templates=[b.template("mod", "1.0.0", namespace=CONTROL)]
+    ),
+    "a mandatory version without a template": world_of(status={}, release_meta=_GUARD),
+    "an old template beside a release meta": world_of(
+        entry={},
+        templates=[
+            b.template("mod", "1.0.0", namespace=CONTROL),
+            b.old_template("mod-fast", "mod", "fast", "2.0.0", namespace=CONTROL),
+        ],
+    ),
+    "the Kyma itself in Error": world_of(
+        entry={}, kyma={"status": {"state": "Error", "lastOperation": {"operation": "no certificate"}}}
+    ),
+    "no access to the runtime": world_of(
+        entry={}, kyma={"status": {"state": "Error", "lastOperation": {"operation": "skr client context not found"}}}
+    ),
+    "a deletion in Error": world_of(
+        status={"state": "Error", "message": "failed rest mapping"},
+        manifest={"metadata": _LEAVING, "status": {"state": "Error"}},
+        resource={},
+        running="",
+    ),
+    "a deletion that its CR blocks": world_of(
+        status={"state": "Deleting"}, manifest={"metadata": _LEAVING}, resource=_LEAVING
+    ),
+    "a cluster-scoped default CR": world_of(status={"state": "Deleting"}, resource={"namespace": ""}),
+    "a runtime in deletion with the skip label": world_of(
+        entry={}, kyma={"metadata": {**_LEAVING, "labels": b.labels(skip_reconciliation="true")}}
+    ),
+    "a Kyma with the skip label": world_of(
+        entry={"channel": "fast"}, kyma={"metadata": {"labels": b.labels(skip_reconciliation="true")}}
+    ),
+    "policy-pending": world_of(entry={"customResourcePolicy": "Ignore"}),
+    "cr-stays": world_of(entry={}, manifest={"spec": {"customResourcePolicy": "Ignore"}}),
+    "not-applied": world_of(entry={}, running="0.9.0"),
+    "may-not-wait": world_of(
+        entry={"customResourcePolicy": "Ignore"}, manifest={"spec": {"customResourcePolicy": "Ignore"}}
+    ),
+    "still-releasing": world_of(
+        entry={"managed": False}, status={"state": "Unmanaged"}, manifest={"metadata": {"labels": _SKIP}}
+    ),
+    "a Manifest with the skip label": world_of(entry={"channel": "fast"}, manifest={"metadata": {"labels": _SKIP}}),
+    "taken-over": world_of(
+        entry={}, runtime={"templates": (b.community_template("mod", "1.0.0", namespace="kyma-system"),)}
+    ),
+    "kyma-deleted": world_of(entry={}, metadata={**_LEAVING, **_OWNED}),
+    "a module without its CR": world_of(entry={}, resource={}),
+    "a Manifest that no Kyma names": world_of(status={}),
+}
+"""The situations of `kymatui sandbox situation` by their names, and others that gave two answers."""
