@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from kymatui.adapters.files.cache_folder import cache_folder
 from kymatui.errors import HelmError, UsageError
-from kymatui.ocm.errors import SignatureError
 
 if TYPE_CHECKING:
     from kymatui.actions.modules.module_sources import ModuleSource
@@ -60,6 +59,7 @@ def signed_chart(source: ModuleSource, signers: SignatureOptions, fetch: FetchOp
     from kymatui.actions.modules.signatures import read_signer_file
     from kymatui.engine.sources import chart_source
     from kymatui.helm.charts.provenance import verify
+    from kymatui.ocm.errors import SignatureError
 
     if not signers.keyring:
         raise UsageError(
@@ -80,6 +80,7 @@ def _packed(source: ModuleSource, fetch: FetchOptions) -> FetchedChart:
     from kymatui.actions.modules.signatures import read_signer_file
     from kymatui.adapters.content.blob_fetcher import chart_registry
     from kymatui.adapters.content.chart_fetcher import FetchedChart
+    from kymatui.ocm.errors import SignatureError
 
     path = Path(source.chart)
     if source.repository or "://" in source.chart or not path.exists():
