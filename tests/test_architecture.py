@@ -262,6 +262,7 @@ ORDER = {
         ("kyma",),
         ("ownership",),
         ("inventories",),
+        ("installed",),
         ("snapshot",),
         ("versions",),
         ("modules",),

@@ -17,13 +17,15 @@ from kymatui.domain.audit.kyma_rules import unread_findings
 from kymatui.domain.audit.report import AuditReport, audit, audit_catalog, audit_runtime, has_no_modules, judge_findings
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.rows import Catalog
-from kymatui.domain.inventories import KEY, InventoryState, read_document
-from kymatui.domain.kubernetes.object_meta import field_managers, read_ref
+from kymatui.domain.installed import Installation, read_installations
+from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import read_kyma
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.domain.remote.runtime_pair import RuntimePair
 from kymatui.domain.remote.watcher_chains import WatcherChain
+from kymatui.domain.snapshot.cluster_index import INVENTORY_FEED, RELEASE_FEED
+from kymatui.domain.snapshot.missing_lists import gap_of
 from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.domain.snapshot.snapshots import Object, Snapshot
 from kymatui.engine.cluster.concurrency import run_for_each
@@ -31,12 +33,7 @@ from kymatui.engine.cluster.ports import Cluster
 from kymatui.errors import ClusterError, ConfigurationError, KymatuiError, NotFoundError, UnauthorizedError
 
 _CONFIG_MAP: Final = GroupVersionKind("", "v1", "ConfigMap")
-_SECRET: Final = GroupVersionKind("", "v1", "Secret")
 _SECRETIVE: Final = frozenset({("", "Secret")})
-_SET_ID: Final = "applyset.kubernetes.io/id"
-_OWN: Final = "app.kubernetes.io/managed-by=kymatui"
-_INVENTORY: Final = "kymatui."
-_DONE: Final = frozenset({"deployed", "superseded", "uninstalled", "failed", ""})
 _MOST_OBJECTS: Final = 5000  # objects that are read, each with a request; the others are reported as unread
 
 
@@ -62,7 +59,7 @@ def inspect_modules(
 ) -> Inspection:
     """Read all that the catalog lacks; objects that may not be read are reported and fail nothing.
 
-    Takes one GET an object; without `objects` only the accounts of what is installed are read, in three lists. Raises
+    Takes one GET an object; without `objects` only the accounts of what is installed are read, in one list. Raises
     CancelledError.
     """
     inspector = _Inspector(cluster, snapshot, seen, cancel or threading.Event())
@@ -89,43 +86,27 @@ class _Inspector:
         )
 
     def accounts(self) -> Inspection:
-        """Return the records of who installed what."""
-        inventories, sets = self._inventories()
-        releases, names = self._releases()
-        return Inspection((*inventories, *releases, *self._manifests()), sets=sets, releases=names)
+        """Return the records of who installed what; only releases that helm keeps in ConfigMaps are read for it."""
+        snapshot, rows = self._snapshot, (*self._seen.rows, *self._seen.releases)
+        known = read_installations(snapshot.inventories, snapshot.releases)
+        sets = frozenset(one.owner.name for one in known if not one.is_chart)
+        recorded = (_record(row.name, row.installation) for row in rows if row.installation is not None)
+        return Inspection(
+            (*recorded, *self._manifests()),
+            sets=sets if _is_listed(snapshot, INVENTORY_FEED) else None,
+            releases=self._releases(known) if _is_listed(snapshot, RELEASE_FEED) else None,
+        )
 
     # accounts
 
-    def _inventories(self) -> tuple[list[InstallationRecord], frozenset[str] | None]:
+    def _releases(self, known: Iterable[Installation]) -> frozenset[str] | None:
+        """Return all Helm releases as "namespace/name", None if those in ConfigMaps cannot be read."""
         try:
-            found = self._cluster.list(_CONFIG_MAP, labels=_OWN, whole=True, cancel=self._cancel)
+            others = self._cluster.list_metadata(_CONFIG_MAP, "owner=helm", cancel=self._cancel)
         except ClusterError:
-            return [], None
-        ids = (str(_labels(raw).get(_SET_ID) or "") for raw in found)
-        return [_inventory(raw) for raw in found if _name(raw).startswith(_INVENTORY)], frozenset(filter(None, ids))
-
-    def _releases(self) -> tuple[list[InstallationRecord], frozenset[str] | None]:
-        """Read the Helm releases by their labels; what they consist of is in the data of Secrets, which is not read."""
-        newest: dict[tuple[str, str], tuple[int, Object]] = {}
-        found: list[Object] = []
-        try:
-            for kind in (_SECRET, _CONFIG_MAP):
-                found += self._cluster.list_metadata(kind, "owner=helm", cancel=self._cancel)
-        except ClusterError:
-            return [], None
-        for raw in found:
-            labels = _labels(raw)
-            version = str(labels.get("version") or "")
-            number = int(version) if version.isdigit() else 0
-            key = str(raw["metadata"].get("namespace") or ""), str(labels.get("name") or "")
-            if key[1] and number >= newest.get(key, (-1, raw))[0]:
-                newest[key] = (number, raw)
-        names = frozenset(f"{namespace}/{name}" for namespace, name in newest)
-        return [_release(name, raw) for (_, name), (_, raw) in newest.items() if self._is_ours(raw)], names
-
-    def _is_ours(self, raw: Object) -> bool:
-        """Return whether a release is one of a module, or was made by kymatui: a cluster has many that are neither."""
-        return "kymatui" in field_managers(raw) or self._seen.row(str(_labels(raw).get("name") or "")) is not None
+            return None
+        in_maps = (f"{read_ref(raw).namespace}/{_labels(raw).get('name') or ''}" for raw in others)
+        return frozenset((*(f"{one.namespace}/{one.name}" for one in known if one.is_chart), *in_maps))
 
     def _manifests(self) -> Iterator[InstallationRecord]:
         """Yield the Manifests of the modules in the catalog; a control plane also has those of every runtime."""
@@ -184,29 +165,14 @@ def _labels(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     return raw["metadata"].get("labels") or {}
 
 
-def _name(raw: Mapping[str, Any]) -> str:
-    return str(raw["metadata"].get("name") or "")
+def _is_listed(snapshot: Snapshot, feed: str) -> bool:
+    return feed in snapshot.feeds and gap_of(snapshot.feeds[feed]) is None
 
 
-def _inventory(raw: Mapping[str, Any]) -> InstallationRecord:
-    ref = ObjectRef(_CONFIG_MAP, str(raw["metadata"].get("namespace") or ""), _name(raw))
-    name = ref.name.removeprefix(_INVENTORY)
-    try:
-        found = read_document((raw.get("data") or {}).get(KEY, ""), str(ref))
-    except ConfigurationError as error:
-        return InstallationRecord(name, InventoryOwner.KYMATUI, ref, unread=str(error))
-    cut_off = {InventoryState.PENDING: "installation", InventoryState.DELETING: "deletion"}.get(found.state, "")
-    held = tuple(item.ref for item in found.items if not item.adopted)
-    return InstallationRecord(found.name, InventoryOwner.KYMATUI, ref, held, cut_off)
-
-
-def _release(name: str, raw: Mapping[str, Any]) -> InstallationRecord:
-    ref = ObjectRef(read_ref(raw).kind, str(raw["metadata"].get("namespace") or ""), _name(raw))
-    status = str(_labels(raw).get("status") or "")
-    words = "the release's objects are listed in the data of a Secret, which an audit does not read"
-    return InstallationRecord(
-        name, InventoryOwner.HELM, ref, unfinished="" if status in _DONE else status, unread=words
-    )
+def _record(module: str, installation: Installation) -> InstallationRecord:
+    by = InventoryOwner.HELM if installation.is_chart else InventoryOwner.KYMATUI
+    refs, is_unfinished = installation.refs, installation.is_unfinished
+    return InstallationRecord(module, by, installation.record, refs, is_unfinished, installation.unread)
 
 
 class AuditedSession(ListedSession, Protocol):

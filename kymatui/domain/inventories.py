@@ -6,7 +6,7 @@ import base64
 import hashlib
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -14,12 +14,15 @@ from msgspec.structs import replace
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import Policy
+from kymatui.domain.kyma.manifests import Manifest
 from kymatui.domain.ownership import Owner, OwnerKind
 from kymatui.errors import ConfigurationError
-from kymatui.json_input import require_few_values
+from kymatui.json_input import read_json, require_few_values
 
 SCHEMA: Final = "kymatui.io/inventory/v1"
 KEY: Final = "inventory"
+ANNOTATION_INSTALLS: Final = "kymatui.io/installs"
+"""The installations of a Manifest, as kymatui's operator records them on it."""
 
 
 COMPONENT: Final = "component"
@@ -202,3 +205,20 @@ def installation_owner(name: str, namespace: str, *, chart: bool) -> Owner:
     if chart:
         return Owner(OwnerKind.HELM, f"{namespace}/{name}")
     return Owner(OwnerKind.APPLYSET, applyset_id(inventory_name(name), namespace))
+
+
+class InstallRecord(NamedTuple):
+    """One name in one namespace of the target cluster; `install` is the Manifest's name for it."""
+
+    install: str
+    name: str
+    namespace: str
+
+
+def read_record(manifest: Manifest) -> tuple[InstallRecord, ...]:
+    """Return the record of a Manifest, empty if unreadable."""
+    try:
+        found = read_json(manifest.meta.annotations.get(ANNOTATION_INSTALLS, "[]"))
+        return tuple(InstallRecord(*map(str, entry)) for entry in found)
+    except (ValueError, TypeError):
+        return ()

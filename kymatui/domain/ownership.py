@@ -21,6 +21,9 @@ ANNOTATION_RELEASE: Final = "meta.helm.sh/release-name"
 ANNOTATION_RELEASE_NAMESPACE: Final = "meta.helm.sh/release-namespace"
 LIFECYCLE_APPLIER: Final = "declarative.kyma-project.io/applier"
 ANNOTATIONS_OWNED_BY: Final = (f"deprecated-{OPERATOR}/owned-by", f"{OPERATOR}/owned-by")
+ANNOTATION_MANIFEST: Final = "kymatui.io/manifest"
+"""The Manifest of an object that kymatui's operator installed, as "namespace/name". lifecycle-manager's own marks are
+not used, as they mean that it manages the object."""
 RESOURCE_POLICY: Final = "helm.sh/resource-policy"
 _LONGEST_VALUE: Final = 40  # characters of an unknown value in a message
 

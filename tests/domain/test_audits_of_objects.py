@@ -64,7 +64,7 @@ def rule(verbs: str, resources: str, group: str = "", *names: str) -> Json:
 def inspected(*objects: Json, gone: tuple[ObjectRef, ...] = (), **more: Any) -> Inspection:
     refs = (*map(read_ref, objects), *gone)
     account = InstallationRecord(
-        "mod", more.pop("by", InventoryOwner.KYMATUI), RECORD, refs, more.pop("unfinished", "")
+        "mod", more.pop("by", InventoryOwner.KYMATUI), RECORD, refs, more.pop("unfinished", False)
     )
     known: dict[ObjectRef, Any] = {**{read_ref(one): one for one in objects}, **dict.fromkeys(gone)}
     return Inspection((account,), known, **{"sets": frozenset({"s"}), "releases": frozenset(), **more})
@@ -112,9 +112,7 @@ HELD = workload(OURS)
         ),
         pytest.param(inspected(HELD, gone=(GONE,)), "drift.missing", True, id="an object is gone"),
         pytest.param(inspected(HELD), "drift.missing", False, id="all objects are there"),
-        pytest.param(
-            inspected(HELD, gone=(GONE,), unfinished="deletion"), "drift.missing", False, id="it is being deleted"
-        ),
+        pytest.param(inspected(HELD, gone=(GONE,), unfinished=True), "drift.missing", False, id="it is being deleted"),
         pytest.param(
             inspected(HELD, {**role(), "metadata": {"name": "r", "managedFields": [wrote("kubectl", LEAF)]}}),
             "drift.foreign",
@@ -177,7 +175,6 @@ HELD = workload(OURS)
                 ("pods", rule("create", "pods"), False),
             )
         ),
-        pytest.param(inspected(HELD, unfinished="installation"), "install.unfinished", True, id="cut off"),
         pytest.param(inspected(HELD), "install.unfinished", False, id="came to its end"),
         pytest.param(
             inspected(HELD, lacking=(MissingPermission("patch", "kymas.x", "kyma-system", "enabling"),)),

@@ -38,6 +38,8 @@ KEYS: dict[str, type | tuple[type, ...]] = {
     "checks": list,
     "reason": str,
     "actor": (str, type(None)),
+    "installedBy": (str, type(None)),
+    "installation": (dict, type(None)),
     "unknown": dict,
 }
 TOP = ["cluster", "kyma", "modules", "problems", "counts", "unknown", "lists"]
@@ -102,7 +104,7 @@ def test_an_empty_cluster() -> None:
         "kyma": None,
         "modules": [],
         "problems": [],
-        "counts": {"modules": 0, "problems": 0},
+        "counts": {"modules": 0, "problems": 0, "releases": 0},
         "unknown": {},
         "lists": {},
     }

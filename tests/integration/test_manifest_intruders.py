@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import pytest
 import yaml
 
+from kymatui.domain.inventories import ANNOTATION_INSTALLS
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, LABEL_MANAGED_BY
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.errors import ForbiddenError
 from kymatui.operator.manifests.manifest_marks import FINALIZER, OLD_FINALIZER
-from kymatui.operator.manifests.standalone_pass import ANNOTATION
 from kymatui.operator.monitoring import ignored_manifests
 from kymatui.operator.program import OperatorOptions
 from tests.adapters.chart_sites import chart_site
@@ -130,7 +130,7 @@ def test_a_manifest_of_another_namespace_is_left_as_it_is(walk: Walk, metadata: 
 
 def test_its_deletion_deletes_nothing_and_takes_off_no_finalizer(walk: Walk, victim: ObjectRef) -> None:
     intruder, plane = walk.intruder, walk.plane
-    installs = {ANNOTATION: json.dumps([["x", "control-1", "default"]])}
+    installs = {ANNOTATION_INSTALLS: json.dumps([["x", "control-1", "default"]])}
     metadata = {**OF_A_KYMA, "finalizers": [FINALIZER, OLD_FINALIZER], "annotations": installs}
     intruder.let_operator_work()
     ref = intruder.put("deleted", IGNORED, metadata=metadata)
@@ -220,7 +220,7 @@ def test_a_manifest_installs_nothing_that_its_account_may_not(walk: Walk, name: 
 def test_the_deletion_of_a_manifest_deletes_nothing_that_its_account_may_not(walk: Walk, victim: ObjectRef) -> None:
     intruder, plane = walk.intruder, walk.plane
     intruder.let_operator_work()
-    installs = {ANNOTATION: json.dumps([["x", "control-1", "default"]])}
+    installs = {ANNOTATION_INSTALLS: json.dumps([["x", "control-1", "default"]])}
     ref = intruder.put("deleting", TENANT, config_map("deleting", TENANT), metadata={"annotations": installs})
     eventually(lambda: bool(intruder.status(ref)), "it is reconciled")
     set_status(intruder, ref, {"synced": [synced(victim)]})

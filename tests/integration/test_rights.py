@@ -49,6 +49,7 @@ NOT_KNOWN: dict[str, tuple[object, ...]] = {
     "managed": (None,),
     "mandatory": (None,),
     "checks": (None,),
+    "installedBy": (None,),
 }
 FREE = {
     "reason",

@@ -274,13 +274,13 @@ def test_changes_are_told_with_both_values_and_the_clusters_own_time() -> None:
 
 
 def test_problems_come_worst_first_and_each_once() -> None:
-    feeds = {**LIVE, "secrets": Feed(FeedState.FORBIDDEN, message="no")}
+    feeds = {**LIVE, "pods": Feed(FeedState.FORBIDDEN, message="no")}
     seen = build_catalog(replace(WORLD, feeds=feeds), b.NOW)
     found = problem_rows.problem_rows(seen)
     severities = [line.cells["severity"].text for line in found]
     assert severities == sorted(severities, key=["error", "warning", "info"].index)
     assert len({line.key for line in found}) == len(found)
-    assert ("secrets", "you may not list secrets: no") in texts(found, "object", "message")
+    assert ("pods", "you may not list pods: no") in texts(found, "object", "message")
 
 
 def test_channels_are_compared_with_the_kymas_own() -> None:

@@ -19,7 +19,7 @@ from kymatui.domain.catalog.module_inputs import CatalogOptions, gather_inputs
 from kymatui.domain.catalog.rows import ModuleRow
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import read_ref
-from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kubernetes.refs import ObjectRef, split_name
 from kymatui.domain.kyma.kymas import ModuleRequest, Policy
 from kymatui.domain.kyma.manifests import Manifest, default_resource
 from kymatui.domain.kyma.module_templates import ModuleTemplate
@@ -98,7 +98,8 @@ class SessionDeletions:
             if choice:
                 return refused
             return _with_unseen(self._through_manager(made, row, world), unseen)
-        known = find_installed(self._cluster, module, namespace)
+        within, name = split_name(module)  # one of several installations with that name has its namespace in its row
+        known = find_installed(self._cluster, name, within or namespace)
         if known is not None:
             patient = read_once(self._cluster, SystemClock(), self._stop)
             scope = replace(scope, manifests=self._described_by(snapshot))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kymatui.domain.installed import deletion_command, install_command
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.kubernetes.schema_forms import overrides
 from kymatui.errors import ConfigurationError, RefusedError
@@ -189,25 +190,13 @@ def find_installations(cluster: Cluster, name: str, namespace: str = "") -> tupl
     return tuple(one for one in found if one is not None)
 
 
-def deletion_command(known: Inventory) -> str:
-    """Return the command that deletes what is installed, or completes its deletion."""
-    return f"`kymatui delete {known.name} -n {known.namespace}`"
-
-
-def install_command(known: Inventory) -> str:
-    """Return the command that installs it again; "…" stands for the source, which a command names."""
-    if known.chart or known.from_component or known.origin.kind == "kustomize":
-        option = "--chart" if known.chart else "--component" if known.from_component else "--kustomize"
-        return f"`kymatui install {known.name} {option} … -n {known.namespace}`"
-    return f"`kymatui install {known.name}`"
-
-
 def refuse_deleting(known: Inventory | None) -> None:
     """Raise RefusedError for what an interrupted deletion is still to delete: an upgrade would bring it back."""
     if known is not None and known.is_deleting:
         raise RefusedError(
             "its deletion was interrupted",
-            hint=f"run {deletion_command(known)} to complete it, or {install_command(known)} to install it again",
+            hint=f"run {deletion_command(known.name, known.namespace)} to complete it, "
+            f"or {install_command(known)} to install it again",
         )
 
 

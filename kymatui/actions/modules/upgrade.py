@@ -10,8 +10,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kymatui.actions.modules.adopt import adoptable
-from kymatui.actions.modules.module_sources import ModuleSource, deletion_command, inventories
+from kymatui.actions.modules.module_sources import ModuleSource, inventories
 from kymatui.domain.catalog.catalog import build_catalog
+from kymatui.domain.installed import deletion_command
 from kymatui.domain.inventories import KEY, OPERATOR, InventoryState, read_document
 from kymatui.domain.kyma.versions import newest_above, same_version
 from kymatui.domain.plans.cluster_management import detect_management
@@ -178,7 +179,7 @@ def newest_source(
 
 
 def _being_deleted(known: Inventory) -> SkippedUpgrade:
-    words = f"its deletion was interrupted; run {deletion_command(known)}"
+    words = f"its deletion was interrupted; run {deletion_command(known.name, known.namespace)}"
     return SkippedUpgrade(known.name, known.namespace, known.version, words)
 
 

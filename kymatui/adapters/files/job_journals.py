@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from kymatui.adapters.files.earlier_journals import earlier_records
 from kymatui.adapters.files.journal_path import cluster_folder, journals_folder
 from kymatui.domain.catalog.rows import Catalog, ModuleRow
+from kymatui.domain.installed import InstallationPhase
 from kymatui.domain.kyma.problems import Actor, Problem, Reason, Severity
 from kymatui.domain.kyma.states import State
 from kymatui.domain.modules.presence import Presence
@@ -92,9 +93,16 @@ def with_interrupted(catalog: Catalog, read_cluster: Callable[[], Cluster]) -> C
 
 def _with_job(row: ModuleRow, job: JobRecord) -> ModuleRow:
     kind = job.heading.kind
+    phase = row.run.phase if row.run is not None else None
     if kind in ("delete", "disable") and row.presence is Presence.NOT_INSTALLED:
         return row
+    if phase is InstallationPhase.INSTALLED and kind == "install":  # completed meanwhile, on another machine
+        return row
+    if phase in (InstallationPhase.INSTALLING, InstallationPhase.DELETING):  # another run has taken it up
+        return row
     text = f"{job.title} was interrupted, says the journal of this machine; `kymatui resume {job.number}` continues it"
+    if phase is not None and phase.is_interrupted:  # what is left is a fact of the cluster
+        text = f"{row.reason.text}, `kymatui resume {job.number}` continues it"
     problem = Problem(Severity.WARNING, text, Actor.YOU, row.name)
     reason = row.reason if row.state is State.ERROR else Reason(text, Actor.YOU, Severity.WARNING)
     return replace(row, interrupted=_NOUNS.get(kind, kind), reason=reason, problems=(problem, *row.problems))

@@ -98,7 +98,7 @@ def _installation(case: AuditInput, one: InstallationRecord) -> Iterator[AuditFi
         return
     asked = [ref for ref in one.refs if ref in case.inspection.objects]
     live = {ref: found for ref in asked if (found := case.inspection.objects[ref]) is not None}
-    if one.unfinished != "deletion":
+    if not one.is_unfinished:  # what it lacks is one finding
         for ref in asked:
             if ref not in live:
                 yield AuditFinding(MISSING, f"{ref} is missing", one.module, str(ref), actor=_mender(one))

@@ -24,14 +24,14 @@ class InstallationRecord(Struct, frozen=True):
     """One inventory of a module's objects.
 
     `by` is the owner of the inventory, `record` the object that stores it, `keeper` what works on the Kyma.
-    `unfinished` is the operation of an interrupted run; `unread` says why the objects are unknown.
+    An `is_unfinished` one lacks objects by itself; `unread` says why the objects are unknown.
     """
 
     module: str
     by: InventoryOwner
     record: ObjectRef
     refs: tuple[ObjectRef, ...] = ()
-    unfinished: str = ""
+    is_unfinished: bool = False
     unread: str = ""
     keeper: Actor = Actor.KLM
 

@@ -17,7 +17,7 @@ UNFINISHED = AuditRule(
     "an installation or a deletion was interrupted",
     Severity.WARNING,
     "The cluster has parts of two versions, or half of one.",
-    "Run the same command again; it continues.",
+    "Run one of the commands that the finding names; each works from any machine that has its source.",
 )
 UNRECORDED = AuditRule(
     "module.unrecorded",
@@ -48,10 +48,10 @@ _RUNNING: Final = (Presence.ENABLED, Presence.NOT_CONFIGURED)
 
 
 def check(case: AuditInput) -> Iterator[AuditFinding]:
-    for one in case.inspection.installations:
-        if one.unfinished:
-            words = f"the {one.unfinished} of {one.module} was interrupted or is still running"
-            yield AuditFinding(UNFINISHED, words, one.module, str(one.record), "state", one.unfinished, actor=Actor.YOU)
+    for row in case.catalog.rows:
+        if row.installation is not None and row.presence in (Presence.PARTIAL, Presence.DELETION_INTERRUPTED):
+            about, state, text = str(row.installation.record), row.presence.value, row.reason.text
+            yield AuditFinding(UNFINISHED, text, row.name, about, "state", state, actor=row.actor)
     yield from _shared(case)
     if case.inspection.sets is not None and case.inspection.releases is not None:
         yield from _unrecorded(case)

@@ -61,7 +61,7 @@ ZERO = AuditRule(
     "The module's objects are not reconciled.",
     "Scale it up, or delete the module.",
 )
-_TOLD_ELSEWHERE = (Presence.ORPHAN, Presence.CONFLICT)
+_TOLD_ELSEWHERE = (Presence.ORPHAN, Presence.CONFLICT, Presence.PARTIAL, Presence.DELETION_INTERRUPTED)
 RULES = (ERROR, WARNING, DELETING, PROCESSING, DISAGREE, ZERO)
 
 

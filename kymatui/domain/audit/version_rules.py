@@ -64,7 +64,7 @@ def check(case: AuditInput) -> Iterator[AuditFinding]:
         yield AuditFinding(UNKNOWN, message, "", str(case.catalog.kyma.ref))
     for row in case.catalog.rows:
         rule = _KINDS.get(row.drift.kind)
-        if rule is not None and row.name not in elsewhere:
+        if rule is not None and row.name not in elsewhere and row.drift.is_offered:
             yield AuditFinding(
                 rule,
                 _message(row),

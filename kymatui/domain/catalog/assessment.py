@@ -140,18 +140,20 @@ def assess(
     refusal: Refusal | None,
     managed: bool,
     starting: bool = False,
+    recorded: bool = False,
 ) -> Assessment:
     """Return the worst state of all sources; of equal states, the source nearest to the module wins.
 
     While the manager is `starting`, an Error of lifecycle-manager counts as Processing: lifecycle-manager reports
     it for every Deployment that has no conditions yet. An Error with its own cause, such as a channel without a
-    version, counts at once.
+    version, counts at once. A `recorded` installation needs no object with a state.
     """
     evaluation = checked[0].klm if checked else None
     fixed = {
         Presence.NOT_INSTALLED: State.NOT_INSTALLED,
         Presence.UNKNOWN: State.UNKNOWN,
         Presence.DELETING: State.DELETING,
+        Presence.INSTALLING: State.PROCESSING,
         Presence.UNMANAGED: State.UNMANAGED,
     }.get(presence)
     if fixed is not None:
@@ -165,10 +167,11 @@ def assess(
         )  # waiting for the Deployment does not end this Error
         is_early = starting and readiness is not None and not _broken(readiness) and not has_cause
         claims += _reported(report, manifest, refusal, is_early=is_early)
-    if presence in (Presence.ORPHAN, Presence.CONFLICT):
+    if presence in (Presence.ORPHAN, Presence.CONFLICT, Presence.PARTIAL, Presence.DELETION_INTERRUPTED):
         claims.append((State.WARNING, StateSource.PRESENCE))
     if not claims:
-        return Assessment(State.PROCESSING if managed else State.UNKNOWN, StateSource.PRESENCE, evaluation)
+        quiet = State.READY if recorded else State.UNKNOWN  # what has no workload and no CR works once it is installed
+        return Assessment(State.PROCESSING if managed else quiet, StateSource.PRESENCE, evaluation)
     state, source = min(claims, key=lambda claim: state_rank(claim[0]))
     return Assessment(state, source, evaluation)
 

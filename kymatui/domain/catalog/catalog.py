@@ -80,11 +80,15 @@ def build_catalog(
     world = index_cluster(snapshot, memory)
     names = module_names(world)
     rows = _rows([name for name in names if only in ("", name)], world, now, settings, memory)
-    memory.forget_others(_REMEMBERED, names)
+    attached = {row.installation.record for row in rows if row.installation is not None}
+    others = [name for name, one in world.releases.items() if one.record not in attached and only in ("", name)]
+    releases = _rows(sorted(others), world, now, settings, memory)
+    memory.forget_others(_REMEMBERED, [*names, *others])
     return Catalog(
         cluster=snapshot.cluster,
         kyma=_summary(world.kyma, world.keeper) if world.kyma is not None else None,
         rows=rows,
+        releases=releases,
         problems=catalog_problems(world, rows),
         taken_at=snapshot.taken_at,
         feeds=snapshot.feeds,
@@ -129,11 +133,8 @@ def _rows(
 
 
 def module_names(world: ClusterIndex) -> list[str]:
-    """Return the sorted names of all modules in templates, release metas, Manifests and the Kyma."""
-    names = {meta.module for meta in world.shelf.metas} | set(world.shelf.by_module) | set(world.manifests)
-    if world.kyma is not None:
-        names |= {request.name for request in world.kyma.modules} | {report.name for report in world.kyma.reports}
-    return sorted(name for name in names if name)
+    """Return the sorted names of all modules in templates, release metas, Manifests, the Kyma and inventories."""
+    return sorted({*world.modules, *world.installations})
 
 
 def _summary(kyma: Kyma, keeper: Actor) -> KymaSummary:
@@ -177,12 +178,14 @@ def _assessment(
         there,
         checked,
         readiness=ready,
-        manager_missing=subject.managed and reported_ready and subject.manager.sight is ManagerVisibility.ABSENT,
+        manager_missing=bool(subject.missing)
+        or (subject.managed and reported_ready and subject.manager.sight is ManagerVisibility.ABSENT),
         report=subject.report,
         manifest=subject.manifest,
         refusal=subject.resolution.refusal if subject.request is not None else None,
         managed=subject.managed,
         starting=_is_starting(subject, now),
+        recorded=subject.installation is not None,
     )
 
 
@@ -201,8 +204,12 @@ def _drift(
     now: float,
     rules: ControllerSettings,
 ) -> Drift:
+    if there in (Presence.PARTIAL, Presence.DELETION_INTERRUPTED):
+        return Drift(DriftKind.INCOMPLETE)
     if _is_nothing_installed(subject, there):
         return Drift(DriftKind.NONE)
+    if subject.origin is CatalogOrigin.NONE:
+        return Drift(DriftKind.UNKNOWN, is_offered=False)
     return compute_drift(
         subject.deployed.version,
         subject.desired,
@@ -215,6 +222,8 @@ def _drift(
 
 
 def _is_nothing_installed(subject: ModuleInputs, there: Presence) -> bool:
+    if subject.installation is not None:
+        return False
     nothing_runs = not subject.deployed.evidence and subject.manager.sight in (
         ManagerVisibility.ABSENT,
         ManagerVisibility.UNIDENTIFIED,
@@ -238,7 +247,7 @@ def _finished(
     drifted: Drift,
 ) -> ModuleRow:
     nothing = _is_nothing_installed(subject, there)
-    installed = "" if nothing else subject.deployed.version or subject.deployed.text
+    installed = "" if nothing else subject.installed
     hidden = unreadable_kinds(subject, world)
     unseen, kyma_unseen = world.unseen(hidden), world.unseen([KYMA_FEED] if world.kyma_unreadable else [])
     case = ReasonInputs(
@@ -309,6 +318,9 @@ def _finished(
         foreseen=tuple(statement_with_keeper(one, keeper) for one in risks),
         unknown=unknown_facts(subject, world, there, drifted, installed, reason.actor),
         keeper=keeper,
+        installation=subject.installation,
+        run=subject.run,
+        workloads=subject.workloads,
     )
 
 

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from kymatui.domain.catalog.rows import Catalog, CheckedResource, KymaSummary, ModuleRow, StateReports
+from kymatui.domain.catalog.rows import Catalog, CatalogOrigin, CheckedResource, KymaSummary, ModuleRow, StateReports
+from kymatui.domain.installed import (
+    InstallationPhase,
+    deletion_command,
+    install_command,
+)
 from kymatui.domain.kyma.problems import Actor, Problem
 from kymatui.domain.kyma.states import StateSource
 from kymatui.domain.modules.state_checks import Evaluation, RuleOutcome
@@ -18,8 +23,14 @@ def catalog_to_json(catalog: Catalog) -> dict[str, Any]:
     `{"cluster", "kyma", "modules": […], "problems": […], "counts": {…}, "unknown": {…}, "lists": {…}}`. A missing
     version is null. An unknown fact is null too, and `unknown` gives the reason.
     """
-    unknown = {"kyma": catalog.kyma_unknown, "modules": catalog.modules_unknown, "problems": catalog.loading}
-    counts = {"modules": len(catalog.rows), "problems": catalog.problem_count}
+    unknown = {
+        "kyma": catalog.kyma_unknown,
+        "modules": catalog.modules_unknown,
+        "problems": catalog.loading,
+        "installations": catalog.installations_unknown,
+        "releases": catalog.releases_unknown,
+    }
+    counts = {"modules": len(catalog.rows), "problems": catalog.problem_count, "releases": len(catalog.releases)}
     return {
         "cluster": catalog.cluster,
         "kyma": _kyma(catalog.kyma) if catalog.kyma is not None else None,
@@ -78,7 +89,36 @@ def row_json(row: ModuleRow) -> dict[str, Any]:
         "checks": None if RowFact.CHECKS in row.unknown else [e for one in row.checked for e in _checks(one)],
         "reason": row.reason.text,
         "actor": actor_json(row.actor),
+        "installedBy": row.installed_by or None,
+        "installation": installation_json(row),
         "unknown": {fact.value: unknown_json(why) for fact, why in row.unknown.items()},
+    }
+
+
+def installation_json(row: ModuleRow) -> dict[str, Any] | None:
+    """Return the JSON of what kymatui or helm recorded of an installation, null without a record."""
+    installation, run = row.installation, row.run
+    if installation is None or run is None:
+        return None
+    inventory = installation.inventory
+    direct = row.origin is CatalogOrigin.KYMA
+    ends = run.phase.is_interrupted and installation.is_own
+    completes = inventory is not None and run.phase is InstallationPhase.PARTIAL
+    return {
+        "name": installation.name,
+        "namespace": installation.namespace,
+        "record": str(installation.record),
+        "source": installation.source.value if installation.source is not None else None,
+        "address": installation.address or None,
+        "version": installation.version or None,
+        "state": run.phase.value,
+        "helmStatus": installation.status or None,
+        "objects": None if run.objects is None else {"planned": run.objects.planned, "existing": run.objects.existing},
+        "holder": run.holder or None,
+        "install": install_command(inventory, direct=direct).strip("`")
+        if ends and completes and inventory is not None
+        else None,
+        "delete": deletion_command(installation.name, installation.namespace).strip("`") if ends else None,
     }
 
 

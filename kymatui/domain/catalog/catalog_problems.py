@@ -22,6 +22,7 @@ from kymatui.domain.modules.state_check_lint import lint_rules
 from kymatui.domain.ownership import ANNOTATIONS_OWNED_BY
 from kymatui.domain.snapshot.cluster_index import WORKLOAD_FEEDS, WORKLOADS, ClusterIndex
 from kymatui.domain.snapshot.snapshots import CATALOG_FEED, PODS, RUNTIME_FEED, Feed, FeedState, followed_kind
+from kymatui.domain.snapshot.cluster_index import INVENTORY_FEED, RELEASE_FEED
 
 
 def row_problems(
@@ -131,11 +132,14 @@ def _feeds(world: ClusterIndex) -> Iterator[Problem]:
             yield from _outside(name, feed, said)
         elif feed.state is FeedState.FORBIDDEN and followed_kind(name) != PODS:  # a manager that fails says so
             use = f", so it is unknown {_TOLD_BY[name]}" if name in _TOLD_BY else ""
-            yield Problem(Severity.WARNING, f"you may not list {name}{use}{said}", Actor.CLUSTER, "", name)
+            severity = Severity.INFO if name in _RECORDS else Severity.WARNING
+            yield Problem(severity, f"you may not list {name}{use}{said}", Actor.CLUSTER, "", name)
         elif feed.state is FeedState.LIVE and said:
             yield Problem(Severity.WARNING, f"{name}{said}", Actor.CLUSTER, "", name)
 
 
+_RECORDS: Final = {INVENTORY_FEED: "what kymatui installed", RELEASE_FEED: "what helm installed"}
+"""Lists that most users may not read whole, and without which modules are known all the same."""
 _LOST = (FeedState.STALE, FeedState.FAILED)
 _MANAGERS = "whether managers of this kind are ready"
 _TOLD_BY: Final = {
@@ -153,6 +157,7 @@ _TOLD_BY: Final = {
     ),
     **{WORKLOAD_FEEDS[kind]: _MANAGERS for kind in WORKLOADS},
     WORKLOAD_FEEDS["CustomResourceDefinition"]: "which kinds modules manage",
+    **_RECORDS,
 }
 """What a list tells that rows alone do not say; the state of a module CR is said in its module's row."""
 

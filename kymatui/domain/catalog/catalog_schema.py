@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from kymatui.domain.catalog.rows import CatalogOrigin
+from kymatui.domain.installed import InstallationPhase, SourceKind
 from kymatui.domain.kyma.problems import Actor, Severity
 from kymatui.domain.kyma.states import State, StateSource
 from kymatui.domain.modules.module_signature import SignatureStatus
@@ -32,9 +33,15 @@ def catalog_json_schema() -> Schema:
             counts={"description": "the counts of the screen's top line"}
             | _object(
                 modules=_number("number of modules; null if a list that names modules is missing"),
+                releases=_number(
+                    "number of Helm releases of other tools; `--installed-by all` lists them; null if unknown"
+                ),
                 problems=_number("number of problems without informational ones; null while lists are loading"),
             ),
-            unknown=_unknown(("kyma", "modules", "problems"), "why part of this document is unknown or incomplete"),
+            unknown=_unknown(
+                ("kyma", "modules", "problems", "installations", "releases"),
+                "why part of this document is unknown or incomplete",
+            ),
             lists={
                 "type": "object",
                 "additionalProperties": _list(),
@@ -101,7 +108,32 @@ def _module_facts() -> Schema:
         },
         reason=_text("what is wrong and what to do, or the normal status"),
         actor=_word(filter(None, Actor), "who acts next; null if no action is needed", null=True),
+        installedBy=_text("lifecycle-manager, kymatui, helm, flux, or another client of Helm; null without", null=True),
+        installation=_or_null(_installation(), "the record of kymatui or helm in the cluster; null if there is none"),
         unknown=_unknown(map(str, RowFact), "the facts that are unknown because a list is missing, and why"),
+    )
+
+
+def _installation() -> Schema:
+    return _object(
+        name=_text("the name it was installed under"),
+        namespace=_text("the namespace of its record"),
+        record=_text("the ConfigMap of kymatui, or the Secret of the Helm release"),
+        source=_word(SourceKind, "what it was installed from; null if that is not recorded", null=True),
+        address=_text("the address that the user named, without passwords", null=True),
+        version=_text("the version of the last run", null=True),
+        state=_word(InstallationPhase, "how far the last run came"),
+        helmStatus=_text("helm's status of a release", null=True),
+        objects=_or_null(
+            _object(
+                planned=_number("objects that the run was to install, or has to delete"),
+                existing=_number("those that exist; null if unknown"),
+            ),
+            "objects of an unfinished run; null for a finished one, or if they are not recorded",
+        ),
+        holder=_text("the run that works on it now", null=True),
+        install=_text("the command that completes an interrupted installation", null=True),
+        delete=_text("the command that deletes what an interrupted run left", null=True),
     )
 
 

@@ -51,6 +51,12 @@ PRESENCES: Final[Mapping[Presence, Term]] = {
     Presence.ENABLED: Term("The module is installed and has a module CR, or needs none."),
     Presence.NOT_CONFIGURED: Term("The module's manager runs, but no module CR exists.", "create the module CR"),
     Presence.DELETING: Term("The module is being deleted.", "if it stays: `kymatui finalizers NAME`"),
+    Presence.INSTALLING: Term("kymatui or helm is installing it now."),
+    Presence.PARTIAL: Term(
+        "Its installation or upgrade was interrupted. STATE is `partial`.",
+        "`kymatui module NAME` has the commands that complete or delete it",
+    ),
+    Presence.DELETION_INTERRUPTED: Term("Its deletion was interrupted.", "`kymatui delete NAME` completes it"),
     Presence.UNMANAGED: Term("The Kyma lists the module with `managed: false`."),
     Presence.ORPHAN: Term(
         "Module CRs exist without the module's manager.", "install the module, or delete the module CRs"
@@ -77,6 +83,9 @@ DRIFTS: Final[Mapping[DriftKind, Term]] = {
         'Displayed as "awaiting window": the upgrade starts in the next maintenance window.', "`kymatui windows`"
     ),
     DriftKind.ROLLING_OUT: Term('Displayed as "rolling out": the upgrade is in progress.'),
+    DriftKind.INCOMPLETE: Term(
+        "Its installation, upgrade or deletion was interrupted.", "`kymatui module NAME` has the commands that end it"
+    ),
     DriftKind.UNKNOWN: Term("The running or the expected version is unknown.", "`kymatui module NAME`, evidence"),
     DriftKind.NONE: Term(
         "Displayed as `-`: nothing is compared, because the module is not installed or does not follow a channel."

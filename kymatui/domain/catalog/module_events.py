@@ -62,8 +62,10 @@ class Event(Struct, frozen=True):
 
 
 def module_objects(row: ModuleRow) -> tuple[ObjectRef, ...]:
+    """Return the module CRs, the manager, the Manifest, and the workloads of a recorded installation."""
     resources = (checked.resource for checked in row.checked)
-    return (*resources, *(ref for ref in (row.manager, row.manifest) if ref is not None))
+    known = (*resources, *(ref for ref in (row.manager, row.manifest) if ref is not None), *row.workloads)
+    return tuple(dict.fromkeys(known))
 
 
 def event_objects(row: ModuleRow, locations: ObjectIndex) -> tuple[ObjectRef, ...]:

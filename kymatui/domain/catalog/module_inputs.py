@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kymatui.domain.catalog.rows import CatalogOrigin, Offer
+from kymatui.domain.installed import Installation, InstallationRun, installation_run
 from kymatui.domain.kubernetes.image_references import Image, parse_image
 from kymatui.domain.kubernetes.json_reader import JsonReader
-from kymatui.domain.kubernetes.object_meta import ObjectMeta, read_meta
-from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.domain.kubernetes.object_meta import ObjectMeta, read_meta, read_ref
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import Kyma, ModuleReport, ModuleRequest
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings
 from kymatui.domain.kyma.manifests import Manifest
 from kymatui.domain.kyma.module_templates import ModuleTemplate
 from kymatui.domain.kyma.release_metas import ReleaseMeta
-from kymatui.domain.kyma.states import State
+from kymatui.domain.kyma.states import State, state_rank
 from kymatui.domain.kyma.versions import newest_version, same_version
 from kymatui.domain.modules.module_manager import ModuleManager, find_manager, manager_candidates
 from kymatui.domain.modules.presence import ManagerVisibility, PresenceEvidence
+from kymatui.domain.modules.readiness import check_readiness
+from kymatui.domain.ownership import read_owner
 from kymatui.domain.snapshot.cluster_index import (
     CATALOG_FEEDS,
     KYMA_FEED,
@@ -40,6 +43,7 @@ from kymatui.domain.versions.evidence import (
     manager_images,
 )
 from kymatui.domain.versions.resolution import ChannelSource, Resolution, resolve
+from kymatui.patterns import deferred
 
 _MISSING = (
     refusals.NoReleaseMeta,
@@ -47,6 +51,7 @@ _MISSING = (
     refusals.NoTemplateInChannel,
     refusals.TemplateWithoutChannel,
 )
+_CHART_LABEL = deferred(r".+?-(v?\d+\.\d+.*)")
 _NOT_A_MODULE = "Kyma"  # a template with the Kyma as default CR has no CR of its own
 
 
@@ -65,7 +70,8 @@ class ModuleInputs(Struct, frozen=True):
     """The inputs of one module.
 
     `active` is the template of the running version, whose manager, kind and rules apply. `resources` is None if
-    unreadable, `kind` None if the module has none.
+    unreadable, `kind` None if the module has none. `installation` is the record of kymatui or helm, `missing` are
+    its workloads that do not exist although they were installed.
     """
 
     name: str
@@ -86,6 +92,26 @@ class ModuleInputs(Struct, frozen=True):
     resources: tuple[Object, ...] | None
     mandatory: bool
     managed: bool
+    installation: Installation | None = None
+    run: InstallationRun | None = None
+    missing: tuple[ObjectRef, ...] = ()
+    workloads: tuple[ObjectRef, ...] = ()
+
+    @property
+    def installed(self) -> str:
+        """Return the installed version, or the tag that stands in for it; "" if nothing names one.
+
+        What no catalog offers has the version that was recorded: its images have versions of their own.
+        """
+        running, recorded = self.deployed.version or self.deployed.text, self.recorded_version
+        return recorded or running if self.origin is CatalogOrigin.NONE else running or recorded
+
+    @property
+    def recorded_version(self) -> str:
+        """Return the version in the record of the installation, else that of its chart in a label."""
+        if self.installation is None:
+            return ""
+        return self.installation.version or _chart_version(self.manager.workload)
 
     @property
     def shown(self) -> ModuleTemplate | None:
@@ -115,6 +141,12 @@ def gather_inputs(name: str, world: ClusterIndex, now: float, settings: CatalogO
     preferred = resolution.template or template_of_version(templates, own)
     raw_manifests = _raw_manifests(name, settings)
     manager = find_manager(world, name, preferred, templates, manifest, raw_manifests)
+    installation = _installation(name, world, [manager.workload] if manager.workload is not None else [])
+    run, workloads = None, world.workloads_of(installation) if installation is not None else ()
+    if installation is not None:
+        manager = _with_installed(manager, workloads, now)
+        existing = world.existing_objects(installation) if installation.is_unfinished else None
+        run = installation_run(installation, existing, world.snapshot.leases, now)
     claims = _claims(world.kyma, report, manifest)
     images = manager_images(raw_manifests)
     found = deployed_version(
@@ -124,7 +156,7 @@ def gather_inputs(name: str, world: ClusterIndex, now: float, settings: CatalogO
     if not desired and request is None and found.evidence and is_known:
         desired = own  # installed directly; the channel has no version to compare with
     active = template_of_version(templates, found.version) or preferred
-    kind = _kind((active, *templates))
+    kind = _kind((active, *templates)) or _default_kind(installation)
     mandatory = _is_mandatory(meta, templates, manifest)
     return ModuleInputs(
         name=name,
@@ -146,7 +178,50 @@ def gather_inputs(name: str, world: ClusterIndex, now: float, settings: CatalogO
         mandatory=mandatory,
         managed=_is_managed(request, report, mandatory and world.kyma is not None)
         or (world.kyma_unreadable and _is_applied(manifest)),
+        installation=installation,
+        run=run,
+        workloads=tuple(map(read_ref, workloads)),
+        missing=tuple(_missing_workloads(installation, manager, world, offered=bool(offers))),
     )
+
+
+def _installation(name: str, world: ClusterIndex, workloads: Iterable[Object]) -> Installation | None:
+    """Return the installation of a row: by its name, else by the marks of its manager."""
+    found = world.installation(name)
+    owners = (read_owner(raw) for raw in workloads) if found is None and world.releases else ()
+    return found or next((one for owner in owners if (one := world.installation_of(owner)) is not None), None)
+
+
+def _with_installed(manager: ModuleManager, workloads: Sequence[Object], now: float) -> ModuleManager:
+    """Return the manager; where no template or label names one, the workload of the installation in the worst state."""
+    if manager.workload is not None or not workloads:
+        return manager
+    worst = min(workloads, key=lambda raw: state_rank(check_readiness(raw, now).state))
+    return replace(manager, sight=ManagerVisibility.FOUND, workload=worst)
+
+
+def _missing_workloads(
+    installation: Installation | None, manager: ModuleManager, world: ClusterIndex, *, offered: bool
+) -> Iterator[ObjectRef]:
+    """Yield the workloads that were installed and do not exist; of an offered module, its manager alone decides."""
+    if installation is None or installation.is_unfinished or (offered and manager.workload is not None):
+        return
+    there = {read_ref(raw).key for raw in world.workloads_of(installation)}
+    for ref in installation.refs:
+        if ref.kind.kind in WORKLOADS and ref.key not in there and world.readable(WORKLOAD_FEEDS[ref.kind.kind]):
+            yield ref
+
+
+def _default_kind(installation: Installation | None) -> GroupVersionKind | None:
+    default = installation.default_cr if installation is not None else None
+    return default.kind if default is not None else None
+
+
+def _chart_version(workload: Object | None) -> str:
+    """Return the version in helm's recommended label "NAME-VERSION" of a chart's objects."""
+    label = read_meta(JsonReader(workload)).labels.get("helm.sh/chart", "") if workload is not None else ""
+    found = _CHART_LABEL.fullmatch(label)
+    return found[1].replace("_", "+") if found is not None else ""
 
 
 def row_inputs(name: str, world: ClusterIndex, settings: CatalogOptions) -> tuple[object, ...]:
@@ -159,10 +234,24 @@ def row_inputs(name: str, world: ClusterIndex, settings: CatalogOptions) -> tupl
         world.shelf,
         world.definitions,
         manifest.raw if manifest is not None else None,
-        *manager_candidates(world, name, templates, manifest, raw_manifests),
+        *(candidates := manager_candidates(world, name, templates, manifest, raw_manifests)),
         *(raw for group in resources for raw in group),
         *world.pods,
+        *_installation_inputs(_installation(name, world, candidates), world),
     )
+
+
+def _installation_inputs(installation: Installation | None, world: ClusterIndex) -> Iterator[object]:
+    if installation is None:
+        return
+    yield installation
+    yield from world.workloads_of(installation)
+    if (kind := _default_kind(installation)) is not None:
+        yield from world.resources.get((kind.group, kind.kind), ())
+    if installation.is_unfinished:
+        yield from world.snapshot.leases or ()
+        yield from world.snapshot.applied.get(installation.record, ())
+        yield (world.snapshot.leases is None, installation.record in world.snapshot.applied)
 
 
 def kyma_inputs(name: str, kyma: Kyma | None) -> object:
@@ -274,6 +363,7 @@ def presence_evidence(subject: ModuleInputs, world: ClusterIndex) -> PresenceEvi
         direct=bool(manager.others) or manager.applied_by_kymatui,
         kyma_unreadable=world.kyma_unreadable,
         sources_unreadable=world.missing((CATALOG_FEEDS[0], MANIFEST_FEED)) is not None,
+        phase=subject.run.phase if subject.run is not None else None,
     )
 
 
@@ -292,6 +382,8 @@ def _origin(world: ClusterIndex, name: str, offers: Sequence[Offer]) -> CatalogO
     asked = world.kyma is not None and (world.kyma.request(name) or world.kyma.report(name))
     if asked or world.shelf.meta(name) is not None or name in world.manifests:
         return CatalogOrigin.KYMA
+    if not offers:
+        return CatalogOrigin.NONE
     return (
         CatalogOrigin.KYMA if any(offer.origin is CatalogOrigin.KYMA for offer in offers) else CatalogOrigin.COMMUNITY
     )

@@ -104,7 +104,10 @@ def build_tree(
     growing = _Growing(locations, now, row, feeds or {})
     roots = tuple(growing.roots())
     notes = []
-    if row.manifest is None:
+    recorded = row.installation is not None and row.installation.inventory is not None
+    if row.installation is not None and row.installation.unread:
+        notes.append(f"other installed objects are unknown: {row.installation.unread}")
+    elif row.manifest is None and not recorded:
         why = row.unknown.get(RowFact.MANIFEST)
         manifest = "no Manifest in this cluster" if why is None else f"Manifest: {why}"
         notes.append(f"{manifest}, so other installed objects are unknown")
@@ -139,6 +142,8 @@ class _Growing:
         template = row.resolution.template
         kind = template.resource_kind if template is not None else None
         yield from self._nodes((row.manager,) if row.manager is not None else (), NodeRole.MANAGER)
+        installed = row.installation.refs if row.installation is not None and row.manifest is None else ()
+        yield from self._nodes((*row.workloads, *sorted(installed, key=_by_kind)), NodeRole.INVENTORY)
         if kind is not None:
             yield from self._nodes(self._definitions(kind), NodeRole.DEFINITION)
 

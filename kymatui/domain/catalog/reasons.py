@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Final
 
 from kymatui.domain.catalog.assessment import ReasonInputs
-from kymatui.domain.catalog.rows import CheckedResource
+from kymatui.domain.catalog.rows import CatalogOrigin, CheckedResource
+from kymatui.domain.installed import InstallationPhase, install_command, interruption_words, run_words
 from kymatui.domain.kubernetes.conditions import find_condition
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.managed_fields import find_manual_changes
@@ -19,6 +20,7 @@ from kymatui.domain.kyma.states import State, StateSource
 from kymatui.domain.modules.next_actor import actor_for_manifest_state, actor_for_state, actor_on_drift
 from kymatui.domain.modules.pod_failures import PodFailure
 from kymatui.domain.modules.presence import ManagerVisibility, Presence
+from kymatui.domain.modules.presence import UNFINISHED
 from kymatui.domain.modules.risks import (
     NOT_RELEASED,
     is_not_applied,
@@ -112,6 +114,47 @@ def _held(case: ReasonInputs, item: CheckedResource) -> Reason:
     said = f": {item.message}" if item.message else ""
     text = f"Deleting {item.resource}: waiting for the module's manager to remove {names}{said}"
     return Reason(text, Actor.MANAGER, says_waiting=True)
+
+
+def _unfinished(case: ReasonInputs) -> Reason | None:
+    """Return what is installing, or what was interrupted: this explains everything else that is wrong with it."""
+    installation, run = case.subject.installation, case.subject.run
+    if installation is None or run is None or case.presence not in (*UNFINISHED, Presence.DELETING):
+        return None
+    if not run.phase.is_interrupted:
+        return None if run.phase is InstallationPhase.INSTALLED else Reason(run_words(installation, run))
+    severity = Severity.ERROR if case.assessment.state is State.ERROR else Severity.WARNING
+    words = interruption_words(installation, run, direct=_needs_direct(case))
+    if not installation.is_own:
+        return Reason(words, Actor.CLUSTER, severity, about=installation.record)
+    return Reason(words, Actor.YOU, severity, about=installation.record)
+
+
+def _needs_direct(case: ReasonInputs) -> bool:
+    """Return whether a command has to say that lifecycle-manager is not to manage the module."""
+    return case.subject.origin is CatalogOrigin.KYMA
+
+
+def _missing(case: ReasonInputs) -> Reason | None:
+    installation = case.subject.installation
+    if installation is None or not case.subject.missing or case.assessment.source is not StateSource.MANAGER:
+        return None
+    ref, more = case.subject.missing[0], len(case.subject.missing) - 1
+    others = f" and {more} more" if more else ""
+    text = f"{ref}{others} {'are' if more else 'is'} missing, although {installation.installer} installed it"
+    if not installation.is_own or installation.inventory is None:
+        return Reason(to_sentence(text), Actor.CLUSTER, Severity.ERROR, about=ref)
+    return action_needed(
+        f"{text}. {install_command(installation.inventory, direct=_needs_direct(case))} repairs it", Severity.ERROR, ref
+    )
+
+
+def _failed_release(case: ReasonInputs) -> Reason | None:
+    installation = case.subject.installation
+    if installation is None or installation.is_own or installation.status != "failed":
+        return None
+    text = f"The last change of Helm release {installation.namespace}/{installation.name} failed, says helm"
+    return Reason(text, Actor.CLUSTER, Severity.WARNING, about=installation.record)
 
 
 def _conflict(case: ReasonInputs) -> Reason | None:
@@ -433,10 +476,12 @@ _IN_RUNTIME: Final = "unknown (the module's manager runs in a runtime)"
 
 def _unknown(case: ReasonInputs) -> Reason | None:
     if case.drift.kind is DriftKind.UNKNOWN and case.presence not in (Presence.NOT_INSTALLED, Presence.UNKNOWN):
-        if not case.installed:
+        if not case.installed and case.subject.origin is not CatalogOrigin.NONE:
             return Reason(f"Installed version: {case.unseen or 'unknown (no image or report names it)'}", Actor.NOBODY)
         if isinstance(case.refusal, refusals.ChannelUnknown):
             return Reason(f"{case.installed} installed; {refusal_words(case.refusal)}")
+        if case.subject.origin is CatalogOrigin.NONE:
+            return _from_elsewhere(case)
         if not case.subject.desired:
             return Reason(f"{case.installed} installed; the catalog offers no version to compare it with")
         return Reason(f"{case.installed} installed, which cannot be compared with {case.subject.desired}")
@@ -444,6 +489,17 @@ def _unknown(case: ReasonInputs) -> Reason | None:
         hidden = [part for part in (case.unseen, case.kyma_unseen) if part] or [_IN_RUNTIME]
         return Reason(f"Install state: {'; '.join(hidden)}")
     return None
+
+
+def _from_elsewhere(case: ReasonInputs) -> Reason | None:
+    installation = case.subject.installation
+    if installation is None or case.assessment.state is not State.READY:
+        return None
+    version = f"{case.installed} installed" if case.installed else "Installed"
+    source = f" from {installation.source}" if installation.source is not None else ""
+    address = f" {installation.address}" if installation.address else ""
+    by = "" if installation.is_own else f" by {installation.installer}"
+    return Reason(f"{version}{by}{source}{address}; no catalog offers it")
 
 
 def _absent(case: ReasonInputs) -> Reason | None:
@@ -471,11 +527,14 @@ def _in_step(case: ReasonInputs) -> Reason | None:
 
 
 _STEPS: tuple[Callable[[ReasonInputs], Reason | None], ...] = (
+    _unfinished,
     _deleting,
     _conflict,
     _refused,
     _unmanaged,
+    _missing,
     _bad_state,
+    _failed_release,
     _held_back,
     _without_manifest,
     _processing,

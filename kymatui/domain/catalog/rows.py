@@ -8,16 +8,19 @@ from functools import cached_property, cmp_to_key
 from typing import Final
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
+from kymatui.domain.installed import Installation, InstallationRun
 from kymatui.domain.kubernetes.json_reader import Flaw
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.problems import Actor, Problem, Reason
 from kymatui.domain.kyma.states import State, StateSource
 from kymatui.domain.kyma.versions import parse_version, same_version
-from kymatui.domain.modules.presence import Presence
+from kymatui.domain.modules.presence import UNFINISHED, Presence
 from kymatui.domain.modules.readiness import Readiness
 from kymatui.domain.modules.risks import ModuleRisk
 from kymatui.domain.modules.state_checks import Evaluation
+from kymatui.domain.snapshot.cluster_index import INVENTORY_FEED, RELEASE_FEED
 from kymatui.domain.snapshot.missing_lists import ListGap, RowFact, UnknownFact, explain_missing, gap_of
 from kymatui.domain.snapshot.snapshots import CATALOG_FEED, Feed, is_namespaced_feed
 from kymatui.domain.versions.drift import Drift
@@ -31,12 +34,17 @@ NAMING_LISTS = tuple(
 """The lists that name modules."""
 
 
+EVERYBODY: Final = "all"
+"""Stands for everybody who may have installed something."""
 _PRESENCE_WORDS: Final[Mapping[Presence, str]] = {
     Presence.NOT_INSTALLED: "not installed",
     Presence.NOT_CONFIGURED: "unconfigured",
     Presence.ORPHAN: "orphan",
     Presence.CONFLICT: "managed twice",
     Presence.DELETING: State.DELETING.value,
+    Presence.INSTALLING: Presence.INSTALLING.value,
+    Presence.PARTIAL: "partial",
+    Presence.DELETION_INTERRUPTED: Presence.DELETION_INTERRUPTED.value,
 }
 
 
@@ -45,6 +53,7 @@ class CatalogOrigin(StrEnum):
 
     KYMA = "kyma"
     COMMUNITY = "community"
+    NONE = "none"  # installed from elsewhere
 
 
 class OfferMark(StrEnum):
@@ -129,6 +138,8 @@ class ModuleRow(Struct, frozen=True):
     `created` is when the module came into the cluster, in seconds of the Unix clock. `unknown` names the facts that
     depend on a missing list; their values in the row are not facts. `keeper` is what works on the Kyma. `interrupted`
     is the job on this module that a machine's journal says was interrupted, such as "deletion"; "" for none.
+    `installation` is the record of kymatui or helm in the cluster, `run` its state, and `workloads` are those with its
+    marks.
     """
 
     name: str
@@ -163,6 +174,22 @@ class ModuleRow(Struct, frozen=True):
     unknown: Mapping[RowFact, UnknownFact] = field(default_factory=dict)
     keeper: Actor = Actor.KLM
     interrupted: str = ""
+    installation: Installation | None = None
+    run: InstallationRun | None = None
+    workloads: tuple[ObjectRef, ...] = ()
+
+    @property
+    def source_kind(self) -> str:
+        """Return what the module comes from: the catalog that offers it, else what it was installed from."""
+        found = self.installation.source if self.installation is not None else None
+        return found.value if self.origin is CatalogOrigin.NONE and found is not None else self.origin.value
+
+    @property
+    def installed_by(self) -> str:
+        """Return who installed it and keeps it up to date, "" if nothing is installed or nobody recorded it."""
+        if self.managed or self.manifest is not None:
+            return "" if self.presence is Presence.NOT_INSTALLED else self.keeper.value
+        return self.installation.installer if self.installation is not None else ""
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -194,6 +221,7 @@ class ModuleRow(Struct, frozen=True):
         """Return the installed version, labelled if it is only reported."""
         source = self.version_source
         label = f" ({source.value})" if source is VersionSource.REPORTED else ""
+        label = " (partial)" if self.presence is Presence.PARTIAL and self.installed else label
         return self.text(RowFact.INSTALLED, self.installed + label)
 
     @property
@@ -202,7 +230,9 @@ class ModuleRow(Struct, frozen=True):
 
         But an Error is never hidden, and of an unknown state it is the reason.
         """
-        partial = f"{self.interrupted} interrupted" if self.interrupted else _PRESENCE_WORDS.get(self.presence)
+        partial = _PRESENCE_WORDS.get(self.presence)
+        if self.interrupted and self.presence not in UNFINISHED:  # the cluster knows more than a journal
+            partial = f"{self.interrupted} interrupted"
         partial = partial if self.state is not State.ERROR else None
         return self.text(RowFact.STATE, partial or self.state.value)
 
@@ -215,7 +245,8 @@ class ModuleRow(Struct, frozen=True):
     def namespaces(self) -> frozenset[str]:
         """Return the namespaces of the module's CRs and manager."""
         found = (*(one.resource for one in self.checked), *((self.manager,) if self.manager is not None else ()))
-        return frozenset(ref.namespace for ref in found if ref.namespace)
+        own = {self.installation.namespace} if self.installation is not None else set()
+        return frozenset(ref.namespace for ref in found if ref.namespace) | own
 
     @property
     def template(self) -> ObjectRef | None:
@@ -262,7 +293,8 @@ class Catalog(Struct, frozen=True, dict=True):
     """The catalog of one cluster; `taken_at` is the snapshot's time, `feeds` the status of each list.
 
     `is_control_plane` means that the rows are about one of the cluster's Kymas, whose modules run in another cluster.
-    `unnamed_kymas` counts the Kymas among which `kyma` is an arbitrary one, 0 if there is no choice.
+    `unnamed_kymas` counts the Kymas among which `kyma` is an arbitrary one, 0 if there is no choice. `releases` are the
+    Helm releases of other tools that are no module's.
     """
 
     cluster: str
@@ -273,6 +305,13 @@ class Catalog(Struct, frozen=True, dict=True):
     feeds: Mapping[str, Feed] = field(default_factory=dict)
     is_control_plane: bool = False
     unnamed_kymas: int = 0
+    releases: tuple[ModuleRow, ...] = ()
+
+    def installed_by(self, installer: str) -> Catalog:
+        """Return the catalog of what one has installed, Helm releases included; of "all" everything there is."""
+        every = (*self.rows, *self.releases)
+        rows = every if installer == EVERYBODY else (row for row in every if row.installed_by == installer)
+        return replace(self, rows=tuple(sorted(rows, key=lambda row: row.name)))
 
     @property
     def choice_refusal(self) -> str:
@@ -293,6 +332,16 @@ class Catalog(Struct, frozen=True, dict=True):
     def kyma_unknown(self) -> UnknownFact | None:
         """Return why a Kyma may exist unseen; None if there is none, or if it is `kyma`."""
         return explain_missing(self.feeds, NAMING_LISTS[:1]) if self.kyma is None else None
+
+    @property
+    def installations_unknown(self) -> UnknownFact | None:
+        """Return why installations of kymatui may be missing, None if all of its inventories are listed."""
+        return explain_missing(self.feeds, [INVENTORY_FEED])
+
+    @property
+    def releases_unknown(self) -> UnknownFact | None:
+        """Return why Helm releases may be missing, None if they are listed."""
+        return explain_missing(self.feeds, [RELEASE_FEED])
 
     @property
     def loading(self) -> UnknownFact | None:
@@ -317,8 +366,8 @@ class Catalog(Struct, frozen=True, dict=True):
         return tuple(sorted(found, key=lambda name: (known.index(name) if name in known else len(known), name)))
 
     def row(self, name: str) -> ModuleRow | None:
-        """Return the row of a module, None if there is none."""
-        return next((row for row in self.rows if row.name == name), None)
+        """Return the row of a module or of a Helm release, None if there is none."""
+        return next((row for row in (*self.rows, *self.releases) if row.name == name), None)
 
 
 def _loading(feeds: Mapping[str, Feed]) -> tuple[str, ...]:

@@ -8,7 +8,14 @@ from kymatui.domain.catalog.module_inputs import ModuleInputs, unreadable_kinds
 from kymatui.domain.catalog.rows import CatalogOrigin
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.modules.presence import Presence
-from kymatui.domain.snapshot.cluster_index import CATALOG_FEEDS, KYMA_FEED, MANIFEST_FEED, ClusterIndex
+from kymatui.domain.snapshot.cluster_index import (
+    CATALOG_FEEDS,
+    INVENTORY_FEED,
+    KYMA_FEED,
+    MANIFEST_FEED,
+    RELEASE_FEED,
+    ClusterIndex,
+)
 from kymatui.domain.snapshot.missing_lists import ListGap, RowFact, UnknownFact
 from kymatui.domain.snapshot.snapshots import RUNTIME_FEED
 from kymatui.domain.versions.drift import Drift, DriftKind
@@ -65,5 +72,8 @@ def _observed(
         yield RowFact.CHECKS, world.missing(CATALOG_FEEDS[:1])
     if there is Presence.UNKNOWN:
         yield RowFact.STATE, hidden or kyma or sources or UnknownFact(ListGap.UNKNOWN)
+    unrecorded = subject.manifest is None and subject.installation is None
+    if not subject.managed and unrecorded and there is not Presence.NOT_INSTALLED:
+        yield RowFact.INSTALLED_BY, world.missing([KYMA_FEED, MANIFEST_FEED, INVENTORY_FEED, RELEASE_FEED])
     if not installed and there is not Presence.NOT_INSTALLED:
         yield RowFact.INSTALLED, hidden or kyma or sources

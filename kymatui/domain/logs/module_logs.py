@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from kymatui.domain.catalog.module_events import module_objects
 from kymatui.domain.catalog.object_tree import build_tree
-from kymatui.domain.catalog.rows import ModuleRow
+from kymatui.domain.catalog.rows import CatalogOrigin, ModuleRow
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.logs.log_sources import PodContainer, containers_of, pods_below
@@ -24,7 +24,12 @@ class ModuleLogs(Struct, frozen=True):
 
 
 def log_roots(row: ModuleRow, locations: ObjectIndex, *, whole: bool = False) -> tuple[ObjectRef, ...]:
-    """Return the objects whose Pods have the logs: the manager, or with `whole` all objects of the tree."""
+    """Return the objects whose Pods have the logs: the manager, or with `whole` all objects of the tree.
+
+    Of what no catalog offers, each workload is one.
+    """
+    if not whole and row.origin is CatalogOrigin.NONE:  # no template says which of its workloads is its manager
+        return row.workloads
     if not whole:
         return (row.manager,) if row.manager is not None else ()
     tree = build_tree(row, locations, 0.0)

@@ -43,7 +43,7 @@ def actor_on_drift(kind: DriftKind, *, managed: bool, mandatory: bool = False) -
     """
     if kind is DriftKind.AHEAD and managed and mandatory:
         return Actor.KLM
-    if kind in (DriftKind.AHEAD, DriftKind.CHANNEL_SKEW):
+    if kind in (DriftKind.AHEAD, DriftKind.CHANNEL_SKEW, DriftKind.INCOMPLETE):
         return Actor.YOU
     if kind is DriftKind.BEHIND:
         return Actor.KLM if managed else Actor.YOU

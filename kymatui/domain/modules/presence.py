@@ -11,6 +11,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from kymatui.domain.installed import InstallationPhase
+
 
 class ManagerVisibility(StrEnum):
     """The visibility of a module's manager."""
@@ -28,6 +30,9 @@ class Presence(StrEnum):
     ENABLED = "enabled"
     NOT_CONFIGURED = "installed, not configured"  # its manager is running, but there is no module CR
     DELETING = "deleting"
+    INSTALLING = "installing"  # a run of kymatui or helm works on it
+    PARTIAL = "partially installed"  # its installation or upgrade was interrupted
+    DELETION_INTERRUPTED = "deletion interrupted"
     UNMANAGED = "unmanaged"  # the Kyma names it with managed: false
     ORPHAN = "orphan configuration"  # module CRs without their manager
     CONFLICT = "managed and direct"  # installed by lifecycle-manager and by another installer
@@ -36,7 +41,17 @@ class Presence(StrEnum):
     @property
     def follows_channel(self) -> bool:
         """Return whether the channel's version applies: not for unmanaged or deleting modules."""
-        return self not in (Presence.UNMANAGED, Presence.DELETING)
+        return self not in (Presence.UNMANAGED, Presence.DELETING, *UNFINISHED)
+
+
+UNFINISHED = (Presence.INSTALLING, Presence.PARTIAL, Presence.DELETION_INTERRUPTED)
+"""The presences of an installation whose last run is not done."""
+_OF_PHASE = {
+    InstallationPhase.INSTALLING: Presence.INSTALLING,
+    InstallationPhase.PARTIAL: Presence.PARTIAL,
+    InstallationPhase.DELETING: Presence.DELETING,
+    InstallationPhase.DELETION_INTERRUPTED: Presence.DELETION_INTERRUPTED,
+}
 
 
 class PresenceEvidence(Struct, frozen=True):
@@ -45,7 +60,7 @@ class PresenceEvidence(Struct, frozen=True):
     `resources` is the number of module CRs, None if unreadable. `configurable` means that the module has a CR kind;
     `direct` that another installer than lifecycle-manager installed part of it; `kyma_unreadable` that an unseen
     Kyma may request it; `sources_unreadable` that the list of ModuleTemplates or Manifests, which name the manager,
-    is missing.
+    is missing; `phase` is that of its installation by kymatui or helm, None without one.
     """
 
     requested: bool = False
@@ -62,6 +77,7 @@ class PresenceEvidence(Struct, frozen=True):
     direct: bool = False
     kyma_unreadable: bool = False
     sources_unreadable: bool = False
+    phase: InstallationPhase | None = None
 
 
 def determine_presence(traces: PresenceEvidence) -> Presence:
@@ -76,6 +92,8 @@ def _presence(traces: PresenceEvidence) -> Presence:
         return _requested(traces)
     if traces.reported not in (None, "Unmanaged"):
         return Presence.DELETING
+    if traces.phase in _OF_PHASE and not traces.manifest:
+        return _OF_PHASE[traces.phase]
     if traces.manifest_deleting or traces.manager_deleting:
         return Presence.DELETING
     if traces.manifest:
@@ -97,10 +115,13 @@ def _direct(traces: PresenceEvidence) -> Presence:
     if traces.resources:
         if traces.resources_deleting == traces.resources:
             return Presence.DELETING
-        return Presence.ORPHAN if traces.manager is ManagerVisibility.ABSENT else Presence.ENABLED
+        is_left = traces.manager is ManagerVisibility.ABSENT and traces.phase is None
+        return Presence.ORPHAN if is_left else Presence.ENABLED
     if traces.manager is ManagerVisibility.FOUND:
         known_empty = traces.configurable and traces.resources is not None
         return Presence.NOT_CONFIGURED if known_empty else Presence.ENABLED
+    if traces.phase is InstallationPhase.INSTALLED:
+        return Presence.ENABLED
     if traces.manager is ManagerVisibility.UNREADABLE or (traces.resources is None and traces.configurable):
         return Presence.UNKNOWN
     return Presence.NOT_INSTALLED

@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, field
 
+from kymatui.domain.installed import Installation, manifest_installations, name_installations, read_installations
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, MalformedObject, read_ref
-from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectKey
 from kymatui.domain.kyma.kyma_keeper import keeper_of
 from kymatui.domain.kyma.kymas import KYMA_NAME, KYMA_NAMESPACE, Kyma, read_kyma
 from kymatui.domain.kyma.manifests import Manifest, manifest_name, read_manifest
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.template_index import TemplateIndex, index_templates
+from kymatui.domain.ownership import ANNOTATION_MANIFEST, ANNOTATION_RELEASE, LABEL_PART_OF, Owner, read_owner
 from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact, explain_gaps, explain_missing, gap_of
 from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.domain.snapshot.snapshots import Object, Snapshot
+
+Key = TypeVar("Key")
 
 KYMA_FEED = "kymas.operator.kyma-project.io"
 CATALOG_FEEDS = ("moduletemplates.operator.kyma-project.io", "modulereleasemetas.operator.kyma-project.io")
 MANIFEST_FEED = "manifests.operator.kyma-project.io"
 CRD_FEED = "customresourcedefinitions.apiextensions.k8s.io"
+INVENTORY_FEED = "configmaps"
+RELEASE_FEED = "secrets"
 WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet")
 WORKLOAD_FEEDS = {
     "Deployment": "deployments.apps",
@@ -34,7 +40,10 @@ WORKLOAD_FEEDS = {
 
 
 class ClusterIndex(Struct, frozen=True):
-    """A snapshot's objects by key; `is_runtime` is False in a control plane without workloads."""
+    """A snapshot's objects by key; `is_runtime` is False in a control plane without workloads.
+
+    `modules` are those of catalogs, Kyma and Manifests; `installations` and `releases` are by the names of their rows.
+    """
 
     snapshot: Snapshot
     kyma: Kyma | None
@@ -46,6 +55,10 @@ class ClusterIndex(Struct, frozen=True):
     definitions: Mapping[tuple[str, str], Object]
     resources: Mapping[tuple[str, str], tuple[Object, ...]]
     pods: tuple[Object, ...] = ()
+    modules: frozenset[str] = frozenset()
+    installations: Mapping[str, Installation] = field(default_factory=dict)
+    releases: Mapping[str, Installation] = field(default_factory=dict)
+    owned_workloads: Mapping[Owner, tuple[Object, ...]] = field(default_factory=dict)
 
     @property
     def is_runtime(self) -> bool:
@@ -100,6 +113,32 @@ class ClusterIndex(Struct, frozen=True):
             return JsonReader(definition).child("spec").text("scope") == "Cluster"
         return any(not read_ref(raw).namespace for raw in self.resources.get((kind.group, kind.kind), ()))
 
+    def installation(self, name: str) -> Installation | None:
+        """Return what was installed under the name of a row."""
+        return self.installations.get(name) or self.releases.get(name)
+
+    def installation_of(self, owner: Owner | None) -> Installation | None:
+        """Return the installation that an object's marks name."""
+        known = (*self.installations.values(), *self.releases.values()) if owner is not None else ()
+        return next((one for one in known if one.owner == owner), None)
+
+    def workloads_of(self, installation: Installation) -> tuple[Object, ...]:
+        """Return the workloads of an installation: those that it lists, then those with its marks."""
+        refs = [ref for ref in installation.refs if ref.kind.kind in WORKLOADS]
+        listed = [raw for ref in refs for raw in self.workloads.get((ref.kind.kind, ref.name), ())]
+        places = {ref.key for ref in refs}
+        found = [raw for raw in listed if read_ref(raw).key in places]
+        found += self.owned_workloads.get(installation.owner, ())
+        return tuple({object_identity(raw): raw for raw in found}.values())
+
+    def existing_objects(self, installation: Installation) -> frozenset[ObjectKey] | None:
+        """Return the objects of an unfinished installation that exist, None if not all of their lists came."""
+        applied = self.snapshot.applied.get(installation.record)
+        if applied is None:
+            return None
+        snapshot = self.snapshot
+        return frozenset(read_ref(raw).key for raw in (*applied, *snapshot.workloads, *snapshot.definitions))
+
     def resources_of(self, kind: GroupVersionKind) -> tuple[Object, ...] | None:
         """Return every object of a module's kind in all versions and namespaces, None if unreadable."""
         found = self.resources.get((kind.group, kind.kind))
@@ -128,11 +167,14 @@ def index_cluster(snapshot: Snapshot, memory: ReadCache | None = None) -> Cluste
     bad = [item for item in (*unusable, *applied) if isinstance(item, MalformedObject)]
     bad += memory.recall("odd workloads", (workloads,), lambda: _no_objects(workloads))
     bad += _no_objects(raw for group in snapshot.module_resources.values() for raw in group)
+    own = _manifests_by_module(manifests, kyma)
+    modules = _module_names(kyma, shelf, own)
+    installations, releases = name_installations(_installations(snapshot, manifests, memory), modules)
     return ClusterIndex(
         snapshot=snapshot,
         kyma=kyma,
         shelf=shelf,
-        manifests=_manifests_by_module(manifests, kyma),
+        manifests=own,
         malformed=(*bad, *shelf.malformed),
         workloads=memory.recall("workloads", (workloads,), lambda: _grouped(workloads, _by_kind_and_name)),
         labelled=memory.recall("labels", (workloads,), lambda: _grouped(workloads, _by_module_labels)),
@@ -143,7 +185,47 @@ def index_cluster(snapshot: Snapshot, memory: ReadCache | None = None) -> Cluste
         pods=memory.recall(
             "pods", (snapshot.owned,), lambda: tuple(raw for raw in snapshot.owned if raw.get("kind") == "Pod")
         ),
+        modules=modules,
+        installations=installations,
+        releases=releases,
+        owned_workloads=memory.recall("owned workloads", (workloads,), lambda: _grouped(workloads, _by_owner)),
     )
+
+
+def _module_names(kyma: Kyma | None, shelf: TemplateIndex, manifests: Iterable[str]) -> frozenset[str]:
+    names = {meta.module for meta in shelf.metas} | set(shelf.by_module) | set(manifests)
+    if kyma is not None:
+        names |= {request.name for request in kyma.modules} | {report.name for report in kyma.reports}
+    return frozenset(name for name in names if name)
+
+
+def _installations(snapshot: Snapshot, manifests: Sequence[Manifest], memory: ReadCache) -> Iterable[Installation]:
+    """Yield what was installed without a Manifest; a Manifest's installations are read with its module."""
+    sources = (snapshot.inventories, snapshot.releases)
+    found = memory.recall("installations", sources, lambda: read_installations(*sources))
+    recorded = manifest_installations(manifests)
+    marked = memory.recall("of Manifests", (snapshot.workloads,), lambda: _owners_of_manifests(snapshot.workloads))
+    return (one for one in found if (one.name, one.namespace) not in recorded and one.owner not in marked)
+
+
+def _owners_of_manifests(workloads: Iterable[Object]) -> frozenset[Owner]:
+    """Return the owners of workloads that an operator installed from a Manifest, wherever that is."""
+    marked = (raw for raw in workloads if isinstance(raw, Mapping) and _is_of_manifest(raw))
+    return frozenset(owner for raw in marked if (owner := read_owner(raw)) is not None)
+
+
+def _is_of_manifest(raw: Object) -> bool:
+    annotations = _metadata(raw).get("annotations")
+    return isinstance(annotations, dict) and ANNOTATION_MANIFEST in annotations
+
+
+def _by_owner(raw: Object) -> Iterable[Owner]:
+    metadata = _metadata(raw)
+    marks = (metadata.get("annotations"), ANNOTATION_RELEASE), (metadata.get("labels"), LABEL_PART_OF)
+    if any(isinstance(texts, dict) and mark in texts for texts, mark in marks):  # most workloads have none
+        owner = read_owner(raw)
+        if owner is not None:
+            yield owner
 
 
 def _no_objects(raws: Iterable[object]) -> list[MalformedObject]:
@@ -225,8 +307,8 @@ def _expected_names(kyma: Kyma | None) -> dict[str, str]:
     return names
 
 
-def _grouped(objects: Iterable[Object], keys: Any) -> dict[tuple[str, str], tuple[Object, ...]]:
-    found: dict[tuple[str, str], list[Object]] = defaultdict(list)
+def _grouped(objects: Iterable[Object], keys: Callable[[Object], Iterable[Key]]) -> dict[Key, tuple[Object, ...]]:
+    found: dict[Key, list[Object]] = defaultdict(list)
     for raw in objects:
         if isinstance(raw, Mapping):
             for key in keys(raw):

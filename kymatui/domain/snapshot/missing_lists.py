@@ -38,6 +38,7 @@ class RowFact(StrEnum):
     POLICY = "policy"
     MANIFEST = "manifest"
     ACTOR = "actor"
+    INSTALLED_BY = "installedBy"
 
 
 LIST_WORDS: Final = {

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
-from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 
 if TYPE_CHECKING:
     from kymatui.domain.kyma.maintenance_windows import ControllerSettings
@@ -88,7 +88,9 @@ class Snapshot(Struct, frozen=True):
     `rules` is the known configuration of lifecycle-manager. `joined` means that Kyma and catalog are the control
     plane's and all else is the runtime's; `runtime_kyma` is then the runtime's own Kyma, if it is known,
     `runtime_only` has the modules that only this one requests, and `taken_over` the users' templates
-    on the runtime that the catalog sync overwrites.
+    on the runtime that the catalog sync overwrites. `inventories` are kymatui's ConfigMaps, `releases` the metadata of
+    Helm's Secrets. While a run on an installation is unfinished, `leases` are those that a living run may hold, None
+    if they are not listed, and `applied` has the metadata of its objects by its record, as far as all are listed.
     """
 
     cluster: str
@@ -111,3 +113,7 @@ class Snapshot(Struct, frozen=True):
     runtime_kyma: Object | None = None
     runtime_only: frozenset[str] = frozenset()
     taken_over: tuple[Object, ...] = ()
+    inventories: tuple[Object, ...] = ()
+    releases: tuple[Object, ...] = ()
+    leases: tuple[Object, ...] | None = None
+    applied: Mapping[ObjectRef, tuple[Object, ...]] = field(default_factory=dict)

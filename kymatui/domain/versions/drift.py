@@ -20,16 +20,21 @@ class DriftKind(StrEnum):
     CHANNEL_SKEW = "channel-skew"  # lifecycle-manager's downgrade guard keeps the installed version
     PENDING_MAINTENANCE = "pending-maintenance"
     ROLLING_OUT = "rolling-out"
+    INCOMPLETE = "incomplete"  # an installation or a deletion was interrupted
     UNKNOWN = "unknown"
     NONE = "none"
 
 
 class Drift(Struct, frozen=True):
-    """The drift, the distance of the versions, and the awaited maintenance window, if known."""
+    """The drift, the distance of the versions, and the awaited maintenance window, if known.
+
+    `is_offered` is False if no catalog has any version to compare with.
+    """
 
     kind: DriftKind
     distance: Distance | None = None
     window: MaintenanceWindow | None = None
+    is_offered: bool = True
 
     @property
     def is_drift(self) -> bool:

@@ -126,7 +126,9 @@ def drift_words(drift: Drift) -> str:
         case DriftKind.ROLLING_OUT:
             return "rolling out"
         case DriftKind.UNKNOWN:
-            return "unknown"
+            return "unknown" if drift.is_offered else "unknown, no catalog offers it"
+        case DriftKind.INCOMPLETE:
+            return "incomplete"
         case DriftKind.NONE:
             return ""
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from kymatui.domain.inventories import installation_owner
 from kymatui.domain.ownership import (
+    ANNOTATION_MANIFEST,
     ANNOTATION_RELEASE,
     ANNOTATION_RELEASE_NAMESPACE,
     LABEL_PART_OF,
@@ -18,9 +19,6 @@ from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.cluster.ports import FIELD_MANAGER, OPERATOR_FIELD_MANAGER, Object
 
 LABEL_APPLYSET: Final = "applyset.kubernetes.io/id"
-ANNOTATION_MANIFEST: Final = "kymatui.io/manifest"
-"""The Manifest of an object as "namespace/name". lifecycle-manager's own marks are not used, as they mean that it
-manages the object."""
 LABEL_HELM: Final = "app.kubernetes.io/managed-by"
 HELM_MANAGER: Final = "helm"
 KUBECTL_MANAGERS: Final = frozenset({"kubectl-client-side-apply", "kubectl", "kubectl-create", "kubectl-replace"})

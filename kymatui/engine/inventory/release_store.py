@@ -15,6 +15,7 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kymatui.domain.installed import ANNOTATION_INVENTORY, LARGEST_ANNOTATION
 from kymatui.domain.inventories import (
     KEY,
     Inventory,
@@ -307,8 +308,10 @@ class ReleaseStore:
         )
 
     def _write(self, release: Release, inventory: Inventory) -> Inventory:
-        secret = to_secret(release, modified_at=self._moment())
-        secret["data"][KEY] = base64.b64encode(write_document(inventory).encode()).decode()
+        secret, text = to_secret(release, modified_at=self._moment()), write_document(inventory)
+        secret["data"][KEY] = base64.b64encode(text.encode()).decode()
+        if len(text) <= LARGEST_ANNOTATION:
+            secret["metadata"]["annotations"] = {ANNOTATION_INVENTORY: text}
         found = self._cluster.apply(secret, force=True)
         return replace(inventory, resource_version=str(found["metadata"].get("resourceVersion") or ""))
 

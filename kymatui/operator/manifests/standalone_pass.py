@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import ClassVar, Final, NamedTuple
+from typing import ClassVar, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kymatui.domain.inventories import Inventory
+from kymatui.domain.inventories import ANNOTATION_INSTALLS, InstallRecord, Inventory, read_record
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE, Policy
 from kymatui.domain.kyma.manifests import Manifest, default_resource_body
 from kymatui.domain.kyma.states import State, worst_state
 from kymatui.domain.modules.readiness import check_readiness
-from kymatui.domain.ownership import LABEL_PART_OF
+from kymatui.domain.ownership import ANNOTATION_MANIFEST, LABEL_PART_OF
 from kymatui.engine.apply.applier import apply
 from kymatui.engine.apply.planner import plan
 from kymatui.engine.bundles.bundle import Bundle
@@ -26,7 +26,6 @@ from kymatui.engine.deletion.module_deletion import uninstall_module
 from kymatui.engine.deletion.uninstall_plan import DeletionScope, plan_uninstall
 from kymatui.engine.inventory.inventory_lookup import read_inventory
 from kymatui.engine.inventory.inventory_store import ApplySetStore
-from kymatui.engine.inventory.ownership_marks import ANNOTATION_MANIFEST
 from kymatui.engine.inventory.release_store import ReleaseStore
 from kymatui.engine.jobs.run import Run
 from kymatui.engine.jobs.wait import has_readiness
@@ -34,7 +33,6 @@ from kymatui.engine.plans.plan import Action, FieldConflict, Intent, Plan
 from kymatui.engine.plans.transforms import apply_transforms, with_annotations, with_labels
 from kymatui.engine.sources.manifest_installs import InstallFailure, InstallReader
 from kymatui.errors import CancelledError, KymatuiError, NotFoundError
-from kymatui.json_input import read_json
 from kymatui.operator.manifests.default_resource import (
     describe_evaluation,
     evaluate_state,
@@ -54,8 +52,6 @@ from kymatui.operator.manifests.manifest_status import (
 )
 from kymatui.operator.manifests.standalone_context import StandaloneContext, authenticated
 
-ANNOTATION: Final = "kymatui.io/installs"
-"""The annotation with the record of a Manifest's installs, so that their deletion needs no sources."""
 SOON: Final = 5.0
 """Seconds until the next reconciliation of a pending Manifest without a watch."""
 WATCHED: Final = 30.0
@@ -67,23 +63,6 @@ _LONGEST_LABEL: Final = 63  # Kubernetes' limit for a label's value
 
 
 # the record of installs
-
-
-class InstallRecord(NamedTuple):
-    """One name in one namespace of the target cluster; `install` is the Manifest's name for it."""
-
-    install: str
-    name: str
-    namespace: str
-
-
-def read_record(manifest: Manifest) -> tuple[InstallRecord, ...]:
-    """Return the record of a Manifest, empty if unreadable."""
-    try:
-        entries = read_json(manifest.meta.annotations.get(ANNOTATION, "[]"))
-        return tuple(InstallRecord(*map(str, entry)) for entry in entries)
-    except (ValueError, TypeError):
-        return ()
 
 
 def record_text(entries: Iterable[InstallRecord]) -> str:
@@ -179,7 +158,7 @@ class StandalonePass(ManifestPass[StandaloneContext]):
         """Write the record; an entry stays until its objects are deleted."""
         text = record_text(dict.fromkeys(entries))
         if text != record_text(read_record(self.manifest)):
-            self.patch_metadata(annotations={ANNOTATION: text})
+            self.patch_metadata(annotations={ANNOTATION_INSTALLS: text})
 
     def _read_installs(self, cluster: Cluster) -> list[RenderedInstall]:
         """Return the rendered installs with their names in the cluster."""

@@ -9,12 +9,13 @@ from kymatui.adapters.kube.watch.projections import MetadataOnly, Workload
 from kymatui.domain.snapshot.snapshots import FeedState
 from kymatui.sessions.feeds.crd_metadata import CrdMetadata, crd_name
 from kymatui.sessions.feeds.feed_director import FeedDirector
+from kymatui.sessions.feeds.installed_feeds import InstalledFeeds
 from kymatui.sessions.feeds.watched_kinds import (
-    DEFINITION,
     DEFINITIONS,
     KYMA_KINDS,
     KYMA_NAMESPACE,
     WATCHED_KINDS,
+    WatchedKind,
     module_kinds,
 )
 
@@ -49,6 +50,7 @@ class CatalogFeeds:
         self.director = FeedDirector("catalog-session", self.arrange, self.pause, feeds, bell)
         self._control_plane_templates: tuple[Object, ...] = ()
         self._crds = CrdMetadata()
+        self.installed = InstalledFeeds(client, feeds)
         self._arranged_for: object = None
         self._seen_crds: frozenset[str] = frozenset()
         self._tries = 0
@@ -79,7 +81,8 @@ class CatalogFeeds:
             if resource is None:
                 self._feeds.absent(fixed.feed, f"the cluster does not serve {fixed.kind} of {fixed.group}")
             else:
-                self._follow(fixed.feed, resource)
+                self._follow(fixed.feed, resource, fixed)
+        self.installed.arrange(self._namespaces)
         self._arrange_modules()
         self._resources = {resource.name: resource for resource in self._client.discovery.known()}
         if self._tries and not self._seen_crds - self._resources.keys():
@@ -118,22 +121,30 @@ class CatalogFeeds:
                 found[kind] = self._feeds.objects(name)
         return found
 
-    def _follow(self, feed: str, resource: ApiResource) -> None:
-        decode: Any = {"apps": Workload, DEFINITION.group: MetadataOnly}.get(resource.group)
-        wanted = (self._namespace, KYMA_NAMESPACE, self._client.transport.connection.namespace)
+    def _follow(self, feed: str, resource: ApiResource, fixed: WatchedKind | None = None) -> None:
+        metadata_only = fixed is not None and fixed.metadata_only
+        decode: Any = MetadataOnly if metadata_only else Workload if resource.group == "apps" else None
         self._feeds.follow(
             feed,
             resource,
-            namespaces=tuple(dict.fromkeys(name for name in wanted if name)),
+            namespaces=self._namespaces,
             decode=decode,
-            metadata_only=resource.group == DEFINITION.group,
+            metadata_only=metadata_only,
+            labels=fixed.labels if fixed is not None else "",
             missing=self._rediscover,
         )
+
+    @property
+    def _namespaces(self) -> tuple[str, ...]:
+        """Return the namespaces that are read of what may not be listed in all."""
+        wanted = (self._namespace, KYMA_NAMESPACE, self._client.transport.connection.namespace)
+        return tuple(dict.fromkeys(name for name in wanted if name))
 
     def _arrange_modules(self) -> None:
         wanted: dict[tuple[str, str], str] = {}
         templates = (*self._feeds.objects(KYMA_KINDS[1].feed), *self._control_plane_templates)
-        for (group, kind), versions in module_kinds(templates, self._catalogs.templates).items():
+        defaults = tuple(one.default_cr.kind for one in self.installed.installations if one.default_cr is not None)
+        for (group, kind), versions in module_kinds(templates, self._catalogs.templates, defaults).items():
             resource = self._client.discovery.find_kind(group, kind, versions)
             if resource is None:
                 # The plural is unknown here: kubectl takes the kind in its place, and so does this name.
@@ -169,7 +180,8 @@ class CatalogFeeds:
         """Return the inputs that select the watched kinds; the same tuples until one changes."""
         templates, outside = self._feeds.objects(KYMA_KINDS[1].feed), self._catalogs.templates
         crds = self._feeds.objects(DEFINITIONS)
-        return _Same(templates), _Same(outside), _Same(self._control_plane_templates), _Same(crds)
+        installed = self.installed.installations
+        return tuple(map(_Same, (templates, outside, self._control_plane_templates, crds, installed)))
 
 
 class _Same:

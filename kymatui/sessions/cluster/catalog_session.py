@@ -185,6 +185,10 @@ class CatalogSession:
             outside=self._catalogs.templates,
             raw_manifests=self._catalogs.raw_manifests,
             rules=self._rules,
+            inventories=self._watched.installed.inventories,
+            releases=self._watched.installed.releases,
+            leases=self._watched.installed.leases,
+            applied=self._watched.installed.applied(),
         )
 
     def add_templates(self, templates: tuple[Object, ...]) -> None:

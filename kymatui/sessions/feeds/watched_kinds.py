@@ -7,7 +7,9 @@ from typing import Any
 
 from msgspec import Struct
 
+from kymatui.domain.installed import INVENTORIES, RELEASES
 from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.domain.snapshot.cluster_index import INVENTORY_FEED, RELEASE_FEED
 
 OPERATOR = "operator.kyma-project.io"
 KYMA_NAMESPACE = "kyma-system"
@@ -15,12 +17,17 @@ DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
 
 
 class WatchedKind(Struct, frozen=True):
-    """A kind that is always wanted, with the name that its feed has even while nothing is known of the server."""
+    """A kind that is always wanted, with the name that its feed has even while nothing is known of the server.
+
+    `labels` select some of its objects; with `metadata_only` the server sends no more than that.
+    """
 
     feed: str
     group: str
     kind: str
     versions: tuple[str, ...]
+    labels: str = ""
+    metadata_only: bool = False
 
 
 KYMA_KINDS = (
@@ -34,22 +41,31 @@ WORKLOADS = (
     WatchedKind("statefulsets.apps", "apps", "StatefulSet", ("v1",)),
     WatchedKind("daemonsets.apps", "apps", "DaemonSet", ("v1",)),
 )
-DEFINITION = WatchedKind(DEFINITIONS, "apiextensions.k8s.io", "CustomResourceDefinition", ("v1",))
-WATCHED_KINDS = (*KYMA_KINDS, *WORKLOADS, DEFINITION)
-_FIXED = {(fixed.group, fixed.kind) for fixed in WATCHED_KINDS}
+DEFINITION = WatchedKind(DEFINITIONS, "apiextensions.k8s.io", "CustomResourceDefinition", ("v1",), metadata_only=True)
+RECORDS = (
+    WatchedKind(INVENTORY_FEED, "", "ConfigMap", ("v1",), INVENTORIES),
+    WatchedKind(RELEASE_FEED, "", "Secret", ("v1",), RELEASES, metadata_only=True),
+)
+"""What kymatui and helm installed; of Secrets no data is ever asked for."""
+WATCHED_KINDS = (*KYMA_KINDS, *WORKLOADS, DEFINITION, *RECORDS)
+_FIXED = {(fixed.group, fixed.kind) for fixed in (*KYMA_KINDS, *WORKLOADS, DEFINITION)}
 
 
 def module_kinds(
-    templates: Iterable[Mapping[str, Any]], outside: Iterable[Mapping[str, Any]] = ()
+    templates: Iterable[Mapping[str, Any]],
+    outside: Iterable[Mapping[str, Any]] = (),
+    installed: Iterable[GroupVersionKind] = (),
 ) -> dict[tuple[str, str], tuple[str, ...]]:
     """Return the kinds of module CRs by group and kind, with the versions in templates.
 
     Templates may say anything: what names no kind is passed over here, and told of by the domain. Those from outside
-    of the cluster are not trusted to name built-in kinds: nobody wants every Secret listed for a file on the web.
+    of the cluster, and the default CRs of what is `installed`, are not trusted to name built-in kinds: nobody wants
+    every Secret listed for a file on the web.
     """
     found: dict[tuple[str, str], dict[str, None]] = {}
     trusted = [kind for template in templates if (kind := _data_kind(template)) is not None]
     others = [kind for template in outside if (kind := _data_kind(template)) is not None and _is_custom(kind)]
+    others += filter(_is_custom, installed)
     for kind in (*trusted, *others):
         if (kind.group, kind.kind) not in _FIXED:
             found.setdefault((kind.group, kind.kind), {})[kind.version] = None

@@ -18,7 +18,7 @@ from kymatui.cli.output.printing import document, print_line, print_text
 from kymatui.cli.session_arguments import is_remote
 from kymatui.domain.catalog.catalog_json import catalog_to_json, row_json
 from kymatui.domain.catalog.catalog_schema import catalog_json_schema
-from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.snapshot.missing_lists import RowFact
 from kymatui.domain.versions.messages import drift_words
 from kymatui.errors import UsageError
@@ -42,7 +42,7 @@ def _tags(row: ModuleRow) -> str:
 
 _COLUMNS: tuple[tuple[str, Callable[[ModuleRow], str]], ...] = (
     ("NAME", lambda row: row.name),
-    ("SOURCE", lambda row: row.origin.value),
+    ("SOURCE", lambda row: row.source_kind),
     ("CHANNEL", lambda row: row.text(RowFact.CHANNEL, row.channel)),
     ("INSTALLED", lambda row: row.installed_words),
     ("DESIRED", lambda row: row.text(RowFact.DESIRED, row.desired)),
@@ -54,13 +54,20 @@ _COLUMNS: tuple[tuple[str, Callable[[ModuleRow], str]], ...] = (
     ("TAGS", _tags),
     ("REASON", lambda row: row.reason.text),
     ("CHANNELS", lambda row: ", ".join(f"{name}={version}" for name, version in row.channels.items())),
-    ("FROM", lambda row: ", ".join(row.sources)),
+    ("BY", lambda row: row.installed_by),
+    ("FROM", lambda row: ", ".join(row.sources) or (row.installation.address if row.installation is not None else "")),
 )
-_WIDE = ("PRESENCE", "DECIDED BY", "TAGS", "REASON", "CHANNELS", "FROM")
+_WIDE = ("PRESENCE", "DECIDED BY", "TAGS", "REASON", "CHANNELS", "BY", "FROM")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--schema", action="store_true", help="print the JSON Schema of `-o json` and exit")
+    parser.add_argument(
+        "--installed-by",
+        metavar="NAME",
+        default="",
+        help="only what NAME installed, such as kymatui, helm or flux, with its Helm releases; all lists everything",
+    )
     group = parser.add_argument_group("signatures")
     group.add_argument(
         "--signed", action="store_true", help="add whether components are signed; reads descriptors from registries"
@@ -77,6 +84,8 @@ def run(args: argparse.Namespace) -> int:
     if args.schema:
         print_text(document(catalog_json_schema(), "yaml" if args.output == "yaml" else "json"))
         return 0
+    if args.signed and args.installed_by:
+        raise UsageError("--signed and --installed-by exclude each other", hint="only modules have signatures")
     if args.signed and is_remote(args):
         raise UsageError("--signed reads one cluster", hint="run it on the control plane, without --remote")
     if is_remote(args):
@@ -97,7 +106,7 @@ def _watch(args: argparse.Namespace) -> Generator[tuple[Catalog, Mapping[str, Mo
         return
     with closing(watch_catalogs(args)) as seen:
         for catalog in seen:
-            yield catalog, None
+            yield (catalog.installed_by(args.installed_by) if args.installed_by else catalog), None
 
 
 def _cells(row: ModuleRow) -> list[str]:
@@ -143,6 +152,7 @@ class _Printer:
         listing = catalog_listing(catalog, signatures)
         if is_table(self._args.output):
             self._rows(catalog, listing)
+            self._releases(catalog)
             self._problems(catalog)
             self._unknown(signatures or {})
         else:
@@ -159,6 +169,15 @@ class _Printer:
         elif fresh or gone:
             printed = list(rows.values()) if form == "md" else fresh + gone
             print_text(draw(listing, printed, form, headers=not self._args.no_headers))
+
+    def _releases(self, catalog: Catalog) -> None:
+        """Say how many Helm releases are not in the table."""
+        if catalog.releases and not self._args.installed_by and not self._args.no_headers:
+            count = format_count(len(catalog.releases), "Helm release")
+            text = f"{count} of other tools not listed; --installed-by all lists them"
+            if text not in self._said:
+                self._said.add(text)
+                print_line(text, sys.stderr)
 
     def _unknown(self, signatures: Mapping[str, ModuleSignature]) -> None:
         """Say why signatures are invalid or unknown, each reason once."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.options.reading import configure_reading, follow, row_of
 from kymatui.cli.output.listing import Listing, render
+from kymatui.domain.installed import InstallationPhase
 from kymatui.domain.kyma.module_links import ModuleLink, module_links
 from kymatui.domain.snapshot.missing_lists import RowFact
 
@@ -42,6 +43,7 @@ def facts(row: ModuleRow) -> Iterator[tuple[str, str]]:
     yield "module", row.name
     yield "origin", row.origin.value
     yield "fetched from", ", ".join(row.sources)
+    yield from installation_facts(row)
     yield "state", row.state_words
     yield "state decided by", source_words(row.state_source)
     yield "reason", row.reason.text
@@ -80,6 +82,22 @@ def facts(row: ModuleRow) -> Iterator[tuple[str, str]]:
         yield "note", note_words(note)
     for problem in row.problems:
         yield problem.severity.value, problem.message
+
+
+def installation_facts(row: ModuleRow) -> Iterator[tuple[str, str]]:
+    """Yield what is recorded of the installation: nothing for what lifecycle-manager installed."""
+    yield "installed by", row.installed_by
+    installation, run = row.installation, row.run
+    if installation is None or run is None:
+        return
+    kind = installation.source.value if installation.source is not None else "unknown"
+    yield "installed from", f"{kind} {installation.address}".rstrip()
+    yield "recorded in", str(installation.record)
+    if run.phase is not InstallationPhase.INSTALLED:
+        yield "last run", run.phase.value
+        yield "objects", f"{run.objects} exist" if run.objects is not None else "unknown"
+    elif installation.unread:
+        yield "objects", f"unknown: {installation.unread}"
 
 
 def _links(row: ModuleRow) -> tuple[ModuleLink, ...]:

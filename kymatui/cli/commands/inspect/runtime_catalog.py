@@ -39,6 +39,7 @@ def show(args: argparse.Namespace) -> int:
         for session in seen:
             snapshot = session.snapshot()
             found = build_catalog(snapshot, time.time())
+            found = found.installed_by(args.installed_by) if args.installed_by else found
             read = (read_manifest(raw) for raw in snapshot.manifests)
             text = _text(found, {one.ref: one for one in read if isinstance(one, Manifest)}, args)
             if text != last:

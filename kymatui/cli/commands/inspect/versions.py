@@ -17,6 +17,7 @@ from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.catalog_json import unknown_json
 from kymatui.domain.catalog.rows import OfferMark, newest_first
 from kymatui.domain.kyma.versions import same_version
+from kymatui.domain.modules.presence import UNFINISHED
 from kymatui.domain.snapshot.cluster_index import CATALOG_FEEDS, index_cluster
 from kymatui.domain.snapshot.missing_lists import explain_missing
 from kymatui.errors import NotFoundError, PartlyDoneError, UnknownNameError, UsageError
@@ -79,13 +80,21 @@ def _offers(row: ModuleRow, why: UnknownFact | None) -> Listing[Offer]:
         lines=lambda one: ((one.version, ", ".join(one.channels), _source(one), _place(one), marks(one)),),
         document=lambda offers: {
             "module": row.name,
+            "installed": row.installed or None,
+            "presence": row.presence.value,
             "versions": [_offer_json(row, one) for one in offers] if offers or why is None else None,
             "unknown": {} if why is None else {"versions": unknown_json(why)},
         },
         item=lambda one: _offer_json(row, one),
         name=lambda one: one.version,
-        empty=f"no template of {row.name} is in a catalog" if why is None else f"versions of {row.name}: {why}",
+        below=() if row.presence not in UNFINISHED else (row.reason.text,),
+        empty=_no_versions(row) if why is None else f"versions of {row.name}: {why}",
     )
+
+
+def _no_versions(row: ModuleRow) -> str:
+    text = f"no template of {row.name} is in a catalog"
+    return f"{text}; {row.reason.text}" if row.installation is not None else text
 
 
 def _source(offer: Offer) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kymatui.actions.modules.module_sources import deletion_command, install_command
 from kymatui.cli.commands.modules.upgrade import find_installed_as, recorded_source
 from kymatui.cli.options.direct_install import (
     FORMATS,
@@ -18,9 +18,12 @@ from kymatui.cli.options.direct_install import (
 from kymatui.cli.options.fetching import add_fetching
 from kymatui.cli.output.plan_changes import from_to
 from kymatui.cli.output.printing import document, markdown, paragraph, print_text, table
+from kymatui.domain.installed import SourceKind, is_local, source_of
+from kymatui.domain.modules.presence import UNFINISHED
 from kymatui.errors import RefusedError
 
 if TYPE_CHECKING:
+    from kymatui.actions.modules.module_sources import ModuleSource
     from kymatui.domain.inventories import Inventory
     from kymatui.engine.apply.drift_check import DriftedField, ObjectDrift
 
@@ -52,13 +55,17 @@ class CheckCommand:
             place.port.read_once()
             _refuse_managed(place, args.name)
             last = _pin_version(place, args)
-            source, namespace = recorded_source(place, args.name)
+            source, namespace = _recorded_file(place, last) or recorded_source(place, args.name)
+            row = place.catalog.row(args.name)
+            unfinished = row.reason.text if row is not None and row.presence in UNFINISHED else ""
+            presence = row.presence.value if row is not None else None
             wanted = install_request(place, args.name, source, namespace, Adoption.NEVER)
             report = check(install_intent(place.port, wanted), place.cluster, SystemClock())
         waiting = list(not_ready(report))
         if args.output in ("json", "yaml"):
             found = [_drift_json(drift, field) for drift in report.drifts for field in (drift.fields or (None,))]
-            state = {"installed": report.installed, "unfinished": report.plan.unfinished}
+            state: dict[str, Any] = {"installed": report.installed, "unfinished": report.plan.unfinished}
+            state["presence"] = presence
             state |= {"consistent": report.consistent, "ready": report.ready}
             print_text(document({"name": args.name, **state, "drift": found, "notReady": waiting}, args.output))
         else:
@@ -68,15 +75,15 @@ class CheckCommand:
             rows = [_drifted(drift, field) for drift in drifts for field in (drift.fields or (None,))]
             parts = [draw(("FINDING", "OBJECT", "PATH", "EXPECTED → ACTUAL", "FIELD MANAGER"), rows)] if rows else []
             parts += [f"not ready: {words}" for words in waiting]
-            if report.installed and report.plan.unfinished:
+            if report.installed and report.plan.unfinished and not unfinished:
                 parts.append(_unfinished(last))
+            parts += [unfinished] if unfinished else []
             same = f"kymatui install {args.name}" if place.source.is_catalog else "the same install command"
             mend = f"`{same} --force` repairs it" if place.source.is_catalog else f"{same} with --force repairs it"
-            absent = _absent(args.name, last, same, in_catalog=place.source.is_catalog)
+            absent = _absent(args.name, same, in_catalog=place.source.is_catalog)
             words = "matches its source" if report.consistent else f"differs from its source; {mend}"
-            print_text(
-                "\n\n".join([*parts, paragraph(f"{args.name} {words}", args.output) if report.installed else absent])
-            )
+            verdict = paragraph(f"{args.name} {words}", args.output) if report.installed else absent
+            print_text("\n\n".join([*parts, *([] if unfinished and not report.installed else [verdict])]))
         return 0 if report.ready else RefusedError.exit_code
 
 
@@ -88,6 +95,29 @@ def _refuse_managed(place: CommandContext, name: str) -> None:
             f"{name} is managed by {row.keeper}; `check` compares only what kymatui installed",
             hint=f"`kymatui audit --module {name}` lists changed fields, `kymatui module {name}` versions and state",
         )
+
+
+def _recorded_file(place: CommandContext, known: Inventory | None) -> tuple[ModuleSource, str] | None:
+    """Return the recorded file or kustomization of what no catalog offers, None for everything else.
+
+    Raises RefusedError for a path that this machine does not have.
+    """
+    from kymatui.actions.modules.module_sources import ModuleSource
+
+    kind = source_of(known) if known is not None else None
+    row = place.catalog.row(known.name) if known is not None else None
+    if known is None or kind not in (SourceKind.FILE, SourceKind.KUSTOMIZATION) or not place.source.is_catalog:
+        return None
+    if row is None or row.offers:
+        return None
+    address, option = known.origin.address, "--file" if kind is SourceKind.FILE else "--kustomize"
+    if is_local(known) and not Path(address.partition("//")[0]).exists():
+        raise RefusedError(
+            f"{known.name} came from {address}, a path on the machine where it was installed",
+            hint=f"run `kymatui check {known.name} {option} PATH`",
+        )
+    source = ModuleSource(file=address) if kind is SourceKind.FILE else ModuleSource(kustomization=address)
+    return source, known.namespace
 
 
 def _drifted(drift: ObjectDrift, field: DriftedField | None) -> list[str]:
@@ -118,20 +148,15 @@ def _drift_json(drift: ObjectDrift, field: DriftedField | None) -> dict[str, Any
     }
 
 
-def _absent(name: str, known: Inventory | None, install: str, *, in_catalog: bool) -> str:
-    """Return why nothing is installed, and what installs or adopts the module."""
-    if known is not None and known.is_deleting:
-        ways = f"{deletion_command(known)} completes it, {install_command(known)} installs it again"
-        return f"{name} is incomplete: its deletion was interrupted; {ways}"
+def _absent(name: str, install: str, *, in_catalog: bool) -> str:
+    """Return that nothing is installed, and what installs or adopts the module."""
     adopts = f", `kymatui upgrade {name}` adopts an installation of another tool" if in_catalog else ""
     return f"{name} is not installed by kymatui; `{install}` installs it{adopts}"
 
 
 def _unfinished(known: Inventory | None) -> str:
     """Return why an installation is not what would be installed, beside its objects."""
-    if known is None or not known.finished:
-        return "the last installation was interrupted or failed"
-    if not known.digest:
+    if known is None or not known.digest:
         return "helm installed the last revision; kymatui would write a new one"
     return "installed from another source, or with another chart, other values, hooks or notes"
 

@@ -48,12 +48,16 @@ def is_community(module: ModuleRow) -> bool:
 
 
 class CatalogView(Struct, frozen=True):
-    """View of the catalog behind a number key; `channel` is "" for views without a channel."""
+    """View of the catalog behind a number key; `channel` is "" for views without a channel.
+
+    `releases` has the Helm releases of other tools, which are no modules.
+    """
 
     key: str
     label: str
     channel: str = ""
     community: bool = False
+    releases: bool = False
 
     def shows(self, module: ModuleRow) -> bool:
         if self.community:
@@ -79,10 +83,12 @@ def columns_of(view: CatalogView, columns: Sequence[Column]) -> tuple[Column, ..
 
 
 def catalog_views(catalog: Catalog | None) -> tuple[CatalogView, ...]:
-    """Return the views: all modules, one per channel, then community modules."""
+    """Return the views: all modules, one per channel, then community modules and other tools' Helm releases."""
     found = [ALL_MODULES]
     for channel in catalog.channels if catalog else ():
         found.append(CatalogView(str(len(found)), channel, channel))
     if catalog and any(map(is_community, catalog.rows)):
         found.append(CatalogView(str(len(found)), "community", community=True))
+    if catalog and catalog.releases:
+        found.append(CatalogView(str(len(found)), "helm", releases=True))
     return tuple(found[:10])

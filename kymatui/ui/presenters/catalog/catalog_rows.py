@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from kymatui.domain.catalog.rows import Catalog, CatalogOrigin
 from kymatui.domain.catalog.rows import ModuleRow as Module
+from kymatui.domain.installed import SourceKind
 from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.problems import Actor, Severity
@@ -39,9 +40,19 @@ _PRESENCE_TONES: Mapping[Presence, str] = {
     Presence.ORPHAN: "warning",
     Presence.CONFLICT: "warning",
     Presence.DELETING: "deleting",
+    Presence.INSTALLING: "processing",
+    Presence.PARTIAL: "warning",
+    Presence.DELETION_INTERRUPTED: "warning",
 }
 
-_ORIGINS = {CatalogOrigin.KYMA: "kyma", CatalogOrigin.COMMUNITY: "comm."}
+_SOURCES: Mapping[str, str] = {
+    CatalogOrigin.COMMUNITY: "comm.",
+    SourceKind.TEMPLATE: "templ.",
+    SourceKind.COMPONENT: "comp.",
+    SourceKind.KUSTOMIZATION: "kust.",
+    SourceKind.OPERATOR: "oper.",
+}
+"""The sources whose names are too long for the column."""
 
 ABSENT = "–"
 
@@ -78,7 +89,7 @@ def table_rows(
     """Return the rows of a view, by name; with a namespace those of modules that have objects in it."""
     return [
         table_row(module, view, now, stale=stale, pinned=module.name in pinned, signature=signatures.get(module.name))
-        for module in sorted(catalog.rows, key=lambda module: module.name)
+        for module in sorted(catalog.releases if view.releases else catalog.rows, key=lambda module: module.name)
         if view.shows(module)
         and (not only_problems or module.name in catalog.problem_modules)
         and (not namespace or namespace in module.namespaces)
@@ -135,7 +146,7 @@ def _labels(module: Module) -> Mapping[str, str]:
 
 def _source(module: Module) -> str:
     tags = ("mand.", module.mandatory), ("beta", module.beta), ("int.", module.internal)
-    return next((word for word, holds in tags if holds), _ORIGINS[module.origin])
+    return next((word for word, holds in tags if holds), _SOURCES.get(module.source_kind, module.source_kind))
 
 
 def version_cell(text: str, tone: str = "") -> Cell:
@@ -197,6 +208,8 @@ def drift_cell(module: Module) -> Cell:
             return Cell(_window(drift.window.begin if drift.window else 0), "processing")
         case DriftKind.ROLLING_OUT:
             return Cell("rolling out", "processing")
+        case DriftKind.INCOMPLETE:
+            return Cell("incomplete", "warning")
         case DriftKind.UNKNOWN:
             return Cell("unknown", "muted")
     return Cell(ABSENT, "muted")

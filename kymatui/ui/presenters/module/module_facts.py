@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kymatui.domain.catalog.rows import Catalog, CheckedResource, ModuleRow
+from kymatui.domain.installed import InstallationPhase
 from kymatui.domain.kubernetes.conditions import Condition, read_conditions
 from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.json_reader import JsonReader
@@ -71,6 +72,7 @@ def observed(module: ModuleRow, now: float) -> list[Fact]:
         f"{module.manager.kind.kind} {module.manager.namespace}/{module.manager.name}" if module.manager else ABSENT
     )
     return [
+        *_recorded(module),
         Fact("presence", module.text(RowFact.STATE, str(module.presence))),
         Fact("installed", sanitize(module.installed_words) or ABSENT),
         Fact("drift", module.text(RowFact.DRIFT, drift_words(module.drift))),
@@ -79,6 +81,19 @@ def observed(module: ModuleRow, now: float) -> list[Fact]:
         Fact("ready", sanitize(ready.message) if ready else ABSENT, TONES[ready.state] if ready else "muted"),
         Fact("age", format_age(module, now) or ABSENT, "muted"),
     ]
+
+
+def _recorded(module: ModuleRow) -> list[Fact]:
+    """Return who installed it, from where, and how much of it exists, as kymatui or helm recorded it."""
+    installation, run = module.installation, module.run
+    if installation is None or run is None:
+        return []
+    kind = installation.source.value if installation.source is not None else "unknown"
+    facts = [Fact("installed by", sanitize(module.installed_by))]
+    facts.append(Fact("from", sanitize(f"{kind} {installation.address}".rstrip())))
+    if run.phase is not InstallationPhase.INSTALLED:
+        facts.append(Fact("objects", f"{run.objects} exist" if run.objects is not None else "unknown", "warning"))
+    return facts
 
 
 def reported(module: ModuleRow) -> list[Fact]:
