@@ -37,7 +37,8 @@ class CompletionNames(Struct, frozen=True):
 
 
 def names_in(snapshot: Snapshot) -> CompletionNames:
-    """Return the names in the templates and release metas of a snapshot."""
+    """Return the names in the templates and release metas of a snapshot, and of what kymatui installed."""
+    from kymatui.domain.installed import read_installations
     from kymatui.domain.kubernetes.object_meta import MalformedObject
     from kymatui.domain.kyma.module_templates import read_template
     from kymatui.domain.kyma.release_metas import read_release_meta
@@ -49,6 +50,9 @@ def names_in(snapshot: Snapshot) -> CompletionNames:
         if not isinstance(template, MalformedObject):
             modules.setdefault(template.module, set()).add(template.version)
             channels.add(template.channel)
+    for one in read_installations(snapshot.inventories, snapshot.releases):
+        if one.is_own:
+            modules.setdefault(one.name, set())
     for raw in snapshot.release_metas:
         meta = read_release_meta(raw)
         if not isinstance(meta, MalformedObject):

@@ -42,6 +42,8 @@ _ALONE = "delete it alone (ctrl-d) to decide"
 
 async def start_deletion(app: FlowApp, names: Sequence[str]) -> None:
     """Open the stepper of one module, or one plan of several."""
+    if owner := _other_owner(app, names):
+        raise RefusedError(owner, hint="no changes made")
     await (open_deletion(app, names[0]) if len(names) == 1 else delete_modules(app, names))
 
 
@@ -53,7 +55,13 @@ def why_not_installed(app: FlowApp, names: Sequence[str]) -> str:
     """Return why there is nothing to delete; "" where there is."""
     rows = [app.catalog.row(name) for name in names] if app.catalog is not None else []
     gone = all(row is not None and row.presence is Presence.NOT_INSTALLED for row in rows)
-    return "not installed" if rows and gone else ""
+    return "not installed" if rows and gone else _other_owner(app, names)
+
+
+def _other_owner(app: FlowApp, names: Sequence[str]) -> str:
+    """Return which other tool has one of these Helm releases, "" for none: it would undo or miss what kymatui does."""
+    releases = {row.name: row for row in app.catalog.releases} if app.catalog is not None else {}
+    return next((f"{releases[name].installed_by} manages it" for name in names if name in releases), "")
 
 
 async def delete_module(app: FlowApp, choices: DeletionChoices) -> None:
