@@ -17,7 +17,7 @@ from kymatui.domain.audit.kyma_rules import unread_findings
 from kymatui.domain.audit.report import AuditReport, audit, audit_catalog, audit_runtime, has_no_modules, judge_findings
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.rows import Catalog
-from kymatui.domain.installed import Installation, read_installations
+from kymatui.domain.installed import RecordedInstallation, read_installations
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import read_kyma
@@ -99,7 +99,7 @@ class _Inspector:
 
     # accounts
 
-    def _releases(self, known: Iterable[Installation]) -> frozenset[str] | None:
+    def _releases(self, known: Iterable[RecordedInstallation]) -> frozenset[str] | None:
         """Return all Helm releases as "namespace/name", None if those in ConfigMaps cannot be read."""
         try:
             others = self._cluster.list_metadata(_CONFIG_MAP, "owner=helm", cancel=self._cancel)
@@ -169,7 +169,7 @@ def _is_listed(snapshot: Snapshot, feed: str) -> bool:
     return feed in snapshot.feeds and gap_of(snapshot.feeds[feed]) is None
 
 
-def _record(module: str, installation: Installation) -> InstallationRecord:
+def _record(module: str, installation: RecordedInstallation) -> InstallationRecord:
     by = InventoryOwner.HELM if installation.is_chart else InventoryOwner.KYMATUI
     refs, is_unfinished = installation.refs, installation.is_unfinished
     return InstallationRecord(module, by, installation.record, refs, is_unfinished, installation.unread)

@@ -32,7 +32,6 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "kymatui catalog                         # every module with channel, versions, drift and state",
         "kymatui catalog -o json                 # for scripts; --schema prints its JSON Schema",
         "kymatui catalog --signed                # whether components are signed; --public-key verifies them",
-        "kymatui catalog --installed-by all      # with the Helm releases of helm, flux and others",
         "kymatui catalog --remote RUNTIME        # of one runtime of a control plane",
     ),
     "module": (

@@ -84,7 +84,7 @@ class ObjectCount(Struct, frozen=True):
         return f"{'?' if self.existing is None else self.existing}/{self.planned}"
 
 
-class Installation(Struct, frozen=True):
+class RecordedInstallation(Struct, frozen=True):
     """One installation by its record: a ConfigMap of kymatui, or the Secret of a Helm release.
 
     installer  kymatui, helm, flux, or another client of Helm by its field manager
@@ -181,24 +181,24 @@ def source_of(inventory: Inventory) -> SourceKind:
 
 def read_installations(
     inventories: Iterable[Mapping[str, Any]], releases: Iterable[Mapping[str, Any]]
-) -> tuple[Installation, ...]:
+) -> tuple[RecordedInstallation, ...]:
     """Return all installations, from the ConfigMaps of kymatui and the metadata of Helm's Secrets."""
     own = [_of_inventory(raw) for raw in inventories if read_ref(raw).name.startswith(_PREFIX)]
     return tuple(sorted((*own, *_releases(releases)), key=lambda one: (one.name, one.namespace, one.is_chart)))
 
 
-def _of_inventory(raw: Mapping[str, Any]) -> Installation:
+def _of_inventory(raw: Mapping[str, Any]) -> RecordedInstallation:
     ref = read_ref(raw)
     created = read_meta(JsonReader(raw)).created
     try:
         found = read_document(text_at(mapping_at(raw, "data"), KEY), str(ref))
     except ConfigurationError as error:
         name, state = ref.name.removeprefix(_PREFIX), InventoryState.INSTALLED
-        return Installation(name, ref.namespace, ref, KYMATUI, state, unread=str(error), created=created)
-    return Installation(found.name, ref.namespace, ref, KYMATUI, found.state, found, created=created)
+        return RecordedInstallation(name, ref.namespace, ref, KYMATUI, state, unread=str(error), created=created)
+    return RecordedInstallation(found.name, ref.namespace, ref, KYMATUI, found.state, found, created=created)
 
 
-def _releases(secrets: Iterable[Mapping[str, Any]]) -> Iterable[Installation]:
+def _releases(secrets: Iterable[Mapping[str, Any]]) -> Iterable[RecordedInstallation]:
     newest: dict[tuple[str, str], tuple[int, Mapping[str, Any]]] = {}
     for raw in secrets:
         labels = mapping_at(mapping_at(raw, "metadata"), "labels")
@@ -210,7 +210,7 @@ def _releases(secrets: Iterable[Mapping[str, Any]]) -> Iterable[Installation]:
     return [_of_release(name, raw) for (_, name), (_, raw) in newest.items()]
 
 
-def _of_release(name: str, raw: Mapping[str, Any]) -> Installation:
+def _of_release(name: str, raw: Mapping[str, Any]) -> RecordedInstallation:
     ref, meta = read_ref(raw), read_meta(JsonReader(raw))
     status = meta.labels.get("status", "") or "unknown"
     text, inventory, unread = meta.annotations.get(ANNOTATION_INVENTORY, ""), None, ""
@@ -225,7 +225,7 @@ def _of_release(name: str, raw: Mapping[str, Any]) -> Installation:
     state = InventoryState.PENDING if installer == KYMATUI or status in _PENDING else InventoryState.INSTALLED
     state = InventoryState.INSTALLED if status in ("deployed", "unknown") else state
     state = InventoryState.DELETING if status == "uninstalling" else state
-    return Installation(name, ref.namespace, ref, installer, state, inventory, unread, status, meta.created)
+    return RecordedInstallation(name, ref.namespace, ref, installer, state, inventory, unread, status, meta.created)
 
 
 def _installer(manager: str) -> str:
@@ -240,7 +240,7 @@ def manifest_installations(manifests: Iterable[Manifest]) -> frozenset[tuple[str
 
 
 def installation_run(
-    installation: Installation,
+    installation: RecordedInstallation,
     existing: Collection[ObjectKey] | None,
     leases: Sequence[Mapping[str, Any]] | None,
     now: float,
@@ -258,7 +258,7 @@ def installation_run(
     return InstallationRun(phase, objects, unknown="" if leases is not None else "Leases cannot be listed")
 
 
-def _holder(installation: Installation, leases: Iterable[Mapping[str, Any]], now: float) -> str:
+def _holder(installation: RecordedInstallation, leases: Iterable[Mapping[str, Any]], now: float) -> str:
     """Return which run holds the Lease of an installation, "" for none."""
     name = inventory_name(installation.name)
     for raw in leases:
@@ -271,18 +271,18 @@ def _holder(installation: Installation, leases: Iterable[Mapping[str, Any]], now
 
 
 def name_installations(
-    installations: Iterable[Installation], modules: Collection[str]
-) -> tuple[dict[str, Installation], dict[str, Installation]]:
+    installations: Iterable[RecordedInstallation], modules: Collection[str]
+) -> tuple[dict[str, RecordedInstallation], dict[str, RecordedInstallation]]:
     """Return installations by the names of their rows: those beside the catalog's modules, and other Helm releases.
 
     An installation has its module's row. Among those with one name the unfinished one comes first, then that of
     kymatui; the others, and those that only share a name, are called `namespace/name`.
     """
-    by_name: dict[str, list[Installation]] = {}
+    by_name: dict[str, list[RecordedInstallation]] = {}
     for one in sorted(installations, key=lambda one: (not one.is_unfinished, not one.is_own, one.namespace)):
         by_name.setdefault(one.name, []).append(one)
-    beside: dict[str, Installation] = {}
-    releases: dict[str, Installation] = {}
+    beside: dict[str, RecordedInstallation] = {}
+    releases: dict[str, RecordedInstallation] = {}
     for name, found in by_name.items():
         for place, one in enumerate(found):
             alone = place == 0 if name in modules else len(found) == 1
@@ -294,7 +294,7 @@ def name_installations(
 # words and commands
 
 
-def run_words(installation: Installation, run: InstallationRun) -> str:
+def run_words(installation: RecordedInstallation, run: InstallationRun) -> str:
     """Return the state of an unfinished run in one sentence without its end, "" for a finished one."""
     count, unfinished = run.objects, "may have stopped" if run.unknown else "stopped"
     of = f" {installation.version}" if installation.version else ""
@@ -334,7 +334,7 @@ def _by(run: InstallationRun) -> str:
     return f" (by {run.holder})" if run.holder else ""
 
 
-def interruption_words(installation: Installation, run: InstallationRun, *, direct: bool = False) -> str:
+def interruption_words(installation: RecordedInstallation, run: InstallationRun, *, direct: bool = False) -> str:
     """Return what was interrupted and which commands end that, on any machine with the source.
 
     `direct` is for a module that lifecycle-manager could manage.

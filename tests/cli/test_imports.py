@@ -38,15 +38,16 @@ NEEDLESS = {
     "oras",
 }
 # With 11 modules and 60 KiB of what reads YAML and JSON within limits, kubeconfigs among them, no slower than PyYAML's.
+# Inventories are read where modules are listed: six modules and 60 KiB.
 BUDGETS = {  # modules that are not of Python itself, and KiB of their source
     ("--version",): (28, 98),
     ("--help",): (29, 120),
-    ("catalog",): (249, 1750),
-    ("catalog", "-o", "json"): (249, 1750),
-    ("module", "keda"): (245, 1730),
-    ("checks", "keda"): (245, 1730),
-    ("drift",): (245, 1730),
-    ("events", "keda"): (247, 1740),
+    ("catalog",): (255, 1815),
+    ("catalog", "-o", "json"): (255, 1815),
+    ("module", "keda"): (251, 1795),
+    ("checks", "keda"): (251, 1795),
+    ("drift",): (251, 1795),
+    ("events", "keda"): (253, 1805),
     ("audit",): (303, 2045),
 }
 

@@ -11,8 +11,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kymatui.domain.installed import deletion_command, install_command
+from kymatui.domain.inventories import inventory_name
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.kubernetes.schema_forms import overrides
+from kymatui.domain.kyma.manifests import default_resource, default_resource_body
 from kymatui.errors import ConfigurationError, RefusedError
 
 if TYPE_CHECKING:
@@ -159,7 +161,6 @@ def release_values(cluster: Cluster, known: Inventory | None) -> dict[str, Any]:
 
 def catalog_bundle(choice: InstallChoice, blobs: Blobs) -> Bundle:
     """Return what a template of the catalog consists of: its raw manifest, and its default resource."""
-    from kymatui.domain.kyma.manifests import default_resource, default_resource_body
     from kymatui.engine.bundles import raw_yaml
 
     template = choice.template
@@ -202,8 +203,6 @@ def refuse_deleting(known: Inventory | None) -> None:
 
 def inventories(cluster: Cluster) -> list[tuple[str, str]]:
     """Return namespace and name of each installation of kymatui, except those of charts."""
-    from kymatui.domain.inventories import inventory_name
-
     start = inventory_name("")
     found = [raw["metadata"] for raw in cluster.list(_CONFIG_MAP, labels=_OWN)]
     names = [(str(one["namespace"]), str(one["name"]).removeprefix(start)) for one in found if one["name"] != start]
@@ -212,8 +211,6 @@ def inventories(cluster: Cluster) -> list[tuple[str, str]]:
 
 def _places(cluster: Cluster, name: str) -> Iterator[str]:
     """Yield the namespaces with an inventory, or a Helm release, of that name."""
-    from kymatui.domain.inventories import inventory_name
-
     for raw in cluster.list(_CONFIG_MAP, labels=_OWN):
         if raw["metadata"]["name"] == inventory_name(name):
             yield str(raw["metadata"]["namespace"])

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kymatui.domain.catalog.rows import CatalogOrigin, Offer
-from kymatui.domain.installed import Installation, InstallationRun, installation_run
+from kymatui.domain.installed import InstallationRun, RecordedInstallation, installation_run
 from kymatui.domain.kubernetes.image_references import Image, parse_image
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import ObjectMeta, read_meta, read_ref
@@ -92,7 +92,7 @@ class ModuleInputs(Struct, frozen=True):
     resources: tuple[Object, ...] | None
     mandatory: bool
     managed: bool
-    installation: Installation | None = None
+    installation: RecordedInstallation | None = None
     run: InstallationRun | None = None
     missing: tuple[ObjectRef, ...] = ()
     workloads: tuple[ObjectRef, ...] = ()
@@ -185,7 +185,7 @@ def gather_inputs(name: str, world: ClusterIndex, now: float, settings: CatalogO
     )
 
 
-def _installation(name: str, world: ClusterIndex, workloads: Iterable[Object]) -> Installation | None:
+def _installation(name: str, world: ClusterIndex, workloads: Iterable[Object]) -> RecordedInstallation | None:
     """Return the installation of a row: by its name, else by the marks of its manager."""
     found = world.installation(name)
     owners = (read_owner(raw) for raw in workloads) if found is None and world.releases else ()
@@ -201,7 +201,7 @@ def _with_installed(manager: ModuleManager, workloads: Sequence[Object], now: fl
 
 
 def _missing_workloads(
-    installation: Installation | None, manager: ModuleManager, world: ClusterIndex, *, offered: bool
+    installation: RecordedInstallation | None, manager: ModuleManager, world: ClusterIndex, *, offered: bool
 ) -> Iterator[ObjectRef]:
     """Yield the workloads that were installed and do not exist; of an offered module, its manager alone decides."""
     if installation is None or installation.is_unfinished or (offered and manager.workload is not None):
@@ -212,7 +212,7 @@ def _missing_workloads(
             yield ref
 
 
-def _default_kind(installation: Installation | None) -> GroupVersionKind | None:
+def _default_kind(installation: RecordedInstallation | None) -> GroupVersionKind | None:
     default = installation.default_cr if installation is not None else None
     return default.kind if default is not None else None
 
@@ -241,7 +241,7 @@ def row_inputs(name: str, world: ClusterIndex, settings: CatalogOptions) -> tupl
     )
 
 
-def _installation_inputs(installation: Installation | None, world: ClusterIndex) -> Iterator[object]:
+def _installation_inputs(installation: RecordedInstallation | None, world: ClusterIndex) -> Iterator[object]:
     if installation is None:
         return
     yield installation

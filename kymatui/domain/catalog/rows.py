@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kymatui.domain.installed import Installation, InstallationRun
+from kymatui.domain.installed import InstallationRun, RecordedInstallation
 from kymatui.domain.kubernetes.json_reader import Flaw
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.problems import Actor, Problem, Reason
@@ -174,7 +174,7 @@ class ModuleRow(Struct, frozen=True):
     unknown: Mapping[RowFact, UnknownFact] = field(default_factory=dict)
     keeper: Actor = Actor.KLM
     interrupted: str = ""
-    installation: Installation | None = None
+    installation: RecordedInstallation | None = None
     run: InstallationRun | None = None
     workloads: tuple[ObjectRef, ...] = ()
 

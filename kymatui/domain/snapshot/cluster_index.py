@@ -8,7 +8,12 @@ from typing import Any, TypeVar
 
 from msgspec import Struct, field
 
-from kymatui.domain.installed import Installation, manifest_installations, name_installations, read_installations
+from kymatui.domain.installed import (
+    RecordedInstallation,
+    manifest_installations,
+    name_installations,
+    read_installations,
+)
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, MalformedObject, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectKey
@@ -56,8 +61,8 @@ class ClusterIndex(Struct, frozen=True):
     resources: Mapping[tuple[str, str], tuple[Object, ...]]
     pods: tuple[Object, ...] = ()
     modules: frozenset[str] = frozenset()
-    installations: Mapping[str, Installation] = field(default_factory=dict)
-    releases: Mapping[str, Installation] = field(default_factory=dict)
+    installations: Mapping[str, RecordedInstallation] = field(default_factory=dict)
+    releases: Mapping[str, RecordedInstallation] = field(default_factory=dict)
     owned_workloads: Mapping[Owner, tuple[Object, ...]] = field(default_factory=dict)
 
     @property
@@ -113,16 +118,16 @@ class ClusterIndex(Struct, frozen=True):
             return JsonReader(definition).child("spec").text("scope") == "Cluster"
         return any(not read_ref(raw).namespace for raw in self.resources.get((kind.group, kind.kind), ()))
 
-    def installation(self, name: str) -> Installation | None:
+    def installation(self, name: str) -> RecordedInstallation | None:
         """Return what was installed under the name of a row."""
         return self.installations.get(name) or self.releases.get(name)
 
-    def installation_of(self, owner: Owner | None) -> Installation | None:
+    def installation_of(self, owner: Owner | None) -> RecordedInstallation | None:
         """Return the installation that an object's marks name."""
         known = (*self.installations.values(), *self.releases.values()) if owner is not None else ()
         return next((one for one in known if one.owner == owner), None)
 
-    def workloads_of(self, installation: Installation) -> tuple[Object, ...]:
+    def workloads_of(self, installation: RecordedInstallation) -> tuple[Object, ...]:
         """Return the workloads of an installation: those that it lists, then those with its marks."""
         refs = [ref for ref in installation.refs if ref.kind.kind in WORKLOADS]
         listed = [raw for ref in refs for raw in self.workloads.get((ref.kind.kind, ref.name), ())]
@@ -131,7 +136,7 @@ class ClusterIndex(Struct, frozen=True):
         found += self.owned_workloads.get(installation.owner, ())
         return tuple({object_identity(raw): raw for raw in found}.values())
 
-    def existing_objects(self, installation: Installation) -> frozenset[ObjectKey] | None:
+    def existing_objects(self, installation: RecordedInstallation) -> frozenset[ObjectKey] | None:
         """Return the objects of an unfinished installation that exist, None if not all of their lists came."""
         applied = self.snapshot.applied.get(installation.record)
         if applied is None:
@@ -199,7 +204,9 @@ def _module_names(kyma: Kyma | None, shelf: TemplateIndex, manifests: Iterable[s
     return frozenset(name for name in names if name)
 
 
-def _installations(snapshot: Snapshot, manifests: Sequence[Manifest], memory: ReadCache) -> Iterable[Installation]:
+def _installations(
+    snapshot: Snapshot, manifests: Sequence[Manifest], memory: ReadCache
+) -> Iterable[RecordedInstallation]:
     """Yield what was installed without a Manifest; a Manifest's installations are read with its module."""
     sources = (snapshot.inventories, snapshot.releases)
     found = memory.recall("installations", sources, lambda: read_installations(*sources))

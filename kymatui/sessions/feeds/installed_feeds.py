@@ -12,10 +12,12 @@ from kymatui.adapters.kube.objects.api_resource import ApiResource
 from kymatui.adapters.kube.watch.projections import MetadataOnly
 from kymatui.sessions.feeds.watched_kinds import DEFINITIONS
 from kymatui.domain.installed import INVENTORIES, Installation, read_installations
+from kymatui.domain.installed import INVENTORIES, RecordedInstallation, read_installations
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.ownership import LABEL_PART_OF, read_owner
 from kymatui.domain.snapshot.cluster_index import INVENTORY_FEED, RELEASE_FEED
 from kymatui.domain.snapshot.snapshots import FeedState, namespaced_feed
+from kymatui.engine.jobs.identity import is_dead
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.api.client import Client
@@ -36,8 +38,8 @@ class InstalledFeeds:
     def __init__(self, client: Client, feeds: Feeds) -> None:
         self._client = client
         self._feeds = feeds
-        self._read: tuple[object, object, tuple[Installation, ...]] = ((), (), ())
-        self._parts: dict[ObjectRef, tuple[Installation, tuple[str, ...]]] = {}
+        self._read: tuple[object, object, tuple[RecordedInstallation, ...]] = ((), (), ())
+        self._parts: dict[ObjectRef, tuple[RecordedInstallation, tuple[str, ...]]] = {}
         self._extra: frozenset[str] = frozenset()
 
     @property
@@ -50,7 +52,7 @@ class InstalledFeeds:
         return self._feeds.objects(RELEASE_FEED)
 
     @property
-    def installations(self) -> tuple[Installation, ...]:
+    def installations(self) -> tuple[RecordedInstallation, ...]:
         """Return what the records say; read again only if one changed."""
         inventories, releases = self.inventories, self.releases
         if self._read[0] is not inventories or self._read[1] is not releases:
@@ -62,8 +64,6 @@ class InstalledFeeds:
         """Return the Leases whose holder may live, None if they are not listed."""
         if not self._is_listed(_LEASE_FEED):
             return None
-        from kymatui.engine.jobs.identity import is_dead  # only while a run is unfinished
-
         found = self._feeds.objects(_LEASE_FEED)
         return tuple(raw for raw in found if not is_dead(str((raw.get("spec") or {}).get("holderIdentity") or "")))
 
@@ -96,7 +96,7 @@ class InstalledFeeds:
             self._feeds.drop(name)
         self._extra = frozenset(followed)
 
-    def _follow(self, installation: Installation, kinds: list[tuple[GroupVersionKind, str]]) -> Iterator[str]:
+    def _follow(self, installation: RecordedInstallation, kinds: list[tuple[GroupVersionKind, str]]) -> Iterator[str]:
         """Follow what has the marks of an installation; yield the names of the feeds."""
         labels = _OF_HELM if installation.is_chart else f"{LABEL_PART_OF}={installation.owner.name}"
         for kind, namespace in kinds:
