@@ -50,8 +50,8 @@ def asked_twice(requests: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str, s
 
 
 LISTS = 27
-"""The kinds of the sample world and what is recorded as installed, each once, the groups that it serves, for a kind that
-is not served, and the Pods where a manager is not ready: they say why.
+"""The kinds of the sample world and what is recorded as installed, each once, the groups that it serves, for a kind
+that is not served, and the Pods where a manager is not ready: they say why.
 """
 READING = {
     "catalog": LISTS,

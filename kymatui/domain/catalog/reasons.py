@@ -19,8 +19,7 @@ from kymatui.domain.kyma.problems import Actor, Reason, Severity, action_needed,
 from kymatui.domain.kyma.states import State, StateSource
 from kymatui.domain.modules.next_actor import actor_for_manifest_state, actor_for_state, actor_on_drift
 from kymatui.domain.modules.pod_failures import PodFailure
-from kymatui.domain.modules.presence import ManagerVisibility, Presence
-from kymatui.domain.modules.presence import UNFINISHED
+from kymatui.domain.modules.presence import UNFINISHED, ManagerVisibility, Presence
 from kymatui.domain.modules.risks import (
     NOT_RELEASED,
     is_not_applied,

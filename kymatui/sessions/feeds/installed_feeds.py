@@ -10,19 +10,18 @@ from typing import TYPE_CHECKING, Final
 
 from kymatui.adapters.kube.objects.api_resource import ApiResource
 from kymatui.adapters.kube.watch.projections import MetadataOnly
-from kymatui.sessions.feeds.watched_kinds import DEFINITIONS
-from kymatui.domain.installed import INVENTORIES, Installation, read_installations
 from kymatui.domain.installed import INVENTORIES, RecordedInstallation, read_installations
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.ownership import LABEL_PART_OF, read_owner
 from kymatui.domain.snapshot.cluster_index import INVENTORY_FEED, RELEASE_FEED
 from kymatui.domain.snapshot.snapshots import FeedState, namespaced_feed
 from kymatui.engine.jobs.identity import is_dead
+from kymatui.sessions.feeds.watched_kinds import DEFINITIONS
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.api.client import Client
-    from kymatui.sessions.feeds.feeds import Feeds
     from kymatui.domain.snapshot.snapshots import Object
+    from kymatui.sessions.feeds.feeds import Feeds
 
 _VERBS: Final = ("get", "list", "watch")
 _LEASES: Final = ApiResource("coordination.k8s.io", "v1", "Lease", "leases", True, _VERBS)
