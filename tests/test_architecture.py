@@ -418,7 +418,7 @@ STRICT = (
 LATE_IMPORTS_BELOW = {
     "cli/commands": (103, "help, completion and a wrong option load a command, and not what it runs"),
     "sessions/charts.py": (11, "registries and repositories need different readers, and a template no signature"),
-    "sessions/cluster": (6, "a shell waits for each completion; one cluster needs no control plane"),
+    "sessions/cluster": (7, "a shell waits for each completion; one cluster needs no control plane"),
     "sessions/completion.py": (6, "a shell waits for each completion, which needs one source of names"),
     "sessions/contexts.py": (3, "the first paint opens no session"),
     "sessions/feeds": (1, "few clusters have a catalog on the web"),
