@@ -114,22 +114,22 @@ class Campaign:
         except KymatuiError as error:
             return CampaignStep(name, CampaignOutcome.UNREACHABLE, str(error))
         try:
-            toggling = self._edits_of(session)
-            proposal = self._proposed(toggling)
-            found = self._with_uninstalls(_planned_step(name, proposal), toggling, proposal)
+            edits = self._edits_of(session)
+            proposal = self._proposed(edits)
+            found = self._with_uninstalls(_planned_step(name, proposal), edits, proposal)
             found = replace(found, server=session.target.server)
-            found = self._with_handover(found, toggling, proposal)
-            return self._standing(found, toggling, proposal) if found.outcome is CampaignOutcome.UNCHANGED else found
+            found = self._with_handover(found, edits, proposal)
+            return self._standing(found, edits, proposal) if found.outcome is CampaignOutcome.UNCHANGED else found
         except KymatuiError as error:
             return CampaignStep(name, CampaignOutcome.UNREACHABLE, str(error))
         finally:
             session.close()
 
-    def _with_uninstalls(self, step: CampaignStep, toggling: ClusterKymaEdits, proposal: EditProposal) -> CampaignStep:
+    def _with_uninstalls(self, step: CampaignStep, edits: ClusterKymaEdits, proposal: EditProposal) -> CampaignStep:
         """Add what has to be deleted before modules go; refuse if that, or reading it, is not allowed."""
         if step.outcome is not CampaignOutcome.PLANNED or not step.uninstalls:
             return step
-        found = toggling.uninstalls(step.uninstalls, self._consent, self.pace.timeout)
+        found = edits.uninstalls(step.uninstalls, self._consent, self.pace.timeout)
         blocking = tuple(owned for one in found for owned in one.blocking)
         said = [f"{one.refusal} ({one.refusal.hint})" for one in found if one.refusal is not None]
         if said:
@@ -137,29 +137,29 @@ class Campaign:
         self._uninstalls[step.runtime] = found
         return replace(step, blocking=blocking)
 
-    def _with_handover(self, step: CampaignStep, toggling: ClusterKymaEdits, proposal: EditProposal) -> CampaignStep:
+    def _with_handover(self, step: CampaignStep, edits: ClusterKymaEdits, proposal: EditProposal) -> CampaignStep:
         """Add what becomes of a direct installation, also where the Kyma already has the edit."""
         if not self._toggle.takes_up or step.outcome not in (CampaignOutcome.PLANNED, CampaignOutcome.UNCHANGED):
             return step
         is_planned = step.outcome is CampaignOutcome.PLANNED
-        if not is_planned and not (self.pace.wait and awaits_handover(toggling, self._toggle)):
+        if not is_planned and not (self.pace.wait and awaits_handover(edits, self._toggle)):
             return step
-        notice = planned_handover(toggling, self._toggle)
+        notice = planned_handover(edits, self._toggle)
         if notice and not self.pace.wait:
             notice = f"{notice}, once the command is run again without --no-wait"
         warnings = (*step.warnings, *([notice] if notice else []))
         return replace(step, outcome=step.outcome if is_planned else CampaignOutcome.UNDER_WAY, warnings=warnings)
 
-    def _proposed(self, toggling: ClusterKymaEdits) -> EditProposal:
+    def _proposed(self, edits: ClusterKymaEdits) -> EditProposal:
         """Propose the edit as for one runtime; a module that is already disabled is done, and not refused."""
-        found = toggling.propose(self._toggle)
+        found = edits.propose(self._toggle)
         return replace(found, refusals=()) if found.gone else found
 
-    def _standing(self, step: CampaignStep, toggling: ClusterKymaEdits, proposal: EditProposal) -> CampaignStep:
+    def _standing(self, step: CampaignStep, edits: ClusterKymaEdits, proposal: EditProposal) -> CampaignStep:
         """Return where the edit stands in a Kyma that already has it; a failure counts also after an earlier run."""
         if not proposal.known:
             return replace(step, message="not requested in the Kyma, and not in the catalog", is_known=False)
-        now = toggling.standing(proposal)
+        now = edits.standing(proposal)
         if now.finished:
             return step
         if step.runtime in self._begun and self.pace.wait:
@@ -190,59 +190,59 @@ class Campaign:
     def _followed(
         self,
         step: CampaignStep,
-        toggling: ClusterKymaEdits,
+        edits: ClusterKymaEdits,
         changed: threading.Event,
         cancel: threading.Event,
         journal: Journal,
     ) -> CampaignStep:
         """Return what an earlier run has edited, until it is done."""
-        proposal = self._proposed(toggling)
+        proposal = self._proposed(edits)
         if not proposal.is_done:
             raise OutdatedError("no changes made: another client changed the Kyma after the earlier run")
-        return self._until_done(step, toggling, proposal, 0, changed, cancel, journal)
+        return self._until_done(step, edits, proposal, 0, changed, cancel, journal)
 
     def _run(
         self,
         step: CampaignStep,
-        toggling: ClusterKymaEdits,
+        edits: ClusterKymaEdits,
         changed: threading.Event,
         cancel: threading.Event,
         journal: Journal,
     ) -> CampaignStep:
-        proposal = self._proposed(toggling)
+        proposal = self._proposed(edits)
         now = replace(_planned_step(step.runtime, proposal), server=step.server)
         if now.outcome is CampaignOutcome.UNCHANGED:
             return now
         if now.outcome is not CampaignOutcome.PLANNED or now.lines != step.lines:
             raise OutdatedError("no changes made: the Kyma changed after the plan")
-        if not toggling.may_write(proposal):
+        if not edits.may_write(proposal):
             raise ForbiddenError("no changes made: you lack the permission to patch the runtime's Kyma", status=403)
         if cancel.is_set():
             return replace(step, outcome=CampaignOutcome.NOT_BEGUN)
         journal.write(JournalMark.BEGUN, RUNTIME_STEP, step.runtime)
         try:
-            generation = toggling.carry_out(proposal, cancel, self._uninstalls.get(step.runtime, ()))
+            generation = edits.carry_out(proposal, cancel, self._uninstalls.get(step.runtime, ()))
         except CancelledError as error:
-            return self._cancelled(step, toggling, proposal, error, journal)
+            return self._cancelled(step, edits, proposal, error, journal)
         except KymatuiError:
             journal.write(JournalMark.FAILED, RUNTIME_STEP, step.runtime)
             raise
         if not self.pace.wait:
             journal.write(JournalMark.DONE, RUNTIME_STEP, step.runtime)
             return replace(step, outcome=CampaignOutcome.ACCEPTED, message="the Kyma is edited")
-        return self._until_done(step, toggling, proposal, generation, changed, cancel, journal)
+        return self._until_done(step, edits, proposal, generation, changed, cancel, journal)
 
     def _cancelled(
         self,
         step: CampaignStep,
-        toggling: ClusterKymaEdits,
+        edits: ClusterKymaEdits,
         proposal: EditProposal,
         error: CancelledError,
         journal: Journal,
     ) -> CampaignStep:
         """Return whether the edit was made before the cancel; the Kyma itself says so."""
         try:
-            is_made = toggling.is_made(proposal)
+            is_made = edits.is_made(proposal)
         except KymatuiError:
             journal.write(JournalMark.FAILED, RUNTIME_STEP, step.runtime)
             raise
@@ -256,7 +256,7 @@ class Campaign:
     def _until_done(
         self,
         step: CampaignStep,
-        toggling: ClusterKymaEdits,
+        edits: ClusterKymaEdits,
         proposal: EditProposal,
         generation: int,
         changed: threading.Event,
@@ -265,7 +265,7 @@ class Campaign:
     ) -> CampaignStep:
         try:
             started = [StartedEdit(proposal, generation)]
-            (end,) = toggling.follow_all(started, changed, self.pace.timeout, lambda *_: None, cancel, unattended=True)
+            (end,) = edits.follow_all(started, changed, self.pace.timeout, lambda *_: None, cancel, unattended=True)
         except CancelledError as error:  # the edit stays, and lifecycle-manager continues
             return replace(step, outcome=CampaignOutcome.ACCEPTED, message=str(error))
         except KymatuiError:
@@ -275,7 +275,7 @@ class Campaign:
             journal.write(JournalMark.FAILED, RUNTIME_STEP, step.runtime)
             raise PartlyDoneError(end.failed)
         journal.write(JournalMark.DONE, RUNTIME_STEP, step.runtime)
-        handed = complete_handover(toggling, self._toggle) if self._toggle.takes_up else ""
+        handed = complete_handover(edits, self._toggle) if self._toggle.takes_up else ""
         outcome = CampaignOutcome.STAYS if end.stage.held else CampaignOutcome.DONE
         return replace(step, outcome=outcome, message=handed or end.stage.message)
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from kymatui.actions.batch import Work
-from kymatui.actions.edits.label_edits import LabelEditing, LabelItem, LabelPlan
-from kymatui.actions.edits.module_edits import EditControls, EditItem, EditPlan, ModuleEditing, edit_item
+from kymatui.actions.edits.label_edits import LabelEditing, LabelItem, plan_labels
+from kymatui.actions.edits.module_edits import EditControls, EditItem, EditPlan, ModuleEditing, edit_item, plan_edits
 from kymatui.actions.edits.uninstall import UninstallConsent
 from kymatui.actions.jobs import FOLLOW_SECONDS, JobReport, JobSpec
 from kymatui.actions.modules.handover import planned_handover
@@ -34,7 +34,6 @@ from kymatui.ui.viewmodels.questions import ChoiceOption, Question
 
 if TYPE_CHECKING:
     from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
-    from kymatui.actions.plans import Uninstall
     from kymatui.ui.connection.cluster_link import ConnectionLink
     from kymatui.ui.flows.flow_app import FlowApp
     from kymatui.ui.flows.job_controller import JobRestart
@@ -111,9 +110,10 @@ def _is_made(proposal: EditProposal) -> bool:
 async def _plan(app: FlowApp, toggles: Sequence[ModuleEdit], again: JobRestart) -> PreviewVerdict:
     """Display the plan and start the job once it is accepted."""
     jobs, edits = app.jobs, kyma_edit_action(app)
-    proposals, left_out = await jobs.in_thread(lambda: split_proposals([edits.propose(one) for one in toggles]))
+    items = await jobs.in_thread(lambda: plan_edits(edits, toggles, _TICKED, float("inf"), waits=False))
+    proposals, left_out = split_proposals([item.required_plan.proposal for item in items])
+    found = [one for item in items for one in item.required_plan.uninstalls]
     may_write = await jobs.in_thread(lambda: all(_may_write(edits, one) for one in proposals))
-    found = await jobs.in_thread(partial(_uninstalls, edits, proposals))
     shown = preview_edit(proposals, app.view.management, may_write=may_write, left_out=left_out, uninstalls=found)
     notices = await jobs.in_thread(
         lambda: [planned_handover(edits, one.toggle) for one in proposals if one.toggle.takes_up]
@@ -121,19 +121,9 @@ async def _plan(app: FlowApp, toggles: Sequence[ModuleEdit], again: JobRestart) 
     shown = replace(shown, warnings=(*shown.warnings, *filter(None, notices)))
     answer = await app.push_screen_wait(PlanScreen(shown, partial(_outdated, app, proposals)))
     if answer.is_yes:
-        plans = [EditPlan(one, found) for one in proposals if one.edit is not None and not one.edit.is_empty]
-        jobs.start(_work([edit_item(plan) for plan in plans], edits, app.view.link), again)
+        accepted = [replace(item, refusal=None) for item in items if item.required_plan.proposal in proposals]
+        jobs.start(_work([item for item in accepted if item.is_pending], edits, app.view.link), again)
     return answer.verdict
-
-
-def _uninstalls(edits: ClusterKymaEdits, proposals: Sequence[EditProposal]) -> tuple[Uninstall, ...]:
-    """Return the remaining objects of modules that are disabled; nothing for a refused plan.
-
-    The plan needs a tick before kymatui deletes blocking objects.
-    """
-    fine = [one for one in proposals if not one.is_refused]
-    gone = [effect.module for one in fine for effect in one.effects if effect.uninstalls]
-    return edits.uninstalls(gone, _TICKED, float("inf"))
 
 
 def _may_write(edits: ClusterKymaEdits, proposal: EditProposal | LabelProposal) -> bool:
@@ -289,24 +279,20 @@ async def edit_labels(app: FlowApp, name: str, wanted: bool) -> None:
     """Allow or forbid "beta" or "internal" modules in the Kyma; the plan names what that uninstalls."""
     jobs, edits = app.jobs, kyma_edit_action(app)
     while True:
-        proposal = await jobs.in_thread(lambda: edits.propose_labels({LABELS[name]: "true" if wanted else None}))
+        labels = {LABELS[name]: "true" if wanted else None}
+        item = await jobs.in_thread(partial(plan_labels, edits, labels, _TICKED, float("inf")))
+        proposal, uninstalls = item.required_plan.proposal, item.required_plan.uninstalls
         may_write = await jobs.in_thread(partial(_may_write, edits, proposal))
-        found = await jobs.in_thread(partial(_uninstalled_by_label, edits, proposal))
-        shown = preview_label(proposal, name, app.view.management, may_write=may_write, uninstalls=found)
+        shown = preview_label(proposal, name, app.view.management, may_write=may_write, uninstalls=uninstalls)
         answer = await app.push_screen_wait(PlanScreen(shown))
         if answer.verdict is not PreviewVerdict.EDITED:
             break
     if answer.is_yes and proposal.edit is not None:
         words = f"{'allow' if wanted else 'stop allowing'} {name} modules"
-        run = partial(_run_label, LabelItem("labels", LabelPlan(proposal, found)), edits)
+        run = partial(_run_label, replace(item, refusal=None), edits)
         purpose = JobPurpose("label", (), {"labels": f"{name}=true" if wanted else f"{name}-"})
         work = JobSpec(words, run, keeps=frozenset({KYMA_KEY}), steps=(EDIT,), purpose=purpose)
         jobs.start(work, partial(edit_labels, app, name, wanted))
-
-
-def _uninstalled_by_label(edits: ClusterKymaEdits, proposal: LabelProposal) -> tuple[Uninstall, ...]:
-    gone = [effect.module for effect in proposal.effects if effect.uninstalls]
-    return edits.uninstalls(gone, _TICKED, float("inf"))
 
 
 def _run_label(item: LabelItem, edits: ClusterKymaEdits, report: JobReport) -> str:
