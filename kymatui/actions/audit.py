@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 
 from msgspec.structs import replace
 
-from kymatui.actions.session import ListedSession
+from kymatui.actions.session import Session
 from kymatui.domain.audit.fleet_rules import unreachable_finding
 from kymatui.domain.audit.ignores import IgnoreEntry
 from kymatui.domain.audit.inspection import Inspection, InstallationRecord, InventoryOwner, MissingPermission
@@ -175,23 +175,19 @@ def _record(module: str, installation: RecordedInstallation) -> InstallationReco
     return InstallationRecord(module, by, installation.record, refs, is_unfinished, installation.unread)
 
 
-class AuditedSession(ListedSession, Protocol):
-    """A session whose cluster sends metadata alone."""
+def audit_session(session: Session, cluster: AuditCluster, ignores: Sequence[IgnoreEntry] = ()) -> AuditReport:
+    """Return the report on a session that has listed everything; of a runtime on both sides and their links.
 
-    @property
-    def cluster(self) -> AuditCluster: ...
-
-
-def audit_session(session: AuditedSession, ignores: Sequence[IgnoreEntry] = ()) -> AuditReport:
-    """Return the report on a session that has listed everything; of a runtime on both sides and their links."""
+    `cluster` is the session's, which sends metadata alone.
+    """
     pair = session.pair()
     if pair is None:
-        return audit_cluster(session.cluster, session.snapshot(), ignores)
+        return audit_cluster(cluster, session.snapshot(), ignores)
     try:
         linked = session.chains()
     except NotFoundError:  # it has no Watchers, or they may not be read
         linked = ()
-    return audit_pair(session.cluster, session.target.runtime, pair, session.snapshot(), linked, ignores)
+    return audit_pair(cluster, session.target.runtime, pair, session.snapshot(), linked, ignores)
 
 
 def audit_cluster(cluster: AuditCluster, snapshot: Snapshot, ignores: Sequence[IgnoreEntry] = ()) -> AuditReport:

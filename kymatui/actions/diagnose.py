@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kymatui.actions.logs import read_logs
-from kymatui.actions.session import ListedSession
+from kymatui.actions.session import Session
 from kymatui.domain.catalog.module_events import Event, event_objects, events_about, module_objects
 from kymatui.domain.catalog.object_tree import build_tree
 from kymatui.domain.catalog.rows import ModuleRow
@@ -71,7 +71,7 @@ def yaml_documents(text: str) -> list[Any] | None:
 
 
 def diagnose(
-    session: ListedSession, rows: Sequence[ModuleRow], redactor: Redactor, timeout: float, *, deep: bool
+    session: Session, rows: Sequence[ModuleRow], redactor: Redactor, timeout: float, *, deep: bool
 ) -> Diagnosis:
     """Gather what is known of some modules; `deep` includes everything that they installed and all their Pods.
 
@@ -86,7 +86,7 @@ def diagnose(
 class _Gathering:
     """One run over a session whose lists are followed."""
 
-    def __init__(self, session: ListedSession, rows: Sequence[ModuleRow], redactor: Redactor, *, deep: bool) -> None:
+    def __init__(self, session: Session, rows: Sequence[ModuleRow], redactor: Redactor, *, deep: bool) -> None:
         self._session = session
         self._rows = rows
         self._redactor = redactor
@@ -220,7 +220,7 @@ class _Gathering:
                 self._found.unread.append(f"version of the {name}: {self._redactor.text(str(error))}")
 
 
-def _sides(session: ListedSession) -> Iterable[tuple[str, Callable[[], Cluster]]]:
+def _sides(session: Session) -> Iterable[tuple[str, Callable[[], Cluster]]]:
     if not session.target.has_control_plane:
         return [("cluster", lambda: session.cluster)]
     return [("runtime", lambda: session.cluster), ("control plane", lambda: session.home)]

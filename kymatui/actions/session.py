@@ -28,7 +28,22 @@ class Session(Protocol):
         """Return the name for people: the context's, or the runtime's."""
 
     @property
+    def title(self) -> str:
+        """Return the name for plans, journals and backups if it differs from `name`, else ""."""
+
+    @property
+    def namespace(self) -> str: ...
+
+    @property
     def read_only(self) -> bool: ...
+
+    @property
+    def is_connected(self) -> bool:
+        """Return whether the cluster with the modules was reached."""
+
+    @property
+    def traffic(self) -> tuple[int, int]:
+        """Return the number of read requests sent, and of requests that can write."""
 
     @property
     def target(self) -> ClusterTarget:
@@ -54,6 +69,13 @@ class Session(Protocol):
     def notes(self) -> Sequence[str]:
         """Return where lifecycle-manager's configuration was read, and what of it is not known."""
 
+    @property
+    def kymas(self) -> Sequence[Object]:
+        """Return the Kymas that edits apply to."""
+
+    @property
+    def feeds(self) -> Mapping[str, Feed]: ...
+
     def snapshot(self) -> Snapshot:
         """Return everything that is known now; never wait for a server."""
 
@@ -71,17 +93,6 @@ class Session(Protocol):
 
     def close(self) -> None: ...
 
-
-class ListedSession(Session, Protocol):
-    """A session that a command waits for."""
-
-    @property
-    def feeds(self) -> Mapping[str, Feed]: ...
-
-    @property
-    def traffic(self) -> tuple[int, int]:
-        """Return the number of read requests sent, and of requests that can write."""
-
     def read(self, ref: ObjectRef) -> Object:
         """Return one whole object, of a Secret its metadata alone. Raise the error of its server."""
 
@@ -90,3 +101,6 @@ class ListedSession(Session, Protocol):
 
     def require_kyma(self) -> None:
         """Raise where nothing of Kyma can be displayed."""
+
+    def retry(self) -> None:
+        """Ask again now for what failed."""

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from kymatui.actions.diagnose import LOG_LINES, MOST_OBJECTS, Diagnosis, diagnose
-from kymatui.actions.session import ListedSession
+from kymatui.actions.session import Session
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.logs.log_query import LogQuery
@@ -117,7 +117,7 @@ def gathered(session: FakeSession, *, deep: bool = True) -> tuple[Diagnosis, Red
     redactor = Redactor()
     row = build_catalog(session.snapshot(), b.NOW).row("keda")
     assert row is not None
-    return diagnose(cast("ListedSession", session), [row], redactor, 5.0, deep=deep), redactor
+    return diagnose(cast("Session", session), [row], redactor, 5.0, deep=deep), redactor
 
 
 def everything(found: Diagnosis) -> str:

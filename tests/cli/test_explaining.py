@@ -16,7 +16,7 @@ from tests.domain import builders as b
 from tests.ui.worlds import world
 
 
-class ListedSession:
+class Session:
     """A session whose lists are complete at once, or never."""
 
     def __init__(self, snapshot: Snapshot, *, complete: bool = True) -> None:
@@ -48,8 +48,8 @@ class ListedSession:
 
 
 @pytest.fixture(autouse=True)
-def session(monkeypatch: pytest.MonkeyPatch) -> ListedSession:
-    found = ListedSession(world())
+def session(monkeypatch: pytest.MonkeyPatch) -> Session:
+    found = Session(world())
     monkeypatch.setattr(catalog_session, "open_session", lambda options: found)
     monkeypatch.setattr("time.time", lambda: b.NOW)
     return found
@@ -60,7 +60,7 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]
     return status, *capsys.readouterr()
 
 
-def test_module_tells_everything_in_order(capsys: pytest.CaptureFixture[str], session: ListedSession) -> None:
+def test_module_tells_everything_in_order(capsys: pytest.CaptureFixture[str], session: Session) -> None:
     status, out, err = run(capsys, "module", "btp-operator")
     assert (status, err) == (0, "")
     facts = dict(line.split("   ", 1) for line in out.splitlines() if "   " in line)
@@ -120,7 +120,7 @@ def test_drift_lists_what_drifts_and_says_so_by_its_status(capsys: pytest.Captur
 
 
 def test_without_drift_the_status_is_0(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    still = ListedSession(replace(world(), workloads=(), kymas=(b.kyma(),)))
+    still = Session(replace(world(), workloads=(), kymas=(b.kyma(),)))
     monkeypatch.setattr(catalog_session, "open_session", lambda options: still)
     assert run(capsys, "drift")[:2] == (0, "no module drifts\n")
 
@@ -129,7 +129,7 @@ def test_lists_that_are_missing_are_confessed(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     feeds = {**world().feeds, "kymas.operator.kyma-project.io": Feed(FeedState.SYNCING)}
-    slow = ListedSession(replace(world(), feeds=feeds), complete=False)
+    slow = Session(replace(world(), feeds=feeds), complete=False)
     monkeypatch.setattr(catalog_session, "open_session", lambda options: slow)
     _, out, err = run(capsys, "drift", "--timeout", "1")
     assert "btp-operator" in out

@@ -232,7 +232,7 @@ def test_no_command_about_two_clusters_states_what_a_list_would_tell_that_is_loa
 
 def others_are_listed(session: PairSession, hidden: str) -> bool:
     """Return whether both sides have every list but one, and look for no other kind."""
-    inner, control = session._session.inner, session.pair().control.feeds
+    inner, control = session.inner, session.pair().control.feeds
     if inner is None or inner._director.is_due or not inner._watched.is_settled:
         return False
     lists = [*control.items(), *inner.feeds.items()]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from kymatui.actions.session import Session
 from kymatui.domain.snapshot.snapshots import Feed, FeedState
 from kymatui.errors import UnreachableError
 from kymatui.ui.application.kymatui_app import KymatuiApp
-from kymatui.ui.connection.cluster_link import ClusterSession
 from kymatui.ui.presenters.catalog.problem_rows import problem_line
 from kymatui.ui.viewmodels.row_list import Cell, Row
 from tests.domain import builders as b
@@ -37,7 +37,7 @@ async def test_a_lost_server_is_one_line_and_gone_once_it_answers(state: FeedSta
 
 
 async def test_a_cluster_that_was_never_reached_is_one_line_and_not_loading() -> None:
-    def refused() -> ClusterSession:
+    def refused() -> Session:
         raise UnreachableError("prod-eu: connection refused", hint="check the VPN")
 
     async with KymatuiApp(refused).run_test(size=SIZE) as pilot:

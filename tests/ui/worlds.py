@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -251,6 +251,16 @@ class StillSession:
         if found is None:
             raise NotFoundError(f"{ref} not found", status=404)
         return found
+
+    @property
+    def feeds(self) -> Mapping[str, Feed]:
+        return self._snapshot.feeds
+
+    def wait_complete(self, timeout: float) -> bool:
+        return timeout >= 0
+
+    def require_kyma(self) -> None:
+        pass
 
     def retry(self) -> None:
         self.retries += 1

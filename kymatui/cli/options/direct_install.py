@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kymatui.actions.modules.install_plan import Adoption, InstallRequest
     from kymatui.actions.modules.module_sources import ModuleSource
     from kymatui.actions.modules.signatures import SignatureOptions
-    from kymatui.actions.session import ListedSession
+    from kymatui.actions.session import Session
     from kymatui.domain.catalog.rows import Catalog
     from kymatui.domain.kyma.problems import Actor
     from kymatui.domain.plans.cluster_target import ClusterTarget
@@ -171,7 +171,7 @@ class CommandContext:
     memory  what was read of the catalog, for whoever reads it again
     """
 
-    def __init__(self, args: argparse.Namespace, session: ListedSession, namespace: str) -> None:
+    def __init__(self, args: argparse.Namespace, session: Session, namespace: str) -> None:
         from kymatui.sessions.install_port import SessionInstallPort
 
         self.args, self.session, self.namespace = args, session, namespace

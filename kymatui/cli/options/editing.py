@@ -21,7 +21,7 @@ from kymatui.errors import ForbiddenError, UnreachableError
 
 if TYPE_CHECKING:
     from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
-    from kymatui.actions.session import ListedSession
+    from kymatui.actions.session import Session
     from kymatui.domain.catalog.effects import Effect
     from kymatui.domain.kyma_edit.edit_progress import EditProgress
     from kymatui.domain.kyma_edit.label_edit import LabelProposal
@@ -36,12 +36,12 @@ def add_editing(parser: argparse.ArgumentParser, *, remote: str) -> None:
 
 
 @contextmanager
-def open_for_edit(args: argparse.Namespace) -> Iterator[tuple[ListedSession, threading.Event]]:
+def open_for_edit(args: argparse.Namespace) -> Iterator[tuple[Session, threading.Event]]:
     """Open the session of a command line, listed, with the event that is set when something in it changes.
 
     Until the edit is sent (see `cancellable`) a person who stops it has changed nothing.
     """
-    session: ListedSession = (
+    session: Session = (
         open_configured_pair(args) if is_remote(args) else open_configured_session(*session_options_of(args))
     )
     changed = threading.Event()
@@ -79,7 +79,7 @@ def print_stage(stage: EditProgress, module: str = "") -> None:
     print_line(f"  {words}{waits}", sys.stderr)
 
 
-def require_rights(session: ListedSession, toggling: ClusterKymaEdits, proposal: EditProposal | LabelProposal) -> None:
+def require_rights(session: Session, toggling: ClusterKymaEdits, proposal: EditProposal | LabelProposal) -> None:
     """Raise ForbiddenError where the edit cannot be made."""
     if not toggling.may_write(proposal):
         assert proposal.edit is not None

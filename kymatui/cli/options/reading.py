@@ -21,7 +21,7 @@ from kymatui.domain.snapshot.missing_lists import are_settled, is_awaited
 from kymatui.errors import KymatuiError, ServerError, UnreachableError
 
 if TYPE_CHECKING:
-    from kymatui.actions.session import ListedSession
+    from kymatui.actions.session import Session
     from kymatui.domain.catalog.rows import Catalog, ModuleRow
     from kymatui.domain.snapshot.snapshots import Feed
 
@@ -71,7 +71,7 @@ def watch_catalogs(args: argparse.Namespace) -> Generator[Catalog]:
             yield _with_interrupted(build_catalog(session.snapshot(), time.time()), session)
 
 
-def _with_interrupted(catalog: Catalog, session: ListedSession) -> Catalog:
+def _with_interrupted(catalog: Catalog, session: Session) -> Catalog:
     """Return the catalog with the jobs that were interrupted on this machine; most machines have no journals."""
     if not journals_folder().is_dir():
         return catalog
@@ -80,7 +80,7 @@ def _with_interrupted(catalog: Catalog, session: ListedSession) -> Catalog:
     return with_interrupted(catalog, lambda: session.cluster)
 
 
-def watch_sessions(args: argparse.Namespace) -> Generator[ListedSession]:
+def watch_sessions(args: argparse.Namespace) -> Generator[Session]:
     """Yield the session that the words name, as often as there is something new in it; to be closed."""
     changed = threading.Event()
     with listed_session(args, changed, once=not args.watch) as session:
@@ -101,7 +101,7 @@ def wait_for_change(changed: threading.Event) -> None:
 @contextmanager
 def listed_session(
     args: argparse.Namespace, changed: threading.Event, *, once: bool, partial: bool = False
-) -> Iterator[ListedSession]:
+) -> Iterator[Session]:
     """Open the chosen session and wait until it is listed; `changed` is set whenever something is new in it.
 
     With `partial` a runtime that cannot be reached is no error: its control plane is listed.
@@ -131,7 +131,7 @@ def listed_session(
         session.close()
 
 
-def _wait_listed(session: ListedSession, changed: threading.Event, timeout: float, *, partial: bool) -> bool:
+def _wait_listed(session: Session, changed: threading.Event, timeout: float, *, partial: bool) -> bool:
     try:
         return session.wait_complete(timeout)
     except KymatuiError:
@@ -148,7 +148,7 @@ def _wait_listed(session: ListedSession, changed: threading.Event, timeout: floa
     return False
 
 
-def _require_kyma(session: ListedSession) -> None:
+def _require_kyma(session: Session) -> None:
     """Raise where nothing can be shown. Where lists failed the server is asked once more, for the reason in full:
     what a server serves is known from before, so that a login that has ended shows in the lists first."""
     try:

@@ -16,13 +16,13 @@ from kymatui.patterns import deferred
 _VERSION: Final = deferred(r"v?\d+\.\d+(\.\d+)?([-+].*)?")
 
 if TYPE_CHECKING:
-    from kymatui.actions.session import ListedSession
+    from kymatui.actions.session import Session
     from kymatui.domain.fleet.runtimes import Fleet
     from kymatui.engine.cluster.ports import Cluster
     from kymatui.sessions.cluster.session_options import SessionOptions
 
 
-def require_known(session: ListedSession, names: Sequence[str], channel: str | None) -> None:
+def require_known(session: Session, names: Sequence[str], channel: str | None) -> None:
     """Raise UnknownNameError for a module or a channel that nothing has; while lists are missing it is not known."""
     from kymatui.domain.catalog.catalog import build_catalog
     from kymatui.domain.plans.direct_install import unknown_lists

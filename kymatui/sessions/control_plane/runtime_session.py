@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
@@ -18,8 +18,9 @@ from kymatui.domain.fleet.fleet_tracker import RuntimeKey
 from kymatui.domain.kubernetes.backoff import Backoff
 from kymatui.domain.remote.runtime_pair import RuntimePair, join_snapshots
 from kymatui.domain.remote.watcher_chains import WatcherChain, build_chains
+from kymatui.domain.snapshot.missing_lists import are_settled
 from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, Feed, FeedState, Object, Snapshot
-from kymatui.errors import KymatuiError, UnreachableError, as_kymatui_error
+from kymatui.errors import KymatuiError, NotFoundError, UnreachableError, as_kymatui_error
 from kymatui.sessions.cluster.cluster_access import cluster_of
 from kymatui.sessions.cluster.cluster_target import read_runtime_target
 from kymatui.sessions.cluster.object_read import read_object
@@ -40,10 +41,11 @@ if TYPE_CHECKING:
     from kymatui.sessions.control_plane.shared_feeds import ControlPlane
 
 _BACKOFF: Final = Backoff(5.0, 60.0)
+LOOK: Final = 0.5  # seconds between two looks while a command waits for lists
 
 
 class RuntimeSession:
-    """What a screen needs of a runtime. `by_hand` names its cluster in the place of a Secret.
+    """One runtime with its control plane. `by_hand` names its cluster in the place of a Secret.
 
     Of the control plane it follows what is its own, or takes it from a listing that others share (`plane`); `rules` is
     asked for lifecycle-manager's configuration in the session's thread, and again by `retry`.
@@ -68,6 +70,8 @@ class RuntimeSession:
         self._timing = timing
         self._connector = RuntimeConnector(home, key, by_hand, connect_timeout)
         self._bell = ChangeBell()
+        self._changed = threading.Event()
+        self._on_change: Callable[[], None] = lambda: None
         self._control = ControlSide(
             home,
             key,
@@ -150,8 +154,41 @@ class RuntimeSession:
 
     def start(self, on_change: Callable[[], None]) -> None:
         """Start both sides without waiting for either."""
-        self._bell.on_change = on_change
+        self._on_change = on_change
+        self._bell.on_change = self._notice
         self._thread.start()
+
+    def _notice(self) -> None:
+        self._changed.set()
+        self._on_change()
+
+    def wait_complete(self, timeout: float) -> bool:
+        """Wait until both sides are listed or refused; return False if that takes longer.
+
+        Raises what keeps the runtime (or its control plane) from being reached.
+        """
+        deadline = time.monotonic() + timeout
+        while True:
+            self._changed.clear()
+            if self._error is not None:
+                raise self._error
+            inner, rest = self.inner, deadline - time.monotonic()
+            if inner is not None and are_settled(self._control.snapshot(time.time()).feeds, time.time()):
+                return inner.wait_complete(max(rest, 0.0))
+            if rest <= 0:
+                return False
+            self._changed.wait(min(rest, LOOK))
+
+    def require_kyma(self) -> None:
+        """Raise NotFoundError if the control plane's Kyma was deleted meanwhile."""
+        pair = self.pair()
+        if pair.control.feeds[KYMA_KINDS[0].feed].state is FeedState.LIVE and pair.control_kyma is None:
+            raise NotFoundError(f"the control plane no longer has the Kyma {'/'.join(self.kyma)}", status=404)
+
+    @property
+    def feeds(self) -> Mapping[str, Feed]:
+        """Return each kind's feed state, from the side that decides for the kind."""
+        return self.snapshot().feeds
 
     def snapshot(self) -> Snapshot:
         """Return both sides as lifecycle-manager reads them; without the runtime the facts of the control plane."""

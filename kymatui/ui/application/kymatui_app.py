@@ -11,6 +11,7 @@ from rich.console import Console
 from textual.binding import Binding, BindingType
 from textual.filter import LineFilter
 
+from kymatui.actions.session import Session
 from kymatui.adapters.files.context_memory import ContextMemory
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.errors import ConfigurationError, KymatuiError
@@ -21,7 +22,7 @@ from kymatui.ui.application.navigator import Navigator
 from kymatui.ui.application.screen_registry import HOME, key_scopes
 from kymatui.ui.base.framed_screen import FramedScreen
 from kymatui.ui.base.screen_frame import AsksAgain
-from kymatui.ui.connection.cluster_link import ClusterConnection, ClusterSession
+from kymatui.ui.connection.cluster_link import ClusterConnection
 from kymatui.ui.connection.cluster_view import ClusterView
 from kymatui.ui.connection.connection_status import OUT_OF_DATE, connection_banner
 from kymatui.ui.connection.mailbox import Mailbox
@@ -84,7 +85,7 @@ class KymatuiApp(FlowApp):
 
     def __init__(
         self,
-        connect: Callable[[], ClusterSession],
+        connect: Callable[[], Session],
         *,
         context: str = "",
         namespace: str = "",
@@ -125,7 +126,7 @@ class KymatuiApp(FlowApp):
     # displayed cluster
 
     def open_context(
-        self, connect: Callable[[], ClusterSession], place: ClusterConnection, *, again: bool = False, only: str = ""
+        self, connect: Callable[[], Session], place: ClusterConnection, *, again: bool = False, only: str = ""
     ) -> None:
         """Start with a context; its connection, jobs and announcements are its own.
 
@@ -157,7 +158,7 @@ class KymatuiApp(FlowApp):
             if again:
                 self.redraw()
 
-    def first_view(self, connect: Callable[[], ClusterSession], mailbox: Mailbox) -> ClusterView:
+    def first_view(self, connect: Callable[[], Session], mailbox: Mailbox) -> ClusterView:
         """Return the view of the cluster that the app starts with."""
         return ClusterView(connect, mailbox, self.clock)
 

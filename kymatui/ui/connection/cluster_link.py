@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from msgspec import Struct
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kymatui.domain.catalog.rows import Catalog
     from kymatui.domain.kubernetes.refs import ObjectRef
     from kymatui.domain.plans.cluster_target import ClusterTarget
-    from kymatui.domain.snapshot.snapshots import Object, Snapshot
+    from kymatui.domain.snapshot.snapshots import Snapshot
 
 CATALOG = "catalog"
 CLUSTER = "cluster"
@@ -57,24 +57,6 @@ class ConnectionSource(Protocol):
     def retry(self) -> None: ...
 
     def close(self) -> None: ...
-
-
-class ClusterSession(ConnectionSource, Session, Protocol):
-    """Interface of a session on one cluster or runtime for the screens."""
-
-    @property
-    def is_connected(self) -> bool:
-        """Return whether the cluster with the modules was reached."""
-
-    @property
-    def kymas(self) -> Sequence[Object]:
-        """Return the Kymas that edits apply to."""
-
-    def read(self, ref: ObjectRef) -> Object:
-        """Return one whole object from the displayed side.
-
-        Raises the error of its server.
-        """
 
 
 S = TypeVar("S", bound=ConnectionSource)
@@ -197,12 +179,12 @@ class ConnectionLink(Generic[S]):
         raise AssertionError(f"{type(self).__name__} does not poll")
 
 
-class ClusterLink(ConnectionLink[ClusterSession]):
+class ClusterLink(ConnectionLink[Session]):
     """Connection to one cluster with a catalog."""
 
     def __init__(
         self,
-        connect: Callable[[], ClusterSession],
+        connect: Callable[[], Session],
         read: Callable[[Snapshot], Catalog],
         mailbox: Mailbox | MailSlot,
         *,
@@ -211,7 +193,7 @@ class ClusterLink(ConnectionLink[ClusterSession]):
         super().__init__(connect, mailbox, pause=pause)
         self._read = read
 
-    def poll(self, session: ClusterSession) -> bool:
+    def poll(self, session: Session) -> bool:
         """Read the catalog; report a defect that one object causes and keep the session open."""
         if self._followed != self._to_follow:
             self._followed = self._to_follow

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from kymatui.actions.session import Session
 from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.domain.snapshot.snapshots import Feed, FeedState
 from kymatui.errors import KymatuiError
@@ -17,7 +18,6 @@ from kymatui.ui.connection.cluster_link import (
     ClusterConnection,
     ClusterLink,
     ClusterReading,
-    ClusterSession,
     FollowedObjects,
 )
 from kymatui.ui.connection.connection_status import ConnectionStatus, describe_connection
@@ -47,7 +47,7 @@ class ClusterView:
     locations: ObjectIndex
 
     def __init__(
-        self, connect: Callable[[], ClusterSession], mailbox: Mailbox, clock: Callable[[], float], name: str = ""
+        self, connect: Callable[[], Session], mailbox: Mailbox, clock: Callable[[], float], name: str = ""
     ) -> None:
         self.snapshot: Snapshot | None = None
         self.catalog: Catalog | None = None
@@ -68,7 +68,7 @@ class ClusterView:
         self.link = ClusterLink(connect, self._read, self._hole)
 
     @property
-    def session(self) -> ClusterSession | None:
+    def session(self) -> Session | None:
         """Return the session; None before it is open."""
         return self.link.session
 
@@ -78,7 +78,7 @@ class ClusterView:
         return self.link.session.target if self.link.session is not None else None
 
     @property
-    def writing(self) -> ClusterSession | None:
+    def writing(self) -> Session | None:
         """Return the session that flows read and write; None where nothing can be written."""
         return self.session
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Final, Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kymatui.actions.session import Session
 from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, Feed, FeedState, Object
 from kymatui.errors import DefectError, KymatuiError
 from kymatui.ui.connection.cluster_link import (
     ClusterConnection,
-    ClusterSession,
     ConnectionLink,
     ConnectionSource,
 )
@@ -62,7 +62,7 @@ class FleetSource(ConnectionSource, Protocol):
     @property
     def straight_to(self) -> RuntimeKey | None: ...
 
-    def runtime(self, key: RuntimeKey) -> ClusterSession: ...
+    def runtime(self, key: RuntimeKey) -> Session: ...
 
     def rules(self, namespace: str) -> tuple[ControllerSettings, tuple[str, ...]]: ...
 
@@ -160,7 +160,7 @@ def _loading(picture: FleetSnapshot) -> FleetSnapshot:
     return replace(picture, feeds={name: Feed(FeedState.SYNCING) for name in picture.feeds})
 
 
-def _no_cluster() -> ClusterSession:
+def _no_cluster() -> Session:
     raise AssertionError("a fleet is not a cluster")
 
 
@@ -168,13 +168,13 @@ class RuntimeView(ClusterView):
     """View of a runtime; writes go to the runtime itself and not to its control plane."""
 
     @property
-    def session(self) -> ClusterSession | None:
+    def session(self) -> Session | None:
         """Return the runtime's own session; None before it is connected."""
         found = super().session
         return found if found is not None and found.is_connected else None
 
     @property
-    def writing(self) -> ClusterSession | None:
+    def writing(self) -> Session | None:
         """Return a session on both sides, since the control plane decides on writes to the runtime."""
         return self.link.session if self.session is not None else None
 

@@ -23,9 +23,9 @@ from kymatui.ui.presenters.plans.object_edit_preview import object_edit_title, p
 from kymatui.ui.viewmodels.questions import ChoiceOption, Question
 
 if TYPE_CHECKING:
+    from kymatui.actions.session import Session
     from kymatui.domain.kubernetes.refs import ObjectRef
     from kymatui.engine.cluster.ports import Cluster
-    from kymatui.ui.connection.cluster_link import ClusterSession
     from kymatui.ui.flows.flow_app import FlowApp
 
 Object = dict[str, Any]
@@ -93,7 +93,7 @@ async def _chosen(app: FlowApp, found: Sequence[ObjectRef]) -> ObjectRef | None:
     return by_name[chosen["object"]] if chosen is not None else None
 
 
-def _read(session: ClusterSession, ref: ObjectRef) -> tuple[Cluster, Object]:
+def _read(session: Session, ref: ObjectRef) -> tuple[Cluster, Object]:
     """Return the cluster and the object as it is now. Raise ForbiddenError before anything is rewritten in vain."""
     cluster = session.cluster
     body = cluster.get(ref)

@@ -25,8 +25,8 @@ from kymatui.ui.logs.log_text import LogText
 from kymatui.ui.terminal.plain_widgets import Static, Vertical
 
 if TYPE_CHECKING:
+    from kymatui.actions.session import Session
     from kymatui.ui.base.screen_app import ScreenApp
-    from kymatui.ui.connection.cluster_link import ClusterSession
     from kymatui.ui.viewmodels.questions import Question
 
 
@@ -54,7 +54,7 @@ class LogsPane(Vertical):
         self._has_roots = False
         self._error = ""
         self._left_out = 0
-        self._session: ClusterSession | None = None
+        self._session: Session | None = None
 
     def compose(self) -> ComposeResult:
         yield Static("", id="logs-title")

@@ -20,7 +20,7 @@ from kymatui.ui.widgets.document import Document
 from kymatui.ui.widgets.tone_styles import with_tone
 
 if TYPE_CHECKING:
-    from kymatui.ui.connection.cluster_link import ClusterSession
+    from kymatui.actions.session import Session
     from kymatui.ui.flows.flow_app import FlowApp
 
 
@@ -61,7 +61,7 @@ class ReadingView(Vertical):
     def _draw(self) -> None:
         raise NotImplementedError
 
-    async def _read_in_thread(self, read: Callable[[ClusterSession], T]) -> T | None:
+    async def _read_in_thread(self, read: Callable[[Session], T]) -> T | None:
         """Return what is read; None, and why, where that fails."""
         app, error = self.kymatui, None
         try:

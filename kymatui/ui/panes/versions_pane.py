@@ -31,7 +31,7 @@ from kymatui.ui.widgets.row_table import RowTable
 from kymatui.ui.widgets.scrolling import TextScroll
 
 if TYPE_CHECKING:
-    from kymatui.ui.connection.cluster_link import ClusterSession
+    from kymatui.actions.session import Session
 
 _STAYS = 0.25
 """Seconds that the cursor stays on a version before its manifest is fetched."""
@@ -131,7 +131,7 @@ class VersionsPane(Pane):
         return plain
 
     @work(exclusive=True, group="versions", exit_on_error=False)
-    async def _read(self, before: ModuleTemplate, after: ModuleTemplate, session: ClusterSession) -> None:
+    async def _read(self, before: ModuleTemplate, after: ModuleTemplate, session: Session) -> None:
         """Read in a thread; a request for other versions cancels it."""
         pair, reader = self._pair, self._reader()
         try:

@@ -27,9 +27,10 @@ from kymatui.helm.yaml.reading import load_exactly
 from kymatui.json_input import read_json
 
 if TYPE_CHECKING:
-    from kymatui.actions.audit import AuditedSession
     from kymatui.domain.audit.ignores import IgnoreEntry
     from kymatui.domain.audit.report import AuditReport
+    from kymatui.sessions.cluster.catalog_session import CatalogSession
+    from kymatui.sessions.control_plane.pair_session import PairSession
     from kymatui.sessions.reports.fleet_audit import AuditProgress
 
 FLEET = "*"
@@ -165,7 +166,7 @@ def _audited(args: argparse.Namespace, ignores: tuple[IgnoreEntry, ...]) -> Audi
         return _fleet(args, ignores)
     options, settings = session_options_of(args)
     if is_remote(args):
-        session: AuditedSession = open_configured_pair(args, read_only=True, once=True)
+        session: PairSession | CatalogSession = open_configured_pair(args, read_only=True, once=True)
     else:
         session = open_configured_session(replace(options, read_only=True), settings, once=True)
     changed = threading.Event()
@@ -176,7 +177,7 @@ def _audited(args: argparse.Namespace, ignores: tuple[IgnoreEntry, ...]) -> Audi
         if not is_remote(args):  # there it is the namespace of the control plane's Kymas
             require_namespace(session.cluster, args)
         require_known(session, args.modules or (), None)
-        return audit_session(session, ignores)
+        return audit_session(session, session.cluster, ignores)
     except KymatuiError as error:
         by_hand = args.skr_kubeconfig or args.skr_context  # then it is the words that are wrong, and not the runtime
         if is_remote(args) and error is session.failure and not by_hand:

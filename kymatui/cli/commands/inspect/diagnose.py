@@ -34,7 +34,7 @@ from kymatui.engine.cluster.yaml_output import dump_yaml
 from kymatui.errors import ConfigurationError, PartlyDoneError
 
 if TYPE_CHECKING:
-    from kymatui.actions.session import ListedSession
+    from kymatui.actions.session import Session
     from kymatui.domain.catalog.rows import Catalog, ModuleRow
     from kymatui.domain.kubernetes.refs import ObjectRef
 
@@ -83,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _files(
-    session: ListedSession, catalog: Catalog, rows: list[ModuleRow], found: Diagnosis, redactor: Redactor
+    session: Session, catalog: Catalog, rows: list[ModuleRow], found: Diagnosis, redactor: Redactor
 ) -> dict[str, str]:
     """Return the files of the archive by name, the page first."""
     modules = [redactor.value(_explained(row)) for row in rows]

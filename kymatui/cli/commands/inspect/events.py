@@ -27,7 +27,7 @@ from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.errors import ForbiddenError, ServerError, UnknownNameError, UnreachableError
 
 if TYPE_CHECKING:
-    from kymatui.actions.session import ListedSession
+    from kymatui.actions.session import Session
     from kymatui.domain.catalog.module_events import Event
     from kymatui.domain.catalog.rows import ModuleRow
     from kymatui.domain.snapshot.snapshots import Snapshot
@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _followed(session: ListedSession, args: argparse.Namespace) -> tuple[ModuleRow, Snapshot]:
+def _followed(session: Session, args: argparse.Namespace) -> tuple[ModuleRow, Snapshot]:
     """Return the module's row and a snapshot with its events, its ReplicaSets and its Pods listed."""
     row = row_of(build_catalog(session.snapshot(), time.time()), args.name)
     objects = module_objects(row)

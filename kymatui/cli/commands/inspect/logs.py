@@ -36,7 +36,7 @@ from kymatui.errors import (
 )
 
 if TYPE_CHECKING:
-    from kymatui.actions.session import ListedSession
+    from kymatui.actions.session import Session
     from kymatui.domain.catalog.rows import Catalog, ModuleRow
     from kymatui.domain.kubernetes.refs import ObjectRef
     from kymatui.domain.logs.log_lines import PodLogLine
@@ -91,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
 class _ChosenLogs:
     """The containers that a command line names, as the session knows them at present."""
 
-    def __init__(self, session: ListedSession, args: argparse.Namespace) -> None:
+    def __init__(self, session: Session, args: argparse.Namespace) -> None:
         self._session = session
         self._args = args
         self._roots: tuple[ObjectRef, ...] = ()
@@ -186,7 +186,7 @@ def _require_few(sources: Sequence[LogSource]) -> None:
 # to the end
 
 
-def _print(session: ListedSession, args: argparse.Namespace, sources: Sequence[LogSource]) -> int:
+def _print(session: Session, args: argparse.Namespace, sources: Sequence[LogSource]) -> int:
     _require_few(sources)
     failures: dict[LogSource, KymatuiError] = {}
     lines = read_logs(session.cluster, sources, _options(args), failures)
@@ -258,7 +258,7 @@ class _Inbox:
 
 
 def _follow(
-    session: ListedSession,
+    session: Session,
     args: argparse.Namespace,
     logs: _ChosenLogs,
     changed: threading.Event,

@@ -25,7 +25,7 @@ from kymatui.sessions.fetching import LazyFetcher
 
 if TYPE_CHECKING:
     from kymatui.actions.modules.version_impact import Affected
-    from kymatui.actions.session import ListedSession
+    from kymatui.actions.session import Session
     from kymatui.domain.catalog.rows import ModuleRow, Offer
     from kymatui.domain.kyma.module_templates import ModuleTemplate
     from kymatui.domain.snapshot.missing_lists import UnknownFact
@@ -121,7 +121,7 @@ def _offer_json(row: ModuleRow, offer: Offer) -> dict[str, Any]:
 # the comparison
 
 
-def _report(session: ListedSession, row: ModuleRow, reader: VersionReader, args: argparse.Namespace) -> VersionReport:
+def _report(session: Session, row: ModuleRow, reader: VersionReader, args: argparse.Namespace) -> VersionReport:
     if args.to:
         before, after = _template(session, row, args.version), _template(session, row, args.to)
     else:
@@ -132,7 +132,7 @@ def _report(session: ListedSession, row: ModuleRow, reader: VersionReader, args:
     return compare_contents(reader, lambda: session.cluster, before, after)
 
 
-def _template(session: ListedSession, row: ModuleRow, text: str) -> ModuleTemplate:
+def _template(session: Session, row: ModuleRow, text: str) -> ModuleTemplate:
     """Return the template of a version, or of NAMESPACE/TEMPLATE. Raises UnknownNameError and UsageError."""
     named = [one for one in row.offers if text == _place(one)]
     found = named or [one for one in row.offers if same_version(one.version, text)]

@@ -26,7 +26,7 @@ from kymatui.domain.kyma_edit.module_edit import edit_options
 if TYPE_CHECKING:
     from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
     from kymatui.actions.edits.module_edits import EditItem
-    from kymatui.actions.session import ListedSession
+    from kymatui.actions.session import Session
     from kymatui.domain.kyma_edit.edit_progress import EditProgress
     from kymatui.domain.kyma_edit.module_edit import ModuleEdit
     from kymatui.domain.plans.cluster_target import ClusterTarget
@@ -35,7 +35,7 @@ _SAME = "no change: the Kyma already has this setting"
 
 
 def run_edits(
-    args: argparse.Namespace, toggles: Sequence[ModuleEdit], session: ListedSession, changed: threading.Event
+    args: argparse.Namespace, toggles: Sequence[ModuleEdit], session: Session, changed: threading.Event
 ) -> int:
     """Plan, ask and edit with the options of a command line; return the exit status."""
     from kymatui.sessions.deletions import edits_of
@@ -65,9 +65,7 @@ class EditView(BatchView[EditPlan, EditResult]):
     list_key = "edits"
     records_waits = True
 
-    def __init__(
-        self, args: argparse.Namespace, session: ListedSession, edits: ClusterKymaEdits, *, is_list: bool
-    ) -> None:
+    def __init__(self, args: argparse.Namespace, session: Session, edits: ClusterKymaEdits, *, is_list: bool) -> None:
         super().__init__(session.target, args, session.name, is_list=is_list)
         self.kind, self._session, self._edits = args.verb, session, edits
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
     from kymatui.actions.edits.label_edits import LabelItem, LabelPlan
     from kymatui.actions.plans import Uninstall
-    from kymatui.actions.session import ListedSession
+    from kymatui.actions.session import Session
     from kymatui.domain.kyma_edit.label_edit import LabelEdit, LabelProposal
     from kymatui.domain.plans.cluster_target import ClusterTarget
 
@@ -73,9 +73,7 @@ def _labels(words: Sequence[str]) -> Mapping[str, str | None]:
     return found
 
 
-def _run(
-    args: argparse.Namespace, labels: Mapping[str, str | None], session: ListedSession, changed: threading.Event
-) -> int:
+def _run(args: argparse.Namespace, labels: Mapping[str, str | None], session: Session, changed: threading.Event) -> int:
     from kymatui.actions.edits.label_edits import LabelEditing, plan_labels
     from kymatui.sessions.deletions import edits_of
 
@@ -91,7 +89,7 @@ class LabelView(_View):
 
     kind = "label"
 
-    def __init__(self, args: argparse.Namespace, session: ListedSession, edits: ClusterKymaEdits) -> None:
+    def __init__(self, args: argparse.Namespace, session: Session, edits: ClusterKymaEdits) -> None:
         super().__init__(session.target, args, session.name, is_list=False)
         self._session, self._edits = session, edits
 

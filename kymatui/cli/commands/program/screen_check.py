@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from kymatui.errors import KymatuiError
 
 if TYPE_CHECKING:
+    from kymatui.actions.session import Session
     from kymatui.ui.application.fleet_app import FleetApp
     from kymatui.ui.application.kymatui_app import KymatuiApp
-    from kymatui.ui.connection.cluster_link import ClusterSession
     from kymatui.ui.connection.fleet_view import FleetSource
     from kymatui.ui.screens.catalog_screen import CatalogScreen
 
@@ -22,7 +22,7 @@ PATIENCE_SECONDS = 30.0  # until the screen has to display what it waits for
 _SIZE = (120, 40)  # columns and lines of the terminal that the check draws on
 
 
-def require_screen(connect: Callable[[], ClusterSession]) -> None:
+def require_screen(connect: Callable[[], Session]) -> None:
     """Raise KymatuiError where the first screen does not come to show every row of the catalog."""
     from kymatui.ui.application.kymatui_app import KymatuiApp
 
