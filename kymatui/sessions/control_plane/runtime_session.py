@@ -69,9 +69,10 @@ class RuntimeSession:
         self._options = options
         self._timing = timing
         self._connector = RuntimeConnector(home, key, by_hand, connect_timeout)
+        self.title = self._connector.title
+        """The name for plans, journals and backups, unique across control planes."""
         self._bell = ChangeBell()
         self._changed = threading.Event()
-        self._on_change: Callable[[], None] = lambda: None
         self._control = ControlSide(
             home,
             key,
@@ -86,7 +87,8 @@ class RuntimeSession:
         """The Kymas that are edited: the runtime's own, while `snapshot` has the control plane's."""
         self.inner: CatalogSession | None = None
         """The runtime's own session; None without a connection."""
-        self._error: KymatuiError | None = None
+        self.failure: KymatuiError | None = None
+        """Why the runtime cannot be asked; None while it can be, or while that is tried."""
         self._since = time.time()
         self._secrets: frozenset[tuple[str, str]] | None = None
         self._outdated = False
@@ -98,11 +100,6 @@ class RuntimeSession:
     def name(self) -> str:
         """Return the control plane's context, which selects the settings."""
         return self.home.client.transport.connection.context
-
-    @property
-    def title(self) -> str:
-        """Return a name unique across control planes, used for plans, journals and backups."""
-        return self._connector.title
 
     @property
     def target(self) -> ClusterTarget:
@@ -123,11 +120,6 @@ class RuntimeSession:
         return inner.traffic if inner is not None else (0, 0)
 
     @property
-    def failure(self) -> KymatuiError | None:
-        """Return why the runtime cannot be looked at; None while it can, or while that is being tried."""
-        return self._error
-
-    @property
     def cluster(self) -> KubeCluster:
         return cluster_of(self.client)
 
@@ -140,7 +132,7 @@ class RuntimeSession:
         """Return the runtime's client. Raise the error that prevents the connection."""
         inner = self.inner
         if inner is None:
-            raise self._error or UnreachableError(f"{self.kyma[1]} is not connected")
+            raise self.failure or UnreachableError(f"{self.kyma[1]} is not connected")
         return inner.client
 
     @property
@@ -154,13 +146,13 @@ class RuntimeSession:
 
     def start(self, on_change: Callable[[], None]) -> None:
         """Start both sides without waiting for either."""
-        self._on_change = on_change
-        self._bell.on_change = self._notice
-        self._thread.start()
 
-    def _notice(self) -> None:
-        self._changed.set()
-        self._on_change()
+        def notice() -> None:
+            self._changed.set()
+            on_change()
+
+        self._bell.on_change = notice
+        self._thread.start()
 
     def wait_complete(self, timeout: float) -> bool:
         """Wait until both sides are listed or refused; return False if that takes longer.
@@ -170,8 +162,8 @@ class RuntimeSession:
         deadline = time.monotonic() + timeout
         while True:
             self._changed.clear()
-            if self._error is not None:
-                raise self._error
+            if self.failure is not None:
+                raise self.failure
             inner, rest = self.inner, deadline - time.monotonic()
             if inner is not None and are_settled(self._control.snapshot(time.time()).feeds, time.time()):
                 return inner.wait_complete(max(rest, 0.0))
@@ -196,26 +188,15 @@ class RuntimeSession:
         inner, now = self.inner, time.time()
         runtime = inner.snapshot() if inner is not None else None
         self.kymas = runtime.kymas if runtime is not None else ()
-        pair = RuntimePair(self.kyma[1], self._control.snapshot(now), runtime, str(self._error or ""))
+        pair = RuntimePair(self.kyma[1], self._control.snapshot(now), runtime, str(self.failure or ""))
         found = join_snapshots(pair)
-        return replace(found, feeds={**found.feeds, RUNTIME_FEED: self._feed()})
-
-    def _feed(self) -> Feed:
-        inner = self.inner  # the other thread drops it as soon as the access Secret changes
-        if inner is not None:
-            failure, silence = inner.failure, inner.client.heartbeat.silence
-            if silence is not None:
-                return Feed(FeedState.STALE, silence.since, silence.message)
-            return Feed(FeedState.FAILED, self._since, str(failure)) if failure else Feed(FeedState.LIVE, self._since)
-        if self._error is not None:
-            return Feed(FeedState.FAILED, self._since, str(self._error))
-        return Feed(FeedState.SYNCING)
+        return replace(found, feeds={**found.feeds, RUNTIME_FEED: _runtime_feed(self.inner, self.failure, self._since)})
 
     def pair(self) -> RuntimePair:
         """Return both sides separately, for a comparison."""
         inner = self.inner
         runtime = inner.snapshot() if inner is not None else None
-        return RuntimePair(self.kyma[1], self._control.snapshot(time.time()), runtime, str(self._error or ""))
+        return RuntimePair(self.kyma[1], self._control.snapshot(time.time()), runtime, str(self.failure or ""))
 
     def follow_events(self, refs: Iterable[ObjectRef]) -> None:
         inner = self.inner
@@ -273,11 +254,11 @@ class RuntimeSession:
             inner = self._connector.open_session(options, self._timing)
             inner.start(self._bell.ring)
         except Exception as error:  # noqa: BLE001 (a dead thread would leave a screen that says it connects)
-            self._error = as_kymatui_error(error)
+            self.failure = as_kymatui_error(error)
             self._since = time.time()
             self._bell.ring()
             return attempt + 1
-        self.inner, self._error, self._since = inner, None, time.time()
+        self.inner, self.failure, self._since = inner, None, time.time()
         inner.add_templates(self._control.templates)  # from now on whenever they change
         if self._closed.is_set():
             self._drop()
@@ -302,3 +283,13 @@ class RuntimeSession:
         inner, self.inner = self.inner, None
         if inner is not None:
             threading.Thread(target=inner.close, name="runtime-close", daemon=True).start()
+
+
+def _runtime_feed(inner: CatalogSession | None, error: KymatuiError | None, since: float) -> Feed:
+    """Return the state of the connection to a runtime; `inner` is its session, since `since`."""
+    if inner is not None:
+        failure, silence = inner.failure, inner.client.heartbeat.silence
+        if silence is not None:
+            return Feed(FeedState.STALE, silence.since, silence.message)
+        return Feed(FeedState.FAILED, since, str(failure)) if failure else Feed(FeedState.LIVE, since)
+    return Feed(FeedState.FAILED, since, str(error)) if error is not None else Feed(FeedState.SYNCING)
