@@ -30,7 +30,7 @@ from kymatui.adapters.http.http_service import (
     parse_address,
 )
 from kymatui.errors import ConfigurationError
-from tests.operator.certificates import issue
+from tests.controllers.certificates import issue
 
 
 def answer(request: ServedRequest) -> ServedReply:

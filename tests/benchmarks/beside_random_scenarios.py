@@ -31,9 +31,9 @@ from kymatui.crds import read_crds
 from kymatui.sessions.cluster.cluster_access import open_cluster
 from kymatui.sessions.cluster.session_options import SessionOptions
 from tests.benchmarks.random_scenarios import KYMA, RandomScenario
+from tests.controllers.certificates import issue
 from tests.integration.real_lifecycle_manager import RealManager
 from tests.integration.recorded import KLM, created, load
-from tests.operator.certificates import issue
 from tests.sandboxes.starting import ready_sandbox
 
 _QUIET, _LEAST, _MOST = 4.0, 6.0, 60.0

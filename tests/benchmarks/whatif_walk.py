@@ -15,8 +15,8 @@ from collections import Counter
 from hypothesis import HealthCheck, Phase, given, settings
 
 from kymatui.domain.whatif.catalog_change import CatalogChange
-from tests.operator.drawn_fleets import drawn_fleets, release_changes
-from tests.operator.release_worlds import DrawnFleet, ReleaseWorld
+from tests.controllers.drawn_fleets import drawn_fleets, release_changes
+from tests.controllers.release_worlds import DrawnFleet, ReleaseWorld
 
 
 def main() -> int:

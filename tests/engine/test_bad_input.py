@@ -17,11 +17,11 @@ from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.sources import chart_source, kustomize_source
 from kymatui.errors import KymatuiError
 from kymatui.sessions.control_plane.runtime_clients import SecretRuntimes
+from tests.controllers.desks import Desk
 from tests.engine import objects as make
 from tests.engine.installing import LIMITS
 from tests.engine.places import Json, Place
 from tests.engine.sources.packing import tar
-from tests.operator.desks import Desk
 
 KYMA = "operator.kyma-project.io/kyma-name"
 KINDS = [GroupVersionKind("", "v1", kind) for kind in ("ConfigMap", "Secret", "ServiceAccount")]

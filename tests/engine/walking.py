@@ -34,7 +34,7 @@ from kymatui.engine.sources.render_target import manifest_targets
 from kymatui.errors import KymatuiError
 from kymatui.operator.manifests.standalone_context import Runtimes, StandaloneContext
 from kymatui.sessions.control_plane.runtime_clients import SecretRuntimes
-from tests.operator.desks import run_alone
+from tests.controllers.desks import run_alone
 
 Json = dict[str, Any]
 LIMITS = RunLimits(definitions=30.0, ready=60.0, hooks=60.0, gone=60.0, poll=1.0, lease=LeaseTerms(patience=30.0))

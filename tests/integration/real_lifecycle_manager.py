@@ -17,8 +17,8 @@ import yaml
 
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from tests.bundle.sources import workload
+from tests.controllers.certificates import issue
 from tests.integration.operators import HOME
-from tests.operator.certificates import issue
 
 Json = dict[str, Any]
 _ISTIO: Final = "istio-system"

@@ -24,9 +24,9 @@ from kymatui.operator.sharding.replica_leases import ReplicaLeases
 from kymatui.operator.sharding.shard_holder import ShardHolder, ShardPlan
 from kymatui.operator.watchers.event_listener import MANAGER, RUNTIME_ID
 from kymatui.operator.watchers.runtime_events import FORWARDED
+from tests.controllers.certificates import issue
 from tests.engine.places import eventually
 from tests.integration.operators import HOME, KYMA, ControlPlane, RunningOperator, running_operator
-from tests.operator.certificates import issue
 from tests.sandboxes.starting import ready_sandbox
 
 pytestmark = pytest.mark.xdist_group("shards")

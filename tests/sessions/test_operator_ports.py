@@ -20,8 +20,8 @@ from kymatui.operator.monitoring.metric_registry import MetricRegistry
 from kymatui.operator.monitoring.operator_metrics import METRICS, Monitoring
 from kymatui.operator.program import OperatorOptions
 from kymatui.operator.program_ports import ListenerOptions, ListenerPort, monitoring_port
-from tests.operator.certificates import Issued, issue
-from tests.operator.test_event_listener import KYMA_EVENT, PATH, Home
+from tests.controllers.certificates import Issued, issue
+from tests.controllers.test_event_listener import KYMA_EVENT, PATH, Home
 
 AUTHORITY, OTHER = issue("authority"), issue("other")
 CONTEXT: Any = SimpleNamespace(

@@ -37,9 +37,9 @@ from kymatui.ui.widgets.plan_widgets import PlanTable
 from kymatui.ui.widgets.top_line import TopLine
 from tests.adapters.chart_sites import Site, chart_site, offers
 from tests.cli.unseen_manifests import VERSIONS, offer, push, template
+from tests.controllers.desks import run_alone
 from tests.domain.builders import kyma
 from tests.engine.objects import config_map, deployment
-from tests.operator.desks import run_alone
 from tests.sandboxes.starting import ReadySandbox, ready_sandbox
 from tests.ui.driving import SIZE, text
 from tests.ui.test_flows import ended, enter, stepper

@@ -8,10 +8,10 @@ import yaml
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.helm.yaml import reading
 from kymatui.helm.yaml.limits import YamlBudget
+from tests.controllers.desks import Desk
 from tests.engine.objects import cluster_role, config_map, custom, definition, deployment, rule
 from tests.engine.places import Json, eventually
 from tests.engine.sources.packing import tar
-from tests.operator.desks import Desk
 
 SAMPLES = "kyma/raw-manifests"
 

@@ -21,10 +21,10 @@ from kymatui.operator.manifests import module_pass
 from kymatui.operator.manifests.module_pass import ModuleContext, ModulePass
 from kymatui.operator.manifests.resource_rendering import LayerReader, ModuleRenderer
 from kymatui.operator.sharding.lease_term import LeaseTerm
+from tests.controllers.desks import Desk
+from tests.controllers.test_retry_delays import put_module
 from tests.engine.objects import config_map
 from tests.engine.places import eventually
-from tests.operator.desks import Desk
-from tests.operator.test_retry_delays import put_module
 
 
 class SlowLayer:

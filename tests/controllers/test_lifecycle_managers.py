@@ -17,9 +17,9 @@ from kymatui.operator.framework.foreign_manager_guard import (
     require_no_lifecycle_manager,
     require_own_kymas,
 )
+from tests.controllers.test_permissions import as_operator
 from tests.domain.builders import kyma
 from tests.engine.places import Place, eventually
-from tests.operator.test_permissions import as_operator
 
 NOW = 1_800_000_000.0
 CANCEL = threading.Event()

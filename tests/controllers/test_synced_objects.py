@@ -10,7 +10,7 @@ from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, read_ref
 from kymatui.domain.remote.kyma_sync import ANNOTATION_OWNED_BY
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.operator.manifests.resource_pruning import OBJECT_KEPT
-from tests.operator.module_worlds import REF, Json, ModuleWorld, config
+from tests.controllers.module_worlds import REF, Json, ModuleWorld, config
 
 OLD, NEW = config("old"), config("new")
 MARK = f"{REF.namespace}/{REF.name}"

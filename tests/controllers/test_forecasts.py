@@ -20,10 +20,10 @@ from kymatui.domain.whatif.module_results import ResultKind, ResultReason, names
 from kymatui.operator.kymas import module_planning
 from kymatui.operator.kymas.kyma_context import KymaContext
 from kymatui.operator.kymas.module_planning import ModulePlanner, PlannedModule
+from tests.controllers.drawn_fleets import drawn_fleets, release_changes
+from tests.controllers.release_worlds import DrawnFleet, ReleaseWorld
 from tests.domain.builders import NOW, kyma
 from tests.domain.test_whatif import SPACE, a_meta, a_template, changes, fleets
-from tests.operator.drawn_fleets import drawn_fleets, release_changes
-from tests.operator.release_worlds import DrawnFleet, ReleaseWorld
 
 LAYER = ManifestLayer("http://reg.example", "kyma-project.io/module/mod", "sha256:1", True)
 CONTENT = ModuleContent("kyma-project.io/module/mod", "1.0.0", LAYER, ())

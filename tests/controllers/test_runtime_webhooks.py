@@ -18,11 +18,11 @@ from kymatui.operator.framework.permissions import AGENT_PERMISSIONS, Permission
 from kymatui.operator.watchers.runtime_webhook import CERTIFICATE, DEPLOYMENT, SECRET, RuntimeWebhook
 from kymatui.operator.watchers.watcher_controller import WATCHER
 from kymatui.sandbox.fault_client import FaultClient
+from tests.controllers.test_runtime_catalogs import CANCEL, Pair
 from tests.domain import builders
 from tests.engine.objects import definition
 from tests.engine.places import Json, eventually
 from tests.integration.used_permissions import UsedPermission, used_permissions
-from tests.operator.test_runtime_catalogs import CANCEL, Pair
 from tests.sandboxes.starting import ReadySandbox
 
 CONFIGURATION = GroupVersionKind("admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration")

@@ -18,9 +18,9 @@ from kymatui.operator.kymas.kyma_context import KYMA, MANIFEST
 from kymatui.operator.kymas.kyma_reconciler import MOST_MODULES
 from kymatui.operator.kymas.kyma_status import KymaStatusDraft
 from kymatui.operator.kymas.runtime_kyma import RUNTIME_KYMA
+from tests.controllers.release_worlds import DrawnFleet, ReleaseWorld
 from tests.domain.builders import NOW, kyma, labels
 from tests.domain.test_whatif import SPACE, a_meta, a_template
-from tests.operator.release_worlds import DrawnFleet, ReleaseWorld
 
 Json = dict[str, Any]
 MODULES = ("istio", "keda", "nats")

@@ -19,10 +19,10 @@ from kymatui.operator.framework.dependency_watches import DependencyWatches
 from kymatui.operator.manifests.access_secret_watches import SECRET
 from kymatui.operator.manifests.standalone_context import StandaloneContext
 from kymatui.sessions.control_plane.runtime_clients import SecretRuntimes
+from tests.controllers.desks import MANIFEST, Desk, run_alone
 from tests.engine.objects import config_map
 from tests.engine.objects import secret as make_secret
 from tests.engine.places import eventually
-from tests.operator.desks import MANIFEST, Desk, run_alone
 
 MANIFESTS = 20
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests.controllers.desks import Desk
 from tests.engine.conftest import engine_sandbox, place
 from tests.engine.places import Place
-from tests.operator.desks import Desk
 
 __all__ = ("engine_sandbox", "place")
 

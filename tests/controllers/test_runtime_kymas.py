@@ -15,10 +15,10 @@ from kymatui.operator.framework.applied_copies import AppliedCopies
 from kymatui.operator.kymas.kyma_context import KYMA
 from kymatui.operator.kymas.runtime_kyma import RUNTIME_KYMA, RUNTIME_NAMESPACE, RuntimeKyma
 from kymatui.sandbox.world.lifecycle.local_cluster import LocalCluster
+from tests.controllers.release_worlds import DrawnFleet, ReleaseWorld, open_cluster
 from tests.domain.builders import a_kyma
 from tests.domain.builders import kyma as a_raw_kyma
 from tests.domain.test_whatif import SPACE
-from tests.operator.release_worlds import DrawnFleet, ReleaseWorld, open_cluster
 
 CANCEL = threading.Event()
 SPEC = {"channel": "regular", "modules": [{"name": "keda"}]}

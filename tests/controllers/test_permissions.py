@@ -32,13 +32,13 @@ from kymatui.operator.watchers.event_listener import RUNTIME_ID, EventTargets
 from kymatui.operator.watchers.runtime_events import RuntimeEvent
 from kymatui.operator.watchers.watcher_controller import WatcherController
 from kymatui.sessions.fetching import FetchOptions
+from tests.controllers.desks import Desk, run_alone
+from tests.controllers.test_watchers import WatcherDesk
 from tests.domain import builders
 from tests.engine.objects import config_map
 from tests.engine.objects import secret as make_secret
 from tests.engine.places import Place, eventually
 from tests.integration.used_permissions import used_permissions
-from tests.operator.desks import Desk, run_alone
-from tests.operator.test_watchers import WatcherDesk
 
 SECRET = GroupVersionKind("", "v1", "Secret")
 UNMANAGED = {"operator.kyma-project.io/is-unmanaged": "true"}

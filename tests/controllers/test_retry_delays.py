@@ -22,9 +22,9 @@ from kymatui.operator.framework.runtime_cache import RuntimeCache, SingleCluster
 from kymatui.operator.manifests.controller import ManifestController, ManifestReconciler
 from kymatui.operator.manifests.module_pass import ModuleContext
 from kymatui.operator.manifests.resource_rendering import LayerReader, ModuleRenderer
+from tests.controllers.desks import MANIFEST, Desk
 from tests.engine.objects import config_map, deployment
 from tests.engine.places import Place, eventually
-from tests.operator.desks import MANIFEST, Desk
 
 KYMA = GroupVersionKind("operator.kyma-project.io", "v1beta2", "Kyma")
 MODULE_LABELS = {

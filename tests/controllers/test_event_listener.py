@@ -30,8 +30,8 @@ from kymatui.operator.watchers.event_listener import (
     ListenerTrust,
 )
 from kymatui.operator.watchers.runtime_events import EventRefusal, RuntimeEvent, read_event
+from tests.controllers.certificates import Issued, issue
 from tests.engine.places import Json
-from tests.operator.certificates import Issued, issue
 
 PATH = "/v2/lifecycle-manager/event"
 AUTHORITY = issue("authority")

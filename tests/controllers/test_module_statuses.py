@@ -12,8 +12,8 @@ from kymatui.operator.kymas.kyma_context import KYMA, MANIFEST
 from kymatui.operator.manifests.manifest_status import HELD, ManifestStatusDraft
 from kymatui.operator.manifests.resource_pruning import names_of
 from kymatui.operator.monitoring.event_correlation import state_event
+from tests.controllers.module_worlds import REF, SPACE, ModuleWorld, config
 from tests.domain.builders import manifest
-from tests.operator.module_worlds import REF, SPACE, ModuleWorld, config
 
 NOW = 1_800_000_000.0
 WORDS = "waiting for the deletion of ConfigMap kyma-system/old"

@@ -9,8 +9,8 @@ from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.operator.kymas.manifest_writes import ManifestWrites
 from kymatui.operator.manifests.manifest_marks import FINALIZER, REQUIRED_FINALIZERS, SYNCED_LAYER
+from tests.controllers.release_worlds import open_cluster
 from tests.domain.test_whatif import SPACE
-from tests.operator.release_worlds import open_cluster
 
 CANCEL = threading.Event()
 FIRST, SECOND = "sha256:" + "1" * 64, "sha256:" + "2" * 64

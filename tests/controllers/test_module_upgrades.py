@@ -14,7 +14,7 @@ from kymatui.errors import ConfigurationError, ForbiddenError, KymatuiError, Ser
 from kymatui.helm.rendering.releases import Release, Status, to_secret
 from kymatui.operator.manifests.module_pass import CRD_KEPT
 from kymatui.operator.manifests.resource_pruning import OBJECT_KEPT
-from tests.operator.module_worlds import REF, Json, ModuleWorld, config
+from tests.controllers.module_worlds import REF, Json, ModuleWorld, config
 
 OLD, NEW = config("old"), config("new")
 

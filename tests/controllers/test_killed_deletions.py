@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from kymatui.domain.kubernetes.object_meta import read_ref
-from tests.operator.module_worlds import REF, Faulty, Json, ModuleWorld, config
-from tests.operator.test_module_upgrades import (
+from tests.controllers.module_worlds import REF, Faulty, Json, ModuleWorld, config
+from tests.controllers.test_module_upgrades import (
     SHOP,
     THINGS,
     a_thing,

@@ -12,8 +12,8 @@ from kymatui.operator.monitoring import ignored_manifests
 from kymatui.operator.monitoring.ignored_manifests import IgnoredManifests
 from kymatui.operator.monitoring.metric_registry import MetricRegistry
 from kymatui.operator.monitoring.operator_metrics import METRICS
+from tests.controllers.desks import MANIFEST
 from tests.engine.places import eventually
-from tests.operator.desks import MANIFEST
 
 CANCEL = threading.Event()
 

@@ -20,9 +20,9 @@ from kymatui.operator.manifests.controller import ManifestReconciler
 from kymatui.operator.manifests.manifest_marks import FINALIZER
 from kymatui.operator.manifests.manifest_pass import ManifestChangedError
 from kymatui.operator.manifests.standalone_pass import StandalonePass
+from tests.controllers.desks import MANIFEST, Desk
 from tests.engine.objects import config_map, definition, deployment, job
 from tests.engine.places import Json, eventually
-from tests.operator.desks import MANIFEST, Desk
 
 
 def marked(body: Json | None) -> tuple[str, str]:

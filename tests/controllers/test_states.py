@@ -16,9 +16,9 @@ from kymatui.engine.cluster.ports import PatchKind
 from kymatui.errors import ConfigurationError, KymatuiError
 from kymatui.operator.manifests.default_resource import read_rules
 from kymatui.sessions.control_plane.runtime_clients import SecretRuntimes
+from tests.controllers.desks import MANIFEST, Desk, run_alone
 from tests.engine.objects import config_map, definition, deployment
 from tests.engine.places import Json, Place, eventually
-from tests.operator.desks import MANIFEST, Desk, run_alone
 
 RULES = "operator.kyma-project.io/custom-state-check"
 KYMA = "operator.kyma-project.io/kyma-name"

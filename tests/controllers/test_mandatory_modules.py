@@ -13,9 +13,9 @@ from kymatui.engine.cluster.ports import PatchKind
 from kymatui.operator.catalogs.catalog_cache import RELEASE_META
 from kymatui.operator.kymas.kyma_context import MANIFEST
 from kymatui.operator.kymas.mandatory_modules import FINALIZER
+from tests.controllers.release_worlds import DrawnFleet, ReleaseWorld
 from tests.domain.builders import kyma
 from tests.domain.test_whatif import SPACE, a_meta, a_template
-from tests.operator.release_worlds import DrawnFleet, ReleaseWorld
 
 REF = ObjectRef(RELEASE_META, SPACE, "warden")
 MANDATORY = a_meta("warden", None, mandatory={"version": "1.0.0"})

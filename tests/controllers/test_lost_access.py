@@ -13,9 +13,9 @@ from kymatui.errors import ConfigurationError, KymatuiError, UnauthorizedError, 
 from kymatui.operator.kymas.kyma_context import KYMA, MANIFEST
 from kymatui.operator.manifests.controller import is_of_kyma
 from kymatui.operator.manifests.manifest_marks import REQUIRED_FINALIZERS, SYNCED_LAYER
+from tests.controllers.module_worlds import ModuleWorld, config
+from tests.controllers.test_module_failures import a_world
 from tests.domain.test_whatif import SPACE
-from tests.operator.module_worlds import ModuleWorld, config
-from tests.operator.test_module_failures import a_world
 
 REFUSED, SILENT = UnauthorizedError("Unauthorized", status=401), UnreachableError("connection refused")
 UNUSABLE = ConfigurationError("the Secret gives no access")
