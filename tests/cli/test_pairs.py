@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kymatui.adapters.files.job_journals import job_records
+from kymatui.adapters.files.job_journals import job_records, open_job
 from kymatui.adapters.files.journal_path import journals_folder
 from kymatui.adapters.kube.api.client import Client
 from kymatui.adapters.kube.auth.connection import connect
@@ -25,10 +25,13 @@ from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.cli.main import main
 from kymatui.domain.kubernetes.object_meta import field_managers, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.plans.cluster_name import ClusterName
+from kymatui.domain.plans.jobs import JobPurpose
 from kymatui.engine.bundles import raw_yaml
 from kymatui.engine.cluster.kind_order import install_waves
 from kymatui.engine.cluster.ports import PatchKind
-from kymatui.errors import ConflictError, NotFoundError
+from kymatui.engine.jobs.journal import JournalMark
+from kymatui.errors import CancelledError, ConflictError, NotFoundError
 from kymatui.sandbox.fault_client import FaultClient
 from kymatui.sessions.fetching import open_fetcher
 from tests.cli.test_fleet import run
@@ -501,6 +504,25 @@ def test_an_installation_goes_to_the_runtime_and_is_kept_under_its_name(
     assert journals_folder().joinpath(NAMED.replace("/", "_")).is_dir()
     jobs = sorted((one.heading.kind, one.cluster.name) for one in job_records() if one.is_done)
     assert jobs == [("apply", NAMED), ("delete", NAMED), ("restore", NAMED)]
+
+
+def test_an_interrupted_job_on_a_runtime_is_in_its_catalog_and_continued_there(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    catalog = ("catalog", "--remote", "skr", "-o", "json")
+    modules = json.loads(run(capsys, *catalog)[1])["modules"]
+    name = next(one["name"] for one in modules if one["reports"]["kyma"] == "Ready")
+    job = open_job(ClusterName(NAMED), JobPurpose("manage", (name,)), f"let lifecycle-manager manage {name}")
+    job.journal.write(JournalMark.BEGUN, "edit", name)
+    job.end(CancelledError("stopped"))
+    rows = {row["name"]: row for row in json.loads(run(capsys, *catalog)[1])["modules"]}
+    told = f"`kymatui resume {job.number}` continues it"
+    assert [row for row, found in rows.items() if told in found["reason"]] == [name]
+    status, _, err = run(capsys, "resume", job.number, "--yes")
+    assert (status, f"run `kymatui resume {job.number} --remote skr`" in err.replace("\n", " ")) == (2, True), err
+    status, _, err = run(capsys, "resume", job.number, "--yes", "--remote", "skr")
+    assert status == 0, err
+    assert told not in run(capsys, *catalog)[1]
 
 
 def test_what_is_created_in_the_runtime_after_the_plan_is_left(

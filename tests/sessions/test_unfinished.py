@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -314,7 +313,7 @@ def catalog(state: str = "Ready", *, is_installed: bool = True) -> Catalog:
 
 
 def on(name: str) -> Any:
-    return lambda: SimpleNamespace(name=name, get=lambda ref: None)
+    return lambda: ClusterName(name)
 
 
 @pytest.mark.parametrize(

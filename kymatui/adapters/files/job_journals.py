@@ -21,13 +21,11 @@ from kymatui.domain.kyma.states import State
 from kymatui.domain.modules.presence import Presence
 from kymatui.domain.plans.cluster_name import ClusterName
 from kymatui.domain.plans.jobs import Job, JobPurpose, JobState
-from kymatui.engine.cluster.cluster_identity import name_cluster
-from kymatui.engine.cluster.ports import Cluster
 from kymatui.engine.jobs.identity import own_identity
 from kymatui.engine.jobs.job_records import JobRecord, interrupted_jobs, of_cluster, read_record
 from kymatui.engine.jobs.journal import JobHeading, Journal, JournalMark, read_journal
 from kymatui.engine.jobs.open_job import OpenJob
-from kymatui.errors import ConfigurationError, KymatuiError
+from kymatui.errors import ConfigurationError
 
 _FOLDER: Final = "_jobs"  # no namespace is called so: earlier journals are in folders of namespaces
 _NUMBER: Final = re.compile(r"[0-9a-f]{6}")
@@ -74,17 +72,14 @@ def interrupted(cluster: str = "") -> tuple[JobRecord, ...]:
     return interrupted_jobs(job_records(cluster))
 
 
-def with_interrupted(catalog: Catalog, read_cluster: Callable[[], Cluster]) -> Catalog:
+def with_interrupted(catalog: Catalog, name_cluster: Callable[[], ClusterName]) -> Catalog:
     """Return the catalog with the jobs on its modules that the journals of this machine say were interrupted.
 
     The cluster is read only if there is such a job. A deletion after which the module is gone is not one of them.
     """
     if not (jobs := interrupted()):
         return catalog
-    try:
-        cluster = name_cluster(read_cluster())
-    except KymatuiError:  # a runtime that cannot be reached; its jobs are listed by `kymatui resume --list`
-        return catalog
+    cluster = name_cluster()
     jobs = tuple(job for job in of_cluster(interrupted(cluster.name), cluster) if not job.is_fleet)
     by_module = {module: job for job in reversed(jobs) for module in job.heading.modules}
     rows = tuple(_with_job(row, by_module[row.name]) if row.name in by_module else row for row in catalog.rows)

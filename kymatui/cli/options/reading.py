@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kymatui.actions.unknown_names import unknown_module
@@ -23,7 +24,7 @@ from kymatui.errors import KymatuiError, ServerError, UnreachableError
 if TYPE_CHECKING:
     from kymatui.actions.session import Session
     from kymatui.domain.catalog.rows import Catalog, ModuleRow
-    from kymatui.domain.snapshot.snapshots import Feed
+    from kymatui.domain.snapshot.snapshots import Feed, Snapshot
 
 _PAUSE = 0.2  # a burst of changes is printed once
 _LOOK = 0.5  # seconds until a list is looked at again
@@ -64,20 +65,22 @@ def watch_catalogs(args: argparse.Namespace) -> Generator[Catalog]:
 
     What could not be listed in time is said on standard error: a part is never shown as the whole.
     """
-    from kymatui.domain.catalog.catalog import build_catalog
-
     with closing(watch_sessions(args)) as seen:
         for session in seen:
-            yield _with_interrupted(build_catalog(session.snapshot(), time.time()), session)
+            yield catalog_of(session, session.snapshot())
 
 
-def _with_interrupted(catalog: Catalog, session: Session) -> Catalog:
+def catalog_of(session: Session, snapshot: Snapshot) -> Catalog:
     """Return the catalog with the jobs that were interrupted on this machine; most machines have no journals."""
+    from kymatui.domain.catalog.catalog import build_catalog
+
+    catalog = build_catalog(snapshot, time.time())
     if not journals_folder().is_dir():
         return catalog
+    from kymatui.actions.jobs import job_cluster
     from kymatui.adapters.files.job_journals import with_interrupted
 
-    return with_interrupted(catalog, lambda: session.cluster)
+    return with_interrupted(catalog, partial(job_cluster, session))
 
 
 def watch_sessions(args: argparse.Namespace) -> Generator[Session]:

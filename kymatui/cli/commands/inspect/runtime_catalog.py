@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from kymatui.cli.options.reading import watch_sessions
+from kymatui.cli.options.reading import catalog_of, watch_sessions
 from kymatui.cli.output.listing import Listing, is_table, no_modules, render
 from kymatui.cli.output.printing import print_line, print_text
 from kymatui.domain.catalog.catalog_json import catalog_to_json, reports_json, row_json
@@ -32,13 +31,11 @@ _WIDE = ("TAGS", "REASON", "MANIFEST NAME", "MANIFEST CONDITIONS")
 
 def show(args: argparse.Namespace) -> int:
     """Print it, and with --watch again whenever it is another."""
-    from kymatui.domain.catalog.catalog import build_catalog
-
     last = ""
     with closing(watch_sessions(args)) as seen:
         for session in seen:
             snapshot = session.snapshot()
-            found = build_catalog(snapshot, time.time())
+            found = catalog_of(session, snapshot)
             found = found.installed_by(args.installed_by) if args.installed_by else found
             read = (read_manifest(raw) for raw in snapshot.manifests)
             text = _text(found, {one.ref: one for one in read if isinstance(one, Manifest)}, args)
