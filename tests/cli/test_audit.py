@@ -52,6 +52,7 @@ def findings(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, 
 def test_the_situations_of_the_world_are_found(capsys: pytest.CaptureFixture[str]) -> None:
     pairs = {(item["rule"], item["module"]) for item in findings(capsys) if item["severity"] != "info"}
     assert pairs == {
+        ("state.deleting", "api-gateway"),
         ("state.error", "eventing"),
         ("state.warning", "btp-operator"),
         ("checks.differ", "cluster-ip"),

@@ -201,7 +201,7 @@ def test_a_killed_campaign_is_resumed_with_each_runtime_edited_once(
     printed(capsys, 2, "resume", "--yes")  # without --allow-fleet-writes
     told = json.loads(printed(capsys, 3, "resume", "--yes", "--allow-fleet-writes", "-o", "json"))
     outcomes = {one["runtime"][-2:]: one["outcome"] for one in told["runtimes"]}
-    assert outcomes == {"e1": "done", "e3": "done", "e4": "done", "e5": "unreached"}
+    assert outcomes == {"e1": "done", "e3": "done", "e4": "done", "e5": "unreachable"}
     (record,) = interrupted()
     assert record.runtimes == (f"{CONTROL}/e5",), "what cannot be reached is still to be edited"
     runtimes.clusters["e5"].clear()

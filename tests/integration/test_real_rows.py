@@ -262,6 +262,8 @@ def expected(module: str, kyma_channel: str, files: Files) -> Json:
         "internal": False,
         "checks": [],
         "reason": reason(module, channel, desired, have, newest, drift, files),
+        "installedBy": "lifecycle-manager" if module in ASKED and module != UNMANAGED else None,
+        "installation": None,
         "unknown": {},
     }
 

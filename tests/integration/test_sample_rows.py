@@ -147,6 +147,8 @@ def expected(module: SampleModule) -> Json:
         "internal": module.internal,
         "checks": checks(module),
         "reason": told.reason or f"{installed} installed and ready{newer}",
+        "installedBy": "lifecycle-manager" if installed and told.managed else None,
+        "installation": None,
         "unknown": {},
     }
 

@@ -54,7 +54,10 @@ class _Module(Struct, frozen=True):
         reason, is_open = self.row.reason, verdict in (LineVerdict.WRONG, LineVerdict.UNDER_WAY)
         if is_open and reason.actor is not Actor.NOBODY and reason.text not in why:
             why = f"{why.removesuffix('.')}. {reason.text}" if why else reason.text
-        actor = reason.actor if is_open else Actor.CLUSTER if verdict is LineVerdict.UNKNOWN else Actor.NOBODY
+        if is_open or (reason.text and reason.text in why):
+            actor = reason.actor
+        else:
+            actor = Actor.CLUSTER if verdict is LineVerdict.UNKNOWN else Actor.NOBODY
         return ComparisonLine(area, self.name, field, control, runtime, verdict, why, actor)
 
     @property

@@ -100,13 +100,6 @@ def _restore(context: CommandContext) -> int:
     plan = plan_restoration(backups, deletion, cluster, context.catalog)
     if not plan.objects:
         raise RefusedError(f"{plan.newest.path} has no objects", hint="`kymatui restore` lists all backups")
-    for backup in plan.backups:
-        print_line(f"{backup.path}: {format_count(backup.count, 'object')}", sys.stderr)
-    if plan.stranger:
-        print_text(paragraph(f"warning: {plan.stranger}", "table"), sys.stderr)
-    if plan.enables and not plan.refusal:
-        enable = f"run `kymatui enable {plan.module}` first"
-        print_line(f"lifecycle-manager installed {plan.module}: {enable}", sys.stderr)
     verb = Restoration(backups, cluster, _print_step, _print_step, args.timeout if args.wait else 0.0)
     view = RestoreView(context.target, args, cluster.name, is_list=False)
     renderer = renderer_of(view, partial(job_cluster, context.session))
@@ -147,6 +140,17 @@ class RestoreView(_View):
         action = f"Restore {format_count(len(plan.objects), 'object')} (existing objects stay unchanged)"
         modules, title = (plan.module,) if plan.module else (), f"restore {plan.module or plan.newest.path}"
         return BatchQuestion(action, sanitize(plan.stranger), modules, restore_options(plan.backups), title)
+
+    def notices(self, items: Sequence[RestorationItem]) -> list[str]:
+        notices: list[str] = []
+        for plan in (item.required_plan for item in items):
+            notices += [f"{backup.path}: {format_count(backup.count, 'object')}" for backup in plan.backups]
+            if plan.stranger:
+                notices.append(paragraph(f"warning: {plan.stranger}", "table"))
+            if plan.enables:
+                enable = f"run `kymatui enable {plan.module}` first"
+                notices.append(f"lifecycle-manager installed {plan.module}: {enable}")
+        return notices
 
     def lines(self, items: Sequence[RestorationItem]) -> str:
         return "\n".join(item.result.summary for item in items if item.result is not None)
