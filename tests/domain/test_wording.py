@@ -52,7 +52,7 @@ SENTENCES: list[tuple[r.Refusal, str]] = [
     ),
     (
         r.WaitsForWindow("m", "1", "2", None),
-        "awaiting maintenance window for the upgrade 1 → 2: the next window is unknown",
+        "awaiting maintenance window for the upgrade 1 → 2",
     ),
     (r.WindowsUnreadable("m", "why"), "the upgrade needs a maintenance window, and why"),
 ]

@@ -40,7 +40,7 @@ class MethodError(Exception):
 
 
 RECURSION: Final = 200
-"""Errors within each other from which a template calls itself: no chart nests its templates so deeply."""
+"""Calls of `tpl` within each other from which a text calls itself: no chart nests them so deeply."""
 
 
 class WrappedError(FunctionError):
@@ -66,6 +66,10 @@ class WrappedError(FunctionError):
         return "".join(link.head for link in links) + ("" if cause is None else str(cause))
 
 
+class TplError(WrappedError):
+    """A text failed in `tpl`."""
+
+
 class ExecError(WrappedError):
     """A template failed to execute: Go's ExecError."""
 
@@ -80,9 +84,9 @@ class NoTemplateError(FunctionError):
 
 def describe(file: str, error: ExecError) -> str:
     """Return Helm's message for a failed template: reformatExecErrorMsg; a short one for an endless recursion."""
-    if (links := error.links()) and len(links) > RECURSION:
-        first = _parse(str(ExecError(links[0].head, FunctionError("")))) or ("", "", "")
-        calls = sum(isinstance(link, ExecError) for link in links)
+    calls = sum(isinstance(link, TplError) for link in error.links())
+    if calls > RECURSION:
+        first = _parse(str(ExecError(error.head, FunctionError("")))) or ("", "", "")
         return _paragraph(first[0], first[1], f"it calls itself without an end ({calls} calls deep)").strip()
     whole = str(error)
     tokens = whole.split(": ", 2)

@@ -21,7 +21,7 @@ from kymatui.helm.language.faults import (
     ExecError,
     NoTemplateError,
     ParseError,
-    WrappedError,
+    TplError,
     describe,
     describe_parse_error,
 )
@@ -191,7 +191,7 @@ def tpl(scope: Scope, text: str, values: Any) -> str:
     try:
         written = within.capture(own, values)
     except FunctionError as error:
-        raise WrappedError(f"error during tpl function execution for {quote(text)}: ", error) from None
+        raise TplError(f"error during tpl function execution for {quote(text)}: ", error) from None
     check_size(len(written))
     return written.replace("<no value>", "")
 
