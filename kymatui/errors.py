@@ -38,12 +38,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 
-def nearest_names(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
+def nearest_names(name: str, known: Iterable[str], limit: int = 3, likeness: float = 0.6) -> list[str]:
     """Return the known names that are spelled almost like `name`, the nearest first; upper case does not matter."""
     from difflib import get_close_matches
 
     spelled = {one.casefold(): one for one in sorted(set(known), reverse=True)}
-    return [spelled[one] for one in get_close_matches(name.casefold(), spelled, n=limit)]
+    return [spelled[one] for one in get_close_matches(name.casefold(), spelled, n=limit, cutoff=likeness)]
 
 
 def did_you_mean(near: Iterable[str]) -> str:

@@ -40,6 +40,7 @@ DEPLOYMENT = GroupVersionKind("apps", "v1", "Deployment")
 KLM = Write(manager="declarative.kyma-project.io/applier", force=True)
 NOT_KNOWN: dict[str, tuple[object, ...]] = {
     "channel": (None,),
+    "channelSource": (None,),
     "desired": (None,),
     "installed": (None,),
     "newest": (None,),

@@ -86,7 +86,7 @@ class CommandRenderer(Generic[Plan, Result]):
         outcome = "refused" if isinstance(error, RefusedError) else "unfinished"
         if self.args.output != "table":
             self.display(view.current(items), outcome)
-        elif view.is_list or any(item.result is not None for item in items):
+        elif view.is_list or view.reports_parts:
             self.report(items, outcome)
         raise error
 

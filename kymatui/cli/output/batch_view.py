@@ -53,6 +53,8 @@ class BatchView(Generic[Plan, Result]):
     list_key = "plans"
     records_waits = False
     """Whether a batch that only waits is a job, too, which can be continued."""
+    reports_parts = False
+    """Whether the result of a single item that is not complete is printed."""
     lists_refused = False
     """Whether the document of several has refused items in its list, too."""
     undone = "not done"

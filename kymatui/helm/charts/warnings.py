@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
+from kymatui.errors import nearest_names
 from kymatui.helm.charts.trees import ChartNode
 
 _MOST: Final = 50
@@ -66,7 +66,7 @@ def _compare(
             continue
         if name in charts or name in ("global", "tags"):
             continue
-        meant = difflib.get_close_matches(name, [one for one in own if one not in values], 1, _LIKENESS)
+        meant = nearest_names(name, [one for one in own if one not in values], 1, _LIKENESS)
         if meant:
             key, likely = ".".join((*path, name)), ".".join((*path, meant[0]))
             warnings.add(f"the chart has no value {key}; did you mean {likely}?", key)

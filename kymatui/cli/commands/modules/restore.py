@@ -114,6 +114,7 @@ class RestoreView(_View):
     """A restore in words and as a document."""
 
     kind = "restore"
+    reports_parts = True
 
     def summary(self, items: Sequence[RestorationItem]) -> str:
         steps = [step.fate.name for item in items for step in item.required_plan.steps]
