@@ -228,10 +228,15 @@ class Cluster:
         if self.before(exchange):
             return
         parts = exchange.path.strip("/").split("/")
+        if parts[0] == "api" and len(parts) > 1:
+            parts = ["apis", "", *parts[1:]]
+        has_core = "" in self._by_group()
         if exchange.path == "/apis":
             exchange.json(self._groups() if self.aggregated else self._group_list())
-        elif exchange.path == "/api":
+        elif exchange.path == "/api" and not (has_core and self.aggregated):
             exchange.json({"kind": "APIVersions", "versions": ["v1"]})
+        elif exchange.path == "/api":
+            exchange.json(self._groups(core=True))
         elif parts[0] == "apis" and len(parts) == 3:
             exchange.json(self._resource_list(parts[1], parts[2]))
         else:
@@ -282,7 +287,7 @@ class Cluster:
             exchange.event(*event)
         exchange.end_stream()
 
-    def _groups(self) -> Json:
+    def _groups(self, *, core: bool = False) -> Json:
         items = [
             {
                 "metadata": {"name": group},
@@ -292,6 +297,7 @@ class Cluster:
                 ],
             }
             for group, versions in self._by_group().items()
+            if (group == "") is core
         ]
         return {"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "items": items}
 
@@ -303,6 +309,7 @@ class Cluster:
                 "preferredVersion": {"version": next(iter(versions))},
             }
             for group, versions in self._by_group().items()
+            if group
         ]
         return {"kind": "APIGroupList", "groups": groups}
 

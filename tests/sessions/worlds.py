@@ -24,6 +24,7 @@ def kyma_cluster(modules: int = 0, *, streams_lists: bool = True) -> Cluster:
         Collection(OPERATOR, "v1beta2", "ModuleTemplate", "moduletemplates"),
         Collection(OPERATOR, "v1beta2", "ModuleReleaseMeta", "modulereleasemetas"),
         Collection(OPERATOR, "v1beta2", "Manifest", "manifests"),
+        *(Collection("", "v1", kind, f"{kind.lower()}s") for kind in ("ConfigMap", "Secret")),
         *(Collection("apps", "v1", kind, f"{kind.lower()}s") for kind in ("Deployment", "StatefulSet", "DaemonSet")),
         Collection(
             "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", namespaced=False

@@ -14,7 +14,7 @@ from kymatui.domain.modules.readiness import unready_managers
 from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.errors import KymatuiError
 from kymatui.sessions.feeds.namespace_feeds import NAMESPACES, FollowedKind, NamespaceFollower, namespaces
-from kymatui.sessions.feeds.watched_kinds import KYMA_KINDS, WORKLOADS
+from kymatui.sessions.feeds.watched_kinds import KYMA_KINDS, WATCHED_KINDS, WORKLOADS
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.api.discovery import Discovery
@@ -42,6 +42,10 @@ _INERT = frozenset(
         "autoscaling",
     }
 )
+
+
+_SELECTED = frozenset(fixed.feed for fixed in WATCHED_KINDS if fixed.labels)
+"""Feeds of kinds of which only some objects are watched."""
 
 
 class OwnedFollower(NamespaceFollower):
@@ -92,7 +96,9 @@ class OwnedFollower(NamespaceFollower):
     def _installed(self, kind: GroupVersionKind, namespace: str) -> Iterator[FollowedKind]:
         """Yield a kind of the inventory, unless all of it is watched anyway or the cluster does not serve it."""
         resource = self._discovery.find_kind(kind.group, kind.kind, (kind.version,))
-        if resource is None or "watch" not in resource.verbs or resource.name in self._feeds.states():
+        if resource is None or "watch" not in resource.verbs:
+            return
+        if resource.name in self._feeds.states() and resource.name not in _SELECTED:
             return
         if (kind.group, kind.kind) in (("apps", "ReplicaSet"), ("", "Pod"), ("batch", "Job")):
             return
