@@ -40,7 +40,6 @@ DEPLOYMENT = GroupVersionKind("apps", "v1", "Deployment")
 KLM = Write(manager="declarative.kyma-project.io/applier", force=True)
 NOT_KNOWN: dict[str, tuple[object, ...]] = {
     "channel": (None,),
-    "channelSource": (None,),
     "desired": (None,),
     "installed": (None,),
     "newest": (None,),
@@ -56,6 +55,7 @@ FREE = {
     "reason",
     "actor",
     "stateSource",
+    "channelSource",
     "installedSource",
     "presence",
     "unknown",
