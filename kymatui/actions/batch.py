@@ -221,9 +221,8 @@ def _together(wave: Items[Plan, Result], verb: Verb[Plan, Result], job: BatchJob
         except KymatuiError as error:
             return replace(item, error=error)
 
-    return run_for_each(
-        wave, run, None, len(wave)
-    )  # an item sees `job.cancel` itself, and a second Ctrl-C waits for none
+    # An item sees `job.cancel` itself, and a second Ctrl-C waits for none.
+    return run_for_each(wave, run, None, len(wave))
 
 
 def _is_cancelled(item: BatchItem[Plan, Result]) -> bool:

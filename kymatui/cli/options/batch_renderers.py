@@ -33,11 +33,12 @@ class CommandRenderer(Generic[Plan, Result]):
         unknown = next((item.refusal for item in items if isinstance(item.refusal, UnknownNameError)), None)
         if unknown is None and self.view.shows_refused(items):
             self.display(items, "refused", None if self.args.dry_run else sys.stderr)
+            self._print_notices([item for item in items if item.refusal is not None])
         return unknown or self.view.refusal(items)
 
     def show(self, items: Items[Plan, Result], outcome: str) -> None:
         self.display(items, outcome)
-        self._print_notices([item for item in items if item.is_pending])
+        self._print_notices(items)
         if any(item.refusal for item in items):
             raise self.view.failure(items)
 
@@ -49,7 +50,7 @@ class CommandRenderer(Generic[Plan, Result]):
         view.require_rights(pending)
         if pending:
             print_text(view.text(items, "table"), sys.stderr)
-            self._print_notices(pending)
+            self._print_notices(items)
             asked = view.question(pending)
             confirm(view.target(pending), asked.action, asked.consequence, yes=args.yes)
         if not recorded:  # there is only a wait
@@ -62,8 +63,8 @@ class CommandRenderer(Generic[Plan, Result]):
         with recorded_job(args, self._cluster(), view.kind, modules, title, asked.options) as (job, cancel):
             yield BatchJob(cancel, job.journal, job.start, job.complete)
 
-    def _print_notices(self, pending: Items[Plan, Result]) -> None:
-        for notice in self.view.notices(pending):
+    def _print_notices(self, items: Items[Plan, Result]) -> None:
+        for notice in self.view.notices(items):
             print_text(notice, sys.stderr)
 
     def begin(self, items: Items[Plan, Result]) -> None:

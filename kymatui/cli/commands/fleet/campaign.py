@@ -156,7 +156,8 @@ class CampaignView(_View):
 
     def notices(self, items: Sequence[CampaignItem]) -> list[str]:
         """Return the order of the runtimes, and what stops the campaign."""
-        return [order] if (order := _order(_steps(items), self.args)) else []
+        pending = [item for item in items if item.is_pending]
+        return [order] if (order := _order(_steps(pending), self.args)) else []
 
     def document(self, items: Sequence[CampaignItem], outcome: str) -> dict[str, Any]:
         return _json(_steps(items), self._toggle)

@@ -141,9 +141,9 @@ class EditView(BatchView[EditPlan, EditResult]):
 
     def notices(self, items: Sequence[EditItem]) -> list[str]:
         """Return what becomes of what is installed directly."""
-        toggles = [item.required_plan.proposal.toggle for item in items]
-        found = [planned_handover(self._edits, toggle) for toggle in toggles if toggle.takes_up]
-        return [wrapped(notice) for notice in found if notice]
+        edits = [item.required_plan.proposal.toggle for item in items if item.is_pending]
+        notices = [planned_handover(self._edits, edit) for edit in edits if edit.takes_up]
+        return [wrapped(notice) for notice in notices if notice]
 
     def outcome(self, items: Sequence[EditItem]) -> str:
         return "done" if self.args.wait else "accepted"

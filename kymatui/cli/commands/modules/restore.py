@@ -102,10 +102,6 @@ def _restore(context: CommandContext) -> int:
         raise RefusedError(f"{plan.newest.path} has no objects", hint="`kymatui restore` lists all backups")
     verb = Restoration(backups, cluster, _print_step, _print_step, args.timeout if args.wait else 0.0)
     view = RestoreView(context.target, args, cluster.name, is_list=False)
-    if args.dry_run or plan.is_done or args.output in ("json", "yaml"):  # where no question has them below its plan
-        for notice in view.notices([restoration_item(plan)]):
-            print_text(notice, sys.stderr)
-        view.is_announced = True
     renderer = renderer_of(view, partial(job_cluster, context.session))
     return run_batch([restoration_item(plan)], verb, renderer, dry_run=args.dry_run)
 
@@ -119,7 +115,6 @@ class RestoreView(_View):
 
     kind = "restore"
     reports_parts = True
-    is_announced = False
 
     def summary(self, items: Sequence[RestorationItem]) -> str:
         steps = [step.fate.name for item in items for step in item.required_plan.steps]
@@ -149,13 +144,11 @@ class RestoreView(_View):
 
     def notices(self, items: Sequence[RestorationItem]) -> list[str]:
         notices: list[str] = []
-        if self.is_announced:
-            return notices
         for plan in (item.required_plan for item in items):
             notices += [f"{backup.path}: {format_count(backup.count, 'object')}" for backup in plan.backups]
             if plan.stranger:
                 notices.append(paragraph(f"warning: {plan.stranger}", "table"))
-            if plan.enables:
+            if plan.enables and not plan.refusal:
                 enable = f"run `kymatui enable {plan.module}` first"
                 notices.append(f"lifecycle-manager installed {plan.module}: {enable}")
         return notices
