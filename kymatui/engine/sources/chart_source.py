@@ -11,11 +11,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kymatui.domain.inventories import Origin
-from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.engine.bundles.addresses import content_digest, redact_address
 from kymatui.engine.bundles.bundle import Bundle, BundleHook, ChartRelease
 from kymatui.engine.bundles.hidden_content import compare_renderings
 from kymatui.engine.bundles.yaml_objects import document_key, read_objects, unique_documents
+from kymatui.engine.cluster.kind_order import defined_kinds
 from kymatui.engine.cluster.ports import Blobs, Object
 from kymatui.engine.sources.chart_lookup import RecordedLookup
 from kymatui.engine.sources.render_target import RenderTarget
@@ -151,16 +151,13 @@ class _Rendering:
 
     def _own_kinds(self) -> set[tuple[str, str]]:
         """Return group and kind of the CRDs below crds/ of the chart and its dependencies."""
-        found: set[tuple[str, str]] = set()
-        charts = [self._loaded.chart]
+        files, charts = [], [self._loaded.chart]
         while charts:
             chart = charts.pop()
             charts += chart.dependencies
-            for file in chart.crd_files():
-                for crd in read_objects(file.data, file.name):
-                    spec = JsonReader(crd).child("spec")
-                    found.add((spec.text("group"), spec.child("names").text("kind")))
-        return found
+            files += chart.crd_files()
+        crds = (body for file in files for body in read_objects(file.data, file.name))
+        return {(kind.group, kind.kind) for kind in defined_kinds(crds)}
 
     def _outcome(self, environment: Environment) -> Bundle | Exception:
         """Return the bundle, or why the chart fails. Raise CancelledError."""

@@ -305,7 +305,7 @@ THINGS = (
 )
 CRD = (
     "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: things.example.org}\n"
-    "spec: {group: example.org, names: {kind: Thing}}\n"
+    "spec: {group: example.org, names: {kind: Thing}, versions: [{name: v1, served: true}]}\n"
 )
 
 
