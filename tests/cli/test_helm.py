@@ -356,6 +356,16 @@ def test_values_come_from_standard_input_and_from_an_address(
     assert (status, text.splitlines()[-1]) == (0, "a: two")
 
 
+def test_a_warning_names_standard_input_without_its_values(
+    chart: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (chart / "values.yaml").write_text("name: world\npassword: x\n")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"pasword: hunter2\n")))
+    status, _, warnings = helm(capsys, "template", chart, "-f", "-")
+    meant = "the chart has no value pasword; did you mean password?"
+    assert (status, warnings) == (0, f"warning: {meant} (-f standard input)\n")
+
+
 @pytest.mark.parametrize(
     ("metadata", "message"),
     [

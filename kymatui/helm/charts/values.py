@@ -18,10 +18,13 @@ _SEPARATOR: Final = b"---"
 
 
 class ValuesText(NamedTuple):
-    """A values file that was read elsewhere, such as standard input; `name` names it in errors."""
+    """A values file that was read elsewhere, such as standard input; it prints as its name, its data may be secret."""
 
     name: str
     data: bytes
+
+    def __repr__(self) -> str:
+        return self.name
 
 
 ValuesFile = str | Path | ValuesText
@@ -144,13 +147,12 @@ def _merge(
 
 
 def _read_values(file: ValuesFile) -> dict[str, Any]:
-    name = file.name if isinstance(file, ValuesText) else file
     try:
         return load_values(file.data if isinstance(file, ValuesText) else Path(file).read_bytes())
     except OSError as error:
-        raise HelmError(f"open {name}: {_reason(error)}") from error
+        raise HelmError(f"open {file}: {_reason(error)}") from error
     except YamlError as error:
-        raise HelmError(f"failed to parse {name}: {error}") from error
+        raise HelmError(f"failed to parse {file}: {error}") from error
 
 
 def _read_text(path: str) -> str:

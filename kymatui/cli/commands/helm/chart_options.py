@@ -32,7 +32,7 @@ def value_origin(args: argparse.Namespace, key: str) -> str:
     flags = value_flags(args)
     for name in ("set_literal", "set_file", "set_string", "set", "set_json", "value_files"):  # the last one wins
         for value in reversed(flags[name]):
-            if value != "-" and has_value(helm.merge_values(**{name: (value,)}), key):
+            if has_value(helm.merge_values(**{name: (value,)}), key):
                 return f" (-f {value})" if name == "value_files" else f" (--{name.replace('_', '-')})"
     return ""
 
