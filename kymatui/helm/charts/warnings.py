@@ -9,6 +9,8 @@ from kymatui.errors import nearest_names
 from kymatui.helm.charts.trees import ChartNode
 
 _MOST: Final = 50
+_MOST_COMPARISONS: Final = 20_000
+"""Pairs of names that one rendering compares, which takes some 0.1 s."""
 _LIKENESS: Final = 0.75
 """How like a name has to be, from 0 to 1, to be what was probably meant."""
 
@@ -29,10 +31,16 @@ class Warnings:
 
     def __init__(self) -> None:
         self._warnings: dict[ChartWarning, None] = {}
+        self._comparisons = _MOST_COMPARISONS
 
     def add(self, message: str, key: str = "") -> None:
         if len(self._warnings) < _MOST:
             self._warnings[ChartWarning(message, key)] = None
+
+    def may_compare(self, pairs: int) -> bool:
+        """Return whether so many pairs of names may be compared, and count them."""
+        self._comparisons -= pairs
+        return self._comparisons >= 0
 
     def all(self) -> tuple[ChartWarning, ...]:
         return tuple(self._warnings)
@@ -58,15 +66,16 @@ def warn_of_names(root: ChartNode, values: Mapping[str, Any], warnings: Warnings
 def _compare(
     values: Mapping[str, Any], own: Mapping[str, Any], charts: set[str], path: tuple[str, ...], warnings: Warnings
 ) -> None:
+    unknown = []
     for name, value in values.items():
-        if name in own:
-            inner = own[name]
-            if isinstance(value, dict) and isinstance(inner, dict) and inner:
-                _compare(value, inner, set(), (*path, name), warnings)
-            continue
-        if name in charts or name in ("global", "tags"):
-            continue
-        meant = nearest_names(name, [one for one in own if one not in values], 1, _LIKENESS)
-        if meant:
-            key, likely = ".".join((*path, name)), ".".join((*path, meant[0]))
-            warnings.add(f"the chart has no value {key}; did you mean {likely}?", key)
+        if name not in own:
+            unknown += [name] if name not in charts and name not in ("global", "tags") else []
+        elif isinstance(value, dict) and isinstance(own[name], dict) and own[name]:
+            _compare(value, own[name], set(), (*path, name), warnings)
+    unset = [name for name in own if name not in values] if unknown else []
+    if not warnings.may_compare(len(unknown) * len(unset)):
+        return
+    for name in unknown:
+        for likely in nearest_names(name, unset, 1, _LIKENESS):
+            key, meant = ".".join((*path, name)), ".".join((*path, likely))
+            warnings.add(f"the chart has no value {key}; did you mean {meant}?", key)

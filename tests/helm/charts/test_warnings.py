@@ -94,3 +94,8 @@ def test_values_that_a_chart_takes_are_no_warning(own: str, values: dict[str, An
 def test_warnings_are_few_and_each_is_said_once() -> None:
     own = "".join(f"key{number}: text\n" for number in range(200))
     assert len(warnings_of({"values.yaml": own}, {f"key{number}": {"a": 1} for number in range(200)})) == 50
+
+
+def test_large_tables_are_not_compared() -> None:
+    own = "".join(f"key{number}a: 1\n" for number in range(2000))
+    assert warnings_of({"values.yaml": own}, {f"key{number}b": 1 for number in range(2000)}) == {}
