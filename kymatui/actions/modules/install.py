@@ -31,7 +31,7 @@ def install_item(name: str, plan: Plan) -> InstallItem:
 class InstallControls(Struct, frozen=True):
     """How a run is followed.
 
-    unseen     nobody looks at plans before they are applied: where other clients were faster, they are made again
+    unseen     no person reads the plans before they are applied: a plan is repeated where another client was faster
     replanned  is called with every plan that was made again, and why
     """
 
@@ -103,7 +103,7 @@ class Installation(Verb[Plan, applier.ApplyOutcome]):
                 return None
             running = begin(port.cluster, cancel=job.cancel, progress=controls.progress, limits=controls.limits)
         else:
-            require_unmanaged(port, plan.bundle.name, direct=True)  # whoever made the plan has insisted, or need not
+            require_unmanaged(port, plan.bundle.name, direct=True)  # the plan has --direct, or needs none
             running = port.begin(plan, job.cancel, controls.progress, controls.limits, job.journal)
         with running as run:
             return applier.apply(plan, run, wait=controls.wait, just_made=just_made)

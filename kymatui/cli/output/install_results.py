@@ -38,7 +38,7 @@ def print_plan(target: ClusterTarget, plan: Plan, form: str) -> None:
 
 
 class InstallView(_View):
-    """Installations, upgrades or adoptions; `left_out` are modules that nobody named and that are not upgraded."""
+    """Installations, upgrades or adoptions; `left_out` are modules that `--all` does not upgrade."""
 
     def __init__(
         self,

@@ -48,7 +48,7 @@ def unknown_json(why: UnknownFact) -> dict[str, Any]:
 
 
 def actor_json(actor: Actor) -> str | None:
-    """Return who acts: null where nobody has to, `unknown` where what tells was not read."""
+    """Return who acts: null if no action is needed, `unknown` if the lists that tell were not read."""
     return actor.value or None
 
 

@@ -105,7 +105,7 @@ def summarize_campaign(legs: Sequence[CampaignStep]) -> str:
 
 
 def job_runtimes(legs: Sequence[CampaignStep], *, is_resumed: bool) -> list[str]:
-    """Return the runtimes of the job that carries out a plan.
+    """Return the runtimes of the job that applies a plan.
 
     Those that a first plan leaves out are not part of it; those that a resumed job cannot edit yet stay in it.
     """

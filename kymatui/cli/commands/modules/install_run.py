@@ -66,7 +66,7 @@ def apply_installs(
     left_out: Sequence[SkippedUpgrade] = (),
     kind: str = "",
 ) -> int:
-    """Apply plans; `everything` if nobody named the modules, `left_out` are the others. Return the status.
+    """Apply plans; `everything` for a command without names, `left_out` are the others. Return the status.
 
     `requests` may be planned again if other clients change the cluster; `kind` is the command for its journal, where
     it is not `verb`.
