@@ -1,10 +1,33 @@
-"""Methods of data classes (`msgspec.Struct`) that treat some fields otherwise than the library does."""
+"""What data classes (`msgspec.Struct`) need beyond the library: methods, and types that threads may share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Hashable
+from functools import cache
 from operator import attrgetter
-from typing import Any
+from typing import Any, Final, TypeVar, cast
+
+import msgspec
+
+T = TypeVar("T")
+_RESOLVING: Final = threading.Lock()
+
+
+def resolved_type(struct: type[T]) -> type[T]:
+    """Return a type that `convert` and `decode` take from any thread: the types of its fields are resolved.
+
+    msgspec resolves them at the first use, and a second thread that meets the class meanwhile ends the process by a
+    segmentation fault (seen with 0.22.0).
+    """
+    _resolve(cast(Hashable, struct))
+    return struct
+
+
+@cache
+def _resolve(struct: Hashable) -> None:
+    with _RESOLVING:
+        msgspec.json.Decoder(cast(Any, struct))
 
 
 def repr_without(*hidden: str) -> Callable[[Any], str]:

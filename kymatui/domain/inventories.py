@@ -18,6 +18,7 @@ from kymatui.domain.kyma.manifests import Manifest
 from kymatui.domain.ownership import Owner, OwnerKind
 from kymatui.errors import ConfigurationError
 from kymatui.json_input import read_json, require_few_values
+from kymatui.structs import resolved_type
 
 SCHEMA: Final = "kymatui.io/inventory/v1"
 KEY: Final = "inventory"
@@ -177,7 +178,7 @@ def read_document(text: str | bytes, where: str) -> Inventory:
                 f"{where} is an inventory of another version of kymatui ({document.get('schema')!r})",
                 hint="use that version or a newer one",
             )
-        return msgspec.convert(document, Inventory)
+        return msgspec.convert(document, resolved_type(Inventory))
     except RecursionError:
         raise ConfigurationError(f"{where} has no readable inventory: it is nested too deeply") from None
     except (msgspec.DecodeError, ValueError) as error:  # ValueError: not UTF-8, or too many values

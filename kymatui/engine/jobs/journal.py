@@ -18,6 +18,7 @@ import msgspec
 
 from kymatui.errors import ConfigurationError
 from kymatui.own_files import open_own, read_own
+from kymatui.structs import resolved_type
 
 _LARGEST: Final = 16 * 1024 * 1024
 """Bytes of a journal that are read: some 100,000 steps."""
@@ -182,6 +183,6 @@ def read_journal(path: Path) -> Iterator[JournalEntry]:
         raise ConfigurationError(f"the journal {path} cannot be read: {error.strerror or error}") from error
     for line in content.splitlines():
         try:
-            yield msgspec.json.decode(line, type=JournalEntry)
+            yield msgspec.json.decode(line, type=resolved_type(JournalEntry))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             continue  # the last line of a killed run may be incomplete

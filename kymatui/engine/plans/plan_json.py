@@ -17,6 +17,7 @@ from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.plans.plan import Plan
 from kymatui.errors import ConfigurationError
 from kymatui.json_input import JsonInputError, read_json
+from kymatui.structs import resolved_type
 
 PLAN_SCHEMA: Final = "kymatui.io/plan/v1"
 MOST_VALUES: Final = 2_000_000
@@ -50,7 +51,7 @@ def plan_from_document(document: object) -> Plan:
             hint="plan again",
         )
     try:
-        return msgspec.convert(document.get("plan"), Plan)
+        return msgspec.convert(document.get("plan"), resolved_type(Plan))
     except (msgspec.ValidationError, RecursionError) as error:
         raise ConfigurationError(f"this plan cannot be read: {error}") from error
 

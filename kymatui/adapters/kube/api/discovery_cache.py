@@ -13,9 +13,18 @@ import msgspec
 from kymatui.adapters.kube.api.discovery_documents import ServedResources
 from kymatui.adapters.kube.objects.api_resource import ApiResource
 from kymatui.own_files import read_own, write_own
+from kymatui.structs import resolved_type
 
 _FORMAT = 1  # of the cache's files; files of another format are read again from the server
 LIFETIME = 600.0  # seconds until a file is out of date: new CRDs are served meanwhile
+
+
+class _CacheFile(msgspec.Struct, array_like=True):
+    """What a file has; `resources` are (group, version, resources)."""
+
+    format: int
+    versions: dict[str, tuple[str, ...]]
+    resources: list[tuple[str, str, tuple[ApiResource, ...]]]
 
 
 class DiscoveryCache:
@@ -39,27 +48,24 @@ class DiscoveryCache:
         try:
             if self._clock() - file.stat().st_mtime > LIFETIME:
                 return None
-            kept = msgspec.json.decode(read_own(file), type=_Kept)
+            cached = msgspec.json.decode(read_own(file), type=resolved_type(_CacheFile))
         except (OSError, msgspec.DecodeError, msgspec.ValidationError):
             return None
-        if kept[0] != _FORMAT:
+        if cached.format != _FORMAT:
             return None
-        resources = {(group, version): found for group, version, found in kept[2]}
-        return ServedResources(kept[1], resources, set())
+        resources = {(group, version): resources for group, version, resources in cached.resources}
+        return ServedResources(cached.versions, resources, set())
 
     def store(self, core: bool, served: ServedResources) -> None:
         """Write the resources of one kind of discovery; no reader sees half a file."""
 
-        kept = (_FORMAT, served.versions, [(*key, found) for key, found in served.resources.items()])
+        cached = _CacheFile(_FORMAT, served.versions, [(*key, found) for key, found in served.resources.items()])
         file = self._files[core]
         with contextlib.suppress(OSError):  # a cache that cannot be written only costs time
-            write_own(file, msgspec.json.encode(kept))
+            write_own(file, msgspec.json.encode(cached))
 
     def drop(self) -> None:
         """Delete the cached files."""
         for file in self._files.values():
             with contextlib.suppress(OSError):
                 file.unlink(missing_ok=True)
-
-
-_Kept = tuple[int, dict[str, tuple[str, ...]], list[tuple[str, str, tuple[ApiResource, ...]]]]

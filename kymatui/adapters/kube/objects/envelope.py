@@ -15,6 +15,7 @@ from kymatui.adapters.http.size_limits import DEEPEST
 from kymatui.errors import OversizedAnswerError, ServerError
 from kymatui.json_input import levels_of
 from kymatui.patterns import deferred
+from kymatui.structs import resolved_type
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.objects.api_resource import ApiResource
@@ -65,7 +66,8 @@ def _envelope() -> Any:
             ("managedFields", list[manager] | None, None),
         ],
     )
-    return msgspec.defstruct("Envelope", [("metadata", metadata), ("apiVersion", str, ""), ("kind", str, "")])
+    envelope = msgspec.defstruct("Envelope", [("metadata", metadata), ("apiVersion", str, ""), ("kind", str, "")])
+    return resolved_type(envelope)
 
 
 def check_envelope(item: Object, resource: ApiResource, namespace: str = "", name: str = "", where: str = "") -> Object:

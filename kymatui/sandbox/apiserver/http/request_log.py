@@ -13,6 +13,7 @@ from msgspec.structs import asdict
 
 from kymatui.sandbox.apimachinery.exchange import Handler, ServerRequest, ServerResponse
 from kymatui.sandbox.apiserver.http.server_faults import ADMIN_PATH
+from kymatui.structs import resolved_type
 
 LENGTH: Final = 20_000
 _CREATED: Final = 201
@@ -104,6 +105,6 @@ class RequestLog:
 def _created(request: ServerRequest) -> str:
     """Return the name in the body of a creation, "" if it cannot be read."""
     try:
-        return msgspec.json.decode(request.body or b"{}", type=_Created).metadata.name
+        return msgspec.json.decode(request.body or b"{}", type=resolved_type(_Created)).metadata.name
     except msgspec.DecodeError:
         return ""

@@ -19,6 +19,7 @@ from kymatui.errors import UsageError
 from kymatui.sandbox.apimachinery.exchange import ServerRequest, ServerResponse
 from kymatui.sandbox.apimachinery.statuses import StatusError, failure, modified
 from kymatui.sandbox.apiserver.requests.request_info import request_info
+from kymatui.structs import resolved_type
 
 ADMIN_PATH = "/sandbox.kymatui.io/"
 
@@ -119,7 +120,7 @@ def parse_fault(given: Mapping[str, Any]) -> ServerFault:
     if unknown:
         raise UsageError(f"a fault has no {unknown[0]!r}", hint="it has " + ", ".join(sorted(known)))
     try:
-        return msgspec.convert(dict(given), ServerFault)
+        return msgspec.convert(dict(given), resolved_type(ServerFault))
     except msgspec.ValidationError as error:
         raise UsageError(f"not a valid fault: {error}") from error
 
