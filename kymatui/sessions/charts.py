@@ -30,19 +30,33 @@ def fetch_chart(
     unverified: bool = False,
     everywhere: bool = False,
     provenance: bool = False,
+    flags: tuple[str, str] | None = None,
 ) -> FetchedChart:
-    """Return a packed chart by URL, by name in a repository, or by `oci://` reference; for how to get in see `Access`.
+    """Return a packed chart by URL, by name in a repository, or by `oci://` reference; see `ChartAccess`.
 
+    `flags` are the command's options for a private CA and for no TLS, see `TransportFlags`.
     Raises RegistryError where it cannot be fetched, HelmError where what is there is no chart of that version.
     """
     from kymatui.adapters.content.chart_fetcher import ChartAccess, ChartFetcher
+    from kymatui.adapters.oci.requester import TransportFlags
 
     if unverified:
         import urllib3
 
         urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)  # it was asked for
     cache = cache_folder("charts")
-    fetcher = ChartFetcher(ChartAccess(username, password, ca, plain_http, cache, certificate, unverified, everywhere))
+    access = ChartAccess(
+        username,
+        password,
+        ca,
+        plain_http,
+        cache,
+        certificate,
+        unverified,
+        everywhere,
+        flags=TransportFlags(*flags) if flags is not None else TransportFlags(),
+    )
+    fetcher = ChartFetcher(access)
     return fetcher.fetch(reference, version=version, repository=repository, provenance=provenance)
 
 

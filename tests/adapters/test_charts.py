@@ -15,12 +15,13 @@ from kymatui.adapters.content.blob_fetcher import BlobFetcher
 from kymatui.adapters.content.chart_fetcher import (
     CHART_CONFIG,
     CHART_LAYER,
+    OLD_CHART_LAYER,
     PROVENANCE_LAYER,
     ChartAccess,
     ChartFetcher,
 )
 from kymatui.adapters.http.size_limits import LARGEST_ARCHIVE
-from kymatui.adapters.oci.image_manifest import IMAGE_MANIFEST, digest_of
+from kymatui.adapters.oci.image_manifest import IMAGE_INDEX, IMAGE_MANIFEST, digest_of
 from kymatui.adapters.oci.registry import Registry
 from kymatui.errors import HelmError, RegistryError
 from tests.adapters.chart_sites import ARCHIVE, SUM, Site, chart_site
@@ -148,7 +149,8 @@ def test_what_a_registry_does_not_have(registry: str, tail: str, version: str, m
 
 @pytest.mark.parametrize(("reference", "in_repository"), [("demo", True), ("oci://{host}/charts/demo", False)])
 def test_the_versions_of_a_chart_are_told(site: Site, registry: str, reference: str, in_repository: bool) -> None:
-    push_chart(f"{registry}/charts/demo:20261121", CHART_CONFIG)  # a date is no version, and no newest one either
+    for tag in ("20261121", "2026.01.05", "v3.0.0", "3.0"):  # not strict versions, and not the newest one either
+        push_chart(f"{registry}/charts/demo:{tag}", CHART_CONFIG)
     one = {"urls": ["charts/demo-1.0.0.tgz"]}
     entries = {"demo": [{**one, "version": version} for version in ("1.0.0", "1.2.0", "2.0.0-rc.1")]}
     site.pages["/index.yaml"] = json.dumps({"apiVersion": "v1", "entries": entries}).encode()
@@ -223,3 +225,108 @@ def test_a_provenance_that_is_longer_than_its_size_is_not_read_to_its_end() -> N
     with serving(respond) as address, pytest.raises(RegistryError, match="is longer than the expected 6 bytes"):
         fetcher.fetch(f"{address.replace('http', 'oci')}/charts/a:1", provenance=True)
     assert sent[0] < 64 << 20
+
+
+def push_old_chart(where: str) -> None:
+    client = Registry(insecure=True)
+    config = client.push_blob(where, b"{}", CHART_CONFIG)
+    layer = client.push_blob(where, ARCHIVE, OLD_CHART_LAYER)
+    body = {"schemaVersion": 2, "config": config.to_json(), "layers": [layer.to_json()]}
+    client.push_manifest(where, json.dumps(body).encode(), IMAGE_MANIFEST)
+
+
+def push_index(where: str, *tags: str, types: bool = True) -> None:
+    """Push an index of the manifests of these tags; with `types` the descriptor of a chart has its type."""
+    client, entries = Registry(insecure=True), []
+    for tag in tags:
+        manifest = client.fetch_manifest(f"{where.rpartition(':')[0]}:{tag}")
+        entry = {"mediaType": manifest.media_type, "digest": manifest.digest, "size": len(manifest.raw)}
+        kind = manifest.config.media_type if manifest.config is not None else ""
+        entries.append({**entry, "artifactType": kind} if types and kind == CHART_CONFIG else entry)
+    index = {"schemaVersion": 2, "mediaType": IMAGE_INDEX, "manifests": entries}
+    client.push_manifest(where, json.dumps(index).encode(), IMAGE_INDEX)
+
+
+@pytest.fixture
+def mixed(registry: str) -> str:
+    """A repository with an image, charts, and indexes of them."""
+    where = f"{registry}/mixed/demo"
+    push_chart(f"{where}:image", "application/vnd.oci.image.config.v1+json")
+    push_chart(f"{where}:1.0.0", CHART_CONFIG)
+    push_old_chart(f"{where}:0.1.0")
+    push_index(f"{where}:2.0.0", "image", "1.0.0")
+    push_index(f"{where}:2.1.0", "image", "1.0.0", types=False)
+    push_index(f"{where}:2.2.0", "image", "2.1.0")
+    push_index(f"{where}:3.0.0", "image")
+    push_index(f"{where}:3.1.0", "1.0.0", "0.1.0")
+    return where
+
+
+@pytest.mark.parametrize("version", ["2.0.0", "2.1.0", "2.2.0"])
+def test_a_chart_in_an_index_beside_an_image_is_fetched(mixed: str, version: str) -> None:
+    chart = ChartFetcher(ChartAccess(plain_http=True)).fetch(f"oci://{mixed}", version=version, provenance=True)
+    assert (chart.filename, chart.content, chart.provenance) == (f"demo-{version}.tgz", ARCHIVE, b"signed")
+    assert chart.manifest == Registry(insecure=True).fetch_manifest(f"{mixed}:{version}").digest
+
+
+@pytest.mark.parametrize(
+    ("version", "message"), [("3.0.0", "an index without a chart"), ("3.1.0", "an index of 2 charts")]
+)
+def test_an_index_that_does_not_name_one_chart_is_refused(mixed: str, version: str, message: str) -> None:
+    with pytest.raises(HelmError, match=message):
+        ChartFetcher(ChartAccess(plain_http=True)).fetch(f"oci://{mixed}", version=version)
+
+
+def test_a_chart_of_the_old_layer_type_is_fetched_with_a_warning(mixed: str) -> None:
+    chart = ChartFetcher(ChartAccess(plain_http=True)).fetch(f"oci://{mixed}", version="0.1.0")
+    assert chart.content == ARCHIVE
+    assert chart.warnings == ("Warning: chart media type application/tar+gzip is deprecated",)
+
+
+def test_a_version_is_a_tag_also_where_tags_are_not_listed(registry: str) -> None:
+    push_chart(f"{registry}/charts/demo:v3.0.0", CHART_CONFIG)
+    push_chart(f"{registry}/charts/demo:1.5.0_build.7", CHART_CONFIG)
+    fetcher = ChartFetcher(ChartAccess(plain_http=True))
+    names = {
+        version: fetcher.fetch(f"oci://{registry}/charts/demo", version=version).filename
+        for version in ("v3.0.0", "1.5.0+build.7")
+    }
+    assert names == {"v3.0.0": "demo-v3.0.0.tgz", "1.5.0+build.7": "demo-1.5.0+build.7.tgz"}
+    for tag in ("1.5.0+build.7", "1.5.0%2Bbuild.7"):
+        assert fetcher.fetch(f"oci://{registry}/charts/demo:{tag}").filename == "demo-1.5.0+build.7.tgz"
+    with pytest.raises(HelmError, match=r"has no version 1\.5") as refused:
+        fetcher.fetch(f"oci://{registry}/charts/demo", version="1.5")
+    assert "'1.5.x'" in refused.value.hint
+
+
+def test_a_chart_by_digest_has_to_be_that_of_its_tag(mixed: str) -> None:
+    fetcher, client = ChartFetcher(ChartAccess(plain_http=True)), Registry(insecure=True)
+    digest = client.fetch_manifest(f"{mixed}:1.0.0").digest
+    for tag in ("", ":1.0.0", ":9.9.9"):  # a digest does not need a tag
+        chart = fetcher.fetch(f"oci://{mixed}{tag}@{digest}")
+        assert (chart.content, chart.filename) == (ARCHIVE, f"demo@{digest.replace(':', '-')}.tgz")
+    with pytest.raises(HelmError, match="chart reference digest mismatch"):
+        fetcher.fetch(f"oci://{mixed}:0.1.0@{digest}")
+    with pytest.raises(HelmError, match="chart reference digest mismatch"):
+        fetcher.fetch(f"oci://{mixed}@{digest}", version="0.1.0")
+
+
+def test_the_query_of_a_repository_is_sent_and_not_displayed(site: Site) -> None:
+    fetcher = ChartFetcher()
+    chart = fetcher.fetch("demo", repository=f"{site.url}?token=s3cret")
+    assert (chart.filename, chart.content) == ("demo-1.0.0.tgz", ARCHIVE)
+    assert [path for path, _ in site.asked] == ["/index.yaml?token=s3cret", "/charts/demo-1.0.0.tgz?token=s3cret"]
+    site.pages.clear()
+    for repository in (f"{site.url}?token=s3cret", f"{site.url}/other?token=s3cret"):
+        with pytest.raises((RegistryError, HelmError)) as refused:
+            fetcher.fetch("demo", version="1.0.0", repository=repository)
+        assert "s3cret" not in f"{refused.value} {refused.value.hint}"
+    assert "s3cret" not in chart.source
+
+
+def test_an_escaped_address_of_an_index_names_the_file_as_it_is(site: Site) -> None:
+    site.index(version="1.0.0+b.5", urls=["charts/demo-1.0.0%2Bb.5.tgz"])
+    site.pages["/charts/demo-1.0.0%2Bb.5.tgz"] = ARCHIVE
+    site.pages["/charts/demo-1.0.0%2Bb.5.tgz.prov"] = b"signed"
+    chart = ChartFetcher().fetch("demo", repository=f"{site.url}/?a=b", provenance=True)
+    assert (chart.filename, chart.provenance) == ("demo-1.0.0+b.5.tgz", b"signed")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import io
+import re
 import sys
 import tarfile
 import threading
@@ -389,3 +390,18 @@ def test_a_template_that_calls_itself_fails_in_three_lines(chart: Path, capsys: 
     assert (status, text) == (1, "")
     assert "templates/again.yaml:1:6" in problem
     assert len(problem.splitlines()) == 3
+
+
+def test_a_hint_about_a_registry_without_tls_names_options_of_the_command(
+    repository: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    host = repository.removeprefix("http://")
+    for command in (["pull"], ["show", "chart"], ["template"]):
+        status, _, err = helm(capsys, *command, f"oci://{host}/charts/demo", "--version", "0.1.0")
+        assert (status, "no TLS connection" in err) == (1, True)
+        with pytest.raises(SystemExit):
+            main(["helm", *command, "--help"])
+        offered = set(re.findall(r"--[a-z-]+", capsys.readouterr().out))
+        named = set(re.findall(r"--[a-z-]+", err))
+        assert named == {"--ca-file", "--plain-http"}
+        assert named <= offered

@@ -8,35 +8,41 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kymatui.adapters.content.blob_cache import BlobCache
 from kymatui.adapters.http.safe_urls import WEB, is_same_origin, parts_of
 from kymatui.adapters.http.size_limits import LARGEST_ARCHIVE, LARGEST_INDEX, LARGEST_PROVENANCE
 from kymatui.adapters.http.web_session import open_web_session
 from kymatui.adapters.oci.docker_credentials import DockerCredentials, RegistryCredentials
-from kymatui.adapters.oci.image_manifest import ImageManifest
+from kymatui.adapters.oci.image_manifest import ACCEPTED, ContentDescriptor, ImageManifest
 from kymatui.adapters.oci.image_reference import ImageReference, parse_reference
 from kymatui.adapters.oci.registry import Registry
 from kymatui.adapters.oci.registry_auth import FindCredentials
-from kymatui.adapters.oci.requester import Requester
-from kymatui.domain.kyma.versions import version_of_tag
+from kymatui.adapters.oci.requester import Requester, TransportFlags
+from kymatui.engine.bundles.addresses import redact_address
 from kymatui.errors import HelmError, RegistryError
-from kymatui.helm.charts.repositories import RepositoryIndex, archive_url, read_index
+from kymatui.helm.charts.repositories import RepositoryIndex, archive_url, read_index, repository_url
 from kymatui.helm.semver.constraints import parse_constraint
-from kymatui.helm.semver.versions import SemanticVersion, SemverError, parse_version
+from kymatui.helm.semver.versions import SemanticVersion, SemverError, parse_strict_version, parse_version
 from kymatui.structs import repr_without
 
 CHART_CONFIG = "application/vnd.cncf.helm.config.v1+json"
 CHART_LAYER = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
+OLD_CHART_LAYER = "application/tar+gzip"
 PROVENANCE_LAYER = "application/vnd.cncf.helm.chart.provenance.v1.prov"
 INDEX_SECONDS = 60.0
 """How long an index is used: an operator runs for weeks, and charts are published meanwhile."""
 MOST_INDEXES = 8
 """Indexes in memory; Manifests may name any number of repositories."""
+MOST_MANIFESTS = 32
+"""Manifests of an image index that are read in search of a chart."""
 
 
 class ChartAccess(Struct, frozen=True):
@@ -46,6 +52,7 @@ class ChartAccess(Struct, frozen=True):
     unverified   accept any server certificate
     everywhere   send user and password also to other hosts that a repository points to
     find         credentials of registries, without user and password; None: docker's files and helpers
+    flags        options of the command at hand, for hints
     """
 
     username: str = ""
@@ -57,6 +64,7 @@ class ChartAccess(Struct, frozen=True):
     unverified: bool = False
     everywhere: bool = False
     find: FindCredentials | None = None
+    flags: TransportFlags = TransportFlags()
 
     __repr__ = repr_without("password")
 
@@ -64,7 +72,8 @@ class ChartAccess(Struct, frozen=True):
 class FetchedChart(Struct, frozen=True):
     """A packed chart: source, file name as helm writes it, content, and provenance if requested.
 
-    manifest  the digest of the registry's manifest, "" for other sources
+    manifest  the digest of the registry's manifest or index, "" for other sources
+    warnings  what helm warns about
     """
 
     source: str
@@ -72,6 +81,7 @@ class FetchedChart(Struct, frozen=True):
     content: bytes
     provenance: bytes | None = None
     manifest: str = ""
+    warnings: tuple[str, ...] = ()
 
     __repr__ = repr_without("content", "provenance")
 
@@ -112,10 +122,9 @@ class ChartFetcher:
         """Return the index of a repository; the last ones are kept for a while."""
         at, known = self._indexes.get(repository, (-math.inf, None))
         if known is None or time.monotonic() - at > INDEX_SECONDS:
-            url = f"{repository.partition('?')[0].rstrip('/')}/index.yaml"
-            query = parts_of(repository).query
-            content = self._get(f"{url}?{query}" if query else url, repository, LARGEST_INDEX)
-            known = read_index(content.decode("utf-8", "replace"), source=url)
+            url = repository_url(repository, "index.yaml")
+            content = self._get(url, repository, LARGEST_INDEX)
+            known = read_index(content.decode("utf-8", "replace"), source=redact_address(url))
             with self._lock:
                 self._indexes.pop(repository, None)
                 self._indexes[repository] = time.monotonic(), known
@@ -150,7 +159,8 @@ class ChartFetcher:
             entry = index.find(name, version)
         except HelmError as error:
             wanted = f'chart "{name}"' + (f' version "{version}"' if version else "")
-            raise HelmError(f"{wanted} not found in {repository} repository", hint=error.hint or str(error)) from error
+            where = redact_address(repository)
+            raise HelmError(f"{wanted} not found in {where} repository", hint=error.hint or str(error)) from error
         url = archive_url(repository, entry)
         if url.startswith("oci://"):
             return self._from_registry(url, entry.version, provenance, repository)
@@ -158,14 +168,16 @@ class ChartFetcher:
         return self._from_url(url, digest, provenance, repository)
 
     def _from_url(self, url: str, digest: str | None, provenance: bool, repository: str = "") -> FetchedChart:
-        filename = parts_of(url).path.rpartition("/")[2] or "chart.tgz"
+        parts = parts_of(url)
+        filename = unquote(parts.path).rpartition("/")[2] or "chart.tgz"
         owner = repository or url
 
         def fetch() -> Iterator[bytes]:
             yield self._get(url, owner, LARGEST_ARCHIVE)
 
-        signed = self._get(f"{url}.prov", owner, LARGEST_PROVENANCE) if provenance else None
-        return FetchedChart(url, filename, self._kept(digest, fetch), signed)
+        beside = parts._replace(path=f"{parts.path}.prov").geturl()
+        signed = self._get(beside, owner, LARGEST_PROVENANCE) if provenance else None
+        return FetchedChart(redact_address(url), filename, self._kept(digest, fetch), signed)
 
     def _kept(self, digest: str | None, fetch: Callable[[], Iterator[bytes]]) -> bytes:
         if digest is None:
@@ -181,43 +193,57 @@ class ChartFetcher:
     def _get(self, url: str, owner: str, largest: int) -> bytes:
         """Return the body of a URL; user and password go only to the host they belong to."""
         if parts_of(url).scheme not in WEB:
-            raise HelmError(f"{url!r} is not a valid URL")
+            raise HelmError(f"{redact_address(url)!r} is not a valid URL")
         more: dict[str, Any] = {"stream": True, "headers": {"Accept-Encoding": "identity"}}
         known = self._access.everywhere or is_same_origin(url, owner)
         if self._access.username and known:
             more["headers"]["Authorization"] = RegistryCredentials(self._access.username, self._access.password).basic
-        requester = self._requester()
+        requester, shown = self._requester(), redact_address(url)
         with requester.send("GET", url, **more) as response:
             if response.status_code != 200:
-                raise RegistryError(f"{url}: HTTP {response.status_code} {response.reason or ''}".rstrip())
+                raise RegistryError(f"{shown}: HTTP {response.status_code} {response.reason or ''}".rstrip())
             content = bytearray()
-            for piece in requester.chunks(response, url):
+            for piece in requester.chunks(response, shown):
                 content += piece
                 if len(content) > largest:
-                    raise RegistryError(f"{url} is longer than {largest} bytes")
+                    raise RegistryError(f"{shown} is longer than {largest} bytes")
             return bytes(content)
 
     def _requester(self) -> Requester:
         if self._sender is None:
             verify = False if self._access.unverified else self._access.ca or True
-            self._sender = Requester(open_web_session(), verify=verify, certificate=self._access.certificate)
+            self._sender = Requester(
+                open_web_session(),
+                verify=verify,
+                certificate=self._access.certificate,
+                flags=replace(self._access.flags, plain=""),
+            )
         return self._sender
 
     # registries
 
     def _from_registry(self, reference: str, version: str, provenance: bool, repository: str = "") -> FetchedChart:
         """Fetch a chart from a registry that the user or the index of a repository names."""
-        where = parse_reference(reference)
-        if version and where.tag and version != where.tag:
+        where = parse_reference(_as_tags(unquote(reference)))
+        if version and where.tag and _as_tags(version) != where.tag:
             raise HelmError(f"chart reference and version mismatch: {version} is not {where.tag}")
         registry = self._registry(where, repository)
-        if not where.tag and not where.digest:
-            where = ImageReference(where.registry, where.repository, self._tag(registry, where, version))
-        manifest = registry.fetch_manifest(where)
-        layer = _layer(manifest, CHART_LAYER)
-        if layer is None or manifest.config is None or manifest.config.media_type != CHART_CONFIG:
+        if where.digest:
+            _check_tag(registry, where, _as_tags(version))
+            label = f"@{where.digest.replace(':', '-')}"
+        else:
+            tag = where.tag or self._tag(registry, where, version)
+            where = ImageReference(where.registry, where.repository, tag)
+            label = f"-{tag.replace('_', '+')}"
+        manifest = registry.find_manifest(where)
+        if manifest is None:
+            tag = where.tag.replace("_", "+") or where.digest
+            raise HelmError(f"{where} has no version {tag}", hint=_range_hint(version))
+        chart = _chart_manifest(registry, manifest)
+        layer = _layer(chart, CHART_LAYER, OLD_CHART_LAYER)
+        if layer is None:
             raise HelmError(f"{where} is not a Helm chart but {manifest.media_type}")
-        signed = _layer(manifest, PROVENANCE_LAYER) if provenance else None
+        signed = _layer(chart, PROVENANCE_LAYER) if provenance else None
         for what, one, largest in (("chart", layer, LARGEST_ARCHIVE), ("provenance", signed, LARGEST_PROVENANCE)):
             if one is not None and one.size > largest:
                 raise HelmError(f"{where}: the {what} has {one.size} bytes; at most {largest} are allowed")
@@ -225,9 +251,10 @@ class ChartFetcher:
         if provenance and signed is None:
             raise HelmError(f"{where} has no provenance")
         name = where.repository.rpartition("/")[2]
-        label = (where.tag or version or where.digest.replace(":", "-")).replace("_", "+")
         blob = b"".join(registry.read_blob(where, signed)) if signed else None
-        return FetchedChart(f"oci://{where}", f"{name}-{label}.tgz", content, blob, manifest.digest)
+        is_old = layer.media_type == OLD_CHART_LAYER
+        warnings = (f"Warning: chart media type {OLD_CHART_LAYER} is deprecated",) if is_old else ()
+        return FetchedChart(f"oci://{where}", f"{name}{label}.tgz", content, blob, manifest.digest, warnings)
 
     def _registry(self, where: ImageReference, repository: str = "") -> Registry:
         """Return a client of the registry; one that a repository points to gets no credentials of the repository."""
@@ -242,35 +269,89 @@ class ChartFetcher:
             ca=access.ca,
             certificate=access.certificate if is_own else None,
             unverified=access.unverified,
+            flags=access.flags,
         )
 
     def _tag(self, registry: Registry, where: ImageReference, version: str) -> str:
-        """Return the tag of a version or range, else of the newest stable version; a tag has `_` for `+`."""
+        """Return the tag of a version, else the newest in a range; "" means the newest stable version."""
+        if _is_version(version):
+            return _as_tags(version)
         try:
             constraint = parse_constraint(version or "*")
         except SemverError as error:
             raise HelmError(f"{version!r} is neither a version nor a range: {error}") from error
-        tags = registry.tags(where)
-        if version.replace("+", "_") in tags:
-            return version.replace("+", "_")
-        allowed = [(parsed, tag) for parsed, tag in _versions(tags) if constraint.check(parsed)]
+        allowed = [(parsed, tag) for parsed, tag in _versions(registry.tags(where)) if constraint.check(parsed)]
         if not allowed:
             raise HelmError(f"{where} has no version {version}" if version else f"{where} has no stable version")
-        best = allowed[0]
-        for one in allowed[1:]:
-            best = one if one[0].compare(best[0]) > 0 else best
-        return best[1]
+        return max(allowed, key=itemgetter(0))[1]
+
+
+def _as_tags(text: str) -> str:
+    """Return a version or a reference with `_` for `+`, which tags cannot hold; helm writes them so."""
+    return text.replace("+", "_")
+
+
+def _is_version(text: str) -> bool:
+    try:
+        parse_version(text)
+    except SemverError:
+        return False
+    return True
+
+
+def _range_hint(version: str) -> str:
+    """Return what to write for the newest patch of a version with fewer than three numbers."""
+    is_short = bool(version) and len(version.partition("-")[0].split(".")) < 3 and _is_version(version)
+    return f"a registry has versions of three numbers; write '{version}.x' for the newest {version}" if is_short else ""
 
 
 def _versions(tags: Iterable[str]) -> Iterator[tuple[SemanticVersion, str]]:
-    """Yield tags that are versions of three numbers, as helm does; tags of dates or commits are skipped.
-
-    Tags cannot hold `+`, so helm writes `_`.
-    """
+    """Yield tags that are strict versions, as helm does; `v1.0.0` and tags of dates or commits are skipped."""
     for tag in tags:
-        if version_of_tag(tag.replace("_", "+")) is not None:
-            yield parse_version(tag.replace("_", "+")), tag
+        try:
+            yield parse_strict_version(tag.replace("_", "+")), tag
+        except SemverError:
+            continue
 
 
-def _layer(manifest: ImageManifest, media_type: str) -> Any:
-    return next((layer for layer in manifest.layers if layer.media_type == media_type), None)
+def _check_tag(registry: Registry, where: ImageReference, version: str) -> None:
+    """Raise HelmError if a reference by digest names a tag, or a version is requested, with other content."""
+    tag = where.tag or version
+    tagged = registry.find_manifest(ImageReference(where.registry, where.repository, tag)) if tag else None
+    if tagged is not None and tagged.digest != where.digest:
+        raise HelmError(f"chart reference digest mismatch: {tag} is {tagged.digest}, not {where.digest}")
+
+
+def _chart_manifest(registry: Registry, manifest: ImageManifest) -> ImageManifest:
+    """Return the manifest of the chart: the manifest itself, or one of an index. Raise HelmError if there is none."""
+    charts = _charts(registry, manifest, [MOST_MANIFESTS])
+    if not charts:
+        what = "an index without a chart" if manifest.manifests else manifest.media_type
+        raise HelmError(f"{manifest.reference} is not a Helm chart but {what}")
+    if len(charts) > 1:
+        raise HelmError(
+            f"{manifest.reference} is an index of {len(charts)} charts", hint=f"choose one: {', '.join(charts)}"
+        )
+    return next(iter(charts.values()))
+
+
+def _charts(registry: Registry, manifest: ImageManifest, budget: list[int]) -> dict[str, ImageManifest]:
+    """Return the charts of a manifest or index by digest; `budget` is how many more manifests may be read."""
+    if manifest.config is not None and manifest.config.media_type == CHART_CONFIG:
+        return {manifest.digest: manifest}
+    parts = manifest.manifests
+    parts = tuple(part for part in parts if part.artifact_type == CHART_CONFIG) or parts
+    charts: dict[str, ImageManifest] = {}
+    for part in parts:
+        if part.media_type not in ACCEPTED:
+            continue
+        budget[0] -= 1
+        if budget[0] < 0:
+            raise HelmError(f"{manifest.reference} is an index of more than {MOST_MANIFESTS} manifests")
+        where = ImageReference(manifest.reference.registry, manifest.reference.repository, digest=part.digest)
+        charts |= _charts(registry, registry.fetch_manifest(where), budget)
+    return charts
+
+
+def _layer(manifest: ImageManifest, *media_types: str) -> ContentDescriptor | None:
+    return next((layer for kind in media_types for layer in manifest.layers if layer.media_type == kind), None)

@@ -26,7 +26,7 @@ from kymatui.adapters.oci.image_manifest import (
 )
 from kymatui.adapters.oci.image_reference import ImageReference, is_digest, parse_reference
 from kymatui.adapters.oci.registry_auth import FindCredentials
-from kymatui.adapters.oci.requester import Requester
+from kymatui.adapters.oci.requester import Requester, TransportFlags
 from kymatui.errors import RegistryError, RegistryNotFoundError
 from kymatui.json_input import read_json
 
@@ -48,13 +48,19 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
         unverified: bool = False,
         cancelled: threading.Event | None = None,
         chunk: int = CHUNK,
+        flags: TransportFlags | None = None,
     ) -> None:
         self._chunk = chunk
         verify = False if unverified else ca or True
         super().__init__(insecure=insecure, tls_verify=verify)
         bound_session(self.session)
         self._requester = Requester(
-            self.session, verify=verify, certificate=certificate, credentials=credentials, cancelled=cancelled
+            self.session,
+            verify=verify,
+            certificate=certificate,
+            credentials=credentials,
+            cancelled=cancelled,
+            flags=flags,
         )
 
     def do_request(self, url: str, method: str = "GET", **more: Any) -> Any:

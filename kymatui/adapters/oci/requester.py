@@ -32,6 +32,20 @@ class DroppedConnectionError(RegistryUnreachableError):
     """The registry closed the connection before its answer was complete."""
 
 
+class TransportFlags(Struct, frozen=True):
+    """Options of the command at hand that change how a registry is accessed, for hints; "" for none."""
+
+    ca: str = "--registry-ca FILE"
+    plain: str = "--insecure-registry HOST"
+
+    @property
+    def hint(self) -> str:
+        """Return what to do about a server that does not speak TLS as expected."""
+        options = ((self.ca, "its CA is private"), (self.plain, "it has no TLS"))
+        advice = ", or ".join(f"{option} if {reason}" for option, reason in options if option)
+        return f"use {advice}" if advice else "check the registry's certificate and its CA"
+
+
 class _Exchange(Struct, frozen=True):
     """The last answer of a request and the address that gave it.
 
@@ -60,11 +74,13 @@ class Requester:
         credentials: FindCredentials = lambda registry: None,
         cancelled: threading.Event | None = None,
         pause: Callable[[float], None] | None = None,
+        flags: TransportFlags | None = None,
     ) -> None:
         self._session = session
         self._credentials = credentials
         self._verify = verify
         self._certificate = certificate
+        self._flags = flags or TransportFlags()
         self._cancelled = cancelled or threading.Event()
         self._pause = pause or self._wait
         self._authenticator = Authenticator(credentials, self._ask_token_server)
@@ -162,7 +178,7 @@ class Requester:
         except requests.exceptions.SSLError as error:
             raise RegistryUnreachableError(
                 f"no TLS connection to {parts_of(url).netloc}: {innermost_reason(error)}",
-                hint="use --registry-ca FILE if its CA is private, or --insecure-registry HOST if it has no TLS",
+                hint=self._flags.hint,
             ) from error
         except (requests.exceptions.RequestException, http.HTTPError, OSError, ValueError) as error:
             dropped = any(isinstance(arg, http.ProtocolError) for arg in (error, *error.args))

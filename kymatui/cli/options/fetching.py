@@ -33,4 +33,5 @@ def add_component_registry(parser: argparse._ActionsContainer, used: str) -> Non
 def fetch_options(args: argparse.Namespace) -> FetchOptions:
     from kymatui.sessions.fetching import FetchOptions
 
-    return FetchOptions(tuple(getattr(args, "insecure_registry", ())), getattr(args, "registry_ca", None))
+    ca = getattr(args, "registry_ca", None) or getattr(args, "ca_file", None)  # the latter is helm's
+    return FetchOptions(tuple(getattr(args, "insecure_registry", ())), ca)

@@ -55,8 +55,7 @@ class RepositoryIndex(Struct, frozen=True):
             return exact
         constraint = _constraint(name, version)
         for entry in offered:
-            parsed = _parsed(entry.version)
-            if parsed is not None and constraint.check(parsed):
+            if constraint.check(parse_version(entry.version)):
                 return entry
         newest = ", ".join(entry.version for entry in offered[:5])
         raise HelmError(f"no chart version found for {name}-{version}", hint=f"the newest are {newest}")
@@ -86,21 +85,33 @@ def archive_url(repository: str, entry: ChartVersion) -> str:
     """
     if not entry.urls:
         raise HelmError(f"chart {entry.name}-{entry.version} has no downloadable URLs")
-    base = repository if repository.endswith("/") else f"{repository}/"
+    url = repository_url(repository, entry.urls[0])
     try:
-        url = urljoin(base, entry.urls[0])
-        own, parts = urlsplit(repository), urlsplit(url)
+        scheme = urlsplit(url).scheme
     except ValueError:
-        own = parts = urlsplit("")
-        url = entry.urls[0]
-    if parts.scheme not in ("http", "https", "oci"):
+        scheme = ""
+    if scheme not in ("http", "https", "oci"):
         raise HelmError(f"chart {entry.name}-{entry.version}: {url!r} is no URL that can be fetched")
-    is_own = own[:2] == parts[:2]  # a query may contain a token
-    return f"{url}?{own.query}" if own.query and not parts.query and is_own else url
+    return url
+
+
+def repository_url(repository: str, address: str) -> str:
+    """Return an address of an index: absolute ones as they are, others below the repository's path with its query.
+
+    The query of a repository may contain a token.
+    """
+    try:
+        parts = urlsplit(repository)
+        if urlsplit(address).scheme:
+            return address
+        base = parts._replace(path=f"{parts.path.removesuffix('/')}/", query="", fragment="").geturl()
+        return urlsplit(urljoin(base, address))._replace(query=parts.query).geturl()
+    except ValueError:
+        return address
 
 
 def _entry(name: object, value: object) -> ChartVersion | None:
-    if not isinstance(value, dict) or not isinstance(value.get("version"), str):
+    if not isinstance(value, dict) or not isinstance(value.get("version"), str) or _parsed(value["version"]) is None:
         return None
     urls = value.get("urls")
     digest = _DIGEST.fullmatch(str(value.get("digest") or ""))
@@ -124,11 +135,8 @@ def _parsed(text: str) -> SemanticVersion | None:
 
 
 def _newest_first(one: ChartVersion, other: ChartVersion) -> int:
-    """Compare for sorting: newest first, invalid versions last."""
-    left, right = _parsed(one.version), _parsed(other.version)
-    if left is None or right is None:
-        return (left is None) - (right is None)
-    return right.compare(left)
+    """Compare for sorting: newest first."""
+    return parse_version(other.version).compare(parse_version(one.version))
 
 
 def _constraint(name: str, version: str) -> Constraint:

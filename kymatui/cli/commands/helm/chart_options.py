@@ -79,7 +79,10 @@ def fetch(args: argparse.Namespace, reference: str, *, provenance: bool = False)
         unverified=args.insecure_skip_tls_verify,
         everywhere=args.pass_credentials,
         provenance=provenance or args.verify,
+        flags=("--ca-file FILE", "--plain-http"),
     )
+    for warning in fetched.warnings:
+        print_line(warning, sys.stderr)
     if fetched.manifest:
         print_line(f"Pulled: {fetched.source.removeprefix('oci://')}", sys.stderr)
         print_line(f"Digest: {fetched.manifest}", sys.stderr)
