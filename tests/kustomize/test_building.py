@@ -47,7 +47,7 @@ def test_generated_names_end_with_the_hash_of_their_content() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("vars: [{name: A}]", "vars is not supported"),
+        ("openapi: {path: a.json}", "openapi is not supported"),
         ("helmCharts: [{name: A}]", "helmCharts is not supported"),
         ("generators: [g.yaml]", "generators is not supported"),
         ("transformers: [g.yaml]", "transformers: g.yaml is not a file"),

@@ -16,7 +16,7 @@ FOO = "apiVersion: x.io/v1\nkind: Foo\nmetadata: {name: f}\n"
 def built(body: str, replacement: str = "", kustomization: str = "resources: [a.yaml]\n") -> dict[str, Any]:
     """Return the one object of a kustomization with one replacement."""
     files = {"top/a.yaml": body.encode(), "top/kustomization.yaml": (kustomization + replacement).encode()}
-    (found,) = build(KustomizationFolder(ArchiveTree(files, "archive"), "/top"))
+    (found,) = build(KustomizationFolder(ArchiveTree(files, "archive"), "/top")).objects
     return found
 
 

@@ -13,6 +13,7 @@ from kymatui.engine.cluster.ports import Object
 from kymatui.errors import SourceError
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.limits import YamlBudget
+from kymatui.helm.yaml.node_reader import MissingValues
 from kymatui.helm.yaml.reading import documents
 from kymatui.json_input import levels_of
 
@@ -48,17 +49,20 @@ def each_object(
     old_words: bool = True,
     versioned: bool = True,
     budget: YamlBudget | None = None,
+    missing: MissingValues | None = None,
 ) -> Iterator[Object]:
     """Yield the objects of a text, including duplicates. Raises SourceError.
 
     old_words: as kubectl, read yes, no, on, off, y and n as booleans, and take the last of equal keys; without, as
     kustomize, equal keys are an error. versioned: each object needs an apiVersion, which a patch with a target lacks.
+    missing: gets the keys that have no value.
     """
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     number = count = 0
     try:
         for number, document in enumerate(
-            documents(data, whole=True, old_words=old_words, strict=not old_words, budget=budget), 1
+            documents(data, whole=True, old_words=old_words, strict=not old_words, budget=budget, missing=missing),
+            1,
         ):
             where = _Where(source, data, number)
             if only is not None and not _is_wanted(document, only):

@@ -29,9 +29,10 @@ def from_path(
     root = tree.resolve(str(Path(path).absolute()))
     if (data := tree.read(root)) is not None:
         return from_archive(data, str(path), name=name, namespace=namespace, folder=folder)
-    objects = build(KustomizationFolder(tree, root))
+    built = build(KustomizationFolder(tree, root))
     seen = ((os.path.relpath(one, root), data) for one, data in tree.seen.items())
-    return Bundle(name, namespace, Origin("kustomize", str(path), digest=digest_of_files(seen)), objects=tuple(objects))
+    origin = Origin("kustomize", str(path), digest=digest_of_files(seen))
+    return Bundle(name, namespace, origin, objects=built.objects, notes=built.notes)
 
 
 def from_address(address: str, blobs: Blobs, *, name: str, namespace: str = "default") -> Bundle:
@@ -60,6 +61,6 @@ def from_files(
 ) -> Bundle:
     """Build a kustomization from files by path; a common root folder may be omitted."""
     found = files if folder else without_root(files, NAMES, where)
-    objects = build(KustomizationFolder(ArchiveTree(found, where), f"/{folder.strip('/')}"))
+    built = build(KustomizationFolder(ArchiveTree(found, where), f"/{folder.strip('/')}"))
     origin = Origin("kustomize", where, digest=digest_of_files(files.items()))
-    return Bundle(name, namespace, origin, objects=tuple(objects))
+    return Bundle(name, namespace, origin, objects=built.objects, notes=built.notes)

@@ -96,6 +96,31 @@ class _Anchored:
             self.characters, self.levels = count_characters(self.value), levels_of(self.value)
 
 
+class MissingValues:
+    """The keys of maps that have no value in the text (`key:`), unlike `key: null`; both are read as None."""
+
+    def __init__(self) -> None:
+        self._keys: dict[int, tuple[dict[str, Any], set[str]]] = {}  # a map that is referenced keeps its identity
+
+    def add(self, mapping: dict[str, Any], key: str) -> None:
+        self._keys.setdefault(id(mapping), (mapping, set()))[1].add(key)
+
+    def has(self, mapping: dict[str, Any], key: str) -> bool:
+        entry = self._keys.get(id(mapping))
+        return entry is not None and key in entry[1] and mapping[key] is None
+
+    def forget(self, node: Any) -> None:
+        """Forget the keys of a value and of everything in it."""
+        waiting = [node] if self._keys else []
+        while waiting:
+            part = waiting.pop()
+            if isinstance(part, dict):
+                self._keys.pop(id(part), None)
+                waiting += part.values()
+            elif isinstance(part, list):
+                waiting += part
+
+
 class NodeReader:
     """One pass over the events of a text, without recursion so that deep nesting is harmless."""
 
@@ -118,6 +143,7 @@ class NodeReader:
         self.decoded = self.uncounted = 0
         self.aliased = 0
         self.words_of_text: frozenset[str] = frozenset()
+        self.missing: MissingValues | None = None
         try:
             self.parser = _Parser(data or b"\n")
         except pyyaml.YAMLError as error:
@@ -258,6 +284,8 @@ class NodeReader:
                         self.repeated.append(f'line {line}: key "{key}" already set in map')
                 else:
                     container[key] = float(value) if value.__class__ is whole else value
+                    if value is None and self.missing is not None and kind is pyyaml.ScalarEvent and not event.value:
+                        self.missing.add(container, key)
                 key = _NO_KEY
 
     def _scalar(self, event: Any, flow: bool, in_map: bool, is_key: bool) -> Any:

@@ -21,7 +21,7 @@ from kymatui.helm.yaml.conversions import CONVERTING, syntax_error
 from kymatui.helm.yaml.errors import YamlError, YamlLimitError
 from kymatui.helm.yaml.limits import LARGEST_REREADING, LARGEST_TEXT, MOST_TAG_DIRECTIVES, YamlBudget
 from kymatui.helm.yaml.misreading import UnexpectedCharacterError, hide_marks
-from kymatui.helm.yaml.node_reader import END, NodeReader
+from kymatui.helm.yaml.node_reader import END, MissingValues, NodeReader
 from kymatui.helm.yaml.resolving import OLD_BOOLEANS
 
 _LOADER: Final[Any] = getattr(pyyaml, "CSafeLoader", pyyaml.SafeLoader)
@@ -83,12 +83,14 @@ def documents(
     old_words: bool = True,
     strict: bool = False,
     budget: YamlBudget | None = None,
+    missing: MissingValues | None = None,
 ) -> Iterator[Any]:
     """Yield the value of each document, as the stream decoder of k8s.io/apimachinery. Raise YamlError.
 
     whole: whole numbers are int, as in load_exactly; objects of a cluster have int64.
     old_words: yes, no, on, off, y and n are booleans; in go-yaml v3 they are text.
     strict: a duplicate key is an error, as in go-yaml v3.
+    missing: gets the keys that have no value.
     """
     data = _encoded(text)
     budget = budget or YamlBudget()
@@ -96,6 +98,7 @@ def documents(
     for attempt in range(_MAX_COLONS):
         reader = NodeReader(data, strict, budget, whole=whole)
         reader.words_of_text = frozenset() if old_words else OLD_BOOLEANS
+        reader.missing = missing
         position = 0
         try:
             while (value := reader.next_document()) is not END:

@@ -7,6 +7,7 @@ from typing import Final
 
 from kymatui.errors import SourceError
 from kymatui.helm.yaml.limits import YamlBudget
+from kymatui.helm.yaml.node_reader import MissingValues
 
 MOST_ENTERED: Final = 1_000  # kustomizations of one build: each could name several others
 MOST_SECONDS: Final = 60.0
@@ -19,6 +20,7 @@ class BuildLimits:
     def __init__(self) -> None:
         self.entered = 0
         self.budget = YamlBudget()
+        self.missing = MissingValues()
         self._end = time.thread_time() + MOST_SECONDS
 
     def enter(self) -> None:

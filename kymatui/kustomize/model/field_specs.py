@@ -44,6 +44,7 @@ class TransformerConfig(Struct):
     common_annotations: FieldSpecs = ()
     images: FieldSpecs = ()
     replicas: FieldSpecs = ()
+    variables: FieldSpecs = ()
     references: References = field(default=())
 
     def merge(self, other: TransformerConfig) -> None:
@@ -79,6 +80,7 @@ _LISTS: Final = {
     "commonAnnotations": "common_annotations",
     "images": "images",
     "replicas": "replicas",
+    "varReference": "variables",
 }
 
 
@@ -90,7 +92,6 @@ def read_config(fields: StrictFields) -> TransformerConfig:
     config.references = tuple(
         (_kind(one), tuple(map(read_spec, one.children("fieldSpecs")))) for one in fields.children("nameReference")
     )
-    fields.ignore("varReference")
     fields.finish()
     return config
 
@@ -295,6 +296,28 @@ def _selectors() -> Iterator[FieldSpec]:
         yield from _each("NetworkPolicy", f"spec/{path}/matchLabels", group="networking.k8s.io")
 
 
+def _variables() -> Iterator[FieldSpec]:
+    """Yield the fields in which kustomize replaces variables."""
+    for kind, base in _PODS.items():
+        if kind in ("PodTemplate", "ReplicationController"):
+            continue
+        for containers in ("containers", "initContainers"):
+            for path in ("args", "command", "env/value", "volumeMounts/mountPath"):
+                yield from _each(kind, f"{base}/{containers}/{path}")
+    for kind in ("DaemonSet", "Deployment", "Job", "ReplicaSet", "Pod"):
+        yield from _each(kind, f"{_PODS[kind]}/volumes/nfs/server")
+    yield from _each("CronJob", "spec/jobTemplate/spec/template/volumes/nfs/server")
+    yield from _each("Deployment", "spec/template/metadata/annotations")
+    yield from _each("StatefulSet", "spec/volumeClaimTemplates/spec/nfs/server")
+    yield from _each("PersistentVolume", "spec/nfs/server")
+    for path in ("spec/rules/host", "spec/tls/hosts", "spec/tls/secretName"):
+        yield from _each("Ingress", path)
+    for path in ("spec/ports/port", "spec/ports/targetPort"):
+        yield from _each("Service", path)
+    yield FieldSpec("metadata/labels")
+    yield FieldSpec("metadata/annotations")
+
+
 @cache
 def default_config() -> TransformerConfig:
     """Return kustomize's defaults, which must not be changed."""
@@ -319,5 +342,6 @@ def default_config() -> TransformerConfig:
             FieldSpec("spec/jobTemplate/spec/template/spec/volumes[]/image/reference"),
         ),
         replicas=tuple(_each("Deployment ReplicationController ReplicaSet StatefulSet", "spec/replicas", create=True)),
+        variables=tuple(_variables()),
         references=tuple(_references()),
     )

@@ -18,7 +18,6 @@ COMPONENT: Final = "Component"
 _VERSIONS: Final = {KIND: "kustomize.config.k8s.io/v1beta1", COMPONENT: "kustomize.config.k8s.io/v1alpha1"}
 
 _UNSUPPORTED: Final = {
-    "vars": "use replacements",
     "crds": "use configurations",
     "openapi": "remove it; merge keys of custom kinds cannot be set",
     "helmCharts": "install the chart separately (--chart)",
@@ -49,6 +48,7 @@ class Kustomization(Struct, frozen=True):
     merge_patches: list[str]
     json_patches: list[StrictFields]
     replacements: list[StrictFields]
+    variables: list[StrictFields]
     transformers: list[str]
     config_maps: list[StrictFields]
     secrets: list[StrictFields]
@@ -83,6 +83,7 @@ def read_kustomization(data: bytes, where: str, budget: YamlBudget) -> Kustomiza
         merge_patches=fields.list_of_texts("patchesStrategicMerge"),
         json_patches=fields.children("patchesJson6902"),
         replacements=fields.children("replacements"),
+        variables=fields.children("vars"),
         transformers=fields.list_of_texts("transformers"),
         config_maps=fields.children("configMapGenerator"),
         secrets=fields.children("secretGenerator"),

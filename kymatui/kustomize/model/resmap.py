@@ -87,6 +87,7 @@ class KustomizeResource:
     prefixes, suffixes  added to its name, oldest first
     hashed    its name gets a hash of the content at the end
     behavior  of a generated object: "create", "replace", "merge"
+    variables  names of the variables whose values are fields of it
     """
 
     def __init__(self, body: Object, *, behavior: str = "", hashed: bool = False) -> None:
@@ -96,6 +97,7 @@ class KustomizeResource:
         self.suffixes: list[str] = []
         self.hashed = hashed
         self.behavior = behavior
+        self.variables: list[str] = []
 
     @property
     def kind(self) -> Gvk:
@@ -146,6 +148,7 @@ class KustomizeResource:
     def duplicate(self) -> KustomizeResource:
         made = KustomizeResource(copy.deepcopy(self.body), behavior=self.behavior, hashed=self.hashed)
         made.previous, made.prefixes, made.suffixes = self.previous[:], self.prefixes[:], self.suffixes[:]
+        made.variables = self.variables[:]
         return made
 
     def has_same_affixes(self, other: KustomizeResource, *, or_none: bool) -> bool:

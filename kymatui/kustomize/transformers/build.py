@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from msgspec import Struct
+
 from kymatui.engine.bundles.yaml_objects import DEEPEST, each_object
 from kymatui.engine.cluster.ports import Object
 from kymatui.errors import SourceError
@@ -14,7 +16,7 @@ from kymatui.kustomize.model.file_tree import KustomizationFolder
 from kymatui.kustomize.model.kustomization import Kustomization, read_kustomization
 from kymatui.kustomize.model.resmap import KustomizeResource, ResMap
 from kymatui.kustomize.model.strict_fields import StrictFields
-from kymatui.kustomize.transformers import generators, metadata_transformers, patches
+from kymatui.kustomize.transformers import generators, metadata_transformers, patches, variables
 from kymatui.kustomize.transformers.builtin_transformers import apply_transformers
 from kymatui.kustomize.transformers.name_references import fix_references
 from kymatui.kustomize.transformers.replacements import apply_replacements
@@ -22,8 +24,15 @@ from kymatui.kustomize.transformers.replacements import apply_replacements
 LOCAL: Final = "config.kubernetes.io/local-config"
 
 
-def build(place: KustomizationFolder) -> list[Object]:
-    """Return the objects that `kustomize build` prints. Raises SourceError."""
+class Build(Struct, frozen=True):
+    """The objects that `kustomize build` prints, and what it warns about."""
+
+    objects: tuple[Object, ...]
+    notes: tuple[str, ...] = ()
+
+
+def build(place: KustomizationFolder) -> Build:
+    """Build a kustomization. Raises SourceError."""
     target = _Target(place)
     try:
         target.accumulate()
@@ -36,8 +45,11 @@ def build(place: KustomizationFolder) -> list[Object]:
         raise SourceError(f"{place}: {deep.current} is nested in more than {DEEPEST} levels")
     generators.add_hashes(resources)
     fix_references(resources, config)
+    unused = variables.resolve_variables(resources, target.variables.values(), config.variables)
+    if unused:
+        target.notes.append(f"Variables without a use: {', '.join(unused)}.")
     ordered = target.kustomization.order.sorted(resources)
-    return [_printed(one) for one in ordered if not _is_local(one)]
+    return Build(tuple(_printed(one) for one in ordered if not _is_local(one)), tuple(target.notes))
 
 
 _OWN_ANNOTATIONS: Final = ("config.kubernetes.io/index", "config.kubernetes.io/path", "config.k8s.io/id")
@@ -73,6 +85,9 @@ class _Target:
             parent.config if parent is not None else TransformerConfig(name_prefix=(), name_suffix=())
         )
 
+        self.variables: dict[str, variables.Variable] = parent.variables if parent is not None else {}
+        self.notes: list[str] = parent.notes if parent is not None else []
+
     def accumulate(self) -> None:
         for path in self.kustomization.resources:
             self._add_resource(path)
@@ -83,12 +98,21 @@ class _Target:
         for path in self.kustomization.components:
             self._add_component(path)
         self._transform()
+        self._add_variables()
+
+    def _add_variables(self) -> None:
+        declared = [variables.read_variable(fields) for fields in self.kustomization.variables]
+        if declared:
+            self.notes.append(f"{self._where} uses vars, which kustomize deprecates; use replacements.")
+        variables.add_variables(self.variables, declared, self.resources)
 
     def _add_resource(self, path: str) -> None:
         data = self._place.find(path)
         if data is not None:
-            found = each_object(data, self._place.shown(path), old_words=False, budget=self._place.limits.budget)
-            self.resources.extend(map(KustomizeResource, found))
+            limits = self._place.limits
+            where = self._place.shown(path)
+            objects = each_object(data, where, old_words=False, budget=limits.budget, missing=limits.missing)
+            self.resources.extend(map(KustomizeResource, objects))
             return
         child = _Target(self._place.enter(path))
         if child.kustomization.is_component:
@@ -96,6 +120,8 @@ class _Target:
         child.accumulate()
         self.resources.extend(child.resources)
         self.config.merge(child.config)
+        variables.merge_variables(self.variables, child.variables.values())
+        self.notes += child.notes
 
     def _add_component(self, path: str) -> None:
         child = _Target(self._place.enter(path), self)

@@ -115,6 +115,7 @@ def _patch_json(
     for one in resources.select(target):
         if remember:
             one.remember()
+        resources.limits.missing.forget(one.body)  # the patch is for JSON, in which every key has a value
         one.body = json6902_patch.apply(one.body, operations, f"{where} for {one.current}", resources.limits.budget)
 
 
@@ -139,7 +140,7 @@ def _merge(
     if any(allowed):
         one.remember()
     resources.limits.budget.charge(count_nodes(patch))
-    merged = strategic_merge.merge(one.body, patch)
+    merged = strategic_merge.merge(one.body, patch, resources.limits.missing)
     if merged is None:
         resources.remove(one)
         return

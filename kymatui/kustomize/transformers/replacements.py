@@ -64,7 +64,7 @@ def _source(resources: ResMap, fields: StrictFields) -> Any:
     found = resources.by_any_id(is_meant)
     if len(found) != 1:
         raise SourceError(f"{fields.where} matches {format_count(len(found), 'object')}, expected one")
-    value = _looked_up(found[0].body, split_field_path(path))
+    value = lookup_field(found[0].body, split_field_path(path))
     if value is None or value == {} or value == []:
         raise SourceError(f"{fields.where}: {found[0].current} has no {path}")
     return options.taken(value, fields.where)
@@ -83,7 +83,8 @@ def split_field_path(path: str) -> list[str]:
     return parts
 
 
-def _looked_up(node: Any, path: list[str]) -> Any:
+def lookup_field(node: Any, path: list[str]) -> Any:
+    """Return the value at a path, None if there is none. Raises SourceError for a path that is not one value."""
     for part in path:
         if part == "*":
             raise SourceError("'*' is not valid in the path of a source, which is one value")

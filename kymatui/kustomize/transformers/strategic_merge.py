@@ -11,6 +11,7 @@ import copy
 from typing import Any, Final
 
 from kymatui.errors import SourceError
+from kymatui.helm.yaml.node_reader import MissingValues
 from kymatui.kustomize.transformers.list_merge import merge_elements
 
 DIRECTIVE: Final = "$patch"
@@ -125,67 +126,18 @@ def _is_known(api_version: str, kind: str) -> bool:
     return kind in _KNOWN.get(api_version, "").split()
 
 
-def merge(body: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the patched object, None if the patch deletes it. Raises SourceError for mismatched types."""
+def merge(body: dict[str, Any], patch: dict[str, Any], missing: MissingValues | None = None) -> dict[str, Any] | None:
+    """Return the patched object, None if the patch deletes it. Raises SourceError for mismatched types.
+
+    Keys of the object whose value is `missing` are dropped, as by kustomize.
+    """
     types = _types(str(body.get("apiVersion", "")), str(body.get("kind", ""))) or {}
-    found = _value(body, copy.deepcopy(patch), (), types)
-    return found if isinstance(found, dict) and found else None
-
-
-def _value(old: Any, new: Any, at: tuple[str, ...], types: Types) -> Any:
-    if new is None:
-        return _GONE
-    if old is not None and _shape(old) != _shape(new):
-        raise SourceError(
-            f"a patch has {_shape(new)} at {'.'.join(at) or 'its root'}, but the object has {_shape(old)}"
-        )
-    if isinstance(new, dict):
-        return _map(old, new, at, types)
-    if isinstance(new, list):
-        keys = _keys(at, types)
-        return new if keys is None else _list(old, new, at, types, keys)
-    return new
+    merged = _Merge(types, missing or MissingValues()).value(body, copy.deepcopy(patch), ())
+    return merged if isinstance(merged, dict) and merged else None
 
 
 def _shape(value: Any) -> str:
     return "a map" if isinstance(value, dict) else "a list" if isinstance(value, list) else "a scalar"
-
-
-def _keys(at: tuple[str, ...], types: Types) -> tuple[str, ...] | None:
-    """Return the merge keys of the list at a path, None if it is replaced."""
-    if not at:
-        return None
-    holder = types.get(at[:-1])
-    return _ELEMENTS[holder].get(at[-1]) if holder is not None else None
-
-
-def _map(old: dict[str, Any] | None, new: dict[str, Any], at: tuple[str, ...], types: Types) -> Any:
-    directive = _directive(new, at)
-    if directive == "delete":
-        return _GONE
-    made = {} if old is None or directive == "replace" else dict(old)
-    for key in [*made, *(key for key in new if key not in made)]:
-        if key in new:
-            found = _value(made.get(key), new[key], (*at, key), types)
-        else:
-            found = _untouched(made[key], (*at, key), types)
-        if found is _GONE:
-            made.pop(key, None)
-        else:
-            made[key] = found
-    return made
-
-
-def _untouched(old: Any, at: tuple[str, ...], types: Types) -> Any:
-    """Return a value that the patch does not mention; kustomize still orders its keyed lists."""
-    if isinstance(old, dict):
-        return {key: _untouched(value, (*at, key), types) for key, value in old.items()}
-    if isinstance(old, list):
-        keys = _keys(at, types)
-        if keys:
-            return _by_keys(old, [], at, types, keys)
-        return old if keys is None else _set(old, at)
-    return old
 
 
 def _directive(new: dict[str, Any], at: tuple[str, ...]) -> str:
@@ -193,16 +145,6 @@ def _directive(new: dict[str, Any], at: tuple[str, ...]) -> str:
     if directive not in (None, "merge", "replace", "delete"):
         raise SourceError(f"a patch has the unknown directive {DIRECTIVE}: {directive!r} at {'.'.join(at)}")
     return directive or "merge"
-
-
-def _list(old: list[Any] | None, new: list[Any], at: tuple[str, ...], types: Types, keys: tuple[str, ...]) -> Any:
-    directive = _list_directive(new)
-    if directive == "delete":
-        return _GONE
-    before: list[Any] = [] if old is None or directive == "replace" else old
-    if old is None and len(keys) > 1:
-        before = copy.deepcopy(new)  # as in kustomize; this affects the order
-    return _by_keys(before, new, at, types, keys) if keys else _set([*new, *before], at)
 
 
 def _set(items: list[Any], at: tuple[str, ...]) -> list[Any]:
@@ -213,17 +155,6 @@ def _set(items: list[Any], at: tuple[str, ...]) -> list[Any]:
     return [item for item in dict.fromkeys(items) if item is not None]
 
 
-def _by_keys(before: list[Any], new: list[Any], at: tuple[str, ...], types: Types, keys: tuple[str, ...]) -> list[Any]:
-    def merged(one: dict[str, Any] | None, patch: dict[str, Any] | None) -> dict[str, Any] | None:
-        found = _untouched(one, at, types) if patch is None else _map(one, patch, at, types)
-        return found if isinstance(found, dict) else None
-
-    try:
-        return merge_elements(before, new, keys, merged)
-    except SourceError as error:
-        raise SourceError(f"{'.'.join(at)}: {error}") from error
-
-
 def _list_directive(new: list[Any]) -> str:
     """Remove an element with only a directive from the list; return the directive."""
     for item in new:
@@ -231,3 +162,80 @@ def _list_directive(new: list[Any]) -> str:
             new.remove(item)
             return str(item[DIRECTIVE])
     return "merge"
+
+
+class _Merge:
+    """The merge of one object, whose types by path have the merge keys of its lists."""
+
+    def __init__(self, types: Types, missing: MissingValues) -> None:
+        self._types, self._missing = types, missing
+
+    def value(self, old: Any, new: Any, at: tuple[str, ...]) -> Any:
+        if new is None:
+            return _GONE
+        if old is not None and _shape(old) != _shape(new):
+            raise SourceError(
+                f"a patch has {_shape(new)} at {'.'.join(at) or 'its root'}, but the object has {_shape(old)}"
+            )
+        if isinstance(new, dict):
+            return self._map(old, new, at)
+        if isinstance(new, list):
+            keys = self._keys(at)
+            return new if keys is None else self._list(old, new, at, keys)
+        return new
+
+    def _keys(self, at: tuple[str, ...]) -> tuple[str, ...] | None:
+        """Return the merge keys of the list at a path, None if it is replaced."""
+        if not at:
+            return None
+        holder = self._types.get(at[:-1])
+        return _ELEMENTS[holder].get(at[-1]) if holder is not None else None
+
+    def _map(self, old: dict[str, Any] | None, new: dict[str, Any], at: tuple[str, ...]) -> Any:
+        directive = _directive(new, at)
+        if directive == "delete":
+            return _GONE
+        made = {} if old is None or directive == "replace" else dict(old)
+        for key in [*made, *(key for key in new if key not in made)]:
+            if key in new:
+                value = self.value(made.get(key), new[key], (*at, key))
+            elif old is not None and self._missing.has(old, key):
+                value = _GONE
+            else:
+                value = self._untouched(made[key], (*at, key))
+            if value is _GONE:
+                made.pop(key, None)
+            else:
+                made[key] = value
+        return made
+
+    def _untouched(self, old: Any, at: tuple[str, ...]) -> Any:
+        """Return a value that the patch does not mention; kustomize still orders its keyed lists."""
+        if isinstance(old, dict):
+            keys = [key for key in old if not self._missing.has(old, key)]
+            return {key: self._untouched(old[key], (*at, key)) for key in keys}
+        if isinstance(old, list):
+            merge_keys = self._keys(at)
+            if merge_keys:
+                return self._by_keys(old, [], at, merge_keys)
+            return old if merge_keys is None else _set(old, at)
+        return old
+
+    def _list(self, old: list[Any] | None, new: list[Any], at: tuple[str, ...], keys: tuple[str, ...]) -> Any:
+        directive = _list_directive(new)
+        if directive == "delete":
+            return _GONE
+        before: list[Any] = [] if old is None or directive == "replace" else old
+        if old is None and len(keys) > 1:
+            before = copy.deepcopy(new)  # as in kustomize; this affects the order
+        return self._by_keys(before, new, at, keys) if keys else _set([*new, *before], at)
+
+    def _by_keys(self, before: list[Any], new: list[Any], at: tuple[str, ...], keys: tuple[str, ...]) -> list[Any]:
+        def merged(one: dict[str, Any] | None, patch: dict[str, Any] | None) -> dict[str, Any] | None:
+            element = self._untouched(one, at) if patch is None else self._map(one, patch, at)
+            return element if isinstance(element, dict) else None
+
+        try:
+            return merge_elements(before, new, keys, merged)
+        except SourceError as error:
+            raise SourceError(f"{'.'.join(at)}: {error}") from error
