@@ -8,7 +8,7 @@ from functools import cache
 from operator import attrgetter
 from typing import Any, Final, TypeVar, cast
 
-import msgspec
+from msgspec.json import Decoder
 
 T = TypeVar("T")
 _RESOLVING: Final = threading.Lock()
@@ -27,7 +27,7 @@ def resolved_type(struct: type[T]) -> type[T]:
 @cache
 def _resolve(struct: Hashable) -> None:
     with _RESOLVING:
-        msgspec.json.Decoder(cast(Any, struct))
+        Decoder(cast(Any, struct))
 
 
 def repr_without(*hidden: str) -> Callable[[Any], str]:
