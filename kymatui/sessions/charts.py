@@ -34,11 +34,10 @@ def fetch_chart(
 ) -> FetchedChart:
     """Return a packed chart by URL, by name in a repository, or by `oci://` reference; see `ChartAccess`.
 
-    `flags` are the command's options for a private CA and for no TLS, see `TransportFlags`.
+    `flags` are the command's options for a private CA and for no TLS, see `ChartAccess`.
     Raises RegistryError where it cannot be fetched, HelmError where what is there is no chart of that version.
     """
     from kymatui.adapters.content.chart_fetcher import ChartAccess, ChartFetcher
-    from kymatui.adapters.oci.requester import TransportFlags
 
     if unverified:
         import urllib3
@@ -54,7 +53,7 @@ def fetch_chart(
         certificate,
         unverified,
         everywhere,
-        flags=TransportFlags(*flags) if flags is not None else TransportFlags(),
+        flags=flags,
     )
     fetcher = ChartFetcher(access)
     return fetcher.fetch(reference, version=version, repository=repository, provenance=provenance)

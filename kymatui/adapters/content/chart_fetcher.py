@@ -52,7 +52,7 @@ class ChartAccess(Struct, frozen=True):
     unverified   accept any server certificate
     everywhere   send user and password also to other hosts that a repository points to
     find         credentials of registries, without user and password; None: docker's files and helpers
-    flags        options of the command at hand, for hints
+    flags        options of the command at hand for a private CA and for no TLS, for hints
     """
 
     username: str = ""
@@ -64,7 +64,7 @@ class ChartAccess(Struct, frozen=True):
     unverified: bool = False
     everywhere: bool = False
     find: FindCredentials | None = None
-    flags: TransportFlags = TransportFlags()
+    flags: tuple[str, str] | None = None
 
     __repr__ = repr_without("password")
 
@@ -97,6 +97,7 @@ class ChartFetcher:
         self._access = access or ChartAccess()
         self._indexes: OrderedDict[str, tuple[float, RepositoryIndex]] = OrderedDict()
         self._cache = BlobCache(self._access.cache) if self._access.cache else None
+        self._flags = TransportFlags(*self._access.flags) if self._access.flags else TransportFlags()
         self._lock = threading.Lock()
         self._sender: Requester | None = None
 
@@ -216,7 +217,7 @@ class ChartFetcher:
                 open_web_session(),
                 verify=verify,
                 certificate=self._access.certificate,
-                flags=replace(self._access.flags, plain=""),
+                flags=replace(self._flags, plain=""),
             )
         return self._sender
 
@@ -269,7 +270,7 @@ class ChartFetcher:
             ca=access.ca,
             certificate=access.certificate if is_own else None,
             unverified=access.unverified,
-            flags=access.flags,
+            flags=self._flags,
         )
 
     def _tag(self, registry: Registry, where: ImageReference, version: str) -> str:
