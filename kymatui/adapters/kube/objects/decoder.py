@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from kymatui.adapters.kube.objects.envelope import (
     FieldError,
     check_envelope,
@@ -16,8 +18,6 @@ from kymatui.adapters.kube.objects.envelope import (
 from kymatui.errors import ServerError
 
 if TYPE_CHECKING:
-    import msgspec
-
     from kymatui.adapters.kube.objects.api_resource import ApiResource
     from kymatui.adapters.kube.transport.transport import Answer
 
@@ -31,8 +31,6 @@ class Decoder:
     """
 
     def __init__(self, projection: Any = None) -> None:
-        import msgspec
-
         self._whole = projection is None
         self._items: msgspec.json.Decoder[Any] = msgspec.json.Decoder(_list_of(projection if projection else Object))
         self._one: msgspec.json.Decoder[Any] = msgspec.json.Decoder(projection if projection else Object)
@@ -41,8 +39,6 @@ class Decoder:
 
     def object(self, body: bytes | msgspec.Raw) -> Object:
         """Return one object, {} for JSON that is no object. Raise ServerError for invalid JSON."""
-        import msgspec
-
         try:
             item = self._slim(_decoded(self._one, body))
         except msgspec.ValidationError:  # a field has another type than expected; the slow way reads it
@@ -55,8 +51,6 @@ class Decoder:
 
         Raise ServerError if the answer is no list: an answer without `items` is not an empty list.
         """
-        import msgspec
-
         try:
             found = _decoded(self._items, answer.body)
             items = [self._slim(item) for item in found.items or ()]
@@ -77,8 +71,6 @@ class Decoder:
         return items, found.metadata
 
     def _plain(self, body: bytes | msgspec.Raw) -> Object:
-        import msgspec
-
         try:
             return self._slim(_decoded(self._any, body))
         except msgspec.ValidationError:
@@ -97,8 +89,6 @@ class Decoder:
 
 def read_object(answer: Answer) -> Object:
     """Return the JSON object of an answer. Raise ServerError."""
-    import msgspec
-
     try:
         found: Object = _decoded(_any_object(), answer.body)
     except msgspec.ValidationError as error:
@@ -109,8 +99,6 @@ def read_object(answer: Answer) -> Object:
 
 def read_typed(answer: Answer, kind: Callable[[], Any]) -> Any:
     """Return the answer as the msgspec type that `kind` makes. Raise ServerError naming the bad field."""
-    import msgspec
-
     try:
         return _decoded(_typed(kind), answer.body)
     except msgspec.ValidationError as error:
@@ -137,8 +125,6 @@ def checked_items(items: list[Object], answer: Answer, resource: ApiResource, na
 
 def _decoded(decoder: msgspec.json.Decoder[Any], body: bytes | msgspec.Raw) -> Any:
     """Raise ServerError for invalid JSON, and ValidationError for JSON of another type."""
-    import msgspec
-
     try:
         return decoder.decode(body)
     except msgspec.ValidationError:
@@ -149,8 +135,6 @@ def _decoded(decoder: msgspec.json.Decoder[Any], body: bytes | msgspec.Raw) -> A
 
 @lru_cache(maxsize=32)
 def _list_of_cached(item: Any) -> Any:
-    import msgspec
-
     fields: list[Any] = [
         ("items", list[item] | None | msgspec.UnsetType, msgspec.UNSET),
         ("metadata", dict[str, Any], msgspec.field(default_factory=dict)),
@@ -166,23 +150,17 @@ def _list_of(item: Any) -> Any:
 
 @lru_cache(maxsize=8)
 def _typed(kind: Callable[[], Any]) -> msgspec.json.Decoder[Any]:
-    import msgspec
-
     return msgspec.json.Decoder(kind())
 
 
 @lru_cache(maxsize=1)
 def _any_object() -> msgspec.json.Decoder[Any]:
-    import msgspec
-
     return msgspec.json.Decoder(Object)
 
 
 @lru_cache(maxsize=1)
 def event_decoder() -> msgspec.json.Decoder[Any]:
     """Return the decoder of watch events: the type, and the object left undecoded."""
-    import msgspec
-
     event = msgspec.defstruct("Event", [("type", str), ("object", msgspec.Raw)])
     return msgspec.json.Decoder(event)
 

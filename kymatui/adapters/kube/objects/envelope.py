@@ -11,6 +11,8 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from kymatui.adapters.http.size_limits import DEEPEST
 from kymatui.errors import OversizedAnswerError, ServerError
 from kymatui.json_input import levels_of
@@ -41,8 +43,6 @@ class FieldError(ValueError):
 
 @lru_cache(maxsize=1)
 def _envelope() -> Any:
-    import msgspec
-
     owner: Any = msgspec.defstruct(
         "Owner",
         [(name, str, "") for name in ("apiVersion", "kind", "name", "uid")]
@@ -75,8 +75,6 @@ def check_envelope(item: Object, resource: ApiResource, namespace: str = "", nam
 
     The object must have the resource's kind and the requested namespace and name.
     """
-    import msgspec
-
     try:
         msgspec.convert(item, _envelope())
     except (msgspec.ValidationError, RecursionError) as error:
