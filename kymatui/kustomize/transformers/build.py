@@ -85,7 +85,7 @@ class _Target:
             parent.config if parent is not None else TransformerConfig(name_prefix=(), name_suffix=())
         )
 
-        self.variables: dict[str, variables.Variable] = parent.variables if parent is not None else {}
+        self.variables: dict[str, variables.KustomizeVariable] = parent.variables if parent is not None else {}
         self.notes: list[str] = parent.notes if parent is not None else []
 
     def accumulate(self) -> None:

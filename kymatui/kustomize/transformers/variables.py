@@ -21,7 +21,7 @@ _REFERENCE: Final = re.compile(r"\$(?:(\$)|\(([^)]*)\))")
 Scalar = str | int | float | bool
 
 
-class Variable(Struct, frozen=True):
+class KustomizeVariable(Struct, frozen=True):
     """A variable and the object (by its name in its file) and field that have its value."""
 
     name: str
@@ -30,14 +30,14 @@ class Variable(Struct, frozen=True):
     where: str
 
 
-def read_variable(fields: StrictFields) -> Variable:
+def read_variable(fields: StrictFields) -> KustomizeVariable:
     reference, field = fields.child("objref"), fields.child("fieldref")
     group, version = reference.text("group"), reference.text("version")
     api_version = reference.text("apiVersion")
     if api_version.count("/") < 2 and api_version:
         prefix, slash, suffix = api_version.partition("/")
         group, version = (prefix, suffix) if slash else (group, prefix)
-    variable = Variable(
+    variable = KustomizeVariable(
         fields.text("name"),
         ResId(Gvk(group, version, reference.text("kind")), reference.text("name"), reference.text("namespace")),
         field.text("fieldPath") or "metadata.name",
@@ -48,7 +48,9 @@ def read_variable(fields: StrictFields) -> Variable:
     return variable
 
 
-def add_variables(known: dict[str, Variable], variables: Iterable[Variable], resources: ResMap) -> None:
+def add_variables(
+    known: dict[str, KustomizeVariable], variables: Iterable[KustomizeVariable], resources: ResMap
+) -> None:
     """Add variables, and mark the objects that have their values. Raises SourceError for a name that appears twice."""
     for variable in variables:
         for one in _objects_of(variable, resources):
@@ -56,14 +58,14 @@ def add_variables(known: dict[str, Variable], variables: Iterable[Variable], res
         merge_variables(known, [variable])
 
 
-def merge_variables(known: dict[str, Variable], variables: Iterable[Variable]) -> None:
+def merge_variables(known: dict[str, KustomizeVariable], variables: Iterable[KustomizeVariable]) -> None:
     for variable in variables:
         if variable.name in known:
             raise SourceError(f"{variable.where}: variable {variable.name} is defined twice")
         known[variable.name] = variable
 
 
-def _objects_of(variable: Variable, resources: ResMap) -> list[KustomizeResource]:
+def _objects_of(variable: KustomizeVariable, resources: ResMap) -> list[KustomizeResource]:
     target = variable.target
     has_namespace = bool(target.namespace) or target.kind.is_cluster_scoped
 
@@ -76,7 +78,7 @@ def _objects_of(variable: Variable, resources: ResMap) -> list[KustomizeResource
     return objects
 
 
-def resolve_variables(resources: ResMap, variables: Iterable[Variable], specs: FieldSpecs) -> list[str]:
+def resolve_variables(resources: ResMap, variables: Iterable[KustomizeVariable], specs: FieldSpecs) -> list[str]:
     """Replace the variables in all fields of the specs; return the names of those without a use."""
     values = {variable.name: _value(variable, resources) for variable in variables}
     if not values:
@@ -93,7 +95,7 @@ def resolve_variables(resources: ResMap, variables: Iterable[Variable], specs: F
     return sorted(values.keys() - expansion.used)
 
 
-def _value(variable: Variable, resources: ResMap) -> Any:
+def _value(variable: KustomizeVariable, resources: ResMap) -> Any:
     holder = next((one for one in resources if variable.name in one.variables), None)
     if holder is None:
         raise SourceError(
