@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1] / "kymatui"
@@ -247,6 +247,52 @@ def _word(node: ast.AST) -> str:
     return ""
 
 
+# Words that say nothing of what they name (CONTRIBUTING.md, "Rules"): verbs, pronouns and pictures.
+EMPTY_NAMES = {
+    *("one", "ones", "found", "made", "seen", "given", "said", "told", "left", "whole", "wanted", "there", "patience"),
+    *("way", "ways", "leg", "legs", "turn", "turns", "sight", "shelf", "site", "sites", "place", "places", "memory"),
+}
+
+
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.GeneratorExp)
+
+
+def bound_names(nodes: Iterable[ast.AST]) -> Iterator[tuple[ast.AST, str]]:
+    """Yield each name that is bound, with its node: targets of all kinds, and parameters."""
+    for node in nodes:
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
+                yield node, name
+            case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+                yield node, name
+
+
+def empty_names(files: list[Module]) -> tuple[dict[str, list[str]], int]:
+    """Return the names that say nothing, by file, and count all names that are bound.
+
+    `left` beside `right` is the name of an operand.
+    """
+    empty: dict[str, list[str]] = defaultdict(list)
+    total = 0
+    for module in files:
+        bound = [*bound_names(module.nodes)]
+        total += len(bound)
+        suspects = [(node, name) for node, name in bound if name.strip("_").rstrip("_0123456789") in EMPTY_NAMES]
+        if any(name == "left" for _, name in suspects):
+            scopes = [[*bound_names(ast.walk(node))] for node in module.nodes if isinstance(node, _SCOPES)]
+            pairs = {id(node) for names in scopes if any(name == "right" for _, name in names) for node, _ in names}
+            suspects = [(node, name) for node, name in suspects if name != "left" or id(node) not in pairs]
+        if suspects:
+            empty[module.place] = [name for _, name in suspects]
+    return empty, total
+
+
+def most(names: dict[str, list[str]], limit: int = 10) -> str:
+    """Say which files have most of the names."""
+    worst = sorted(names.items(), key=lambda item: -len(item[1]))[:limit]
+    return ", ".join(f"{place}: {len(words)} ({' '.join(sorted(set(words)))})" for place, words in worst)
+
+
 def main() -> None:
     files = modules()
     graph = edges(files)
@@ -284,6 +330,9 @@ def main() -> None:
     print(f"probes of sessions: {len(probes)}", *probes[:60])
     comments = sum(1 for m in files for line in m.text.splitlines() if line.lstrip().startswith("#"))
     print(f"comment lines per 100: {100 * comments / lines:.1f}")
+    empty, total = empty_names(files)
+    count = sum(map(len, empty.values()))
+    print(f"names that say nothing: {1000 * count / total:.1f} of 1,000; {most(empty)}")
     words = first_words(files)
     print(f"docstrings of functions: {sum(words.values())}; first words:", words.most_common(60))
 

@@ -65,7 +65,7 @@ class Diagnosis(Struct):
 def yaml_documents(text: str) -> list[Any] | None:
     """Return the documents of a text, None if it is no YAML within the limits."""
     try:
-        return list(documents(text.encode("utf-8", "replace"), whole=True))
+        return list(documents(text.encode("utf-8", "replace"), keeps_integers=True))
     except YamlError:
         return None
 

@@ -94,9 +94,9 @@ def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(f"{__name__}.{home}"), _NAMES.get(name, name))
-    globals()[name] = found
-    return found
+    attribute = getattr(import_module(f"{__name__}.{home}"), _NAMES.get(name, name))
+    globals()[name] = attribute
+    return attribute
 
 
 __all__ = [

@@ -90,10 +90,13 @@ def _check_statement(statement: dict[str, Any], digest: str) -> None:
         raise SignatureError(f"the statement is not a signature: {statement.get('predicateType')!r}")
     algorithm, _, value = digest.partition(":")
     listed = statement.get("subject")
-    subjects = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-    found = [one["digest"] for one in subjects if isinstance(one.get("digest"), dict)]
-    if not any(one.get(algorithm) == value for one in found):
-        names = ", ".join(f"{kind}:{text}" for one in found for kind, text in one.items()) or "nothing"
+    subjects = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
+    digests = [subject["digest"] for subject in subjects if isinstance(subject.get("digest"), dict)]
+    if not any(subject_digest.get(algorithm) == value for subject_digest in digests):
+        names = (
+            ", ".join(f"{kind}:{text}" for subject_digest in digests for kind, text in subject_digest.items())
+            or "nothing"
+        )
         raise SignatureError(f"the signature is for {names}, not for {digest}")
 
 
@@ -175,19 +178,19 @@ def _hash(bits: int) -> hashes.HashAlgorithm:
 
 def _json(text: bytes, what: str) -> dict[str, Any]:
     try:
-        found = read_json(text)
+        document = read_json(text)
     except ValueError:
         raise SignatureError(f"{what} is not JSON") from None
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise SignatureError(f"{what} is not a JSON object")
-    return found
+    return document
 
 
 def _object(body: dict[str, Any], name: str) -> dict[str, Any]:
-    found = body.get(name)
-    if not isinstance(found, dict):
+    value = body.get(name)
+    if not isinstance(value, dict):
         raise SignatureError(f"the signature has no {name}")
-    return found
+    return value
 
 
 def _decoded(text: object, what: str) -> bytes:

@@ -33,9 +33,9 @@ def read_descriptor(document: object) -> ComponentDescriptor:
         return _read_v3(root)
     schema = root.child("meta").text("schemaVersion")
     if api_version or schema != SCHEMA_V2:
-        found = api_version or schema or "no schema version"
+        declared = api_version or schema or "no schema version"
         raise DescriptorError(
-            f"this is not a readable component descriptor: {found}",
+            f"this is not a readable component descriptor: {declared}",
             hint=f"set meta.schemaVersion {SCHEMA_V2} or apiVersion {SCHEMA_V3}",
         )
     return _read_v2(root)
@@ -60,7 +60,7 @@ def _read_v2(root: _Fields) -> ComponentDescriptor:
         provider_labels=labels,
         labels=_labels(component),
         creation_time=component.text("creationTime"),
-        contexts=tuple(one.raw for one in component.children("repositoryContexts")),
+        contexts=tuple(context.raw for context in component.children("repositoryContexts")),
         resources=tuple(map(_resource, component.children("resources"))),
         sources=tuple(map(_source, component.children("sources"))),
         references=tuple(map(_reference, component.children("componentReferences"))),
@@ -81,7 +81,7 @@ def _read_v3(root: _Fields) -> ComponentDescriptor:
         provider_labels=_labels(provider),
         labels=_labels(metadata),
         creation_time=metadata.text("creationTime"),
-        contexts=tuple(one.raw for one in root.children("repositoryContexts")),
+        contexts=tuple(context.raw for context in root.children("repositoryContexts")),
         resources=tuple(map(_resource, spec.children("resources"))),
         sources=tuple(map(_source, spec.children("sources"))),
         references=tuple(map(_reference, spec.children("references"))),
@@ -93,12 +93,12 @@ def _provider(component: _Fields) -> tuple[str, tuple[Label, ...]]:
     """Return the provider of v2: a name, or JSON with a name and labels."""
     text = component.text("provider")
     try:
-        found = read_json(text)
+        document = read_json(text)
     except ValueError:  # no JSON, so the text itself is the name
         return text, ()
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         return text, ()
-    fields = _Fields(found, "component.provider")
+    fields = _Fields(document, "component.provider")
     return fields.text("name"), _labels(fields)
 
 
@@ -147,8 +147,8 @@ def _reference(fields: _Fields) -> ComponentReference:
 def _digest(fields: _Fields) -> Digest | None:
     if fields.mapping("digest") is None:
         return None
-    found = fields.child("digest")
-    return Digest(found.text("hashAlgorithm"), found.text("normalisationAlgorithm"), found.text("value"))
+    digest = fields.child("digest")
+    return Digest(digest.text("hashAlgorithm"), digest.text("normalisationAlgorithm"), digest.text("value"))
 
 
 def _signature(fields: _Fields) -> Signature:
@@ -182,9 +182,9 @@ class _Fields:
         return value or ""
 
     def required(self, name: str) -> str:
-        if not (found := self.text(name)):
+        if not (text := self.text(name)):
             raise DescriptorError(f"{self._at(name)} is missing")
-        return found
+        return text
 
     def flag(self, name: str) -> bool:
         value = self.raw.get(name)
@@ -202,11 +202,11 @@ class _Fields:
         value = self.raw.get(name)
         if value is not None and not isinstance(value, list):
             raise DescriptorError(f"{self._at(name)} is {_word(value)}, not a list")
-        return [_Fields(one, f"{self._at(name)}[{index}]") for index, one in enumerate(value or ())]
+        return [_Fields(element, f"{self._at(name)}[{index}]") for index, element in enumerate(value or ())]
 
     def texts(self, name: str) -> dict[str, str]:
-        found = self.child(name)
-        return {key: found.text(key) for key in found.raw}
+        child = self.child(name)
+        return {key: child.text(key) for key in child.raw}
 
     def given(self, name: str) -> dict[str, Any]:
         return {name: self.raw[name]} if self.raw.get(name) is not None else {}

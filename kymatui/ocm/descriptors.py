@@ -115,11 +115,11 @@ class ComponentDescriptor(Struct, frozen=True):
 
     def resource(self, name: str) -> ComponentResource | None:
         """Return the first resource with a name."""
-        return next((one for one in self.resources if one.name == name), None)
+        return next((resource for resource in self.resources if resource.name == name), None)
 
     def signature(self, name: str) -> Signature | None:
-        return next((one for one in self.signatures if one.name == name), None)
+        return next((signature for signature in self.signatures if signature.name == name), None)
 
     def label(self, name: str) -> Any:
         """Return the value of a label, None if absent."""
-        return next((one.value for one in self.labels if one.name == name), None)
+        return next((label.value for label in self.labels if label.name == name), None)

@@ -65,15 +65,19 @@ def module_layers(descriptor: ComponentDescriptor, registry: str = "") -> Module
     invalid access of a known type.
     """
     where = repository(descriptor, registry)
-    blobs = {one.name: _layer(one, where) for one in descriptor.resources if access_kind(one.access) in _BLOBS}
-    charts = tuple(one for one in blobs.values() if one.type in CHART_TYPES)
+    blobs = {
+        resource.name: _layer(resource, where)
+        for resource in descriptor.resources
+        if access_kind(resource.access) in _BLOBS
+    }
+    charts = tuple(layer for layer in blobs.values() if layer.type in CHART_TYPES)
     return ModuleLayers(
         blobs.get(RAW_MANIFEST),
         blobs.get(DEFAULT_CR),
         blobs.get(CONFIG),
         blobs.get(DEFINITIONS),
         charts,
-        tuple(dict.fromkeys(image for one in descriptor.resources if (image := image_of(one)))),
+        tuple(dict.fromkeys(image for resource in descriptor.resources if (image := image_of(resource)))),
     )
 
 
@@ -112,7 +116,7 @@ def repository(descriptor: ComponentDescriptor, registry: str = "") -> str:
 
 def _context(descriptor: ComponentDescriptor) -> Mapping[str, Any]:
     """Return the current repository context, which is the last one."""
-    known = (one for one in reversed(descriptor.contexts) if access_kind(one).lower() in _REPOSITORIES)
+    known = (context for context in reversed(descriptor.contexts) if access_kind(context).lower() in _REPOSITORIES)
     return next(known, {})
 
 

@@ -61,8 +61,8 @@ def digest_of(descriptor: ComponentDescriptor, algorithm: str, hash_algorithm: s
 
 
 def _v1(descriptor: ComponentDescriptor) -> bytes:
-    told = replace(descriptor, resources=_told_apart(descriptor.resources))
-    document = _v1_of_v3(told) if descriptor.schema == SCHEMA_V3 else _v1_of_v2(told)
+    distinct = replace(descriptor, resources=_told_apart(descriptor.resources))
+    document = _v1_of_v3(distinct) if descriptor.schema == SCHEMA_V3 else _v1_of_v2(distinct)
     return go_json(_entries(document))
 
 
@@ -73,8 +73,10 @@ def _v1_of_v2(descriptor: ComponentDescriptor) -> Json:
         **_optional("labels", _signed(descriptor.labels)),
         **_optional("creationTime", _time(descriptor.creation_time)),
         "provider": _provider(descriptor) if descriptor.provider_labels else descriptor.provider,
-        "resources": [{"extraIdentity": None, **_resource(one)} for one in descriptor.resources],
-        "componentReferences": [{"extraIdentity": None, **_reference(one, _signed)} for one in descriptor.references],
+        "resources": [{"extraIdentity": None, **_resource(resource)} for resource in descriptor.resources],
+        "componentReferences": [
+            {"extraIdentity": None, **_reference(reference, _signed)} for reference in descriptor.references
+        ],
     }
     return {"meta": {"schemaVersion": SCHEMA_V2}, "component": component}
 
@@ -88,9 +90,9 @@ def _v1_of_v3(descriptor: ComponentDescriptor) -> Json:
         "provider": {"name": descriptor.provider, **_optional("labels", _all(descriptor.provider_labels))},
     }
     spec = {
-        **_optional("resources", [_resource(one) for one in descriptor.resources]),
-        **_optional("sources", [_source(one) for one in descriptor.sources]),
-        **_optional("references", [_reference(one, _signed) for one in descriptor.references]),
+        **_optional("resources", [_resource(resource) for resource in descriptor.resources]),
+        **_optional("sources", [_source(source) for source in descriptor.sources]),
+        **_optional("references", [_reference(reference, _signed) for reference in descriptor.references]),
     }
     return {"apiVersion": SCHEMA_V3, "kind": "ComponentVersion", "metadata": metadata, "spec": spec}
 
@@ -106,9 +108,9 @@ def _v3(descriptor: ComponentDescriptor) -> bytes:
         **_optional("labels", _signed(descriptor.labels)),
         "provider": _provider(descriptor),
         **_optional("creationTime", _time(descriptor.creation_time)),
-        "resources": [_resource(one) for one in descriptor.resources],
-        "sources": [_source(one) for one in descriptor.sources],
-        "componentReferences": [_reference(one, _all) for one in descriptor.references],
+        "resources": [_resource(resource) for resource in descriptor.resources],
+        "sources": [_source(source) for source in descriptor.sources],
+        "componentReferences": [_reference(reference, _all) for reference in descriptor.references],
     }
     return canonical_json({"component": component})
 
@@ -123,9 +125,9 @@ def _v4(descriptor: ComponentDescriptor) -> bytes:
         **_optional("labels", _signed(plain.labels)),
         "provider": _provider(plain),
         **_optional("creationTime", plain.creation_time),
-        "resources": [{"relation": one.relation, **_resource(one)} for one in plain.resources],
-        "sources": [_source(one) for one in plain.sources],
-        "componentReferences": [_reference_of_v4(one) for one in plain.references],
+        "resources": [{"relation": resource.relation, **_resource(resource)} for resource in plain.resources],
+        "sources": [_source(source) for source in plain.sources],
+        "componentReferences": [_reference_of_v4(reference) for reference in plain.references],
     }
     return canonical_json({"component": _without_nulls(component)})
 
@@ -146,58 +148,58 @@ def _told_apart(resources: Iterable[ComponentResource]) -> tuple[ComponentResour
 
     This runs in sequence: a changed resource is no longer equal to others, so the last one stays the same.
     """
-    found = list(resources)
-    count = Counter(map(_identity, found))
-    for index, one in enumerate(found):
-        if count[_identity(one)] > 1:
-            found[index] = replace(one, extra_identity={**one.extra_identity, "version": one.version})
-            count[_identity(one)] -= 1
-            count[_identity(found[index])] += 1
-    return tuple(found)
+    distinct = list(resources)
+    count = Counter(map(_identity, distinct))
+    for index, resource in enumerate(distinct):
+        if count[_identity(resource)] > 1:
+            distinct[index] = replace(resource, extra_identity={**resource.extra_identity, "version": resource.version})
+            count[_identity(resource)] -= 1
+            count[_identity(distinct[index])] += 1
+    return tuple(distinct)
 
 
-def _identity(one: ComponentResource) -> tuple[str, frozenset[tuple[str, str]]]:
-    return one.name, frozenset(one.extra_identity.items())
+def _identity(resource: ComponentResource) -> tuple[str, frozenset[tuple[str, str]]]:
+    return resource.name, frozenset(resource.extra_identity.items())
 
 
 def _provider(descriptor: ComponentDescriptor) -> Json:
     return {"name": descriptor.provider, **_optional("labels", _signed(descriptor.provider_labels))}
 
 
-def _element(one: Element, labels: list[Json]) -> Json:
+def _element(element: Element, labels: list[Json]) -> Json:
     return {
-        "name": one.name,
-        "version": one.version,
-        **_optional("extraIdentity", dict(one.extra_identity)),
+        "name": element.name,
+        "version": element.version,
+        **_optional("extraIdentity", dict(element.extra_identity)),
         **_optional("labels", labels),
     }
 
 
-def _resource(one: ComponentResource) -> Json:
+def _resource(resource: ComponentResource) -> Json:
     """Return a resource; one without access has no digest."""
-    digest = None if one.access_type in NONE_ACCESS else one.digest
+    digest = None if resource.access_type in NONE_ACCESS else resource.digest
     return {
-        **_element(one, _signed(one.labels)),
-        "type": one.type,
-        **_optional("relation", one.relation),
+        **_element(resource, _signed(resource.labels)),
+        "type": resource.type,
+        **_optional("relation", resource.relation),
         **_optional("digest", _digest(digest)),
     }
 
 
-def _source(one: ComponentSource) -> Json:
-    return {**_element(one, _signed(one.labels)), "type": one.type}
+def _source(source: ComponentSource) -> Json:
+    return {**_element(source, _signed(source.labels)), "type": source.type}
 
 
-def _reference(one: ComponentReference, labels: Callable[[Iterable[Label]], list[Json]]) -> Json:
+def _reference(reference: ComponentReference, labels: Callable[[Iterable[Label]], list[Json]]) -> Json:
     return {
-        **_element(one, labels(one.labels)),
-        "componentName": one.component,
-        **_optional("digest", _digest(one.digest)),
+        **_element(reference, labels(reference.labels)),
+        "componentName": reference.component,
+        **_optional("digest", _digest(reference.digest)),
     }
 
 
-def _reference_of_v4(one: ComponentReference) -> Json:
-    return {**_reference(one, _all), "digest": _digest(one.digest or Digest("", "", ""))}
+def _reference_of_v4(reference: ComponentReference) -> Json:
+    return {**_reference(reference, _all), "digest": _digest(reference.digest or Digest("", "", ""))}
 
 
 def _digest(digest: Digest | None) -> Json:
@@ -212,20 +214,20 @@ def _digest(digest: Digest | None) -> Json:
 
 def _signed(labels: Iterable[Label]) -> list[Json]:
     """Return the signed labels without merge rules."""
-    return [_label(replace(one, merge=None)) for one in labels if one.signing]
+    return [_label(replace(label, merge=None)) for label in labels if label.signing]
 
 
 def _all(labels: Iterable[Label]) -> list[Json]:
-    return [_label(one) for one in labels]
+    return [_label(label) for label in labels]
 
 
-def _label(one: Label) -> Json:
+def _label(label: Label) -> Json:
     return {
-        "name": one.name,
-        "value": one.value,
-        **_optional("version", one.version),
-        **_optional("signing", one.signing),
-        **_optional("merge", dict(one.merge) if one.merge is not None else None),
+        "name": label.name,
+        "value": label.value,
+        **_optional("version", label.version),
+        **_optional("signing", label.signing),
+        **_optional("merge", dict(label.merge) if label.merge is not None else None),
     }
 
 
@@ -245,8 +247,8 @@ def _time(text: str) -> str:
     if moment.tzinfo is None or "T" not in text:
         raise DescriptorError(f"creationTime {text!r} has no time zone", hint="write it as 2024-05-17T12:00:00Z")
     try:
-        whole = moment.astimezone(UTC)
-        rounded = whole.replace(microsecond=0) + timedelta(seconds=1 if whole.microsecond >= 500_000 else 0)
+        utc = moment.astimezone(UTC)
+        rounded = utc.replace(microsecond=0) + timedelta(seconds=1 if utc.microsecond >= 500_000 else 0)
     except OverflowError:
         raise DescriptorError(f"creationTime {text!r} is not in the years 1 to 9999") from None
     return rounded.strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -256,15 +258,15 @@ def _without_versions(descriptor: ComponentDescriptor) -> ComponentDescriptor:
     """Return the descriptor without versions and merge rules of labels, which the newest form drops."""
 
     def plain(labels: Iterable[Label]) -> tuple[Label, ...]:
-        return tuple(Label(one.name, one.value, signing=one.signing) for one in labels)
+        return tuple(Label(label.name, label.value, signing=label.signing) for label in labels)
 
     return replace(
         descriptor,
         labels=plain(descriptor.labels),
         provider_labels=plain(descriptor.provider_labels),
-        resources=tuple(replace(one, labels=plain(one.labels)) for one in descriptor.resources),
-        sources=tuple(replace(one, labels=plain(one.labels)) for one in descriptor.sources),
-        references=tuple(replace(one, labels=plain(one.labels)) for one in descriptor.references),
+        resources=tuple(replace(resource, labels=plain(resource.labels)) for resource in descriptor.resources),
+        sources=tuple(replace(source, labels=plain(source.labels)) for source in descriptor.sources),
+        references=tuple(replace(reference, labels=plain(reference.labels)) for reference in descriptor.references),
     )
 
 

@@ -60,29 +60,29 @@ class PemSignature(Struct, frozen=True):
 def read_sections(text: bytes | str) -> list[PemSection]:
     """Return the blocks of a PEM text; other text is ignored. Raises SignatureError."""
     plain = text.decode("ascii", "replace") if isinstance(text, bytes) else text
-    found: list[PemSection] = []
+    sections: list[PemSection] = []
     for match in _BLOCK.finditer(plain):
         headers = dict(part.split(":", 1) for part in match[2].splitlines() if ":" in part)
         try:
             content = base64.b64decode("".join(match[3].split()), validate=True)
         except binascii.Error as error:
             raise SignatureError(f"a PEM block {match[1]} is not base64") from error
-        found.append(PemSection(match[1], {key.strip(): value.strip() for key, value in headers.items()}, content))
-        if len(found) > MOST_BLOCKS:
+        sections.append(PemSection(match[1], {key.strip(): value.strip() for key, value in headers.items()}, content))
+        if len(sections) > MOST_BLOCKS:
             raise SignatureError(f"there are more than {MOST_BLOCKS} PEM blocks")
-    return found
+    return sections
 
 
 def read_pem_signature(text: str, what: str) -> PemSignature:
     """Read a SIGNATURE block and CERTIFICATE blocks. Raises SignatureError."""
-    found = read_sections(text)
-    signature = next((one for one in found if one.type == "SIGNATURE"), None)
+    sections = read_sections(text)
+    signature = next((section for section in sections if section.type == "SIGNATURE"), None)
     if signature is None:
         raise SignatureError(f"{what} has no PEM block SIGNATURE")
     return PemSignature(
         signature.content,
         signature.headers.get("Signature Algorithm", ""),
-        tuple(read_certificate(one) for one in found if one.type == "CERTIFICATE"),
+        tuple(read_certificate(section) for section in sections if section.type == "CERTIFICATE"),
     )
 
 
@@ -94,26 +94,26 @@ def read_key(text: bytes | str) -> tuple[RSAPublicKey, tuple[x509.Certificate, .
 
 def read_public_key(text: bytes | str) -> tuple[object, tuple[x509.Certificate, ...]]:
     """Read a public key of any kind, with its certificates if it is given as one. Raises SignatureError."""
-    found = read_sections(text)
-    if not found:
+    sections = read_sections(text)
+    if not sections:
         raise SignatureError("the public key is not PEM", hint="it must begin with -----BEGIN PUBLIC KEY-----")
-    if found[0].type == "CERTIFICATE":
-        certificates = tuple(read_certificate(one) for one in found if one.type == "CERTIFICATE")
+    if sections[0].type == "CERTIFICATE":
+        certificates = tuple(read_certificate(section) for section in sections if section.type == "CERTIFICATE")
         try:
             return certificates[0].public_key(), certificates
         except UNREADABLE as error:
             raise SignatureError(f"the key of the certificate cannot be read: {type(error).__name__}") from None
-    if "PRIVATE" in found[0].type:
+    if "PRIVATE" in sections[0].type:
         raise SignatureError("this is a private key; a public key is needed", hint="openssl pkey -pubout -in KEY")
     try:
-        return load_der_public_key(found[0].content), ()
+        return load_der_public_key(sections[0].content), ()
     except UNREADABLE as error:
         raise SignatureError(f"the public key cannot be read: {type(error).__name__}") from None
 
 
 def read_certificates(text: bytes | str) -> tuple[x509.Certificate, ...]:
     """Read the certificates of a PEM text, none if it has none. Raises SignatureError."""
-    return tuple(read_certificate(one) for one in read_sections(text) if one.type == "CERTIFICATE")
+    return tuple(read_certificate(section) for section in read_sections(text) if section.type == "CERTIFICATE")
 
 
 def is_self_signed(certificate: x509.Certificate) -> bool:
@@ -149,7 +149,7 @@ def chained_key(
     what: str,
     *,
     issuer: str = "",
-    told: str = "",
+    named_issuer: str = "",
 ) -> RSAPublicKey:
     """Return the key of the first certificate if a chain leads to a trusted root.
 
@@ -173,9 +173,9 @@ def chained_key(
         )
     if issuer and not names_match(issuer, leaf.subject):
         raise SignatureError(f"{what}: the certificate was issued to {leaf.subject.rfc4514_string()}, not to {issuer}")
-    if told and not (names_match(told, leaf.subject) or names_match(told, leaf.issuer)):
+    if named_issuer and not (names_match(named_issuer, leaf.subject) or names_match(named_issuer, leaf.issuer)):
         raise SignatureError(
-            f"{what} names the issuer {told}, but its certificate was issued to {leaf.subject.rfc4514_string()}"
+            f"{what} names the issuer {named_issuer}, but its certificate was issued to {leaf.subject.rfc4514_string()}"
         )
     return _rsa(leaf.public_key())
 
@@ -185,7 +185,7 @@ def _check_leaf(leaf: x509.Certificate, what: str) -> None:
     if usage is not None and not usage.digital_signature:
         raise SignatureError(f"{what}: its certificate is not for signatures")
     extended = _extension(leaf, x509.ExtendedKeyUsage)
-    if extended is not None and not any(one in extended for one in _USES):
+    if extended is not None and not any(identifier in extended for identifier in _USES):
         raise SignatureError(f"{what}: its certificate is not for signing code")
 
 
@@ -226,14 +226,14 @@ def _extension(certificate: x509.Certificate, kind: type[E]) -> E | None:
         raise SignatureError(f"a certificate cannot be read: {type(error).__name__}") from None
 
 
-def names_match(wanted: str, name: x509.Name) -> bool:
+def names_match(expected: str, name: x509.Name) -> bool:
     """Return whether a name has all wanted parts ("CN=acme,O=example"; one word is a common name)."""
     try:
-        asked = x509.Name.from_rfc4514_string(_SEPARATOR.sub(",", wanted) if "=" in wanted else f"CN={wanted}")
+        asked = x509.Name.from_rfc4514_string(_SEPARATOR.sub(",", expected) if "=" in expected else f"CN={expected}")
     except UNREADABLE:  # a pattern that is no distinguished name matches no certificate
         return False
     return set(_attributes(asked)) <= set(_attributes(name))
 
 
 def _attributes(name: x509.Name) -> Iterable[tuple[str, str]]:
-    return ((one.oid.dotted_string, str(one.value)) for one in name)
+    return ((attribute.oid.dotted_string, str(attribute.value)) for attribute in name)

@@ -36,12 +36,12 @@ def read_private_key(text: bytes, password: AskPassword) -> PrivateKey:
 
     Raises PrivateKeyError.
     """
-    found = next((one for one in read_sections(text) if "PRIVATE KEY" in one.type), None)
-    if found is None:
+    section = next((block for block in read_sections(text) if "PRIVATE KEY" in block.type), None)
+    if section is None:
         raise PrivateKeyError(
             "this is not a private key in PEM", hint="it must begin with -----BEGIN … PRIVATE KEY-----"
         )
-    key = _sigstore_key(found, password) if found.type in SIGSTORE_TYPES else _pem_key(text, found, password)
+    key = _sigstore_key(section, password) if section.type in SIGSTORE_TYPES else _pem_key(text, section, password)
     if not isinstance(key, RSAPrivateKey | EllipticCurvePrivateKey | Ed25519PrivateKey):
         raise PrivateKeyError("private keys of this kind are not supported", hint="use RSA, elliptic curves or Ed25519")
     if isinstance(key, RSAPrivateKey) and key.key_size < SMALLEST_RSA:
@@ -49,8 +49,8 @@ def read_private_key(text: bytes, password: AskPassword) -> PrivateKey:
     return key
 
 
-def _pem_key(text: bytes, found: PemSection, password: AskPassword) -> object:
-    encrypted = found.type == "ENCRYPTED PRIVATE KEY" or "ENCRYPTED" in found.headers.get("Proc-Type", "")
+def _pem_key(text: bytes, section: PemSection, password: AskPassword) -> object:
+    encrypted = section.type == "ENCRYPTED PRIVATE KEY" or "ENCRYPTED" in section.headers.get("Proc-Type", "")
     try:
         return load_pem_private_key(text, password() if encrypted else None)
     except (ValueError, TypeError, UnsupportedAlgorithm):
@@ -58,9 +58,9 @@ def _pem_key(text: bytes, found: PemSection, password: AskPassword) -> object:
         raise PrivateKeyError(f"the private key {what}") from None
 
 
-def _sigstore_key(found: PemSection, password: AskPassword) -> object:
+def _sigstore_key(section: PemSection, password: AskPassword) -> object:
     """Decrypt a key of cosign: JSON with scrypt's parameters and a secretbox around PKCS #8."""
-    box = _Box(found.content)
+    box = _Box(section.content)
     secret = password()
     try:
         plain = SecretBox(box.derive(secret)).decrypt(box.content, box.nonce)
@@ -88,13 +88,13 @@ class _Box:
             raise PrivateKeyError("the encrypted private key cannot be read") from None
         if names != ("scrypt", "nacl/secretbox"):
             raise PrivateKeyError("the encryption of this private key is not supported")
-        memory = 128 * self._n * self._r * self._p
-        if self._n & (self._n - 1) or not 1 < self._n <= LARGEST_COST or memory > LARGEST_MEMORY:
+        memory_bytes = 128 * self._n * self._r * self._p
+        if self._n & (self._n - 1) or not 1 < self._n <= LARGEST_COST or memory_bytes > LARGEST_MEMORY:
             raise PrivateKeyError("the encryption of this private key has parameters that are not allowed")
 
     def derive(self, password: bytes) -> bytes:
-        memory = 2 * 128 * self._n * self._r * self._p
-        return hashlib.scrypt(password, salt=self._salt, n=self._n, r=self._r, p=self._p, maxmem=memory, dklen=32)
+        memory_bytes = 2 * 128 * self._n * self._r * self._p
+        return hashlib.scrypt(password, salt=self._salt, n=self._n, r=self._r, p=self._p, maxmem=memory_bytes, dklen=32)
 
 
 def _number(parameters: Any, name: str) -> int:

@@ -66,14 +66,19 @@ def check_signature(signature: Signature, trust: TrustedKeys, what: str) -> None
 def _key(signature: Signature, trust: TrustedKeys, what: str) -> tuple[RSAPublicKey, bytes, str]:
     """Return the verification key, the signature's bytes, and its algorithm."""
     if signature.media_type == PEM_MEDIA_TYPE:
-        found = read_pem_signature(signature.value, what)
-        algorithm = _algorithm(signature, found.algorithm, what)
+        pem_signature = read_pem_signature(signature.value, what)
+        algorithm = _algorithm(signature, pem_signature.algorithm, what)
         if trust.public_key:
-            return _given_key(signature, trust, what), found.raw, algorithm
+            return _given_key(signature, trust, what), pem_signature.raw, algorithm
         key = chained_key(
-            found.certificates, trust.roots, trust.now, what, issuer=trust.certified_name, told=signature.issuer
+            pem_signature.certificates,
+            trust.roots,
+            trust.now,
+            what,
+            issuer=trust.certified_name,
+            named_issuer=signature.issuer,
         )
-        return key, found.raw, algorithm
+        return key, pem_signature.raw, algorithm
     algorithm = _algorithm(signature, MEDIA_TYPES.get(signature.media_type, ""), what)
     if signature.media_type not in MEDIA_TYPES:
         raise SignatureError(f"{what}: its media type {signature.media_type!r} is unknown")
@@ -84,17 +89,17 @@ def _key(signature: Signature, trust: TrustedKeys, what: str) -> tuple[RSAPublic
     return _given_key(signature, trust, what), raw, algorithm
 
 
-def _algorithm(signature: Signature, told: str, what: str) -> str:
+def _algorithm(signature: Signature, actual: str, what: str) -> str:
     """Return the algorithm; value and signature must name the same one.
 
     Old tools wrote the media type of PKCS #1 for both algorithms.
     """
-    algorithm = signature.algorithm or told
+    algorithm = signature.algorithm or actual
     if algorithm not in (PKCS1, PSS):
         raise SignatureError(f"{what}: {algorithm!r} is not a supported algorithm", hint=f"{PKCS1} or {PSS}")
-    contradicts = told not in ("", algorithm) and not (told == PKCS1 and signature.media_type != PEM_MEDIA_TYPE)
+    contradicts = actual not in ("", algorithm) and not (actual == PKCS1 and signature.media_type != PEM_MEDIA_TYPE)
     if contradicts:
-        raise SignatureError(f"{what} names the algorithm {algorithm}, but uses {told}")
+        raise SignatureError(f"{what} names the algorithm {algorithm}, but uses {actual}")
     return algorithm
 
 
@@ -109,10 +114,10 @@ def _given_key(signature: Signature, trust: TrustedKeys, what: str) -> RSAPublic
         return key
     if trust.roots or not is_self_signed(certificates[0]):
         return chained_key(
-            certificates, trust.roots, trust.now, what, issuer=trust.certified_name, told=signature.issuer
+            certificates, trust.roots, trust.now, what, issuer=trust.certified_name, named_issuer=signature.issuer
         )
     subject = certificates[0].subject
-    for wanted in (trust.issuer, signature.issuer):
-        if wanted and not names_match(wanted, subject):
-            raise SignatureError(f"{what}: the certificate was issued to {subject.rfc4514_string()}, not to {wanted}")
+    for issuer in (trust.issuer, signature.issuer):
+        if issuer and not names_match(issuer, subject):
+            raise SignatureError(f"{what}: the certificate was issued to {subject.rfc4514_string()}, not to {issuer}")
     return key

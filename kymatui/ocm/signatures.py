@@ -63,27 +63,29 @@ def check_content(resource: ComponentResource, content: bytes) -> None:
         raise SignatureError(
             f"resource {resource.name}: {digest.hash_algorithm} by {digest.normalisation_algorithm} cannot be checked"
         )
-    found = hashlib.new(name, content).hexdigest()
-    if not is_equal_digest(found, digest.value):
+    actual = hashlib.new(name, content).hexdigest()
+    if not is_equal_digest(actual, digest.value):
         raise SignatureError(
-            f"resource {resource.name} has {digest.hash_algorithm} {found}, but {digest.value} was signed",
+            f"resource {resource.name} has {digest.hash_algorithm} {actual}, but {digest.value} was signed",
             hint="it was changed after signing; it was not used",
         )
 
 
-def is_equal_digest(found: str, signed: str) -> bool:
+def is_equal_digest(actual: str, signed: str) -> bool:
     """Return whether two digests in hexadecimal are equal; `signed` may be any text."""
-    return hmac.compare_digest(found.encode(), signed.lower().encode("utf-8", "surrogatepass"))
+    return hmac.compare_digest(actual.encode(), signed.lower().encode("utf-8", "surrogatepass"))
 
 
 def _chosen(descriptor: ComponentDescriptor, name: str) -> Signature:
     where = f"{descriptor.name}:{descriptor.version}"
-    named = [one for one in descriptor.signatures if not name or one.name == name]
+    named = [signature for signature in descriptor.signatures if not name or signature.name == name]
     if not named:
-        there = ", ".join(one.name for one in descriptor.signatures) or "no signature"
-        raise SignatureError(f"{where} has no signature {name!r}" if name else f"{where} is not signed", hint=there)
+        signature_names = ", ".join(signature.name for signature in descriptor.signatures) or "no signature"
+        raise SignatureError(
+            f"{where} has no signature {name!r}" if name else f"{where} is not signed", hint=signature_names
+        )
     if len(named) > 1:
-        names = ", ".join(dict.fromkeys(one.name for one in named))
+        names = ", ".join(dict.fromkeys(signature.name for signature in named))
         raise SignatureError(
             f"{where} has {len(named)} signatures{f' {name!r}' if name else ''}",
             hint=f"choose the one to verify with --signature: {names}",
@@ -94,11 +96,11 @@ def _chosen(descriptor: ComponentDescriptor, name: str) -> Signature:
 def _check_digest(descriptor: ComponentDescriptor, signature: Signature, what: str) -> None:
     digest = signature.digest
     try:
-        found = digest_of(descriptor, digest.normalisation_algorithm, digest.hash_algorithm)
+        actual = digest_of(descriptor, digest.normalisation_algorithm, digest.hash_algorithm)
     except DescriptorError as error:
         raise SignatureError(f"{what} cannot be checked: {error}", hint=error.hint) from error
-    if not is_equal_digest(found, digest.value):
+    if not is_equal_digest(actual, digest.value):
         raise SignatureError(
-            f"{what} is for the digest {digest.value}, but the descriptor has {found}",
+            f"{what} is for the digest {digest.value}, but the descriptor has {actual}",
             hint="the descriptor was changed after signing; it was not used",
         )

@@ -83,8 +83,8 @@ def digest_entry(digest: Digest) -> dict[str, str]:
 def _check_chain(
     chain: Sequence[x509.Certificate], key: RSAPrivateKey, roots: bytes | str, issuer: str, now: datetime
 ) -> None:
-    found: RSAPublicKey = chained_key(chain, roots, now, "the certificate", issuer=issuer)
-    if found.public_numbers() != key.public_key().public_numbers():
+    leaf_key: RSAPublicKey = chained_key(chain, roots, now, "the certificate", issuer=issuer)
+    if leaf_key.public_numbers() != key.public_key().public_numbers():
         raise SignatureError(
             "the certificate belongs to another key", hint="give the certificate of the private key first"
         )
@@ -100,7 +100,7 @@ def _pem(raw: bytes, algorithm: str, chain: Sequence[x509.Certificate]) -> str:
     text = base64.b64encode(raw).decode()
     lines = "\n".join(text[at : at + _LINE] for at in range(0, len(text), _LINE))
     head = f"-----BEGIN SIGNATURE-----\nSignature Algorithm: {algorithm}\n\n{lines}\n-----END SIGNATURE-----\n"
-    return head + "".join(one.public_bytes(Encoding.PEM).decode() for one in chain)
+    return head + "".join(certificate.public_bytes(Encoding.PEM).decode() for certificate in chain)
 
 
 def _issuer(certificate: x509.Certificate) -> str:

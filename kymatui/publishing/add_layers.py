@@ -106,7 +106,7 @@ class _Extension(Struct, frozen=True):
         config = body.get("config")
         named = config if isinstance(config, dict) else {}
         content = self.source.store.blob(self.source.repository, str(named.get("digest", "")), LARGEST_CONFIG)
-        manifest, made = extended_image(
+        manifest, config_bytes = extended_image(
             body, _object(content), kind, self.request.layers, self.request.metadata, where, self._names(digest)
         )
         for known, size in blobs_of(body, self.source.repository):
@@ -116,7 +116,7 @@ class _Extension(Struct, frozen=True):
         for layer in self.request.layers:
             if not store.has_blob(repository, layer.digest):
                 store.push_chunks(repository, layer.digest, layer.size, layer.chunks())
-        store.push_blob(repository, made)
+        store.push_blob(repository, config_bytes)
         return manifest
 
     def index(self, body: Json, media_type: str, digest: str) -> tuple[bytes, int]:
@@ -124,7 +124,7 @@ class _Extension(Struct, frozen=True):
         listed = entries(body, "manifests")
         if not 0 < len(listed) <= MOST_PLATFORMS:
             raise RegistryError(f"{self.source.repository}@{digest} is an index of {len(listed)} images")
-        made: list[Json] = []
+        manifests: list[Json] = []
         for entry in listed:
             if _ATTESTATION in (entry.get("annotations") or {}):
                 continue  # says something about an image that the new index does not have
@@ -132,13 +132,13 @@ class _Extension(Struct, frozen=True):
             content = self.image(manifest_body(raw, self.source.repository), kind, blob_digest(raw))
             kind = str(entry.get("mediaType") or kind)
             name = self.target.store.push_manifest(self.target.repository, blob_digest(content), content, kind)
-            made.append({**entry, "mediaType": kind, "digest": name, "size": len(content)})
+            manifests.append({**entry, "mediaType": kind, "digest": name, "size": len(content)})
         annotations = {**(body.get("annotations") or {}), **self._names(digest), **self.request.metadata.annotations}
-        index = {**body, "manifests": made}
+        index = {**body, "manifests": manifests}
         index.pop("subject", None)
         if annotations and media_type in _INDEXES[:1]:
             index["annotations"] = dict(sorted(annotations.items()))
-        return json.dumps(index, ensure_ascii=False, separators=(",", ":")).encode(), len(made)
+        return json.dumps(index, ensure_ascii=False, separators=(",", ":")).encode(), len(manifests)
 
     def _names(self, digest: str) -> dict[str, str]:
         if not self.request.annotate_base:
@@ -150,20 +150,20 @@ class _Extension(Struct, frozen=True):
 
 def _object(content: bytes) -> Json:
     try:
-        found = read_json(content)
+        document = read_json(content)
     except ValueError:
-        found = None
-    if not isinstance(found, dict):
+        document = None
+    if not isinstance(document, dict):
         return {}  # of an artifact that is not an image; refused by its media type
-    return found
+    return document
 
 
 def parse_pairs(texts: Sequence[str], option: str) -> dict[str, str]:
     """Return KEY=VALUE texts as a mapping. Raise UsageError for one without a key or value."""
-    found = {}
+    pairs = {}
     for text in texts:
         key, equals, value = text.partition("=")
         if not key or not equals or (not value and option != "--env"):
             raise UsageError(f"{option} {text!r} has no {'value' if key else 'key'}", hint=f"write {option} KEY=VALUE")
-        found[key] = value
-    return found
+        pairs[key] = value
+    return pairs

@@ -44,16 +44,16 @@ class TransferCount(Struct):
 def transfer_blob(source: Place, target: Place, digest: str, size: int, count: TransferCount) -> Transfer:
     """Bring a blob to the target. Raise RegistryError, also for content that does not have the digest and size."""
     if target.store.has_blob(target.repository, digest):
-        way = Transfer.EXISTS
+        transfer = Transfer.EXISTS
     elif source.store is target.store and target.store.mount_blob(target.repository, digest, source.repository):
-        way = Transfer.MOUNTED
+        transfer = Transfer.MOUNTED
     else:
         chunks = source.store.blob_chunks(source.repository, digest, size)
         target.store.push_chunks(target.repository, digest, size, chunks)
-        way = Transfer.COPIED
+        transfer = Transfer.COPIED
         count.copied_bytes += size
-    count.blobs[way] += 1
-    return way
+    count.blobs[transfer] += 1
+    return transfer
 
 
 def transfer_artifact(
@@ -66,10 +66,10 @@ def transfer_artifact(
     body = manifest_body(raw, source.repository)
     for entry in entries(body, "manifests"):
         digest = str(entry.get("digest", ""))
-        found = source.store.manifest(source.repository, digest)
-        if found is None:
+        manifest = source.store.manifest(source.repository, digest)
+        if manifest is None:
             raise RegistryError(f"{source.repository}@{digest} does not exist", hint="the index names it")
-        transfer_artifact(source, target, *found, digest, count, depth + 1)
+        transfer_artifact(source, target, *manifest, digest, count, depth + 1)
     for digest, size in blobs_of(body, source.repository):
         transfer_blob(source, target, digest, size, count)
     return target.store.push_manifest(target.repository, pointer, raw, media_type)
@@ -77,15 +77,15 @@ def transfer_artifact(
 
 def blobs_of(body: Mapping[str, Any], where: str) -> Iterator[tuple[str, int]]:
     """Yield digest and size of config and layers, each once; layers that lie elsewhere are left out."""
-    seen: set[str] = set()
+    visited: set[str] = set()
     config = body.get("config")
     for entry in ([config] if isinstance(config, dict) else []) + entries(body, "layers"):
         digest, size = entry.get("digest"), entry.get("size")
         if not isinstance(digest, str) or not isinstance(size, int) or isinstance(size, bool) or size < 0:
             raise RegistryError(f"{where}: the manifest has an invalid descriptor")
         foreign = bool(entry.get("urls")) and "foreign" in str(entry.get("mediaType", ""))
-        if digest not in seen and not foreign:
-            seen.add(digest)
+        if digest not in visited and not foreign:
+            visited.add(digest)
             yield digest, size
 
 
@@ -101,25 +101,25 @@ def manifest_body(raw: bytes, where: str) -> Json:
 
 
 def entries(body: Mapping[str, Any], key: str) -> list[Json]:
-    found = body.get(key)
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    value = body.get(key)
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
 
-def check_tag(place: Place, pointer: str, digest: str, *, overwrite: bool) -> None:
+def check_tag(target: Place, pointer: str, digest: str, *, overwrite: bool) -> None:
     """Raise RefusedError if a tag names another manifest, unless it may be moved."""
-    found = None if overwrite or ":" in pointer else place.store.manifest(place.repository, pointer)
-    if found is not None and blob_digest(found[0]) != digest:
+    manifest = None if overwrite or ":" in pointer else target.store.manifest(target.repository, pointer)
+    if manifest is not None and blob_digest(manifest[0]) != digest:
         raise RefusedError(
-            f"{place.repository}:{pointer} exists and is {blob_digest(found[0])}, not {digest}",
+            f"{target.repository}:{pointer} exists and is {blob_digest(manifest[0])}, not {digest}",
             hint="use another tag, or replace it with --overwrite",
         )
 
 
-def require_manifest(place: Place, pointer: str) -> tuple[bytes, str]:
+def require_manifest(source: Place, pointer: str) -> tuple[bytes, str]:
     """Return bytes and media type of a manifest. Raise RegistryError if there is none."""
-    found = place.store.manifest(place.repository, pointer)
-    if found is None:
+    manifest = source.store.manifest(source.repository, pointer)
+    if manifest is None:
         raise RegistryError(
-            f"{place.repository}:{pointer} does not exist", hint="check the name, the tag and the registry"
+            f"{source.repository}:{pointer} does not exist", hint="check the name, the tag and the registry"
         )
-    return found
+    return manifest

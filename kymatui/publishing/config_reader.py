@@ -56,26 +56,26 @@ class ConfigReader:
         if not isinstance(node, yaml.MappingNode):
             self.report(line, f"{path or 'the file'} must be a map, not {_KINDS[type(node)]}")
             return ConfigFields(self, path, {}, line)
-        found: dict[str, tuple[int, yaml.Node]] = {}
+        nodes: dict[str, tuple[int, yaml.Node]] = {}
         merged: dict[str, tuple[int, yaml.Node]] = {}
         for key, value in node.value:
             at = key.start_mark.line + 1
             if key.tag == _MERGE:
-                merged |= {name: one for name, one in self._merged(value, path).items() if name not in merged}
+                merged |= {name: entry for name, entry in self._merged(value, path).items() if name not in merged}
             elif not isinstance(key, yaml.ScalarNode):
                 self.report(at, f"{path or 'the file'} has a key that is {_KINDS[type(key)]}")
-            elif key.value in found:
-                self.report(at, f"key {key.value!r} is a duplicate: already defined at line {found[key.value][0]}")
+            elif key.value in nodes:
+                self.report(at, f"key {key.value!r} is a duplicate: already defined at line {nodes[key.value][0]}")
             else:
-                found[key.value] = (at, value)
-        return ConfigFields(self, path, {**merged, **found}, line)
+                nodes[key.value] = (at, value)
+        return ConfigFields(self, path, {**merged, **nodes}, line)
 
     def _merged(self, value: yaml.Node, path: str) -> dict[str, tuple[int, yaml.Node]]:
         parts = value.value if isinstance(value, yaml.SequenceNode) else [value]
-        found: dict[str, tuple[int, yaml.Node]] = {}
+        nodes: dict[str, tuple[int, yaml.Node]] = {}
         for part in parts:
-            found = {**self.fields(part, path).nodes, **found}
-        return found
+            nodes = {**self.fields(part, path).nodes, **nodes}
+        return nodes
 
 
 class ConfigFields:
@@ -97,8 +97,8 @@ class ConfigFields:
     def report(self, name: str, message: str) -> None:
         """Report a field, unless its form is wrong already."""
         if name not in self._wrong:
-            place = self.place(name)
-            self.reader.report(self.line_of(name), f"{place} {message}", field=place)
+            field = self.place(name)
+            self.reader.report(self.line_of(name), f"{field} {message}", field=field)
 
     def text(self, name: str) -> str:
         """Return a value as it is written, "" if it is absent or null."""
@@ -133,25 +133,25 @@ class ConfigFields:
         if not isinstance(node, yaml.SequenceNode):
             self.report(name, f"must be a list, not {_KINDS[type(node)]}")
             return []
-        return [self.reader.fields(one, f"{self.place(name)}[{at}]") for at, one in enumerate(node.value)]
+        return [self.reader.fields(element, f"{self.place(name)}[{at}]") for at, element in enumerate(node.value)]
 
     def texts(self, name: str) -> dict[str, str]:
         """Return a map of texts."""
-        found = self.child(name)
-        return {} if found is None else {key: found.text(key) for key in found.nodes}
+        child = self.child(name)
+        return {} if child is None else {key: child.text(key) for key in child.nodes}
 
     def links(self, name: str, check: Callable[[ConfigFields, str, str, str], None]) -> dict[str, str]:
         """Return names with links, from a map or from a list of {name, link}; `check` sees each of them."""
         node = self._node(name)
         if isinstance(node, yaml.SequenceNode):
-            found: dict[str, str] = {}
-            for one in self.children(name):
-                key, link = one.text("name"), one.text("link")
-                if key in found:
-                    one.report("name", f"is a duplicate: {name} has two entries {key!r}")
-                found[key] = link
-                check(one, "link", key, link)
-            return found
+            links: dict[str, str] = {}
+            for child in self.children(name):
+                key, link = child.text("name"), child.text("link")
+                if key in links:
+                    child.report("name", f"is a duplicate: {name} has two entries {key!r}")
+                links[key] = link
+                check(child, "link", key, link)
+            return links
         fields = self.child(name)
         if fields is None:
             return {}

@@ -39,12 +39,12 @@ def copy_component(
     source: ArtifactStore,
     here: ComponentLocation,
     target: ArtifactStore,
-    there: ComponentLocation,
+    destination: ComponentLocation,
     options: CopyOptions,
 ) -> CopyResult:
     """Copy a component version. Raise RegistryError, DescriptorError, and RefusedError for a tag that is taken."""
     result = CopyResult()
-    _copy_component(source, here, target, there, options, result, set())
+    _copy_component(source, here, target, destination, options, result, set())
     return result
 
 
@@ -52,52 +52,52 @@ def _copy_component(
     source: ArtifactStore,
     here: ComponentLocation,
     target: ArtifactStore,
-    there: ComponentLocation,
+    destination: ComponentLocation,
     options: CopyOptions,
     result: CopyResult,
-    seen: set[ComponentLocation],
+    visited: set[ComponentLocation],
 ) -> None:
-    if here in seen:
+    if here in visited:
         return
-    seen.add(here)
-    if len(seen) > MOST_COMPONENTS:
+    visited.add(here)
+    if len(visited) > MOST_COMPONENTS:
         raise RegistryError(f"{here} refers to more than {MOST_COMPONENTS} components")
     component = require_component(source, here)
-    for one in component.descriptor.references if options.recursive else ():
-        named: dict[str, Any] = {"name": one.component, "version": one.version}
-        _copy_component(source, replace(here, **named), target, replace(there, **named), options, result, seen)
+    for reference in component.descriptor.references if options.recursive else ():
+        named: dict[str, Any] = {"name": reference.component, "version": reference.version}
+        _copy_component(source, replace(here, **named), target, replace(destination, **named), options, result, visited)
     images: dict[str, str] = {}
     if options.recursive:
-        images = copy_resource_images(source, component.descriptor, target, there.base, options, result)
-    digest = _copied(source, component, target, there, options, result, images)
-    result.copied.append((str(there), digest))
+        images = copy_resource_images(source, component.descriptor, target, destination.base, options, result)
+    digest = _copied(source, component, target, destination, options, result, images)
+    result.copied.append((str(destination), digest))
 
 
 def _copied(
     source: ArtifactStore,
     component: StoredComponent,
     target: ArtifactStore,
-    there: ComponentLocation,
+    destination: ComponentLocation,
     options: CopyOptions,
     result: CopyResult,
     images: dict[str, str],
 ) -> str:
-    old, new = Place(source, component.location.repository), Place(target, there.repository)
+    old, new = Place(source, component.location.repository), Place(target, destination.repository)
     document = dict(component.document)
-    if there.base and not options.exact:
-        document = with_images(with_context(document, there, options.scheme), images)
+    if destination.base and not options.exact:
+        document = with_images(with_context(document, destination, options.scheme), images)
     if options.exact or document == component.document:
         raw, media_type = require_manifest(old, component.location.tag)
-        check_tag(new, there.tag, blob_digest(raw), overwrite=options.overwrite)
+        check_tag(new, destination.tag, blob_digest(raw), overwrite=options.overwrite)
         if options.signatures:
             copy_referrers(old, new, blob_digest(raw), result)
-        return transfer_artifact(old, new, raw, media_type, there.tag, result.count)
+        return transfer_artifact(old, new, raw, media_type, destination.tag, result.count)
     annotations = component.manifest.get("annotations")
     artifact = component_artifact(document, component.layers, annotations if isinstance(annotations, dict) else None)
-    check_tag(new, there.tag, artifact.digest, overwrite=options.overwrite)
+    check_tag(new, destination.tag, artifact.digest, overwrite=options.overwrite)
     for layer in component.layers:
         transfer_blob(old, new, str(layer.get("digest")), int(layer.get("size") or 0), result.count)
     for content in (artifact.descriptor, artifact.config):
-        target.push_blob(there.repository, content)
+        target.push_blob(destination.repository, content)
     result.count.manifests += 1
-    return target.push_manifest(there.repository, there.tag, artifact.manifest, MANIFEST_TYPE)
+    return target.push_manifest(destination.repository, destination.tag, artifact.manifest, MANIFEST_TYPE)

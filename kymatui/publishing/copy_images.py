@@ -83,27 +83,27 @@ def copy_resource_images(
         image = parse_image(text)
         if image is None:
             raise RegistryError(f"resource {resource.name}: {text!r} is not an image reference")
-        place = _find(source, image, text, resource, options)
-        if place is None:
+        stored = _find(source, image, text, resource, options)
+        if stored is None:
             continue
-        old, found = place
+        old, manifest = stored
         repository = f"{base}/{image.repository}" if base else f"{image.registry}/{image.repository}"
         moved[text] = _reference(repository, image)
         new = Place(target, repository)
         if new != old:
-            _copied(old, found, new, image.tag or image.digest or "latest", options, result)
+            _copied(old, manifest, new, image.tag or image.digest or "latest", options, result)
     return moved
 
 
 def with_images(document: Mapping[str, Any], moved: Mapping[str, str]) -> dict[str, Any]:
     """Return a descriptor's document with the new references of its images; both schemas list resources."""
-    made = dict(document)
+    changed = dict(document)
     for part in ("component", "spec"):
-        holder = made.get(part)
+        holder = changed.get(part)
         listed = holder.get("resources") if isinstance(holder, dict) else None
         if isinstance(holder, dict) and isinstance(listed, list):
-            made[part] = {**holder, "resources": [_with_image(one, moved) for one in listed]}
-    return made
+            changed[part] = {**holder, "resources": [_with_image(resource, moved) for resource in listed]}
+    return changed
 
 
 def copy_referrers(source: Place, target: Place, digest: str, result: CopyResult) -> None:
@@ -114,16 +114,16 @@ def copy_referrers(source: Place, target: Place, digest: str, result: CopyResult
         transfer_artifact(source, target, raw, media_type, name, result.count)
         result.copied.append((f"{target.repository}@{name}", name))
     tag = legacy_tag(digest)
-    found = source.store.manifest(source.repository, tag)
-    if found is not None:
-        transfer_artifact(source, target, *found, tag, result.count)
-        result.copied.append((f"{target.repository}:{tag}", blob_digest(found[0])))
+    manifest = source.store.manifest(source.repository, tag)
+    if manifest is not None:
+        transfer_artifact(source, target, *manifest, tag, result.count)
+        result.copied.append((f"{target.repository}:{tag}", blob_digest(manifest[0])))
 
 
 def _copied(
-    source: Place, found: tuple[bytes, str], target: Place, tag: str, options: CopyOptions, result: CopyResult
+    source: Place, manifest: tuple[bytes, str], target: Place, tag: str, options: CopyOptions, result: CopyResult
 ) -> None:
-    raw, media_type = found
+    raw, media_type = manifest
     result.count.manifests = 0  # its limit is for each image
     check_tag(target, tag, blob_digest(raw), overwrite=options.overwrite)
     if options.signatures:
@@ -138,15 +138,15 @@ def _find(
     """Return where an image is, and its manifest: in the source, which may be a layout, else in its registry."""
     repository, pointer = f"{image.registry}/{image.repository}", image.digest or image.tag or "latest"
     for store in (source, options.registries):
-        found = store.manifest(repository, pointer) if store is not None else None
-        if store is None or found is None:
+        manifest = store.manifest(repository, pointer) if store is not None else None
+        if store is None or manifest is None:
             continue
         digest = resource.digest
         if digest is not None and digest.normalisation_algorithm == ARTIFACT_DIGEST:
-            check_content(resource, found[0])
-        if image.digest and blob_digest(found[0]) != image.digest:
-            raise SignatureError(f"{text} is {blob_digest(found[0])}", hint="it was not copied")
-        return Place(store, repository), found
+            check_content(resource, manifest[0])
+        if image.digest and blob_digest(manifest[0]) != image.digest:
+            raise SignatureError(f"{text} is {blob_digest(manifest[0])}", hint="it was not copied")
+        return Place(store, repository), manifest
     if options.registries is None:
         return None
     raise RegistryError(

@@ -21,10 +21,10 @@ class ServerRules:
 
     def definition(self, crd: Object) -> Sequence[str]:
         """Return what the server would refuse of a CRD, after its defaults."""
-        found = copy.deepcopy(crd)
-        spec = found.get("spec")
-        if found.get("apiVersion") != "apiextensions.k8s.io/v1":
-            return [f"apiVersion: {found.get('apiVersion')} is not served; use apiextensions.k8s.io/v1"]
+        definition = copy.deepcopy(crd)
+        spec = definition.get("spec")
+        if definition.get("apiVersion") != "apiextensions.k8s.io/v1":
+            return [f"apiVersion: {definition.get('apiVersion')} is not served; use apiextensions.k8s.io/v1"]
         if not isinstance(spec, dict):
             return ["spec: must be a map"]
         names = spec.get("names")
@@ -35,7 +35,7 @@ class ServerRules:
         if isinstance(conversion, dict):
             conversion.setdefault("strategy", "None")
         try:
-            return list(map(str, validate_definition(found)))
+            return list(map(str, validate_definition(definition)))
         except (AttributeError, KeyError, TypeError, ValueError):  # a field of another type, which a decoder refuses
             return ["spec: a field has the wrong type"]
 
@@ -43,7 +43,7 @@ class ServerRules:
         """Return what the server would refuse or drop of a custom resource of this CRD."""
         version = str(custom_resource["apiVersion"]).rpartition("/")[2]
         versions: list[dict[str, Any]] = crd["spec"].get("versions") or []
-        served = {one["name"]: one for one in versions if one.get("served")}
+        served = {served_version["name"]: served_version for served_version in versions if served_version.get("served")}
         if version not in served:
             message = f"apiVersion: {version} is not served; the CRD serves {', '.join(served) or 'no version'}"
             return [FieldFault("apiVersion", message)]
@@ -52,5 +52,7 @@ class ServerRules:
             pruned, unknown = read_custom(schema, copy.deepcopy(custom_resource))
         except DecodeError as error:
             return [FieldFault("", str(error))]
-        errors = [FieldFault(one.field, str(one)) for one in custom_errors(schema, pruned, None) if one != UNCHECKED]
+        errors = [
+            FieldFault(fault.field, str(fault)) for fault in custom_errors(schema, pruned, None) if fault != UNCHECKED
+        ]
         return [*errors, *(FieldFault(path, f"{path}: is not a field of the CRD") for path in unknown)]

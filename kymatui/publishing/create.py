@@ -66,17 +66,17 @@ def create_module(request: CreateRequest, sources: ModuleSources, destination: D
 
 def publish_module(module: BuiltModule, destination: Destination, *, overwrite: bool = False) -> Publication:
     """Publish the component of a module. Raise RefusedError for a version with other content, and RegistryError."""
-    place = destination.location(module.config.name, module.config.version)
+    location = destination.location(module.config.name, module.config.version)
     document = _document(module, destination)
-    return publish(destination.store, place, document, module.blobs, module.layers, overwrite=overwrite)
+    return publish(destination.store, location, document, module.blobs, module.layers, overwrite=overwrite)
 
 
 def _document(module: BuiltModule, destination: Destination | None) -> Object:
     """Return the descriptor's document, with the registry that it is for."""
     if destination is None:
         return module.document(None)
-    place = destination.location(module.config.name, module.config.version)
-    return module.document(place if place.base else None, destination.scheme)
+    location = destination.location(module.config.name, module.config.version)
+    return module.document(location if location.base else None, destination.scheme)
 
 
 def templates(release: ReleaseRequest, module: BuiltModule, document: Object) -> list[Object]:
@@ -84,7 +84,8 @@ def templates(release: ReleaseRequest, module: BuiltModule, document: Object) ->
     config = module.config
     if release.legacy:
         rules = [
-            {"jsonPath": one.path, "value": one.value, "mappedState": one.mapped_state} for one in config.state_checks
+            {"jsonPath": rule.path, "value": rule.value, "mappedState": rule.mapped_state}
+            for rule in config.state_checks
         ]
         extra = {"customStateCheck": rules, "mandatory": config.mandatory}
         return [legacy_template(module.template, document, channel, extra) for channel in release.channels]

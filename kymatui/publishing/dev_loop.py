@@ -55,10 +55,10 @@ class ModuleFiles:
             config, _ = read_config(content, self._config)
         except KymatuiError:  # the cycle reads the config itself and reports the error
             return ()
-        paths = [beside(self._config, one) for one in (config.manifest, config.default_cr) if one]
+        paths = [beside(self._config, path) for path in (config.manifest, config.default_cr) if path]
         if config.security:
             paths.append(security_path(self._config, config.security, self._sources))
-        return tuple(dict.fromkeys(one for one in paths if not is_address(one)))
+        return tuple(dict.fromkeys(path for path in paths if not is_address(path)))
 
 
 def run_dev_loop(
@@ -77,10 +77,10 @@ def run_dev_loop(
     before: Stamps | None = None
     failures, due = 0, float("inf")
     while True:
-        seen = files.stamps()
-        is_saved = seen != done and (done is None or seen == before)
+        stamps = files.stamps()
+        is_saved = stamps != done and (done is None or stamps == before)
         if is_saved or due <= 0:
-            done, due = seen, float("inf")
+            done, due = stamps, float("inf")
             failures = 0 if is_saved else failures
             if cycle() is CycleEnd.RETRY:
                 due = RETRIES.delay(failures)
@@ -88,7 +88,7 @@ def run_dev_loop(
                 failures += 1
             else:
                 failures = 0
-        before = seen
+        before = stamps
         idle()
         if wait(LOOK_SECONDS):
             return

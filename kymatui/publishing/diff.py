@@ -32,8 +32,10 @@ def diff_components(store: ArtifactStore, before: ComponentLocation, after: Comp
     old, new = require_component(store, before), require_component(store, after)
     contents = manifest_sections(stored_objects(store, old, RAW_MANIFEST), stored_objects(store, new, RAW_MANIFEST))
     listed = tuple(field_changes(_images(old.descriptor), _images(new.descriptor)))
-    images = {(one.before, one.after) for one in listed}
-    deployed = (one for one in contents.get(DiffSection.IMAGES, ()) if (one.before, one.after) not in images)
+    images = {(change.before, change.after) for change in listed}
+    deployed = (
+        change for change in contents.get(DiffSection.IMAGES, ()) if (change.before, change.after) not in images
+    )
     sections = {
         **contents,
         DiffSection.DESCRIPTOR: field_changes(_head(old.descriptor), _head(new.descriptor)),
@@ -46,32 +48,32 @@ def diff_components(store: ArtifactStore, before: ComponentLocation, after: Comp
         DiffSection.TEMPLATE: field_changes(_template(store, old), _template(store, new)),
         DiffSection.SIGNATURES: field_changes(_signatures(old.descriptor), _signatures(new.descriptor)),
     }
-    found = {name: tuple(changes) for name, changes in sections.items()}
-    return ComponentDiff(old, new, {name: found[name] for name in DiffSection if found.get(name)})
+    changed_sections = {name: tuple(changes) for name, changes in sections.items()}
+    return ComponentDiff(old, new, {name: changed_sections[name] for name in DiffSection if changed_sections.get(name)})
 
 
 def _head(descriptor: ComponentDescriptor) -> dict[str, Any]:
-    references = {one.name: f"{one.component}:{one.version}" for one in descriptor.references}
-    sources = {one.name: dict(one.access or {}) for one in descriptor.sources}
+    references = {reference.name: f"{reference.component}:{reference.version}" for reference in descriptor.references}
+    sources = {source.name: dict(source.access or {}) for source in descriptor.sources}
     head = {"name": descriptor.name, "version": descriptor.version, "provider": descriptor.provider}
     return {**head, "references": references, "sources": sources}
 
 
 def _labels(descriptor: ComponentDescriptor) -> dict[str, Any]:
-    return {one.name: one.value for one in descriptor.labels}
+    return {label.name: label.value for label in descriptor.labels}
 
 
 def _images(descriptor: ComponentDescriptor) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for one in descriptor.resources:
-        if image := _safely(one, image_of):
-            name = one.name if one.name not in found else f"{one.name} {one.version}"
-            found[name] = image
-    return found
+    images: dict[str, str] = {}
+    for resource in descriptor.resources:
+        if image := _safely(resource, image_of):
+            name = resource.name if resource.name not in images else f"{resource.name} {resource.version}"
+            images[name] = image
+    return images
 
 
 def _blobs(descriptor: ComponentDescriptor) -> dict[str, str]:
-    return {one.name: digest for one in descriptor.resources if (digest := _safely(one, local_digest))}
+    return {resource.name: digest for resource in descriptor.resources if (digest := _safely(resource, local_digest))}
 
 
 def _safely(resource: Any, read: Any) -> str:
@@ -82,15 +84,15 @@ def _safely(resource: Any, read: Any) -> str:
 
 
 def _signatures(descriptor: ComponentDescriptor) -> dict[str, str]:
-    return {one.name: one.algorithm for one in descriptor.signatures}
+    return {signature.name: signature.algorithm for signature in descriptor.signatures}
 
 
 def _template(store: ArtifactStore, component: StoredComponent) -> dict[str, Any]:
     try:
-        found = component_templates(store, component.location)[0]
+        component_template = component_templates(store, component.location)[0]
     except KymatuiError:
         return {}  # components that are no modules have none
-    metadata = found.get("metadata")
-    kept = {key: value for key, value in found.items() if key not in ("metadata", "apiVersion", "kind")}
+    metadata = component_template.get("metadata")
+    kept = {key: value for key, value in component_template.items() if key not in ("metadata", "apiVersion", "kind")}
     known = metadata if isinstance(metadata, dict) else {}
     return {**kept, "labels": known.get("labels") or {}, "annotations": known.get("annotations") or {}}

@@ -59,10 +59,10 @@ class DiskSources:
 
     def stamp(self, path: str) -> tuple[int, int, int] | None:
         try:
-            found = Path(path).stat()
+            stat = Path(path).stat()
         except OSError:
             return None
-        return found.st_ino, found.st_size, found.st_mtime_ns
+        return stat.st_ino, stat.st_size, stat.st_mtime_ns
 
     def commit(self, folder: str) -> GitCommit:
         return read_commit(Path(folder))

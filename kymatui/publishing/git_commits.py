@@ -29,15 +29,15 @@ def read_commit(folder: Path) -> GitCommit:
 
 def _git_folder(folder: Path) -> Path:
     """Return the folder of the repository's files; worktrees and submodules name it in a file."""
-    found = folder / ".git"
-    if found.is_file():
-        text = _text(found)
-        found = folder / text.removeprefix("gitdir:").strip() if text.startswith("gitdir:") else found
-    if not found.is_dir():
+    git_folder = folder / ".git"
+    if git_folder.is_file():
+        text = _text(git_folder)
+        git_folder = folder / text.removeprefix("gitdir:").strip() if text.startswith("gitdir:") else git_folder
+    if not git_folder.is_dir():
         raise ConfigurationError(
             f"{folder} is not a git repository", hint="use --sources DIR: the component names the commit of its sources"
         )
-    return found
+    return git_folder
 
 
 def _head(git: Path, folder: Path) -> str:
@@ -72,13 +72,13 @@ def _shared(git: Path) -> Path:
 
 def _time(git: Path, commit: str, folder: Path) -> int:
     content = _loose(git, commit) or _unpacked(git, commit)
-    found = _COMMITTER.search(content)
-    if not found:
+    match = _COMMITTER.search(content)
+    if not match:
         raise ConfigurationError(
             f"{folder}: commit {commit} cannot be read",
             hint="install git, or set SOURCE_DATE_EPOCH to the creation time in seconds",
         )
-    return int(found[1])
+    return int(match[1])
 
 
 def _loose(git: Path, commit: str) -> bytes:

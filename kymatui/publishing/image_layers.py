@@ -104,12 +104,12 @@ def new_layer(read: Chunks, where: str, media_type: str = "") -> NewLayer:
 
 
 def _head(chunks: Iterator[bytes]) -> bytes:
-    found = b""
+    head = b""
     for chunk in chunks:
-        found += chunk
-        if len(found) >= _HEAD:
+        head += chunk
+        if len(head) >= _HEAD:
             break
-    return found
+    return head
 
 
 def _digest(chunks: Iterator[bytes]) -> tuple[str, int]:
@@ -142,41 +142,41 @@ def extended_image(
 
     Raises RefusedError for what is not an image.
     """
-    made, body = copy.deepcopy(dict(manifest)), copy.deepcopy(dict(config))
-    described = made.get("config")
+    extended, body = copy.deepcopy(dict(manifest)), copy.deepcopy(dict(config))
+    described = extended.get("config")
     if not isinstance(described, dict) or described.get("mediaType") not in IMAGE_CONFIGS:
         kind = described.get("mediaType") if isinstance(described, dict) else None
         hint = "build a component with `kymatui bundle create`" if kind == CONFIG_TYPE else ""
         raise RefusedError(f"{base} is not an image: its config is {kind or 'missing'}", hint=hint)
-    if body.get("os") == "windows" and any(not one.media_type for one in layers):
+    if body.get("os") == "windows" and any(not layer.media_type for layer in layers):
         raise RefusedError(f"{base} is an image for Windows, whose layers have another format")
-    _add_layers(made, body, media_type, layers, base)
+    _add_layers(extended, body, media_type, layers, base)
     _set_metadata(body, metadata)
     content = _encoded(_without_empty(body))
     described.update({"digest": blob_digest(content), "size": len(content)})
     if "data" in described:
         described.pop("data")
-    annotations = {**(made.get("annotations") or {}), **(annotate or {}), **metadata.annotations}
-    made.pop("annotations", None)
-    made.pop("subject", None)
+    annotations = {**(extended.get("annotations") or {}), **(annotate or {}), **metadata.annotations}
+    extended.pop("annotations", None)
+    extended.pop("subject", None)
     if annotations:
-        made["annotations"] = dict(sorted(annotations.items()))
-    return _encoded(made), content
+        extended["annotations"] = dict(sorted(annotations.items()))
+    return _encoded(extended), content
 
 
 def _add_layers(manifest: Json, config: Json, media_type: str, layers: Sequence[NewLayer], base: str) -> None:
     stored = list(manifest.get("layers") or [])
     root = config.setdefault("rootfs", {"type": "layers"})
-    root["diff_ids"] = [*(root.get("diff_ids") or []), *(one.diff_id for one in layers)]
+    root["diff_ids"] = [*(root.get("diff_ids") or []), *(layer.diff_id for layer in layers)]
     kind = LAYER_TYPES.get(media_type, LAYER_TYPES[OCI_MANIFEST])
     manifest["layers"] = [
         *stored,
-        *({"mediaType": one.media_type or kind, "size": one.size, "digest": one.digest} for one in layers),
+        *({"mediaType": layer.media_type or kind, "size": layer.size, "digest": layer.digest} for layer in layers),
     ]
     if layers:
         history = list(config.get("history") or [])
         # one entry for each layer: with fewer, tools take new entries for those of the base
-        missing = len(stored) - sum(not one.get("empty_layer") for one in history)
+        missing = len(stored) - sum(not step.get("empty_layer") for step in history)
         history += [{"created": _NO_TIME} for _ in range(missing)]
         entry = {"created": _NO_TIME, "created_by": CREATOR, "comment": f"base {base}"}
         config["history"] = [*history, *(dict(entry) for _ in layers)]
@@ -201,24 +201,24 @@ def _set_metadata(body: Json, metadata: ImageMetadata) -> None:
         settings["WorkingDir"] = metadata.workdir
 
 
-def _environment(known: Sequence[str], given: Mapping[str, str], *, windows: bool) -> list[str]:
+def _environment(known: Sequence[str], variables: Mapping[str, str], *, windows: bool) -> list[str]:
     """Return the variables: known ones keep their place."""
-    left = dict(given)
-    found = []
+    remaining = dict(variables)
+    entries = []
     for entry in known:
         name = str(entry).partition("=")[0]
-        found.append(f"{name}={left.pop(name)}" if name in left else str(entry))
-    return [*found, *(f"{name.upper() if windows else name}={value}" for name, value in left.items())]
+        entries.append(f"{name}={remaining.pop(name)}" if name in remaining else str(entry))
+    return [*entries, *(f"{name.upper() if windows else name}={value}" for name, value in remaining.items())]
 
 
 def _without_empty(body: Json) -> Json:
     """Return the config without the empty entries that Go leaves out."""
-    made = {key: value for key, value in body.items() if value or key not in _OPTIONAL}
-    made.setdefault("architecture", "")
-    made.setdefault("os", "")
-    made.setdefault("created", _NO_TIME)
-    made["config"] = {key: value for key, value in made["config"].items() if value}
-    return made
+    filled = {key: value for key, value in body.items() if value or key not in _OPTIONAL}
+    filled.setdefault("architecture", "")
+    filled.setdefault("os", "")
+    filled.setdefault("created", _NO_TIME)
+    filled["config"] = {key: value for key, value in filled["config"].items() if value}
+    return filled
 
 
 def _encoded(value: Any) -> bytes:

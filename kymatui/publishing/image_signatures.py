@@ -104,10 +104,10 @@ def sign_image(
     bundle.
     """
     repository, pointer = image
-    found = store.manifest(repository, pointer)
-    if found is None:
+    manifest = store.manifest(repository, pointer)
+    if manifest is None:
         raise RegistryError(f"{repository}:{pointer} does not exist", hint="push the image first")
-    raw, media_type = found
+    raw, media_type = manifest
     digest = blob_digest(raw)
     if known := _known_signature(store, repository, digest, key, form):
         return SignedImage(repository, digest, form, known, is_new=False)
@@ -124,10 +124,10 @@ def legacy_tag(digest: str) -> str:
 
 
 def _digest(store: ArtifactStore, repository: str, pointer: str) -> str:
-    found = store.manifest(repository, pointer)
-    if found is None:
+    manifest = store.manifest(repository, pointer)
+    if manifest is None:
         raise RegistryError(f"{repository}:{pointer} does not exist", hint="check the name, the tag and the registry")
-    return blob_digest(found[0])
+    return blob_digest(manifest[0])
 
 
 def _known_signature(
@@ -136,8 +136,8 @@ def _known_signature(
     """Return the digest of the manifest with a signature by the same key, "" without one."""
     key = private.public_key()
     if form is SignatureForm.BUNDLE:
-        found = (where for where, problem in _checked_bundles(store, repository, digest, key) if not problem)
-        return next(found, "")
+        locations = (where for where, problem in _checked_bundles(store, repository, digest, key) if not problem)
+        return next(locations, "")
     stored = store.manifest(repository, legacy_tag(digest))
     payload = blob_digest(simple_payload(digest, repository))  # another name of the repository is another payload
     good = (
@@ -158,8 +158,8 @@ def _checked_bundles(store: ArtifactStore, repository: str, digest: str, key: Pu
     for referrer in store.referrers(repository, digest)[:MOST_SIGNATURES]:
         if not str(referrer.get("artifactType", "")).startswith(_BUNDLES):
             continue
-        found = store.manifest(repository, str(referrer.get("digest", "")))
-        manifest = json_object(found[0]) if found else {}
+        stored_manifest = store.manifest(repository, str(referrer.get("digest", "")))
+        manifest = json_object(stored_manifest[0]) if stored_manifest else {}
         for layer in json_objects(manifest, "layers"):
             if not str(layer.get("mediaType", "")).startswith(_BUNDLES):
                 continue
@@ -178,8 +178,8 @@ def _legacy_signatures(store: ArtifactStore, repository: str, digest: str, key: 
 
 def _checked_layers(store: ArtifactStore, repository: str, digest: str, key: PublicKey) -> Iterator[tuple[Json, str]]:
     """Yield each layer with a legacy signature, and its problem."""
-    found = store.manifest(repository, legacy_tag(digest))
-    for layer in json_objects(json_object(found[0]) if found else {}, "layers")[:MOST_SIGNATURES]:
+    manifest = store.manifest(repository, legacy_tag(digest))
+    for layer in json_objects(json_object(manifest[0]) if manifest else {}, "layers")[:MOST_SIGNATURES]:
         if layer.get("mediaType") != SIMPLE_SIGNING:
             continue
         annotations = layer.get("annotations")
@@ -217,8 +217,8 @@ def _store_bundle(store: ArtifactStore, repository: str, subject: Json, bundle: 
 def _store_legacy(store: ArtifactStore, repository: str, digest: str, key: PrivateKey) -> str:
     """Add a layer to the manifest of the legacy signatures, whose config lists the layers."""
     tag = legacy_tag(digest)
-    found = store.manifest(repository, tag)
-    layers = json_objects(json_object(found[0]), "layers") if found else []
+    existing = store.manifest(repository, tag)
+    layers = json_objects(json_object(existing[0]), "layers") if existing else []
     payload = simple_payload(digest, repository)
     layer = content_descriptor(payload, SIMPLE_SIGNING)
     layers.append({**layer, "annotations": {SIGNATURE_ANNOTATION: sign_payload(key, payload)}})
@@ -228,7 +228,7 @@ def _store_legacy(store: ArtifactStore, repository: str, digest: str, key: Priva
             "created": "0001-01-01T00:00:00Z",
             "history": [{"created": "0001-01-01T00:00:00Z"} for _ in layers],
             "os": "",
-            "rootfs": {"type": "layers", "diff_ids": [one.get("digest") for one in layers]},
+            "rootfs": {"type": "layers", "diff_ids": [entry.get("digest") for entry in layers]},
             "config": {},
         }
     )

@@ -77,8 +77,8 @@ class _Linter:
             images = self._lint_manifest(manifest, objects)
         self._lint_default_cr(objects)
         self._lint_security(images)
-        order = {file: at for at, file in enumerate(dict.fromkeys(one.file for one in self._all()))}
-        return sorted(self._all(), key=lambda one: (order[one.file], one.line))
+        order = {file: at for at, file in enumerate(dict.fromkeys(problem.file for problem in self._all()))}
+        return sorted(self._all(), key=lambda problem: (order[problem.file], problem.line))
 
     def _all(self) -> list[SourceProblem]:
         return [*self._problems, *self._own.found]
@@ -93,7 +93,7 @@ class _Linter:
         lint_rules.lint_manager(self._config, objects, self._own)
         if self._registries is not None:
             if self._registries.images:
-                named = {one.text: one for one in [*lint_rules.unscanned_images(objects), *images]}
+                named = {image.text: image for image in [*lint_rules.unscanned_images(objects), *images]}
                 lint_stored_images(list(named.values()), self._registries.store, problems)
             lint_against(self._config.name, self._config.version, objects, self._registries, problems, self._own)
         self._problems += problems.found
@@ -103,10 +103,10 @@ class _Linter:
         file = self._read(self._config.default_cr, "defaultCR", "default CR", LARGEST_CR)
         if file is None:
             return
-        found = self._parse(lambda: read_default_cr(file.content, file.path), file.path)
-        if found is not None and objects is not None:
+        custom_resource = self._parse(lambda: read_default_cr(file.content, file.path), file.path)
+        if custom_resource is not None and objects is not None:
             problems = Problems(file.path, file.content)
-            lint_rules.lint_default_cr(found, objects, problems, self._check)
+            lint_rules.lint_default_cr(custom_resource, objects, problems, self._check)
             self._problems += problems.found
 
     def _lint_security(self, images: list[ManifestImage]) -> None:
@@ -124,7 +124,7 @@ class _Linter:
 
     def _read(self, text: str, field: str, what: str, largest: int, *, beside_config: bool = True) -> SourceFile | None:
         """Return a file of the config, None if it is not named or cannot be read; only the latter is reported."""
-        if not text or any(one.field == field for one in self._problems):
+        if not text or any(problem.field == field for problem in self._problems):
             return None
         try:
             if not beside_config:
@@ -142,5 +142,5 @@ class _Linter:
             return None
 
     def _broken(self, file: str, message: str) -> None:
-        found = _LINE.search(message)
-        self._problems.append(SourceProblem(file, int(found[1]) if found else 0, message, "yaml"))
+        match = _LINE.search(message)
+        self._problems.append(SourceProblem(file, int(match[1]) if match else 0, message, "yaml"))

@@ -39,13 +39,13 @@ class RegistryChecks(Struct, frozen=True):
 
 def lint_stored_images(images: Sequence[ManifestImage], store: ArtifactStore, problems: Problems) -> None:
     """Report images that their registries do not have; those that cannot be looked up are warnings."""
-    answers = run_for_each(images, lambda one: _is_there(one, store), None, _TOGETHER)
-    for one, answer in zip(images, answers, strict=True):
+    answers = run_for_each(images, lambda stored_image: _is_there(stored_image, store), None, _TOGETHER)
+    for image, answer in zip(images, answers, strict=True):
         if isinstance(answer, KymatuiError):
-            message = f"{one.where}: image {one.text!r} cannot be looked up: {answer}"
-            problems.warning("image.unknown", message, text=one.text)
+            message = f"{image.where}: image {image.text!r} cannot be looked up: {answer}"
+            problems.warning("image.unknown", message, text=image.text)
         elif not answer:
-            problems.error("image.missing", f"{one.where}: image {one.text!r} does not exist", text=one.text)
+            problems.error("image.missing", f"{image.where}: image {image.text!r} does not exist", text=image.text)
 
 
 def lint_against(
@@ -67,22 +67,22 @@ def lint_against(
     stored = stored_objects(checks.store, require_component(checks.store, before), RAW_MANIFEST)
     for risk in manifest_risks(stored, {_key(body): body for body in objects}):
         rule = "rbac.grown" if risk.kind is VersionRiskKind.RIGHT_GAINED else f"version.{risk.kind}"
-        place = f"name: {risk.object.rpartition(' ')[2].rpartition('/')[2]}"
+        location = f"name: {risk.object.rpartition(' ')[2].rpartition('/')[2]}"
         what = f": {risk.what}" if risk.what else ""
         message = f"{risk.object}: not as in {before.version}: {risk.label}{what}"
         if risk.kind is VersionRiskKind.RIGHT_GAINED:
             message = f"{risk.object} {risk.label} than in {before.version}{what}"
-        problems.warning(rule, message, text=place)
+        problems.warning(rule, message, text=location)
 
 
-def _last_version(store: ArtifactStore, place: ComponentLocation, version: str) -> str:
+def _last_version(store: ArtifactStore, location: ComponentLocation, version: str) -> str:
     """Return the newest version of a component that is older than this one, "" without one."""
     own = parse_version(version)
     try:
-        known = [(one, parse_version(one)) for one in component_versions(store, place)]
+        known = [(text, parse_version(text)) for text in component_versions(store, location)]
     except RegistryNotFoundError:  # no version was ever pushed
         return ""
-    older = [(found, one) for one, found in known if found is not None and (own is None or found < own)]
+    older = [(parsed, text) for text, parsed in known if parsed is not None and (own is None or parsed < own)]
     return max(older)[1] if older else ""
 
 

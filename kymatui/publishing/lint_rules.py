@@ -103,9 +103,9 @@ def lint_config(config: ModuleConfig, problems: Problems) -> None:
             at="name",
         )
     _lint_metadata(config, problems)
-    for one in lint_rules(config.state_checks):
-        report = problems.warning if one.harmless else problems.error
-        report("state-check", str(one), at="customStateCheck")
+    for finding in lint_rules(config.state_checks):
+        report = problems.warning if finding.harmless else problems.error
+        report("state-check", str(finding), at="customStateCheck")
 
 
 def _lint_metadata(config: ModuleConfig, problems: Problems) -> None:
@@ -119,14 +119,14 @@ def _lint_metadata(config: ModuleConfig, problems: Problems) -> None:
 
 def lint_images(objects: Sequence[Object], problems: Problems) -> list[ManifestImage]:
     """Report images without a fixed version or digest, or that a component cannot name; return the valid ones."""
-    found: dict[str, ManifestImage] = {}
-    for one in each_image(objects):
-        if isinstance(one, ImageProblemError):
-            problems.error("image", str(one), text=one.image)
+    images: dict[str, ManifestImage] = {}
+    for found_image in each_image(objects):
+        if isinstance(found_image, ImageProblemError):
+            problems.error("image", str(found_image), text=found_image.image)
         else:
-            found.setdefault(one.text, one)
+            images.setdefault(found_image.text, found_image)
     resources = []
-    for image in found.values():
+    for image in images.values():
         try:
             resources.append(image_resource(image))
         except ImageProblemError as error:
@@ -138,15 +138,15 @@ def lint_images(objects: Sequence[Object], problems: Problems) -> list[ManifestI
     except ImageProblemError as error:
         problems.error("image.name", str(error), text=error.image)
     for text, where in _other_images(objects):
-        if text not in found:
+        if text not in images:
             problems.warning("image.scan", f"{where}: image {text!r} is not a resource of the component", text=text)
-    return list(found.values())
+    return list(images.values())
 
 
 def unscanned_images(objects: Iterable[Object]) -> list[ManifestImage]:
     """Return the valid images of workloads that are no resources of the component."""
-    found = {text: (where, parse_image(text)) for text, where in _other_images(objects)}
-    return [ManifestImage(text, where, image) for text, (where, image) in found.items() if image is not None]
+    images = {text: (where, parse_image(text)) for text, where in _other_images(objects)}
+    return [ManifestImage(text, where, image) for text, (where, image) in images.items() if image is not None]
 
 
 def _other_images(objects: Iterable[Object]) -> Iterator[tuple[str, str]]:
@@ -172,8 +172,8 @@ def _other_images(objects: Iterable[Object]) -> Iterator[tuple[str, str]]:
 
 def lint_duplicates(objects: Iterable[Object], problems: Problems) -> None:
     """Report objects that appear twice: only the first is installed."""
-    seen = Counter(map(document_key, objects))
-    for (namespace, name, _, _, kind), count in seen.items():
+    counts = Counter(map(document_key, objects))
+    for (namespace, name, _, _, kind), count in counts.items():
         if count > 1:
             where = f" in namespace {namespace}" if namespace else ""
             problems.warning("manifest", f"{kind} {name}{where} appears {count} times", text=f"name: {name}")

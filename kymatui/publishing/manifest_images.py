@@ -57,12 +57,12 @@ class ImageResource(Struct, frozen=True):
 
 def manifest_images(objects: Iterable[Object]) -> list[ManifestImage]:
     """Return each image once, in the order of the manifest. Raises ImageProblemError for the first bad one."""
-    found: dict[str, ManifestImage] = {}
-    for one in each_image(objects):
-        if isinstance(one, ImageProblemError):
-            raise one
-        found.setdefault(one.text, one)
-    return list(found.values())
+    images: dict[str, ManifestImage] = {}
+    for image in each_image(objects):
+        if isinstance(image, ImageProblemError):
+            raise image
+        images.setdefault(image.text, image)
+    return list(images.values())
 
 
 def each_image(objects: Iterable[Object]) -> Iterator[ManifestImage | ImageProblemError]:

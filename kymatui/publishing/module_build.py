@@ -69,7 +69,7 @@ class BuiltModule(Struct, frozen=True):
     @property
     def blobs(self) -> dict[str, bytes]:
         """Return the contents of the local blobs by digest."""
-        return {blob_digest(one.content): one.content for one in self.parts.blobs}
+        return {blob_digest(blob.content): blob.content for blob in self.parts.blobs}
 
     @property
     def layers(self) -> list[dict[str, Any]]:
@@ -100,19 +100,19 @@ def build_module(request: BuildRequest, sources: ModuleSources) -> BuiltModule:
     )
     custom_resource = read_default_cr(default_cr.content, default_cr.path) if default_cr is not None else None
     commit = sources.commit(request.git)
-    images = tuple(image_resource(one) for one in manifest_images(objects))
+    images = tuple(image_resource(image) for image in manifest_images(objects))
     module_component.check_identities(images)
     if request.check_version:
         _check_manager_version(config, objects)
     scoped = custom_resource is not None and is_cluster_scoped(crd_of(objects, custom_resource))
     template = module_template(config, custom_resource, cluster_scoped=scoped)
-    files = [_for_constructor(request, one) for one in (manifest, default_cr) if one is not None]
+    files = [_for_constructor(request, file) for file in (manifest, default_cr) if file is not None]
     parts = ModuleComponentParts(
         config,
         commit.hash,
         _creation_time(commit.time if request.epoch is None else request.epoch),
         scoped,
-        tuple(sorted(images, key=lambda one: one.reference)),
+        tuple(sorted(images, key=lambda image: image.reference)),
         module_component.local_blobs(
             files[0],
             files[1] if len(files) > 1 else None,
@@ -120,8 +120,8 @@ def build_module(request: BuildRequest, sources: ModuleSources) -> BuiltModule:
             _relative(request.template, request.constructor),
         ),
     )
-    downloads = [one for one in (manifest, default_cr) if one is not None and is_address(one.path)]
-    return BuiltModule(parts, template, {_saved_path(request, one): one.content for one in downloads})
+    downloads = [file for file in (manifest, default_cr) if file is not None and is_address(file.path)]
+    return BuiltModule(parts, template, {_saved_path(request, download): download.content for download in downloads})
 
 
 def beside(config: str, path: str) -> str:

@@ -83,29 +83,29 @@ def local_blobs(
     files = [_directory(RAW_MANIFEST, manifest)]
     if default_cr is not None:
         files.append(_directory(DEFAULT_CR, default_cr))
-    given = {"type": "file", "path": template_path}
-    return (*files, LocalBlob(MODULE_TEMPLATE, "PlainText", PLAIN, template.encode(), given))
+    blob_input = {"type": "file", "path": template_path}
+    return (*files, LocalBlob(MODULE_TEMPLATE, "PlainText", PLAIN, template.encode(), blob_input))
 
 
 def _directory(name: str, file: SourceFile) -> LocalBlob:
     folder = posixpath.dirname(file.path) or "."  # without a folder it is the constructor's own, and not the root
-    given = {"type": "dir", "path": folder, "includeFiles": [file.name]}
-    return LocalBlob(name, "directoryTree", TAR, pack_file(file.name, file.content), given)
+    blob_input = {"type": "dir", "path": folder, "includeFiles": [file.name]}
+    return LocalBlob(name, "directoryTree", TAR, pack_file(file.name, file.content), blob_input)
 
 
 def check_identities(images: Sequence[ImageResource]) -> None:
     """Raise ImageProblemError if two images, or an image and a file of the module, would be one resource."""
     own = (RAW_MANIFEST, DEFAULT_CR, MODULE_TEMPLATE)
-    seen: dict[tuple[str, str], str] = {}
-    for one in images:
-        if one.name in own:
-            message = f"image {one.reference!r} has the name of a resource of the module: {one.name}"
-            raise ImageProblemError(one.reference, message)
-        other = seen.setdefault((one.name, one.version), one.reference)
-        if other != one.reference:
+    identities: dict[tuple[str, str], str] = {}
+    for image in images:
+        if image.name in own:
+            message = f"image {image.reference!r} has the name of a resource of the module: {image.name}"
+            raise ImageProblemError(image.reference, message)
+        other = identities.setdefault((image.name, image.version), image.reference)
+        if other != image.reference:
             raise ImageProblemError(
                 other,
-                f"images {other!r} and {one.reference!r} would be one resource: {one.name} {one.version}",
+                f"images {other!r} and {image.reference!r} would be one resource: {image.name} {image.version}",
                 hint="a component names an image by the last part of its repository and by its tag; add digests",
             )
 
@@ -123,7 +123,7 @@ def descriptor(parts: ModuleComponentParts, location: ComponentLocation | None, 
         "labels": _labels(parts),
         "creationTime": parts.creation_time,
         "repositoryContexts": [repository_context(location, scheme)] if location is not None else [],
-        "resources": [*resources(parts), *(_local(one, config.version) for one in parts.blobs)],
+        "resources": [*resources(parts), *(_local(blob, config.version) for blob in parts.blobs)],
         "sources": _sources(parts),
         "componentReferences": [],
     }
@@ -134,9 +134,12 @@ def constructor(parts: ModuleComponentParts) -> Json:
     """Return the component constructor that `ocm add componentversions` reads."""
     config = parts.config
     files = [
-        {"name": one.name, "type": one.type, "version": config.version, "input": dict(one.input)} for one in parts.blobs
+        {"name": blob.name, "type": blob.type, "version": config.version, "input": dict(blob.input)}
+        for blob in parts.blobs
     ]
-    images = [{key: value for key, value in one.items() if key != "extraIdentity"} for one in resources(parts)]
+    images = [
+        {key: value for key, value in resource.items() if key != "extraIdentity"} for resource in resources(parts)
+    ]
     component = {
         "name": config.name,
         "version": config.version,
@@ -151,12 +154,12 @@ def constructor(parts: ModuleComponentParts) -> Json:
 def layers(blobs: Sequence[LocalBlob]) -> list[Json]:
     """Return the content descriptors of the local blobs; equal contents are one layer."""
     names: dict[str, list[str]] = {}
-    for one in blobs:
-        names.setdefault(blob_digest(one.content), []).append(one.name)
-    first = {blob_digest(one.content): one for one in reversed(blobs)}
+    for blob in blobs:
+        names.setdefault(blob_digest(blob.content), []).append(blob.name)
+    first = {blob_digest(local_blob.content): local_blob for local_blob in reversed(blobs)}
     return [
-        resource_layer(first[digest].content, first[digest].media_type, [{"name": name} for name in found])
-        for digest, found in names.items()
+        resource_layer(first[digest].content, first[digest].media_type, [{"name": name} for name in blob_names])
+        for digest, blob_names in names.items()
     ]
 
 
@@ -168,18 +171,18 @@ def repository_context(location: ComponentLocation, scheme: str = "") -> Json:
 
 def resources(parts: ModuleComponentParts) -> list[Json]:
     """Return the images as resources; those of one name are told apart by their versions."""
-    names = Counter(one.name for one in parts.images)
+    names = Counter(image.name for image in parts.images)
     return [
         {
-            "name": one.name,
-            "version": one.version,
+            "name": image.name,
+            "version": image.version,
             "type": "ociArtifact",
             "relation": "external",
-            **({"extraIdentity": {"version": one.version}} if names[one.name] > 1 else {}),
+            **({"extraIdentity": {"version": image.version}} if names[image.name] > 1 else {}),
             "labels": [_label("scan.security.kyma-project.io/type", "third-party-image")],
-            "access": {"type": "ociArtifact", "imageReference": one.reference},
+            "access": {"type": "ociArtifact", "imageReference": image.reference},
         }
-        for one in parts.images
+        for image in parts.images
     ]
 
 
@@ -216,12 +219,12 @@ def _labels(parts: ModuleComponentParts) -> list[Json]:
         REQUIRES_DOWNTIME: config.requires_downtime,
         CLUSTER_SCOPED: parts.cluster_scoped,
     }
-    found = [_label(name, "true" if value else "false") for name, value in flags.items()]
+    labels = [_label(name, "true" if value else "false") for name, value in flags.items()]
     if config.security_scan:
         team = {"github_hostname": "github.tools.sap", "teamname": config.team, "type": "githubTeam"}
-        found.append(_label("security.kyma-project.io/scan", "enabled"))
-        found.append(_label("cloud.gardener.cnudie/responsibles", [team]))
-    return found
+        labels.append(_label("security.kyma-project.io/scan", "enabled"))
+        labels.append(_label("cloud.gardener.cnudie/responsibles", [team]))
+    return labels
 
 
 def _label(name: str, value: Any) -> Json:

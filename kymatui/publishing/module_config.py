@@ -102,7 +102,7 @@ def read_config(content: bytes, file: str) -> tuple[ModuleConfig, list[SourcePro
     if reader.problems and not root.nodes:
         return ModuleConfig("", "", "", "", "", "", {}), reader.problems
     scan = root.flag("securityScanEnabled", default=True)
-    found = ModuleConfig(
+    config = ModuleConfig(
         name=_name(root),
         version=_version(root),
         manifest=_file(root, "manifest", required=True),
@@ -116,7 +116,7 @@ def read_config(content: bytes, file: str) -> tuple[ModuleConfig, list[SourcePro
         labels=root.texts("labels"),
         annotations=root.texts("annotations"),
         manager=_manager(root),
-        associated_resources=tuple(_type(one) for one in root.children("associatedResources")),
+        associated_resources=tuple(_type(resource) for resource in root.children("associatedResources")),
         resources=root.links("resources", _check_link),
         requires_downtime=root.flag("requiresDowntime"),
         internal=root.flag("internal"),
@@ -125,7 +125,7 @@ def read_config(content: bytes, file: str) -> tuple[ModuleConfig, list[SourcePro
         state_checks=_state_checks(root),
         lines={name: line for name, (line, _) in root.nodes.items()},
     )
-    return found, reader.problems
+    return config, reader.problems
 
 
 def is_address(text: str) -> bool:
@@ -251,4 +251,4 @@ def _old_flag(root: ConfigFields, name: str) -> bool:
 
 def _state_checks(root: ConfigFields) -> tuple[StateCheckRule, ...]:
     fields = root.children("customStateCheck") if "customStateCheck" in root.nodes else []
-    return tuple(StateCheckRule(one.text("jsonPath"), one.text("value"), one.text("mappedState")) for one in fields)
+    return tuple(StateCheckRule(rule.text("jsonPath"), rule.text("value"), rule.text("mappedState")) for rule in fields)

@@ -45,9 +45,11 @@ class ModuleFollower:
         bodies = [*bundle.objects, *bundle.defaults]
         self._name = f"{bundle.name} {bundle.version}"
         self._refs = tuple(ref for ref in map(read_ref, bodies) if has_readiness(ref))[:MOST_OBJECTS]
-        workloads = [one for one in bodies if (ref := read_ref(one)) and (ref.kind.group, ref.kind.kind) in _WORKLOADS]
-        named = [one for one in workloads if manager is not None and read_ref(one).key == manager.key]
-        self._managers = tuple((read_ref(one).namespace, _selector(one)) for one in named or workloads)
+        workloads = [
+            body for body in bodies if (ref := read_ref(body)) and (ref.kind.group, ref.kind.kind) in _WORKLOADS
+        ]
+        named = [workload for workload in workloads if manager is not None and read_ref(workload).key == manager.key]
+        self._managers = tuple((read_ref(workload).namespace, _selector(workload)) for workload in named or workloads)
         self._states, self._is_ready, self._due = {}, False, 0.0
 
     def poll(self) -> None:
@@ -72,9 +74,9 @@ class ModuleFollower:
         waiting = 0
         for ref in self._refs:
             live = self._cluster.get(ref)
-            found = check_readiness(live, time.time()) if live is not None else None
-            ready = found is not None and found.ready
-            words = "ready" if ready else found.message if found is not None else "missing"
+            readiness = check_readiness(live, time.time()) if live is not None else None
+            ready = readiness is not None and readiness.ready
+            words = "ready" if ready else readiness.message if readiness is not None else "missing"
             waiting += not ready
             if self._states.get(ref) != words and not (ready and ref not in self._states):
                 self._report(f"{ref}: {words}")
@@ -90,7 +92,7 @@ class ModuleFollower:
             if selector
             for pod in self._cluster.list(_POD, namespace, labels=selector)
         ]
-        return choose_sources(one for pod in pods for one in containers_of(pod))
+        return choose_sources(container for pod in pods for container in containers_of(pod))
 
 
 def _selector(workload: Object) -> str:

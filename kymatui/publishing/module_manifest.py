@@ -20,8 +20,8 @@ def crd_of(objects: Iterable[Object], custom_resource: Object) -> Object | None:
     """Return the CRD of a custom resource by group and kind, None if the manifest has none."""
     group, kind = str(custom_resource["apiVersion"]).rpartition("/")[0], custom_resource["kind"]
     for body in objects:
-        found = (text_at(mapping_at(body, "spec"), "group"), text_at(mapping_at(body, "spec", "names"), "kind"))
-        if body["kind"] == "CustomResourceDefinition" and found == (group, kind):
+        group_kind = (text_at(mapping_at(body, "spec"), "group"), text_at(mapping_at(body, "spec", "names"), "kind"))
+        if body["kind"] == "CustomResourceDefinition" and group_kind == (group, kind):
             return body
     return None
 
@@ -32,15 +32,18 @@ def is_cluster_scoped(crd: Object | None) -> bool:
 
 def manager_images(objects: Iterable[Object], manager: ConfigManager) -> list[str] | None:
     """Return the images of the manager's containers, None if the manifest has no such Deployment or StatefulSet."""
-    found: list[str] | None = None
+    images: list[str] | None = None
     for body in objects:
         if (body["kind"], body["metadata"]["name"]) != (manager.type.kind, manager.name):
             continue
         if body["kind"] in ("Deployment", "StatefulSet"):
             containers = mapping_at(body, "spec", "template", "spec").get("containers")
             listed = containers if isinstance(containers, list) else []
-            found = [*(found or ()), *(str(one.get("image", "")) for one in listed if isinstance(one, dict))]
-    return found
+            images = [
+                *(images or ()),
+                *(str(container.get("image", "")) for container in listed if isinstance(container, dict)),
+            ]
+    return images
 
 
 def runs_version(images: Iterable[str], version: str) -> bool:

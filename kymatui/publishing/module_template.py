@@ -36,7 +36,7 @@ def module_template(config: ModuleConfig, default_cr: Object | None, *, cluster_
             "documentation": config.documentation,
             "icons": _links(config.icons),
         },
-        **_optional("associatedResources", [_type(one) for one in config.associated_resources]),
+        **_optional("associatedResources", [_type(kind) for kind in config.associated_resources]),
         **_optional("data", default_cr),
         **_optional("manager", _manager(config.manager)),
         "descriptor": {},
@@ -66,7 +66,7 @@ def legacy_template(
 
 def to_yaml(objects: Iterable[Mapping[str, Any]]) -> str:
     """Return a YAML document for each object, keys sorted."""
-    return "---\n".join(dump_yaml(one) for one in objects)
+    return "---\n".join(dump_yaml(body) for body in objects)
 
 
 def _template(name: str, labels: Mapping[str, str], annotations: Mapping[str, str], spec: Object) -> Object:
@@ -86,8 +86,8 @@ def _links(links: Mapping[str, str]) -> list[Object]:
     return [{"name": name, "link": links[name]} for name in sorted(links)]
 
 
-def _type(one: GroupVersionKind) -> Object:
-    return {"group": one.group, "version": one.version, "kind": one.kind}
+def _type(kind: GroupVersionKind) -> Object:
+    return {"group": kind.group, "version": kind.version, "kind": kind.kind}
 
 
 def _manager(manager: ConfigManager | None) -> Object | None:

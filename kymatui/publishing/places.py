@@ -41,9 +41,9 @@ def alone_in(config: str) -> Iterator[None]:
     if folder is None:  # a user without a home
         yield
         return
-    place = os.path.realpath(config)
+    path = os.path.realpath(config)
     try:
-        lock = open_own(folder / f"{hashlib.sha256(os.fsencode(place)).hexdigest()[:32]}.lock")
+        lock = open_own(folder / f"{hashlib.sha256(os.fsencode(path)).hexdigest()[:32]}.lock")
     except OSError as error:
         raise ConfigurationError(f"the cache {folder} cannot be written: {error_reason(error)}") from error
     with open(lock, "a+b") as file:
@@ -51,7 +51,7 @@ def alone_in(config: str) -> Iterator[None]:
             file.seek(0)
             owner = file.read(20).decode("ascii", "replace").strip()
             raise RefusedError(
-                f"`kymatui bundle dev` runs for {place} already" + (f" (process {owner})" if owner.isdigit() else ""),
+                f"`kymatui bundle dev` runs for {path} already" + (f" (process {owner})" if owner.isdigit() else ""),
                 hint="end it there with Ctrl-C",
             )
         file.truncate(0)

@@ -42,14 +42,14 @@ def pull_component(store: ArtifactStore, location: ComponentLocation) -> PulledC
     files = {DESCRIPTOR_FILE: dump_yaml(component.document).encode("utf-8", "surrogateescape")}
     pulled: list[str] = []
     elsewhere: list[str] = []
-    left = LARGEST_BLOBS
+    remaining = LARGEST_BLOBS
     for resource in component.descriptor.resources:
         digest = local_digest(resource)
         if not digest:
             elsewhere.append(image_of(resource) or resource.name)
             continue
-        content = store.blob(location.repository, digest, min(LARGEST_BLOB, left))
-        left -= len(content)
+        content = store.blob(location.repository, digest, min(LARGEST_BLOB, remaining))
+        remaining -= len(content)
         if resource.digest is not None and not resource.digest.is_excluded:
             check_content(resource, content)
         name = _folder(resource, set(pulled))

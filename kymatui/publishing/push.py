@@ -29,26 +29,26 @@ def push_layout(
     they are. Raise RegistryError, DescriptorError, SignatureError, and RefusedError for a tag that is taken.
     """
     result = CopyResult()
-    components = {name: found for name in names if (found := _component(source, name)) is not None}
+    components = {name: location for name in names if (location := _component(source, name)) is not None}
     for here in components.values():
-        there = replace(here, base=base)
+        destination = replace(here, base=base)
         how = replace(options, recursive=True, registries=None)
-        _join(result, copy_component(source, here, target, there, how))
+        _join(result, copy_component(source, here, target, destination, how))
     done = {name for name, _ in result.copied}
     for name in names:
-        if name not in components and (place := _image_place(name, base)) not in done:
+        if name not in components and (image_path := _image_place(name, base)) not in done:
             repository, _, tag = name.rpartition(":")
-            where = Place(target, place.rpartition(":")[0])
+            where = Place(target, image_path.rpartition(":")[0])
             _join(result, copy_image(Place(source, repository), tag, where, tag, options))
     return result
 
 
 def _join(result: CopyResult, other: CopyResult) -> None:
     known = {name for name, _ in result.copied}
-    result.copied += [one for one in other.copied if one[0] not in known]
+    result.copied += [entry for entry in other.copied if entry[0] not in known]
     result.count.copied_bytes += other.count.copied_bytes
-    for way, count in other.count.blobs.items():
-        result.count.blobs[way] += count
+    for transfer, count in other.count.blobs.items():
+        result.count.blobs[transfer] += count
 
 
 def _component(source: ArtifactStore, name: str) -> ComponentLocation | None:
@@ -64,8 +64,8 @@ def _component(source: ArtifactStore, name: str) -> ComponentLocation | None:
     written = annotations.get(VERSION_ANNOTATION) if isinstance(annotations, Mapping) else None
     if not isinstance(written, str):
         return None
-    found = parse_location(written.removeprefix(f"{COMPONENTS}/"))
-    return replace(found, base="", mapping=NameMapping.SHA256)
+    location = parse_location(written.removeprefix(f"{COMPONENTS}/"))
+    return replace(location, base="", mapping=NameMapping.SHA256)
 
 
 def _image_place(name: str, base: str) -> str:

@@ -80,11 +80,11 @@ def sign_component(store: ArtifactStore, request: SignRequest, key: PrivateKey) 
                 hint="use another name, or replace it with --overwrite",
             )
         return SignedComponent(known, request.location, component.digest, component.digest, digests.checked)
-    made = replace(
+    descriptor = replace(
         complete,
-        signatures=(*(one for one in complete.signatures if one.name != request.name), signature),
+        signatures=(*(existing for existing in complete.signatures if existing.name != request.name), signature),
     )
-    digest = _store(store, component, signed_document(component.document, made))
+    digest = _store(store, component, signed_document(component.document, descriptor))
     return SignedComponent(signature, request.location, digest, component.digest, digests.checked)
 
 

@@ -16,17 +16,18 @@ def signed_document(document: Mapping[str, Any], descriptor: ComponentDescriptor
 
     Entries of signatures that the document already has are kept as they are, with fields that are not read.
     """
-    made = copy.deepcopy(dict(document))
-    body = made["spec"] if descriptor.schema == SCHEMA_V3 else made["component"]
+    signed = copy.deepcopy(dict(document))
+    body = signed["spec"] if descriptor.schema == SCHEMA_V3 else signed["component"]
     references = "references" if descriptor.schema == SCHEMA_V3 else "componentReferences"
-    _add_digests(body.get("resources") or (), [one.digest for one in descriptor.resources])
-    _add_digests(body.get(references) or (), [one.digest for one in descriptor.references])
-    known = {entry["name"]: entry for entry in made.get("signatures") or ()}
-    entries = [(one, signature_entry(one)) for one in descriptor.signatures]
-    made["signatures"] = [
-        known[one.name] if one.name in known and _is_same(known[one.name], entry) else entry for one, entry in entries
+    _add_digests(body.get("resources") or (), [resource.digest for resource in descriptor.resources])
+    _add_digests(body.get(references) or (), [reference.digest for reference in descriptor.references])
+    known = {entry["name"]: entry for entry in signed.get("signatures") or ()}
+    entries = [(signature, signature_entry(signature)) for signature in descriptor.signatures]
+    signed["signatures"] = [
+        known[signature.name] if signature.name in known and _is_same(known[signature.name], entry) else entry
+        for signature, entry in entries
     ]
-    return made
+    return signed
 
 
 def _is_same(known: Mapping[str, Any], entry: Mapping[str, Any]) -> bool:

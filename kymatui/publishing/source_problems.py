@@ -21,8 +21,8 @@ class SourceProblem(Struct, frozen=True):
     field: str = ""
 
     def __str__(self) -> str:
-        place = f"{self.file}:{self.line}" if self.line else self.file
-        return f"{place}: {self.message}"
+        location = f"{self.file}:{self.line}" if self.line else self.file
+        return f"{location}: {self.message}"
 
 
 class SourceProblemsError(ConfigurationError):
@@ -35,6 +35,6 @@ class SourceProblemsError(ConfigurationError):
 
 def require_no_errors(problems: Iterable[SourceProblem]) -> None:
     """Raise SourceProblemsError if there are errors."""
-    found = [one for one in problems if one.severity is Severity.ERROR]
-    if found:
-        raise SourceProblemsError(found)
+    errors = [problem for problem in problems if problem.severity is Severity.ERROR]
+    if errors:
+        raise SourceProblemsError(errors)

@@ -28,10 +28,10 @@ def component_templates(
     ConfigurationError, DescriptorError and SourceError.
     """
     release = release or ReleaseRequest()
-    found = require_component(store, location)
-    template = module_template(store, found)
+    component = require_component(store, location)
+    template = module_template(store, component)
     if release.legacy:
-        document = with_context(found.document, found.location, scheme)
+        document = with_context(component.document, component.location, scheme)
         return [legacy_template(template, document, channel) for channel in release.channels]
     return [template, *release_objects(release, location.name, location.version)]
 
@@ -41,7 +41,7 @@ def with_context(source: Mapping[str, Any], location: ComponentLocation, scheme:
     own = repository_context(location, scheme)
     document = dict(source)
     holder = dict(document["component"]) if isinstance(document.get("component"), dict) else document
-    contexts = [one for one in holder.get("repositoryContexts") or [] if isinstance(one, dict)]
+    contexts = [context for context in holder.get("repositoryContexts") or [] if isinstance(context, dict)]
     if location.base and (not contexts or contexts[-1] != own):
         holder["repositoryContexts"] = [*contexts, own]
     return {**document, "component": holder} if holder is not document else document

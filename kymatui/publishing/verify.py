@@ -44,7 +44,7 @@ def verify_component(store: ArtifactStore, request: VerifyRequest) -> VerifiedCo
     if not (request.keys.public_key or request.keys.roots):
         raise UsageError("a key or root certificates are required", hint="use --public-key FILE or --ca-cert FILE")
     component = require_component(store, request.location)
-    names = request.signatures or tuple(one.name for one in component.descriptor.signatures)
+    names = request.signatures or tuple(signature.name for signature in component.descriptor.signatures)
     if not names:
         raise SignatureError(f"{request.location} is not signed", hint="it was not used")
     contents: dict[tuple[str, str], CheckedContent] = {}

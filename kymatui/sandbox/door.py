@@ -73,8 +73,8 @@ def start_sandbox(
     )
 
 
-def send_sandbox_fault(kubeconfig: Path, context: str, word: str, given: Mapping[str, Any]) -> str:
+def send_sandbox_fault(kubeconfig: Path, context: str, word: str, fields: Mapping[str, Any]) -> str:
     """Carry out one word of `FAULTS` on a running sandbox; returns its answer as JSON text."""
     from kymatui.sandbox.fault_client import FaultClient
 
-    return json.dumps(FaultClient.for_kubeconfig(kubeconfig, context).send(word, given), indent=2)
+    return json.dumps(FaultClient.for_kubeconfig(kubeconfig, context).send(word, fields), indent=2)

@@ -56,21 +56,21 @@ class FaultClient(Struct, frozen=True):
                 hint="use the file that `kymatui sandbox up --kubeconfig FILE` wrote",
             ) from error
 
-    def send(self, word: str, given: Mapping[str, Any]) -> Any:
+    def send(self, word: str, fields: Mapping[str, Any]) -> Any:
         """Run one of `WORDS`. Raise ClusterError if the sandbox refuses."""
         if word == LISTING:
             return self._ask("GET", "faults")
         if word == CLEARING:
             return self._ask("DELETE", "faults")
         if word in ONCE:
-            return self._ask("POST", word, {name: given[name] for name in _OF_ONCE if given.get(name)})
-        chosen = {name: given[name] for name in _OF_STANDING if given.get(name) not in (None, "")}
+            return self._ask("POST", word, {name: fields[name] for name in _OF_ONCE if fields.get(name)})
+        chosen = {name: fields[name] for name in _OF_STANDING if fields.get(name) not in (None, "")}
         return self._ask("POST", "faults", {"kind": word, **chosen})
 
     def requests(self, *, forget: bool = False) -> dict[str, Any]:
         """Return the logged requests (see `RequestLog.describe`); with `forget`, clear the log."""
-        found: dict[str, Any] = self._ask("DELETE" if forget else "GET", "requests")
-        return found
+        log: dict[str, Any] = self._ask("DELETE" if forget else "GET", "requests")
+        return log
 
     def _ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
         context = ssl.create_default_context(cadata=self.authority)

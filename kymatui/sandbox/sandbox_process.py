@@ -135,9 +135,9 @@ def _await_ready(process: subprocess.Popen[str], timeout: float) -> str:
         threading.Thread(target=_drain, args=(process,), daemon=True, name="sandbox-stderr").start()
         return next((line.removeprefix("registry ") for line in lines if line.startswith("registry ")), "")
     process.kill()
-    said = (process.stderr.read() if process.stderr else "").strip()
+    message = (process.stderr.read() if process.stderr else "").strip()
     raise ClusterError(
-        "the sandbox did not start" + (f": {said.splitlines()[-1]}" if said else ""),
+        "the sandbox did not start" + (f": {message.splitlines()[-1]}" if message else ""),
         hint="run `kymatui sandbox up --kubeconfig FILE` to see all messages",
     )
 

@@ -51,28 +51,28 @@ class SandboxOptions(Struct, frozen=True):
 Print = Callable[[str], None]
 
 
-def serve(wanted: SandboxOptions, say: Print, warn: Print) -> int:
+def serve(options: SandboxOptions, say: Print, warn: Print) -> int:
     """Serve until SIGINT or SIGTERM; print `ready` when everything answers. Return the exit status."""
     gc.set_threshold(*GC_THRESHOLDS)
     follow_parent()
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_serve(wanted, say, warn))
+        asyncio.run(_serve(options, say, warn))
     return 0
 
 
-async def _serve(wanted: SandboxOptions, say: Print, warn: Print) -> None:
+async def _serve(options: SandboxOptions, say: Print, warn: Print) -> None:
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         with contextlib.suppress(NotImplementedError):  # Windows has no signal handlers; Ctrl-C raises there
             loop.add_signal_handler(number, stopped.set)
-    async with start_servers(wanted) as served:
+    async with start_servers(options) as served:
         await asyncio.sleep(_LOOK_SECONDS)  # lets the loop handle a signal that arrived meanwhile
         if stopped.is_set():
             return  # the parent is gone, so the file has no reader and nothing would remove it
         endpoints = [cluster.endpoint for cluster in served.clusters]
-        write_private(wanted.kubeconfig, kubeconfig_text(endpoints, served.registry.address))
-        preparing = asyncio.ensure_future(prepare(wanted, served, warn))
+        write_private(options.kubeconfig, kubeconfig_text(endpoints, served.registry.address))
+        preparing = asyncio.ensure_future(prepare(options, served, warn))
         interrupted = asyncio.ensure_future(stopped.wait())
         await asyncio.wait((preparing, interrupted), return_when=asyncio.FIRST_COMPLETED)
         if preparing.done():
@@ -83,12 +83,12 @@ async def _serve(wanted: SandboxOptions, say: Print, warn: Print) -> None:
         await interrupted
 
 
-async def prepare(wanted: SandboxOptions, served: RunningServers, warn: Print) -> None:
+async def prepare(options: SandboxOptions, served: RunningServers, warn: Print) -> None:
     """Load the content that must exist before readiness is reported."""
-    if wanted.settled and served.world is not None:
+    if options.settled and served.world is not None:
         await wait_until_at_rest(served.world)
-    if wanted.load:
-        await _load(wanted.load, served.clusters[0], warn)
+    if options.load:
+        await _load(options.load, served.clusters[0], warn)
 
 
 async def wait_until_at_rest(world: SampleWorld) -> None:
@@ -124,20 +124,20 @@ class RunningServers(Struct, frozen=True):
 
 
 @contextlib.asynccontextmanager
-async def start_servers(wanted: SandboxOptions) -> AsyncIterator[RunningServers]:
+async def start_servers(options: SandboxOptions) -> AsyncIterator[RunningServers]:
     """Run the servers during the block; the sample world is built meanwhile, see `prepare`."""
     certificate = make_serving_certificate()
     registry = SandboxRegistry()
     world: SampleWorld | None = None
     clusters: list[SandboxCluster] = []
     try:
-        for offset, name in enumerate(wanted.clusters):
-            cluster = SandboxCluster(name, certificate, standard_semantics, wanted.viewer_token)
-            await _start(cluster, wanted.port + offset if wanted.port else 0)
+        for offset, name in enumerate(options.clusters):
+            cluster = SandboxCluster(name, certificate, standard_semantics, options.viewer_token)
+            await _start(cluster, options.port + offset if options.port else 0)
             clusters.append(cluster)
         await registry.start()
-        if not wanted.empty:
-            world = _populate(clusters, registry, wanted)
+        if not options.empty:
+            world = _populate(clusters, registry, options)
         yield RunningServers(clusters, registry, world)
     finally:
         if world is not None:
@@ -146,17 +146,17 @@ async def start_servers(wanted: SandboxOptions) -> AsyncIterator[RunningServers]
         await registry.stop()
 
 
-def _populate(clusters: Sequence[SandboxCluster], registry: SandboxRegistry, wanted: SandboxOptions) -> SampleWorld:
+def _populate(clusters: Sequence[SandboxCluster], registry: SandboxRegistry, options: SandboxOptions) -> SampleWorld:
     """Create the sample world: the first cluster is the control plane, the others are its runtimes."""
     control, *runtimes = clusters
-    fleet = wanted.fleet
+    fleet = options.fleet
     if not runtimes and fleet is None:
         return populate(control.controllers, registry)
-    found = {
+    runtime_clusters = {
         cluster.name: RuntimeCluster(cluster.controllers, kubeconfig_text([cluster.endpoint])) for cluster in runtimes
     }
-    others = 12 if fleet is None else max(0, fleet - len(found))
-    return populate_remote(control.controllers, found, registry, others=others, overseen=wanted.overseen)
+    others = 12 if fleet is None else max(0, fleet - len(runtime_clusters))
+    return populate_remote(control.controllers, runtime_clusters, registry, others=others, overseen=options.overseen)
 
 
 async def _start(cluster: SandboxCluster, port: int) -> None:

@@ -41,9 +41,9 @@ class _Sandbox(Struct, frozen=True):
     def manifest(self, module: str) -> Mapping[str, Any]:
         """Return the Manifest of a module of the sample world. Raises RefusedError where it has none."""
         owner = "default" if self.is_one else "skr"
-        wanted = {f"{_OPERATOR}/module-name": module, f"{_OPERATOR}/kyma-name": owner}
+        labels = {f"{_OPERATOR}/module-name": module, f"{_OPERATOR}/kyma-name": owner}
         for body in self.control.list(_MANIFEST):
-            if wanted.items() <= dict(body["metadata"].get("labels") or {}).items():
+            if labels.items() <= dict(body["metadata"].get("labels") or {}).items():
                 return body
         raise RefusedError(
             f"the sandbox has no Manifest of {module} yet", hint="wait until the sandbox has its sample objects"
@@ -100,7 +100,7 @@ def _not_applied(sandbox: _Sandbox) -> str:
     body = sandbox.runtime.get(ref)
     if body is None:
         raise RefusedError("the sandbox has no btp-operator yet", hint="wait until the sandbox has its sample objects")
-    containers = [dict(one) for one in body["spec"]["template"]["spec"]["containers"]]
+    containers = [dict(container) for container in body["spec"]["template"]["spec"]["containers"]]
     containers[0]["image"] = f"{containers[0]['image'].rpartition(':')[0]}:1.1.0"
     annotations = {"metadata": {"annotations": {ANNOTATION_OWNED_BY: None}}}
     _merge(sandbox.runtime, ref, {**annotations, "spec": {"template": {"spec": {"containers": containers}}}})

@@ -61,7 +61,9 @@ def each_object(
     number = count = 0
     try:
         for number, document in enumerate(
-            documents(data, whole=True, old_words=old_words, strict=not old_words, budget=budget, missing=missing),
+            documents(
+                data, keeps_integers=True, old_words=old_words, strict=not old_words, budget=budget, missing=missing
+            ),
             1,
         ):
             where = _Where(source, data, number)

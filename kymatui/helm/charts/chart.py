@@ -101,7 +101,9 @@ class Chart:
     def crd_files(self) -> list[ChartFile]:
         """Return the files below crds/ of this chart, without dependencies."""
         return [
-            one for one in self.files if one.name.startswith("crds/") and one.name.lower().endswith(MANIFEST_SUFFIXES)
+            file
+            for file in self.files
+            if file.name.startswith("crds/") and file.name.lower().endswith(MANIFEST_SUFFIXES)
         ]
 
 
@@ -118,19 +120,19 @@ def load_chart(path: str | os.PathLike[str], *, links_out: bool = False) -> Char
     Symbolic links in a directory may lead to files of its repository: below the folder with `.git`, else beside the
     chart; never to hidden ones. `links_out` allows all (as Helm). `Chart.links` has those that lead out of the chart.
     """
-    place = Path(path)
+    root = Path(path)
     try:
-        if place.is_dir():
+        if root.is_dir():
             links: list[str] = []
-            chart = load_files(read_directory(place, links_out, links))
+            chart = load_files(read_directory(root, links_out, links))
             chart.links = tuple(links)
             return chart
-        data = place.read_bytes()
+        data = root.read_bytes()
     except OSError as error:
-        raise HelmError(f"cannot read chart {place}: {error.strerror or error}") from error
+        raise HelmError(f"cannot read chart {root}: {error.strerror or error}") from error
     if not is_gzip(data):
-        kind = "seems to be a YAML file, but expected" if place.suffix in (".yml", ".yaml") else "does not appear to be"
-        raise HelmError(f"file '{place}' {kind} a gzipped archive")
+        kind = "seems to be a YAML file, but expected" if root.suffix in (".yml", ".yaml") else "does not appear to be"
+        raise HelmError(f"file '{root}' {kind} a gzipped archive")
     return load_archive(data)
 
 
@@ -145,17 +147,17 @@ def load_files(files: Iterable[ChartFile], budget: Budget | None = None) -> Char
     budget = budget or Budget()
     chart = Chart()
     chart.raw = list(files)
-    found = False
+    has_chart_file = False
     for name, data in chart.raw:
         if name == "Chart.yaml":
             _read(name, read_into, chart.metadata, data, budget.yaml)
-            found = True
-    if found and not chart.metadata.api_version:
+            has_chart_file = True
+    if has_chart_file and not chart.metadata.api_version:
         chart.metadata.api_version = V1
     packed: dict[str, list[ChartFile]] = {}
     for file in chart.raw:
         _sort_in(chart, file, packed, budget)
-    if not found and not any(name == "requirements.yaml" for name, _ in chart.raw):
+    if not has_chart_file and not any(name == "requirements.yaml" for name, _ in chart.raw):
         raise HelmError("Chart.yaml file is missing")
     check_metadata(chart.metadata)
     for name in sorted(packed):
@@ -242,9 +244,9 @@ class _LinkTargets:
         self._outside = outside
         self._repository = next((folder for folder in top.parents if (folder / ".git").exists()), None)
 
-    def check(self, place: Path, name: str) -> None:
+    def check(self, link: Path, name: str) -> None:
         """Raise HelmError for a link that leads out of the repository."""
-        target = place.resolve()
+        target = link.resolve()
         if target.is_relative_to(self._top):
             return
         if not (self._everywhere or self._is_in_repository(target)):
@@ -266,31 +268,31 @@ def _walk(
     folder: Path,
     prefix: str,
     rules: IgnoreRules,
-    found: tuple[Budget, list[ChartFile]],
+    collected: tuple[Budget, list[ChartFile]],
     above: tuple[str, ...],
 ) -> None:
-    budget, files = found
+    budget, files = collected
     real = os.path.realpath(folder)
     if real in above:
         raise HelmError(f"{folder}: symbolic links go round in a circle")
-    for entry in sorted(os.scandir(folder), key=lambda one: os.fsencode(one.name)):
+    for entry in sorted(os.scandir(folder), key=lambda dir_entry: os.fsencode(dir_entry.name)):
         name = prefix + entry.name
-        place = Path(entry.path)
+        path = Path(entry.path)
         is_directory = entry.is_dir()
         if rules.ignores(name, is_directory):
             continue
         if entry.is_symlink():
-            targets.check(place, name)
+            targets.check(path, name)
         if is_directory:
-            _walk(targets, place, f"{name}/", rules, found, (*above, real))
+            _walk(targets, path, f"{name}/", rules, collected, (*above, real))
             continue
         mode = entry.stat()
         if not stat.S_ISREG(mode.st_mode):
-            raise HelmError(f"cannot load irregular file {place} as it has file mode type bits set")
+            raise HelmError(f"cannot load irregular file {path} as it has file mode type bits set")
         if mode.st_size > MAX_FILE:
             raise HelmError(f"chart file {quote(entry.name)} is larger than the maximum file size {MAX_FILE}")
         if len(files) >= MAX_ENTRIES:
             raise HelmError(f"chart has more than {MAX_ENTRIES} files")
-        data = place.read_bytes().removeprefix(_BOM)
+        data = path.read_bytes().removeprefix(_BOM)
         budget.take(len(data))
         files.append(ChartFile(name, data))

@@ -65,14 +65,14 @@ def _coalesce_own(node: ChartNode, target: Table, path: str, warnings: Warnings,
         if key not in target:
             target[key] = value
             continue
-        given = target[key]
-        if given is None and not merge:
+        current = target[key]
+        if current is None and not merge:
             del target[key]
-        elif isinstance(given, dict) and isinstance(value, dict):
+        elif isinstance(current, dict) and isinstance(value, dict):
             if children is None:
                 children = {child.name for child in node.dependencies}
-            coalesce_tables(given, value, merge=merge or key in children, path=f"{path}{key}.", warnings=warnings)
-        elif isinstance(given, dict) and value is not None:
+            coalesce_tables(current, value, merge=merge or key in children, path=f"{path}{key}.", warnings=warnings)
+        elif isinstance(current, dict) and value is not None:
             _warn_not_a_table(f"{path}{key}", value, warnings)
 
 
@@ -119,14 +119,14 @@ def coalesce_tables(
         if key not in target:
             target[key] = value
             continue
-        given = target[key]
-        if given is None and not merge and key in filled:
+        current = target[key]
+        if current is None and not merge and key in filled:
             del target[key]
-        elif isinstance(value, dict) and isinstance(given, dict):
-            coalesce_tables(given, value, merge=merge, path=f"{path}{key}." if warnings else "", warnings=warnings)
-        elif warnings is not None and isinstance(value, dict) and given is not None:
+        elif isinstance(value, dict) and isinstance(current, dict):
+            coalesce_tables(current, value, merge=merge, path=f"{path}{key}." if warnings else "", warnings=warnings)
+        elif warnings is not None and isinstance(value, dict) and current is not None:
             name = f"{path}{key}"
-            warnings.add(f"the value {name} is {describe_type(given)} and replaces a table of the chart", name)
-        elif warnings is not None and isinstance(given, dict) and value is not None:
+            warnings.add(f"the value {name} is {describe_type(current)} and replaces a table of the chart", name)
+        elif warnings is not None and isinstance(current, dict) and value is not None:
             _warn_not_a_table(f"{path}{key}", value, warnings)
     return target

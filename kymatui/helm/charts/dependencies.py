@@ -54,7 +54,7 @@ def check_installable(chart: Chart) -> None:
 def check_dependencies(chart: Chart) -> None:
     """Raise HelmError if charts/ lacks a dependency of Chart.yaml, as helm does before a command."""
     names = {child.name for child in chart.dependencies}
-    missing = [one.name for one in chart.metadata.dependencies or () if one.name not in names]
+    missing = [dependency.name for dependency in chart.metadata.dependencies or () if dependency.name not in names]
     if missing:
         raise HelmError(
             f"found in Chart.yaml, but missing in charts/ directory: {', '.join(missing)}",
@@ -63,30 +63,32 @@ def check_dependencies(chart: Chart) -> None:
 
 
 def _choose(node: ChartNode, values: Table, path: str, warnings: Warnings) -> None:
-    wanted = node.metadata.dependencies
-    if wanted is None:
+    dependencies = node.metadata.dependencies
+    if dependencies is None:
         return
-    children = [child for child in node.dependencies if not any(_is_meant(child, one) for one in wanted)]
-    for one in wanted:
-        found = next((child for child in node.dependencies if _is_meant(child, one)), None)
-        if found is not None:
-            children.append(found.renamed(one.alias))
-        one.name = one.alias or one.name
-        one.enabled = True
+    children = [
+        child for child in node.dependencies if not any(_is_meant(child, declared) for declared in dependencies)
+    ]
+    for dependency in dependencies:
+        subchart = next((child for child in node.dependencies if _is_meant(child, dependency)), None)
+        if subchart is not None:
+            children.append(subchart.renamed(dependency.alias))
+        dependency.name = dependency.alias or dependency.name
+        dependency.enabled = True
     node.adopt(children)
     coalesced = coalesce_values(node, values)
-    _apply_tags(wanted, coalesced, warnings)
-    _apply_conditions(wanted, coalesced, path, warnings)
-    out = {one.name for one in wanted if not one.enabled}
+    _apply_tags(dependencies, coalesced, warnings)
+    _apply_conditions(dependencies, coalesced, path, warnings)
+    out = {declared.name for declared in dependencies if not declared.enabled}
     kept = [child for child in children if child.name not in out]
     for child in kept:
         _choose(child, coalesced, f"{path}{child.name}.", warnings)
-    node.metadata.dependencies = [one for one in wanted if one.name not in out] or None
+    node.metadata.dependencies = [declared for declared in dependencies if declared.name not in out] or None
     node.adopt(kept)
 
 
-def _is_meant(child: ChartNode, wanted: Dependency) -> bool:
-    return child.name == wanted.name and is_compatible(wanted.version, child.metadata.version)
+def _is_meant(child: ChartNode, dependency: Dependency) -> bool:
+    return child.name == dependency.name and is_compatible(dependency.version, child.metadata.version)
 
 
 def _apply_tags(dependencies: list[Dependency], values: Table, warnings: Warnings) -> None:
@@ -150,22 +152,22 @@ def table_at(values: Table, path: list[str]) -> Table | None:
 def _import_values(node: ChartNode, warnings: Warnings) -> None:
     for child in node.dependencies:
         _import_values(child, warnings)
-    wanted = node.metadata.dependencies
-    if wanted is None:
+    dependencies = node.metadata.dependencies
+    if dependencies is None:
         return
     own = merged_values(node)
     imported: Table = {}
-    for one in wanted:
-        rules = [rule for entry in one.import_values if (rule := _rule(entry)) is not None]
-        for source, place in rules:
-            table = table_at(own, [*one.name.split("."), *source.split(".")])
+    for dependency in dependencies:
+        rules = [rule for entry in dependency.import_values if (rule := _rule(entry)) is not None]
+        for source, parent in rules:
+            table = table_at(own, [*dependency.name.split("."), *source.split(".")])
             if table is not None:
                 # As Values.AsMap, which returns an empty table as a new one: siblings must not merge into it.
-                coalesce_tables(imported, _at_path(place, table or {}), merge=True)
+                coalesce_tables(imported, _at_path(parent, table or {}), merge=True)
             else:
-                warnings.add(f"{node.name} imports values of {one.name} that do not exist there: {source}")
-        one.import_values = [
-            TypedMap("map[string]string", {"child": source, "parent": place}) for source, place in rules
+                warnings.add(f"{node.name} imports values of {dependency.name} that do not exist there: {source}")
+        dependency.import_values = [
+            TypedMap("map[string]string", {"child": source, "parent": target_path}) for source, target_path in rules
         ]
     # The imported values may share parts with the chart's own, and both are merged into each other.
     node.values = coalesce_tables(copy_plain(own), imported, merge=True)

@@ -46,8 +46,8 @@ def _fits(item: Item, char: str) -> bool:
     kind, ranges = item
     if kind == "?":
         return char != "/"
-    found = any(low <= char <= high for low, high in ranges)
-    return found if kind == "[" else not found
+    in_range = any(low <= char <= high for low, high in ranges)
+    return in_range if kind == "[" else not in_range
 
 
 @lru_cache(maxsize=512)

@@ -95,10 +95,10 @@ class Metadata:
 
     def copy(self) -> Metadata:
         """Return a copy with its own dependencies."""
-        made = copy(self)
+        metadata = copy(self)
         if self.dependencies is not None:
-            made.dependencies = [copy(one) for one in self.dependencies]
-        return made
+            metadata.dependencies = [copy(dependency) for dependency in self.dependencies]
+        return metadata
 
 
 class Lock(NamedTuple):
@@ -112,7 +112,7 @@ class Lock(NamedTuple):
 _MOMENT: Final = deferred(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)")
 _NO_MAINTAINER: Final = Maintainer("\0")
 _NO_DEPENDENCY: Final = Dependency("\0")
-_MAINTAINER = struct("v2.Maintainer", {"name": text, "email": text, "url": text}, lambda found: Maintainer(**found))
+_MAINTAINER = struct("v2.Maintainer", {"name": text, "email": text, "url": text}, lambda fields: Maintainer(**fields))
 _STRINGS = sequence(text, "[]string", str)
 _DEPENDENCY = struct(
     "v2.Dependency",
@@ -126,7 +126,7 @@ _DEPENDENCY = struct(
         "import-values": sequence(anything, "[]interface {}", lambda: None),
         "alias": text,
     },
-    lambda found: Dependency(**{name.replace("-", "_"): part for name, part in found.items()}),
+    lambda fields: Dependency(**{name.replace("-", "_"): part for name, part in fields.items()}),
 )
 _DEPENDENCIES = sequence(_DEPENDENCY, "[]*v2.Dependency", lambda: _NO_DEPENDENCY)
 _FIELDS: Final = {
@@ -191,16 +191,16 @@ def read_into(metadata: Metadata, data: bytes, budget: YamlBudget | None = None)
 
 
 def read_lock(data: bytes, budget: YamlBudget | None = None) -> Lock:
-    found = decode_yaml(data, _LOCK, budget) or {}
-    return Lock(found.get("generated", ""), found.get("digest", ""), tuple(found.get("dependencies", ())))
+    lock = decode_yaml(data, _LOCK, budget) or {}
+    return Lock(lock.get("generated", ""), lock.get("digest", ""), tuple(lock.get("dependencies", ())))
 
 
 def check_metadata(metadata: Metadata) -> None:
     """Clean texts and check fields (Helm's Metadata.Validate). Raise HelmError."""
     for name in ("name", "description", "home", "icon", "condition", "tags", "app_version", "kube_version"):
         setattr(metadata, name, clean(getattr(metadata, name)))
-    metadata.sources = [clean(one) for one in metadata.sources]
-    metadata.keywords = [clean(one) for one in metadata.keywords]
+    metadata.sources = [clean(source) for source in metadata.sources]
+    metadata.keywords = [clean(keyword) for keyword in metadata.keywords]
     if problem := _problem(metadata):
         raise HelmError(f"validation: {problem}")
     for maintainer in metadata.maintainers:
@@ -236,14 +236,18 @@ def _problem(metadata: Metadata) -> str:
 
 def _check_dependencies(dependencies: Iterable[Dependency]) -> None:
     known: set[str] = set()
-    for one in dependencies:
-        if one is _NO_DEPENDENCY:
+    for dependency in dependencies:
+        if dependency is _NO_DEPENDENCY:
             raise HelmError("validation: dependencies must not contain empty or null nodes")
-        one.name, one.version, one.repository = clean(one.name), clean(one.version), clean(one.repository)
-        one.condition, one.tags = clean(one.condition), [clean(tag) for tag in one.tags]
-        if one.alias and not _ALIAS.match(one.alias):
-            raise HelmError(f"validation: dependency {quote(one.name)} has disallowed characters in the alias")
-        key = one.alias or one.name
+        dependency.name, dependency.version, dependency.repository = (
+            clean(dependency.name),
+            clean(dependency.version),
+            clean(dependency.repository),
+        )
+        dependency.condition, dependency.tags = clean(dependency.condition), [clean(tag) for tag in dependency.tags]
+        if dependency.alias and not _ALIAS.match(dependency.alias):
+            raise HelmError(f"validation: dependency {quote(dependency.name)} has disallowed characters in the alias")
+        key = dependency.alias or dependency.name
         if key in known:
             raise HelmError(f"validation: more than one dependency with name or alias {quote(key)}")
         known.add(key)
@@ -260,7 +264,8 @@ def metadata_fields(metadata: Metadata) -> dict[str, Any]:
             "description": metadata.description,
             "keywords": metadata.keywords,
             "maintainers": [
-                omit_empty({"name": one.name, "email": one.email, "url": one.url}) for one in metadata.maintainers
+                omit_empty({"name": maintainer.name, "email": maintainer.email, "url": maintainer.url})
+                for maintainer in metadata.maintainers
             ],
             "icon": metadata.icon,
             "apiVersion": metadata.api_version,
@@ -270,23 +275,23 @@ def metadata_fields(metadata: Metadata) -> dict[str, Any]:
             "deprecated": metadata.deprecated,
             "annotations": metadata.annotations,
             "kubeVersion": metadata.kube_version,
-            "dependencies": [dependency_fields(one) for one in metadata.dependencies or ()],
+            "dependencies": [dependency_fields(dependency) for dependency in metadata.dependencies or ()],
             "type": metadata.type,
         }
     )
 
 
-def dependency_fields(one: Dependency) -> dict[str, Any]:
+def dependency_fields(dependency: Dependency) -> dict[str, Any]:
     """Return a dependency's fields by their names; Helm writes name and repository even if they are empty."""
     optional = {
-        "version": one.version,
-        "condition": one.condition,
-        "tags": one.tags,
-        "enabled": one.enabled,
-        "import-values": one.import_values,
-        "alias": one.alias,
+        "version": dependency.version,
+        "condition": dependency.condition,
+        "tags": dependency.tags,
+        "enabled": dependency.enabled,
+        "import-values": dependency.import_values,
+        "alias": dependency.alias,
     }
-    return {"name": one.name, "repository": one.repository, **omit_empty(optional)}
+    return {"name": dependency.name, "repository": dependency.repository, **omit_empty(optional)}
 
 
 def omit_empty(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -35,12 +35,12 @@ def verify(archive: bytes, filename: str, provenance: bytes, keyring: bytes) -> 
     certificates = _certificates(keyring)
     text, signers = _signed_text(provenance, certificates)
     metadata, files = _parts(text)
-    wanted = files.get(filename)
-    if not isinstance(wanted, str):
+    expected = files.get(filename)
+    if not isinstance(expected, str):
         raise HelmError(f"provenance does not contain a SHA for a file named {filename!r}")
     digest = f"sha256:{hashlib.sha256(archive).hexdigest()}"
-    if wanted != digest:
-        raise HelmError(f"sha256 sum does not match for {filename}: {wanted!r} != {digest!r}")
+    if expected != digest:
+        raise HelmError(f"sha256 sum does not match for {filename}: {expected!r} != {digest!r}")
     users = tuple(str(c.user_ids[0]) for c in certificates if c.fingerprint in signers and c.user_ids)
     return Provenance(signers, users, digest, str(metadata.get("name", "")), str(metadata.get("version", "")))
 
@@ -69,8 +69,8 @@ def _signed_text(provenance: bytes, certificates: list[Any]) -> tuple[str, tuple
     if not provenance.lstrip().startswith(b"-----BEGIN PGP SIGNED MESSAGE-----"):
         raise HelmError("signature block not found: the provenance is no signed message")
     try:
-        found = _sequoia().verify(bytes=provenance, store=lambda ids: certificates)
-        return found.bytes.decode(), tuple(signature.certificate for signature in found.valid_sigs)
+        message = _sequoia().verify(bytes=provenance, store=lambda ids: certificates)
+        return message.bytes.decode(), tuple(signature.certificate for signature in message.valid_sigs)
     except (RuntimeError, ValueError, UnicodeDecodeError) as error:
         raise HelmError(
             f"the signature does not hold: {_first_line(error)}",

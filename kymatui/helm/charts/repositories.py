@@ -72,9 +72,11 @@ def read_index(text: str, *, source: str = "index.yaml") -> RepositoryIndex:
     entries = body.get("entries")
     charts: dict[str, tuple[ChartVersion, ...]] = {}
     for name, versions in (entries if isinstance(entries, dict) else {}).items():
-        found = [entry for one in (versions if isinstance(versions, list) else []) if (entry := _entry(name, one))]
-        if found:
-            charts[str(name)] = tuple(sorted(found, key=cmp_to_key(_newest_first)))
+        chart_versions = [
+            entry for version in (versions if isinstance(versions, list) else []) if (entry := _entry(name, version))
+        ]
+        if chart_versions:
+            charts[str(name)] = tuple(sorted(chart_versions, key=cmp_to_key(_newest_first)))
     return RepositoryIndex(charts)
 
 
@@ -134,9 +136,9 @@ def _parsed(text: str) -> SemanticVersion | None:
         return None
 
 
-def _newest_first(one: ChartVersion, other: ChartVersion) -> int:
+def _newest_first(version: ChartVersion, other: ChartVersion) -> int:
     """Compare for sorting: newest first."""
-    return parse_version(other.version).compare(parse_version(one.version))
+    return parse_version(other.version).compare(parse_version(version.version))
 
 
 def _constraint(name: str, version: str) -> Constraint:

@@ -22,9 +22,9 @@ def shown(chart: Chart, what: What) -> str:
     if what in ("all", "chart"):
         text += f"{dump_yaml(metadata_fields(chart.metadata))}\n"
     if what in ("all", "values"):
-        found = next((file for file in chart.raw if file.name == "values.yaml"), None)
-        if found is not None:
-            text += ("---\n" if everything else "") + f"{from_bytes(found.data)}\n"
+        raw = next((file for file in chart.raw if file.name == "values.yaml"), None)
+        if raw is not None:
+            text += ("---\n" if everything else "") + f"{from_bytes(raw.data)}\n"
     if what in ("all", "readme"):
         readme = _readme(chart)
         if readme is not None:

@@ -97,14 +97,14 @@ def struct(name: str, fields: Mapping[str, Decoder], make: Callable[[dict[str, A
     def decode(value: Any, field: str) -> Any:
         if not isinstance(value, dict):
             raise mismatch(value, name, field)
-        found: dict[str, Any] = {}
+        decoded: dict[str, Any] = {}
         for key in sorted(value):
             known = key if key in fields else folded.get(key.lower())
             if known is None or value[key] is None:
                 continue
             # Go names the innermost struct, then the full path of the field.
-            way = field.partition(".")[2]
-            found[known] = fields[known](value[key], f"{short}.{way}.{known}" if way else f"{short}.{known}")
-        return make(found)
+            path = field.partition(".")[2]
+            decoded[known] = fields[known](value[key], f"{short}.{path}.{known}" if path else f"{short}.{known}")
+        return make(decoded)
 
     return decode

@@ -132,8 +132,8 @@ def _as(kind: type, value: Any, name: str) -> Any:
     """Return the value if it has the type. Raise SetError with Go's panic message."""
     if isinstance(value, kind):
         return value
-    found = "nil" if value is None else go_type(value)
-    raise SetError(f"unable to parse key: interface conversion: interface {{}} is {found}, not {name}")
+    type_name = "nil" if value is None else go_type(value)
+    raise SetError(f"unable to parse key: interface conversion: interface {{}} is {type_name}, not {name}")
 
 
 def _put(target: Values, key: str, value: Any) -> None:
@@ -162,20 +162,20 @@ class _Parser:
 
     def until(self, stops: frozenset[str]) -> tuple[str, str]:
         """Return the characters before the next stop, and the stop; "" at the end of the line."""
-        found: list[str] = []
+        chars: list[str] = []
         line = self.line
         while self.at < len(line):
             char = line[self.at]
             self.at += 1
             if char in stops:
-                return "".join(found), char
+                return "".join(chars), char
             if char == "\\" and self.escapes:
                 if self.at >= len(line):
                     break
                 char = line[self.at]
                 self.at += 1
-            found.append(char)
-        return "".join(found), ""
+            chars.append(char)
+        return "".join(chars), ""
 
     def key(self, target: Values, nesting: int) -> None:
         name, stop = self.until(self.key_stops)

@@ -60,7 +60,9 @@ def warn_of_names(root: ChartNode, values: Mapping[str, Any], warnings: Warnings
     for child in root.dependencies:
         below = values.get(child.name)
         if isinstance(below, dict):
-            _compare(below, child.values, {one.name for one in child.dependencies}, (child.name,), warnings)
+            _compare(
+                below, child.values, {dependency.name for dependency in child.dependencies}, (child.name,), warnings
+            )
 
 
 def _compare(

@@ -57,7 +57,7 @@ def decode_json_array(text: str) -> list[Any] | None:
     return value if isinstance(value, list) else None
 
 
-def _decode_for(text: str, kind: type, wanted: str) -> Any:
+def _decode_for(text: str, kind: type, expected: str) -> Any:
     try:
         value = decode_json(text)
     except NumberRangeError:
@@ -65,13 +65,13 @@ def _decode_for(text: str, kind: type, wanted: str) -> Any:
             raise
         value = 0.0  # the wrong type is reported first
     if value is not None and not isinstance(value, kind):
-        raise mistyped(value, wanted)
+        raise mistyped(value, expected)
     return value
 
 
-def mistyped(value: Any, wanted: str) -> JsonSyntaxError:
+def mistyped(value: Any, expected: str) -> JsonSyntaxError:
     """Return Go's error for a value that does not fit the variable."""
-    return JsonSyntaxError(f"json: cannot unmarshal {_GO_NAMES[type(value)]} into Go value of type {wanted}")
+    return JsonSyntaxError(f"json: cannot unmarshal {_GO_NAMES[type(value)]} into Go value of type {expected}")
 
 
 def _number(text: str) -> float:
@@ -122,8 +122,8 @@ class _Scanner:
             if number.group(1) and math.isinf(float(number.group(1))):
                 overflow = number
                 break
-        found = overflow.group().decode() if overflow else ""
-        raise NumberRangeError(f"json: cannot unmarshal number {found} into Go value of type float64")
+        digits = overflow.group().decode() if overflow else ""
+        raise NumberRangeError(f"json: cannot unmarshal number {digits} into Go value of type float64")
 
     def fail(self, context: str) -> NoReturn:
         # At the end of input, Go checks whether a space would be valid.
@@ -228,10 +228,10 @@ class _Scanner:
             self.digits("in exponent of numeric literal")
 
     def digits(self, context: str) -> None:
-        found = _DIGITS.match(self.data, self.position)
-        if found is None or not found.group():
+        match = _DIGITS.match(self.data, self.position)
+        if match is None or not match.group():
             self.fail(context)
-        self.position = found.end()
+        self.position = match.end()
 
     def literal(self, word: bytes) -> None:
         for expected in word:

@@ -91,8 +91,8 @@ class _Unfolding:
             }
         if not self.nil_is_empty and is_nil(value):
             return None
-        made = Fields if isinstance(value, Fields) else dict
-        return made({_key_text(key, value): self.plain(item, depth + 1) for key, item in value.items()})
+        mapping_type = Fields if isinstance(value, Fields) else dict
+        return mapping_type({_key_text(key, value): self.plain(item, depth + 1) for key, item in value.items()})
 
     def plain_list(self, value: list[Any], depth: int) -> Any:
         if type(value) is list:
@@ -111,17 +111,19 @@ _AS_IT_IS: Final = frozenset({str, int, bool, float, type(None), Timestamp})
 def _fields(value: Object) -> Any:
     to_json = getattr(value, "go_json", None) or getattr(value, "go_tagged", None)
     try:
-        made = to_json() if to_json else _exported(value)
+        exported = to_json() if to_json else _exported(value)
     except ValueError as error:
         raise JsonError(f"json: error calling MarshalJSON for type {go_type(value)}: {error}") from error
-    return Fields(made) if isinstance(made, dict) else made
+    return Fields(exported) if isinstance(exported, dict) else exported
 
 
 def _yaml_fields(value: Object) -> Any:
     """Return the fields in lower case, as go-yaml does, or the text of a type that marshals itself."""
-    if isinstance(made := _fields(value), str) and getattr(value, "go_is_timestamp", False):
-        return Timestamp(made)
-    return Fields({name.lower(): item for name, item in _exported(value).items()}) if isinstance(made, dict) else made
+    if isinstance(fields := _fields(value), str) and getattr(value, "go_is_timestamp", False):
+        return Timestamp(fields)
+    return (
+        Fields({name.lower(): item for name, item in _exported(value).items()}) if isinstance(fields, dict) else fields
+    )
 
 
 def _exported(value: Object) -> dict[str, Any]:

@@ -274,11 +274,11 @@ def _ordered(table: Any) -> list[tuple[bool, str, Any]]:
     """Return (is a table, name, value) of the entries, plain values first."""
     entries = _entries(table)
     names = entries if isinstance(table, Object) else sorted_keys(entries)
-    found = [
+    tables = [
         (_is_table(value) or _is_table_array(value), str(name), value)
         for name, value in ((name, entries[name]) for name in names)
     ]
-    return [entry for entry in found if not entry[0]] + [entry for entry in found if entry[0]]
+    return [entry for entry in tables if not entry[0]] + [entry for entry in tables if entry[0]]
 
 
 def _marshaled(value: Any) -> str:

@@ -139,12 +139,12 @@ def _whole(number: float, to_integer: Callable[[float], int]) -> float:
     return math.copysign(float(to_integer(number)), number) if math.isfinite(number) else number
 
 
-def round_places(value: Any, places: int, *round_on: float) -> float:
+def round_places(value: Any, decimals: int, *round_on: float) -> float:
     """Round to decimal places, up from a fraction of `round_on` (.5).
 
     Negative numbers are always rounded down, as in Sprig.
     """
-    power = power_of_ten(float(places))
+    power = power_of_ten(float(decimals))
     digits = power * cast_float(value)
     part = math.modf(digits)[0] if math.isfinite(digits) else math.nan
     up = part >= (round_on[0] if round_on else 0.5)

@@ -52,8 +52,8 @@ def _cut_decimals(text: str) -> str:
     match = _DECIMAL.fullmatch(text) if "." in text else None
     if match is None:
         return text
-    whole = match.group(1)
-    return {"-": "-0", "+": "+0", "": "0"}.get(whole, whole)
+    integer_part = match.group(1)
+    return {"-": "-0", "+": "+0", "": "0"}.get(integer_part, integer_part)
 
 
 def cast_int64(value: Any) -> Int64:

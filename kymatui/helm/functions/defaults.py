@@ -15,8 +15,8 @@ def empty(value: Any) -> bool:
     return isinstance(value, NilPointer) or not value
 
 
-def default(fallback: Any, *given: Any) -> Any:
-    return fallback if not given or empty(given[0]) else given[0]
+def default(fallback: Any, *values: Any) -> Any:
+    return fallback if not values or empty(values[0]) else values[0]
 
 
 def coalesce(*values: Any) -> Any:

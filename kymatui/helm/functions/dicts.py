@@ -59,8 +59,8 @@ def values(mapping: dict[str, Any]) -> list[Any]:
     return list(mapping.values())
 
 
-def pick(mapping: dict[str, Any], *wanted: str) -> dict[str, Any]:
-    return {key: mapping[key] for key in wanted if key in mapping}
+def pick(mapping: dict[str, Any], *wanted_keys: str) -> dict[str, Any]:
+    return {key: mapping[key] for key in wanted_keys if key in mapping}
 
 
 def omit(mapping: dict[str, Any], *unwanted: str) -> dict[str, Any]:
@@ -103,16 +103,16 @@ def dig(*arguments: Any) -> Any:
     """Evaluate dig KEY… DEFAULT MAP: the value at the keys, or the default if a key is missing."""
     if len(arguments) < 3:
         raise Panic("dig needs at least three arguments")
-    *path, fallback, found = arguments
-    found = _as_map(found)
+    *path, fallback, value = arguments
+    value = _as_map(value)
     for key in path:
         if not isinstance(key, str):
             raise Panic(f"interface conversion: interface {{}} is {_named(key)}, not string")
     for number, key in enumerate(path):
-        if key not in found:
+        if key not in value:
             return fallback
-        found = found[key] if number == len(path) - 1 else _as_map(found[key])
-    return found
+        value = value[key] if number == len(path) - 1 else _as_map(value[key])
+    return value
 
 
 def _as_map(value: Any) -> Any:

@@ -43,23 +43,23 @@ def prepend(items: Any, value: Any) -> list[Any]:
 
 
 def first(items: Any) -> Any:
-    found = _items(items, "Cannot find first on type")
-    return found[0] if found else None
+    elements = _items(items, "Cannot find first on type")
+    return elements[0] if elements else None
 
 
 def last(items: Any) -> Any:
-    found = _items(items, "Cannot find last on type")
-    return found[-1] if found else None
+    elements = _items(items, "Cannot find last on type")
+    return elements[-1] if elements else None
 
 
 def rest(items: Any) -> list[Any]:
-    found = _items(items, "Cannot find rest on type")
-    return list(found[1:]) if found else _nil_list()
+    elements = _items(items, "Cannot find rest on type")
+    return list(elements[1:]) if elements else _nil_list()
 
 
 def initial(items: Any) -> list[Any]:
-    found = _items(items, "Cannot find initial on type")
-    return list(found[:-1]) if found else _nil_list()
+    elements = _items(items, "Cannot find initial on type")
+    return list(elements[:-1]) if elements else _nil_list()
 
 
 def reverse(items: Any) -> list[Any]:
@@ -79,9 +79,9 @@ def uniq(items: Any) -> list[Any]:
 
 
 def without(items: Any, *omitted: Any) -> list[Any]:
-    found = _items(items, "Cannot find without on type")
+    elements = _items(items, "Cannot find without on type")
     unwanted = _Members(omitted)
-    return [item for item in found if item not in unwanted]
+    return [item for item in elements if item not in unwanted]
 
 
 def has(needle: Any, items: Any) -> bool:
@@ -127,14 +127,14 @@ def concat(*lists: Any) -> list[Any]:
 
 def slice_list(items: Any, *indices: Any) -> Any:
     """Return items[from:to] of the same type."""
-    found = _items(items, "list should be type of slice or array but")
-    if not found:
+    elements = _items(items, "list should be type of slice or array but")
+    if not elements:
         return None
     start = cast_integer(indices[0]) if indices else 0
-    end = cast_integer(indices[1]) if len(indices) > 1 else len(found)
-    if not 0 <= start <= end <= _capacity(found):
+    end = cast_integer(indices[1]) if len(indices) > 1 else len(elements)
+    if not 0 <= start <= end <= _capacity(elements):
         raise Panic("reflect.Value.Slice: slice index out of bounds")
-    part = found[start:end] + [None] * (end - max(start, len(found)))
+    part = elements[start:end] + [None] * (end - max(start, len(elements)))
     return TypedList(items.go_type, part) if isinstance(items, TypedList) else part
 
 
@@ -148,19 +148,19 @@ def _capacity(items: list[Any]) -> int:
 
 def chunk(size: int, items: Any) -> TypedList:
     """Return lists of `size` elements; the last has the rest."""
-    found = _items(items, "Cannot chunk type")
-    count = _chunk_count(len(found), size)
+    elements = _items(items, "Cannot chunk type")
+    count = _chunk_count(len(elements), size)
     if count < 0 or count > 1 << 47:
         raise Panic("runtime error: makeslice: len out of range")
     hold_list(count, "chunk: the list")
-    charge(ELEMENT * count + 8 * len(found))
+    charge(ELEMENT * count + 8 * len(elements))
     chunks: list[list[Any]] = []
     for number in range(count):
         length = size
         if number == count - 1:
-            length = truncate(math.floor(math.fmod(len(found), size))) if size else -(1 << 63)
+            length = truncate(math.floor(math.fmod(len(elements), size))) if size else -(1 << 63)
             length = length or size
-        chunks.append(_chunk(found, number * size, length))
+        chunks.append(_chunk(elements, number * size, length))
     return TypedList("[][]interface {}", chunks)
 
 

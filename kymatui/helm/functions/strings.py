@@ -17,9 +17,9 @@ STRINGS: Final = "[]string"
 
 
 def string_list(items: Iterable[str]) -> TypedList:
-    made = TypedList(STRINGS, items)
-    charge(ELEMENT * len(made))
-    return made
+    typed_list = TypedList(STRINGS, items)
+    charge(ELEMENT * len(typed_list))
+    return typed_list
 
 
 def cut(text: str, start: int, end: int | None = None) -> str:
@@ -91,8 +91,8 @@ def trim_all(characters: str, text: str) -> str:
     if len(characters) <= 64:
         return text.strip(characters) if characters else text
     cut_off = frozenset(characters)
-    start = next((place for place, char in enumerate(watched(text)) if char not in cut_off), len(text))
-    end = next((place for place in watched(range(len(text), start, -1)) if text[place - 1] not in cut_off), start)
+    start = next((index for index, char in enumerate(watched(text)) if char not in cut_off), len(text))
+    end = next((index for index in watched(range(len(text), start, -1)) if text[index - 1] not in cut_off), start)
     return text[start:end]
 
 
@@ -131,15 +131,15 @@ def nospace(text: str) -> str:
 
 def initials(text: str) -> str:
     """Return the first byte of every word as a character."""
-    found = []
+    letters = []
     at_start = True
     for character in watched(to_bytes(text).decode("latin-1")):
         if is_space(character):
             at_start = True
         elif at_start:
-            found.append(character)
+            letters.append(character)
             at_start = False
-    return "".join(found)
+    return "".join(letters)
 
 
 def abbrev(width: int, text: str) -> str:
@@ -204,8 +204,8 @@ def _wrap(text: str, width: int, separator: str, *, cut_words: bool) -> str:
     return from_bytes(break_.join(lines))
 
 
-def plural(one: str, many: str, count: int) -> str:
-    return one if count == 1 else many
+def plural(singular: str, many: str, count: int) -> str:
+    return singular if count == 1 else many
 
 
 def quote(*values: Any) -> str:

@@ -51,10 +51,10 @@ class TimeLocation(Object):
 TimeLocation.go_methods = {"String": _method("String", TimeLocation.go_string)}
 
 
-def _inside(moment: Time, place: TimeLocation | NilPointer) -> Time:
-    if isinstance(place, NilPointer):
+def _inside(moment: Time, location: TimeLocation | NilPointer) -> Time:
+    if isinstance(location, NilPointer):
         raise Panic("time: missing Location in call to Time.In")
-    return moment.within(place.location)
+    return moment.within(location.location)
 
 
 def _refused(reason: str) -> Callable[..., Any]:

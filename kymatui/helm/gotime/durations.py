@@ -57,10 +57,10 @@ def format_duration(nanoseconds: int) -> str:
 
 
 def _decimal(amount: int, unit: int) -> str:
-    whole, fraction = divmod(amount, unit)
+    integer, fraction = divmod(amount, unit)
     if not fraction:
-        return str(whole)
-    return f"{whole}.{str(fraction).zfill(len(str(unit)) - 1).rstrip('0')}"
+        return str(integer)
+    return f"{integer}.{str(fraction).zfill(len(str(unit)) - 1).rstrip('0')}"
 
 
 def parse_duration(text: str) -> int:
@@ -88,17 +88,17 @@ def parse_duration(text: str) -> int:
 
 def _part(text: str, match: re.Match[str]) -> int:
     digits, _, fraction, unit_name = match.groups()
-    whole = int(digits[-25:] or "0") if len(digits.lstrip("0")) <= 25 else _LARGEST + 1
-    if whole > _LARGEST:
+    number = int(digits[-25:] or "0") if len(digits.lstrip("0")) <= 25 else _LARGEST + 1
+    if number > _LARGEST:
         raise _invalid(text)
     if not unit_name:
         raise ValueError(f"time: missing unit in duration {quote_time(text)}")
     unit = _UNITS.get(unit_name)
     if unit is None:
         raise ValueError(f"time: unknown unit {quote_time(unit_name)} in duration {quote_time(text)}")
-    if whole > _LARGEST // unit:
+    if number > _LARGEST // unit:
         raise _invalid(text)
-    amount = whole * unit
+    amount = number * unit
     if fraction and fraction.strip("0"):
         value, scale = _leading_fraction(fraction)
         amount += int(float(value) * (float(unit) / scale))
@@ -137,8 +137,8 @@ def round_to(nanoseconds: int, unit: int) -> int:
     """Return Duration.Round: to the nearest multiple, half away from zero."""
     if unit <= 0:
         return nanoseconds
-    whole, rest = divmod(abs(nanoseconds), unit)
-    magnitude = (whole + (rest * 2 >= unit)) * unit
+    quotient, rest = divmod(abs(nanoseconds), unit)
+    magnitude = (quotient + (rest * 2 >= unit)) * unit
     return -magnitude if nanoseconds < 0 else magnitude
 
 
@@ -170,8 +170,8 @@ def _methods() -> dict[str, Function]:
 
 def _in_units(number: int, unit: int) -> float:
     """Return whole units plus the rest, in Go's order of floating-point operations."""
-    whole = _towards_zero(number, unit)
-    return float(whole) + float(number - whole * unit) / unit
+    units = _towards_zero(number, unit)
+    return float(units) + float(number - units * unit) / unit
 
 
 def _towards_zero(number: int, unit: int) -> int:

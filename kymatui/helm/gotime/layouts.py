@@ -73,14 +73,14 @@ def chunks(layout: str) -> tuple[tuple[str, str], ...]:
 
 @lru_cache(maxsize=512)
 def _chunks(layout: str) -> tuple[tuple[str, str], ...]:
-    found: list[tuple[str, str]] = []
+    pieces: list[tuple[str, str]] = []
     start = position = 0
     while match := _CHUNK.search(layout, position):
         # "_2006" is a literal "_" and a year: the year follows.
-        found.append((layout[start : match.start()], match.group()))
+        pieces.append((layout[start : match.start()], match.group()))
         start = position = match.end()
-    found.append((layout[start:], ""))
-    return tuple(found)
+    pieces.append((layout[start:], ""))
+    return tuple(pieces)
 
 
 def format_time(moment: CivilTime, layout: str) -> str:

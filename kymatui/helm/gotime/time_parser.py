@@ -215,7 +215,7 @@ class _Reader:
         shape = part[1:]
         text = self.rest[: len(part)]
         if len(text) < len(part) or any(
-            wanted == ":" and found != ":" for wanted, found in zip(shape, text[1:], strict=True)
+            expected == ":" and actual != ":" for expected, actual in zip(shape, text[1:], strict=True)
         ):
             raise _Mismatch
         self.rest = self.rest[len(part) :]

@@ -149,8 +149,8 @@ class Time(Object):
         """Return GoString, which %#v prints."""
         clock = f"{self.hour}, {self.minute}, {self.second}, {self.nanosecond}"
         name = self.location.name
-        place = f"time.{name}" if name in ("UTC", "Local") else f'time.Location("{name}")'
-        return f"time.Date({self.year}, time.{MONTHS[self.month - 1]}, {self.day}, {clock}, {place})"
+        location = f"time.{name}" if name in ("UTC", "Local") else f'time.Location("{name}")'
+        return f"time.Date({self.year}, time.{MONTHS[self.month - 1]}, {self.day}, {clock}, {location})"
 
     def go_json(self) -> str:
         if not 0 <= self.year <= 9999:

@@ -21,7 +21,7 @@ def hold_value(value: Any, what: str) -> None:
     """Raise FunctionError if a value has more than PART_LIMIT parts with shared ones written out."""
     tick()
     level: list[Any] = [value] if isinstance(value, (list, dict)) else []
-    left, depth = PART_LIMIT, 0
+    remaining, depth = PART_LIMIT, 0
     while level:
         depth += 1
         if depth > DEPTH_LIMIT:
@@ -29,8 +29,8 @@ def hold_value(value: Any, what: str) -> None:
         below: list[Any] = []
         for part in level:
             is_file = isinstance(part, TypedList) and part.go_type == BYTES
-            left -= len(part) // 16 if is_file else len(part)
-            if left < 0:
+            remaining -= len(part) // 16 if is_file else len(part)
+            if remaining < 0:
                 raise FunctionError(f"{what} would have more than {PART_LIMIT} parts, which is the limit")
             if not is_file:
                 items = part.values() if isinstance(part, dict) else part

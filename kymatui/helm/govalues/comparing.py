@@ -37,16 +37,16 @@ def equal(first: Any, second: Any) -> bool:
     cls = first.__class__
     if cls is second.__class__ and cls in _SCALARS:
         return bool(first == second)
-    one, two = _BASIC.get(kind(first)), _BASIC.get(kind(second))
-    if one != two:
-        return _equal_kinds(first, second, one, two)
-    if one is not None:
+    first_kind, second_kind = _BASIC.get(kind(first)), _BASIC.get(kind(second))
+    if first_kind != second_kind:
+        return _equal_kinds(first, second, first_kind, second_kind)
+    if first_kind is not None:
         return bool(first == second)
     return _equal_others(first, second)
 
 
-def _equal_kinds(first: Any, second: Any, one: str | None, two: str | None) -> bool:
-    if {one, two} == {"int", "uint"}:
+def _equal_kinds(first: Any, second: Any, first_kind: str | None, second_kind: str | None) -> bool:
+    if {first_kind, second_kind} == {"int", "uint"}:
         return int(first) == int(second)
     if _valid(first) and _valid(second):
         raise FunctionError(f"incompatible types for comparison: {go_type(first)} and {go_type(second)}")
@@ -58,8 +58,8 @@ def _valid(value: Any) -> bool:
 
 
 def _equal_others(first: Any, second: Any) -> bool:
-    one, two = kind(first), kind(second)
-    if one != two and "invalid" not in (one, two):
+    first_kind, second_kind = kind(first), kind(second)
+    if first_kind != second_kind and "invalid" not in (first_kind, second_kind):
         raise FunctionError(
             f"non-comparable types {_shown(first)}: {go_type(first)}, {go_type(second)}: {format_value(second)}"
         )
@@ -77,16 +77,16 @@ def _shown(value: Any) -> str:
 
 def less(first: Any, second: Any) -> bool:
     """Return `lt` of two values. Raise FunctionError for pairs that Go's lt refuses."""
-    one, two = _BASIC.get(kind(first)), _BASIC.get(kind(second))
-    if one is None or two is None:
+    first_kind, second_kind = _BASIC.get(kind(first)), _BASIC.get(kind(second))
+    if first_kind is None or second_kind is None:
         raise FunctionError(BAD_COMPARISON)
-    if one != two:
-        if {one, two} != {"int", "uint"}:
+    if first_kind != second_kind:
+        if {first_kind, second_kind} != {"int", "uint"}:
             raise FunctionError(f"incompatible types for comparison: {go_type(first)} and {go_type(second)}")
         return int(first) < int(second)
-    if one in ("bool", "complex"):
+    if first_kind in ("bool", "complex"):
         raise FunctionError(BAD_COMPARISON)
-    if one == "string" and not (is_valid(first) and is_valid(second)):
+    if first_kind == "string" and not (is_valid(first) and is_valid(second)):
         return to_bytes(first) < to_bytes(second)
     return bool(first < second)
 

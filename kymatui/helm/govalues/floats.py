@@ -41,9 +41,9 @@ def shortest_digits(number: float, bits: int = 64) -> tuple[str, int]:
         return "0", 0
     text = repr(abs(number)) if bits == 64 else _shortest32(abs(number))
     mantissa, _, exponent = text.partition("e")
-    whole, _, fraction = mantissa.partition(".")
-    digits = (whole + fraction).lstrip("0")
-    first = len(whole) - 1 if whole.strip("0") else -1 - (len(fraction) - len(fraction.lstrip("0")))
+    integer, _, fraction = mantissa.partition(".")
+    digits = (integer + fraction).lstrip("0")
+    first = len(integer) - 1 if integer.strip("0") else -1 - (len(fraction) - len(fraction.lstrip("0")))
     return digits.rstrip("0") or "0", first + int(exponent or 0)
 
 
@@ -66,9 +66,9 @@ def _scientific(digits: str, exponent: int, mark: str) -> str:
 def _positional(digits: str, exponent: int) -> str:
     if exponent < 0:
         return "0." + "0" * (-exponent - 1) + digits
-    whole = digits[: exponent + 1].ljust(exponent + 1, "0")
+    integer = digits[: exponent + 1].ljust(exponent + 1, "0")
     fraction = digits[exponent + 1 :]
-    return f"{whole}.{fraction}" if fraction else whole
+    return f"{integer}.{fraction}" if fraction else integer
 
 
 def _binary(number: float, bits: int) -> str:
@@ -77,9 +77,9 @@ def _binary(number: float, bits: int) -> str:
     lowest = -1074 if bits == 64 else -149
     scaled = exponent - (width + 1) if number else lowest
     scaled = max(scaled, lowest)
-    whole = int(math.ldexp(mantissa, exponent - scaled)) if number else 0
+    integer = int(math.ldexp(mantissa, exponent - scaled)) if number else 0
     sign = "-" if math.copysign(1.0, number) < 0 else ""
-    return f"{sign}{whole}p{scaled:+d}"
+    return f"{sign}{integer}p{scaled:+d}"
 
 
 def _hexadecimal(number: float, precision: int) -> str:
@@ -145,7 +145,7 @@ def parse_float(text: str) -> float:
             if math.isinf(number):
                 raise ValueError(f"strconv.ParseFloat: parsing {_quoted(text)}: {OUT_OF_RANGE}")
             return number
-        if (found := _HEX.match(bare)) and (found[2] or found[3]):
+        if (match := _HEX.match(bare)) and (match[2] or match[3]):
             try:
                 return float.fromhex(bare)
             except OverflowError:

@@ -118,15 +118,15 @@ def _index_one(item: Any, position: Any) -> Any:
 
 
 def _index_map(item: dict[Any, Any], key: Any) -> Any:
-    wanted = key_type(go_type(item))
+    expected = key_type(go_type(item))
     if key is None or key is INVALID:
-        if not can_be_nil(wanted):
-            raise FunctionError(f"value is nil; should be of type {wanted}")
+        if not can_be_nil(expected):
+            raise FunctionError(f"value is nil; should be of type {expected}")
         key = None
-    elif not assignable_value(key, wanted):
-        if not (_is_int(kind(key)) and _is_int(type_kind(wanted))):
-            raise FunctionError(f"value has type {go_type(key)}; should be {wanted}")
-        key = typed(int(key), wanted)
+    elif not assignable_value(key, expected):
+        if not (_is_int(kind(key)) and _is_int(type_kind(expected))):
+            raise FunctionError(f"value has type {go_type(key)}; should be {expected}")
+        key = typed(int(key), expected)
     return item[key] if key in item else zero(elem_type(go_type(item)))
 
 
@@ -142,21 +142,21 @@ def slice_item(item: Any, *indexes: Any) -> Any:
         raise FunctionError("slice of nil pointer")
     if len(indexes) > 3:
         raise FunctionError(f"too many slice indexes: {len(indexes)}")
-    whole: Any = item
+    content: Any = item
     if isinstance(item, str):
         if len(indexes) == 3:
             raise FunctionError("cannot 3-index slice a string")
-        whole = to_bytes(item)
+        content = to_bytes(item)
     elif not isinstance(item, list):
         raise FunctionError(f"can't slice item of type {go_type(item).removeprefix('*')}")
-    bounds = [0, len(whole), len(whole)]
-    for place, number in enumerate(indexes):
-        bounds[place] = _index_number(number, len(whole))
+    bounds = [0, len(content), len(content)]
+    for position, number in enumerate(indexes):
+        bounds[position] = _index_number(number, len(content))
     if bounds[0] > bounds[1]:
         raise FunctionError(f"invalid slice index: {bounds[0]} > {bounds[1]}")
     if len(indexes) == 3 and bounds[1] > bounds[2]:
         raise FunctionError(f"invalid slice index: {bounds[1]} > {bounds[2]}")
-    part = whole[bounds[0] : bounds[1]]
+    part = content[bounds[0] : bounds[1]]
     if isinstance(item, str):
         return from_bytes(part)
     return TypedList(item.go_type, part) if isinstance(item, TypedList) else part

@@ -45,20 +45,20 @@ class TemplateCache:
         """Return the set of the files {path: text}, parsed if necessary. Raise HelmError."""
         key = self.digest(files)
         with self._lock:
-            if (found := self._sets.get(key)) is not None:
+            if (cached := self._sets.get(key)) is not None:
                 self._sets.move_to_end(key)
-                return found
-        entries, given = self._load(key)
+                return cached
+        entries, text_entries = self._load(key)
         texts = {path: text if isinstance(text, str) else from_bytes(text) for path, text in files.items()}
-        made = TemplateSet.parse(texts, self.functions, entries, given)
-        made.key = key
+        templates = TemplateSet.parse(texts, self.functions, entries, text_entries)
+        templates.key = key
         with self._lock:
-            self._kept[key] = _compiled(entries or {}), frozenset(given)
-            self._sets[key] = made
+            self._kept[key] = _compiled(entries or {}), frozenset(text_entries)
+            self._sets[key] = templates
             while len(self._sets) > self.size:
                 old, _ = self._sets.popitem(last=False)
                 self._kept.pop(old, None)
-        return made
+        return templates
 
     def keep(self, templates: TemplateSet) -> None:
         """Store the newly compiled templates of a set; an unwritable folder is no error."""
@@ -67,12 +67,12 @@ class TemplateCache:
         key = templates.key
         with self._lock:
             kept, known = self._kept.get(key, (0, frozenset()))
-        entries, given = templates.entries(), templates.text_entries()
+        entries, text_entries = templates.entries(), templates.text_entries()
         compiled = _compiled(entries)
-        if compiled > kept or not known.issuperset(given):
-            self.folder.write(key, marshal.dumps((entries, given)))
+        if compiled > kept or not known.issuperset(text_entries):
+            self.folder.write(key, marshal.dumps((entries, text_entries)))
             with self._lock:
-                self._kept[key] = compiled, frozenset(given)
+                self._kept[key] = compiled, frozenset(text_entries)
 
     def digest(self, files: Mapping[str, str | bytes]) -> str:
         """Return the digest of everything the code depends on, as a file name."""
@@ -92,8 +92,8 @@ class TemplateCache:
         content = self.folder.read(key) if self.folder else None
         if content is None:
             return None, {}
-        entries, given = marshal.loads(content)  # noqa: S302 - CodeFolder knows who wrote it
-        return entries, given
+        entries, text_entries = marshal.loads(content)  # noqa: S302 - CodeFolder knows who wrote it
+        return entries, text_entries
 
 
 def _compiled(entries: Mapping[str, list[Entry]]) -> int:
@@ -115,12 +115,12 @@ def _digest_compiler(functions: Mapping[str, Function]) -> bytes:
 
 def signature_of_sources(folder: str) -> bytes:
     """Return names, sizes and times of the modules below a folder, as Python checks .pyc files."""
-    found = []
-    for place, _, names in os.walk(folder):
-        for path in (os.path.join(place, name) for name in names if name.endswith(".py")):
+    paths = []
+    for directory, _, names in os.walk(folder):
+        for path in (os.path.join(directory, name) for name in names if name.endswith(".py")):
             status = os.stat(path)
-            found.append((path, status.st_size, status.st_mtime_ns))
-    return repr((folder, sorted(found))).encode()
+            paths.append((path, status.st_size, status.st_mtime_ns))
+    return repr((folder, sorted(paths))).encode()
 
 
 class CodeFolder:
@@ -135,11 +135,11 @@ class CodeFolder:
 
     def read(self, key: str) -> bytes | None:
         """Return the content of a key; None if it is missing or not trusted."""
-        place = os.path.join(self.path, key)
+        path = os.path.join(self.path, key)
         try:
             if not self._is_ours():
                 return None
-            with open(os.open(place, os.O_RDONLY | _NO_LINKS), "rb") as file:
+            with open(os.open(path, os.O_RDONLY | _NO_LINKS), "rb") as file:
                 status = os.fstat(file.fileno())
                 data = file.read() if stat.S_ISREG(status.st_mode) and _is_private(status) else b""
         except OSError:
@@ -148,7 +148,7 @@ class CodeFolder:
         if hashlib.sha256(content).digest() != data[:_DIGEST]:
             return None
         with suppress(OSError):
-            os.utime(place)
+            os.utime(path)
         return content
 
     def write(self, key: str, content: bytes) -> None:
@@ -166,9 +166,9 @@ class CodeFolder:
         names = os.listdir(self.path)
         if len(names) <= MOST_FILES:
             return
-        places = [os.path.join(self.path, name) for name in names]
-        for place in sorted(places, key=os.path.getmtime)[: len(places) - MOST_FILES]:
-            os.unlink(place)
+        paths = [os.path.join(self.path, name) for name in names]
+        for path in sorted(paths, key=os.path.getmtime)[: len(paths) - MOST_FILES]:
+            os.unlink(path)
 
 
 def _is_private(status: os.stat_result) -> bool:

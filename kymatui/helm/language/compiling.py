@@ -137,7 +137,7 @@ class _Compiler(Expressions):
 
         Go first sets each to the whole value, visible in {{else}}.
         """
-        found = []
+        loop_locals = []
         for variable in node.pipe.variables:
             name = variable.names[0]
             if node.pipe.assigns:
@@ -148,8 +148,8 @@ class _Compiler(Expressions):
                 self.locals.append(Local(name, self.out.name("v")))
             local = self.find(name)
             if local is not None:
-                found.append(local)
-        return found
+                loop_locals.append(local)
+        return loop_locals
 
     def nested(self, block: ListNode) -> None:
         """Emit a block within a block, as a separate function if it would nest too deep."""
@@ -170,8 +170,8 @@ class _Compiler(Expressions):
     def extracted(self, block: ListNode) -> None:
         """Emit the block as a function that receives the visible locals and returns the changed ones."""
         function = self.out.name("b")
-        seen = [*self.locals, Local("", self.dot.code, self.dot.container)]
-        taken = sorted(({local.code for local in seen} | {local.container for local in seen}) - {"C"})
+        visible = [*self.locals, Local("", self.dot.code, self.dot.container)]
+        taken = sorted(({local.code for local in visible} | {local.container for local in visible}) - {"C"})
         changed = ", ".join(sorted({local.code for local in self.locals[1:]}))
         returned = f"({changed},)" if changed else "()"
         around = self.out.lines, self.out.indent, self.loops, self.returned

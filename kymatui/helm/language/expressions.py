@@ -136,8 +136,8 @@ class Expressions:
         self.current = pipe
         value: Value | None = None
         for command in pipe.commands:
-            given = self.command(command, value)
-            value = Value(given.code, given.cls, pipelined=True, addressable=given.addressable)
+            output = self.command(command, value)
+            value = Value(output.code, output.cls, pipelined=True, addressable=output.addressable)
         result = value or Value("INVALID")
         if declares:
             for variable in pipe.variables:
@@ -227,8 +227,8 @@ class Expressions:
         method = self.store(f"METHOD({value.code}, {name!r}, {value.container}, {len(args)}, {count})")
         values = []
         for index, arg in enumerate(args):
-            given, is_constant = self.method_argument(arg)
-            values.append(self.store(f"ARGUMENT({method}, {index}, {given}, {is_constant})"))
+            argument, is_constant = self.method_argument(arg)
+            values.append(self.store(f"ARGUMENT({method}, {index}, {argument}, {is_constant})"))
         if final is not None:
             values.append(self.store(f"ARGUMENT({method}, {len(args)}, {self.settled(final)}, '')"))
         result = self.out.name("x")
@@ -266,19 +266,19 @@ class Expressions:
 
     # --- functions
 
-    def function(self, node: Identifier, whole: Node, args: list[Node], final: Value | None) -> Value:
+    def function(self, node: Identifier, origin: Node, args: list[Node], final: Value | None) -> Value:
         self.current = node
         function = self.functions[node.name]
         count = len(args) + (final is not None)
-        wanted = len(function.params)
-        if function.variadic and count < wanted - 1:
-            return self.fail(f"wrong number of args for {node.name}: want at least {wanted - 1} got {len(args)}")
-        if not function.variadic and count != wanted:
-            return self.fail(f"wrong number of args for {node.name}: want {wanted} got {count}")
+        expected = len(function.params)
+        if function.variadic and count < expected - 1:
+            return self.fail(f"wrong number of args for {node.name}: want at least {expected - 1} got {len(args)}")
+        if not function.variadic and count != expected:
+            return self.fail(f"wrong number of args for {node.name}: want {expected} got {count}")
         if function in (BUILTINS["and"], BUILTINS["or"]):
             return self.short_circuit(node.name, args, final)
         if function is BUILTINS["index"] and count == 1:
-            return self.unindexed(final or self.evaluated_any(args[0]), LineOrigin(whole, node.name))
+            return self.unindexed(final or self.evaluated_any(args[0]), LineOrigin(origin, node.name))
         codes = [self.argument(arg, function.parameter(index)) for index, arg in enumerate(args)]
         if final is not None:
             codes.append(self.converted(final, function.parameter(len(args))))
@@ -288,7 +288,7 @@ class Expressions:
         code = self.invocation(node.name, function, codes)
         if not _is_cheap(node.name, args):
             code = f"R.took({code})"
-        self.out.line(f"{result} = {code}", LineOrigin(whole, node.name))
+        self.out.line(f"{result} = {code}", LineOrigin(origin, node.name))
         known = node.name in SCOPED or function is BUILTINS.get(node.name)
         return Value(result, _RESULTS.get(node.name, "") if known else "", addressable=False)
 
@@ -313,7 +313,7 @@ class Expressions:
 
     def short_circuit(self, word: str, args: list[Node], final: Value | None) -> Value:
         """Emit `and` and `or`: each argument is nested in the test of the one before."""
-        result, place = self.out.name("x"), self.out.name("k")
+        result, variable = self.out.name("x"), self.out.name("k")
         indent = self.out.indent
         self.circuits += 1
         for index, arg in enumerate(args):
@@ -322,21 +322,21 @@ class Expressions:
                 self.out.indent += 1
             value = self.evaluated_any(arg)
             self.out.line(f"{result} = {self.settled(value)}")
-            self.remember(place)
+            self.remember(variable)
         if final is not None:
             if args:
                 self.out.line(f"if {result}:" if word == "and" else f"if not {result}:")
                 self.out.indent += 1
             self.out.line(f"{result} = {self.settled(final)}")
-            self.remember(place)
+            self.remember(variable)
         self.out.indent = indent
         self.circuits -= 1
-        self.current = place
+        self.current = variable
         return Value(result)
 
-    def remember(self, place: str) -> None:
+    def remember(self, variable: str) -> None:
         current = self.current if isinstance(self.current, str) else str(self.out.number(self.current))
-        self.out.line(f"{place} = {current}")
+        self.out.line(f"{variable} = {current}")
 
     def evaluated_any(self, arg: Node) -> Value:
         if isinstance(arg, Nil):
@@ -356,20 +356,20 @@ class Expressions:
 
     def typed_constant(self, node: Bool | String | Number, kind: str) -> str:
         """Return the code of a literal for a parameter type, or an error if it does not fit."""
-        wanted = type_kind(kind)
+        expected_kind = type_kind(kind)
         code: str | None = None
         expected = ""
-        if wanted == "bool":
+        if expected_kind == "bool":
             expected, code = "bool", repr(node.value) if isinstance(node, Bool) else None
-        elif wanted == "string":
+        elif expected_kind == "string":
             expected, code = "string", repr(node.value) if isinstance(node, String) else None
-        elif wanted.startswith("int") and wanted != "interface":
+        elif expected_kind.startswith("int") and expected_kind != "interface":
             expected, number = "integer", node.integer if isinstance(node, Number) else None
             code = None if number is None else f"({number!r})"
-        elif wanted.startswith("uint"):
+        elif expected_kind.startswith("uint"):
             expected, number = "unsigned integer", node.unsigned if isinstance(node, Number) else None
             code = None if number is None else f"({number!r})"
-        elif wanted.startswith("float"):
+        elif expected_kind.startswith("float"):
             expected, real = "float", node.real if isinstance(node, Number) else None
             code = None if real is None else f"({real!r})"
         else:
@@ -385,14 +385,14 @@ class Expressions:
             return code if not value.pipelined or value.cls else f"({self.settled(value)})"
         if kind == ANY:
             return code if value.cls else f"(None if {code} is INVALID else {code})"
-        wanted = _CLASSES.get(kind, "")
-        if wanted and value.cls == wanted:
+        expected = _CLASSES.get(kind, "")
+        if expected and value.cls == expected:
             return code
         if value.pipelined and not value.cls:
             convert = f"CONVERT(INVALID if {code} is None else {code}, {kind!r})"
         else:
             convert = f"CONVERT({code}, {kind!r})"
-        return self.store(f"{code} if {code}.__class__ is {wanted} else {convert}" if wanted else convert)
+        return self.store(f"{code} if {code}.__class__ is {expected} else {convert}" if expected else convert)
 
 
 def _is_cheap(name: str, args: list[Node]) -> bool:

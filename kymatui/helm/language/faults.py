@@ -88,22 +88,22 @@ def describe(file: str, error: ExecError) -> str:
     if calls > RECURSION:
         first = _parse(str(ExecError(error.head, FunctionError("")))) or ("", "", "")
         return _paragraph(first[0], first[1], f"it calls itself without an end ({calls} calls deep)").strip()
-    whole = str(error)
-    tokens = whole.split(": ", 2)
+    message = str(error)
+    tokens = message.split(": ", 2)
     if len(tokens) != 3:
-        return f"execution error in ({file}): {whole}"
+        return f"execution error in ({file}): {message}"
     if warning := _WARNING.search(tokens[2]):
         return f"execution error at ({tokens[1]}): {warning[1]}"
-    places: list[tuple[str, str, str]] = []
+    locations: list[tuple[str, str, str]] = []
     current: FunctionError | None = error
     while current is not None:
-        place = _parse(current.own_text() if isinstance(current, ExecError) else str(current))
-        if place is None:
-            return whole
-        if not places or places[-1] != place:
-            places.append(place)
+        location = _parse(current.own_text() if isinstance(current, ExecError) else str(current))
+        if location is None:
+            return message
+        if not locations or locations[-1] != location:
+            locations.append(location)
         current = current.cause if isinstance(current, WrappedError) else None
-    return "".join([_paragraph(*place) for place in places]).strip()
+    return "".join([_paragraph(*entry) for entry in locations]).strip()
 
 
 def _paragraph(location: str, executed: str, message: str) -> str:
@@ -121,8 +121,8 @@ def _parse(text: str) -> tuple[str, str, str] | None:
     rest = text[len("template: ") :]
     if rest.startswith("no template "):
         return "", "", text
-    if (place := _parse_executing(rest)) is not None:
-        return place
+    if (executing := _parse_executing(rest)) is not None:
+        return executing
     location, separator, message = rest.rpartition(": ")
     return (location, "", message.partition(" template:")[0]) if separator else None
 
@@ -132,11 +132,11 @@ _EXECUTING: Final = re.compile(r'"([^"]*)" at <(.*?)>: (.*)', re.DOTALL)
 
 def _parse_executing(rest: str) -> tuple[str, str, str] | None:
     location, separator, after = rest.partition(": executing ")
-    found = _EXECUTING.match(after) if separator else None
-    if found is None:
+    match = _EXECUTING.match(after) if separator else None
+    if match is None:
         return None
-    message = found[3].partition(" template:")[0]
-    return location, f'executing "{found[1]}" at <{found[2]}>:', message
+    message = match[3].partition(" template:")[0]
+    return location, f'executing "{match[1]}" at <{match[2]}>:', message
 
 
 def describe_parse_error(file: str, text: str) -> str:

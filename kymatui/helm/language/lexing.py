@@ -128,20 +128,20 @@ class _Lexer:
         source = self.source
         while True:
             start = self.position
-            found = source.find("{{", start)
-            if found < 0:
+            position = source.find("{{", start)
+            if position < 0:
                 if start < len(source):
                     self._emit("text", start, len(source))
                 return False
-            trims = source[found + 2 : found + 3] == "-" and source[found + 3 : found + 4] in tuple(SPACES)
-            end = len(source[start:found].rstrip(SPACES)) + start if trims else found
+            trims = source[position + 2 : position + 3] == "-" and source[position + 3 : position + 4] in tuple(SPACES)
+            end = len(source[start:position].rstrip(SPACES)) + start if trims else position
             if end > start:
                 self._emit("text", start, end)
-            inner = found + (4 if trims else 2)
+            inner = position + (4 if trims else 2)
             if source.startswith("/*", inner):
                 self._comment(inner)
                 continue
-            self._emit("{{", found, found + 2)
+            self._emit("{{", position, position + 2)
             self.position = inner
             self.depth = 0
             return True
@@ -189,9 +189,9 @@ class _Lexer:
         source, append, match = self.source, self.tokens.append, _COMMON.match
         position = self.position
         for _ in range(MOST_TOKENS):
-            if (found := match(source, position)) is None:
+            if (token := match(source, position)) is None:
                 break
-            group, value = found.lastindex or 0, found[0]
+            group, value = token.lastindex or 0, token[0]
             kind = _COMMON_KINDS[group]
             if group == _IDENTIFIER:
                 kind = _WORDS.get(value, kind)
@@ -202,7 +202,7 @@ class _Lexer:
                 if self.depth < 0:
                     raise _LexError(position, "unexpected right paren")
             append(Token(kind, position, value))
-            position = found.end()
+            position = token.end()
         else:
             raise _too_many_tokens()
         self.position = position
@@ -238,8 +238,8 @@ class _Lexer:
             raise _LexError(start, f"unrecognized character in action: {show_rune(char)}")
 
     def _word_end(self, position: int) -> int:
-        found = _WORD.match(self.source, position)
-        end = found.end() if found else position
+        match = _WORD.match(self.source, position)
+        end = match.end() if match else position
         if self.source[position:end].isascii():
             return end
         while position < end and _is_alphanumeric(self.source[position]):
@@ -269,10 +269,10 @@ class _Lexer:
         self._emit(_WORDS.get(word, "identifier"), start, end)
 
     def _character(self, start: int) -> None:
-        found = _CHARACTER.match(self.source, start)
-        if not found:
+        match = _CHARACTER.match(self.source, start)
+        if not match:
             raise _LexError(start, "unterminated character constant")
-        self._emit("character", start, found.end())
+        self._emit("character", start, match.end())
 
     def _number(self, start: int) -> None:
         end = self._scan_number(start, start)
@@ -285,8 +285,8 @@ class _Lexer:
         self._emit("complex", start, end)
 
     def _scan_number(self, start: int, position: int) -> int:
-        found = _NUMBER.match(self.source, position)
-        end = found.end() if found else position
+        match = _NUMBER.match(self.source, position)
+        end = match.end() if match else position
         following = self.source[end : end + 1]
         if following and _is_alphanumeric(following):
             raise _LexError(start, f"bad number syntax: {quote(self.source[start : end + 1])}")

@@ -58,9 +58,9 @@ def _float_or_none(text: str) -> float | None:
 
 
 def _complex(text: str) -> complex:
-    found = _COMPLEX.match(text)
-    real = _float_or_none(found["real"]) if found else None
-    imaginary = _float_or_none(found["imaginary"]) if found else None
+    match = _COMPLEX.match(text)
+    real = _float_or_none(match["real"]) if match else None
+    imaginary = _float_or_none(match["imaginary"]) if match else None
     if real is None or imaginary is None:
         raise NumberError("syntax error scanning complex number")
     return complex(real, imaginary)
@@ -97,9 +97,9 @@ def _real(number: Number, text: str) -> None:
 def _integers(real: float) -> tuple[int | None, int | None]:
     if not math.isfinite(real) or real != int(real):
         return None, None
-    whole = int(real)
-    integer = whole if -(1 << 63) <= whole < 1 << 63 else None
-    return integer, whole if 0 <= whole < 1 << 64 else None
+    number = int(real)
+    integer = number if -(1 << 63) <= number < 1 << 63 else None
+    return integer, number if 0 <= number < 1 << 64 else None
 
 
 def ideal(number: Number) -> int | float | complex | None:

@@ -82,17 +82,17 @@ def field(value: Any, name: str, container: Any) -> Any:
     raise EvalError(f"can't evaluate field {name} in type {static_type(container, value)}")
 
 
-def check_count(method: Function, given: int, count: int) -> None:
+def check_count(method: Function, shown_count: int, count: int) -> None:
     """Raise EvalError for a wrong number of arguments; `count` includes the pipeline's."""
-    wanted = len(method.params)
+    expected = len(method.params)
     if method.variadic:
-        if count < wanted - 1:
-            raise EvalError(f"wrong number of args for {method.name}: want at least {wanted - 1} got {given}")
-    elif count != wanted:
-        raise EvalError(f"wrong number of args for {method.name}: want {wanted} got {count}")
+        if count < expected - 1:
+            raise EvalError(f"wrong number of args for {method.name}: want at least {expected - 1} got {shown_count}")
+    elif count != expected:
+        raise EvalError(f"wrong number of args for {method.name}: want {expected} got {count}")
 
 
-def find_method(value: Any, name: str, container: Any, given: int, count: int) -> Function | None:
+def find_method(value: Any, name: str, container: Any, shown_count: int, count: int) -> Function | None:
     """Return the method to call with arguments, None if the receiver is nil."""
     if value is INVALID:
         return None
@@ -100,9 +100,9 @@ def find_method(value: Any, name: str, container: Any, given: int, count: int) -
         raise EvalError(f"nil pointer evaluating {static_type(container, value)}.{name}")
     methods = getattr(value.__class__, "go_methods", None)
     if methods and (method := methods.get(name)) is not None:
-        found: Function = method
-        check_count(found, given, count)
-        return found
+        function: Function = method
+        check_count(function, shown_count, count)
+        return function
     if isinstance(value, dict) and assignable("string", key_type(go_type(value))):
         raise EvalError(f"{name} is not a method but has arguments")
     if isinstance(value, Object) and name in value.go_fields:
@@ -112,29 +112,29 @@ def find_method(value: Any, name: str, container: Any, given: int, count: int) -
     raise EvalError(f"can't evaluate field {name} in type {static_type(container, value)}")
 
 
-def method_argument(method: Function | None, index: int, given: Any, constant: tuple[str, str] | str) -> Any:
+def method_argument(method: Function | None, index: int, value: Any, constant: tuple[str, str] | str) -> Any:
     """Return an argument converted for the method; `constant` describes a literal."""
     if method is None:
         return None
-    wanted = method.params[min(index, len(method.params) - 1)]
+    expected = method.params[min(index, len(method.params) - 1)]
     if constant == "nil":
-        if not can_be_nil(wanted):
-            raise EvalError(f"cannot assign nil to {wanted}")
-        return zero(wanted)
+        if not can_be_nil(expected):
+            raise EvalError(f"cannot assign nil to {expected}")
+        return zero(expected)
     if not constant:
-        return convert(given, wanted)
-    return _constant(given, constant[0], constant[1], wanted)
+        return convert(value, expected)
+    return _constant(value, constant[0], constant[1], expected)
 
 
-def _constant(given: Any, node: str, text: str, wanted: str) -> Any:
-    kind = type_kind(wanted)
-    numbers, ideal = given if node == "Number" else ((None, None, None), given)
-    if kind == "interface" or wanted == REFLECT:
+def _constant(constant: Any, node: str, text: str, target: str) -> Any:
+    kind = type_kind(target)
+    numbers, ideal = constant if node == "Number" else ((None, None, None), constant)
+    if kind == "interface" or target == REFLECT:
         return ideal
     if kind == "bool":
-        expected, value = "bool", given if node == "Bool" else None
+        expected, value = "bool", constant if node == "Bool" else None
     elif kind == "string":
-        expected, value = "string", given if node == "String" else None
+        expected, value = "string", constant if node == "String" else None
     elif kind.startswith("int"):
         expected, value = "integer", numbers[0]
     elif kind.startswith("uint"):
@@ -142,10 +142,10 @@ def _constant(given: Any, node: str, text: str, wanted: str) -> Any:
     elif kind.startswith("float"):
         expected, value = "float", numbers[2]
     else:
-        raise EvalError(f"can't handle {text} for arg of type {wanted}")
+        raise EvalError(f"can't handle {text} for arg of type {target}")
     if value is None:
         raise EvalError(f"expected {expected}; found {text}")
-    return typed(value, wanted)
+    return typed(value, target)
 
 
 def call_method(method: Function | None, receiver: Any, args: Sequence[Any]) -> Any:
@@ -153,26 +153,26 @@ def call_method(method: Function | None, receiver: Any, args: Sequence[Any]) -> 
     return INVALID if method is None else took(method.call(receiver, *args))
 
 
-def convert(value: Any, wanted: str) -> Any:
+def convert(value: Any, target: str) -> Any:
     """Return the value for a parameter of this type (validateType)."""
     if value is INVALID:
-        if not can_be_nil(wanted):
-            raise EvalError(f"invalid value; expected {wanted}")
-        return zero(wanted)
-    if wanted in (ANY, REFLECT):
+        if not can_be_nil(target):
+            raise EvalError(f"invalid value; expected {target}")
+        return zero(target)
+    if target in (ANY, REFLECT):
         return value
-    if value.__class__ is Values and wanted == MAP:
+    if value.__class__ is Values and target == MAP:
         return value.table
     if value is None:
-        if type_kind(wanted) == "interface":
+        if type_kind(target) == "interface":
             return None
-        raise EvalError(f"wrong type for value; expected {wanted}; got {ANY}")
-    given = go_type(value)
-    if assignable(given, wanted) or (given.startswith("*") and assignable(given[1:], wanted)):
+        raise EvalError(f"wrong type for value; expected {target}; got {ANY}")
+    source_type = go_type(value)
+    if assignable(source_type, target) or (source_type.startswith("*") and assignable(source_type[1:], target)):
         return value
-    if type_kind(wanted) == "interface" and wanted != "error":
+    if type_kind(target) == "interface" and target != "error":
         return value
-    raise EvalError(f"wrong type for value; expected {wanted}; got {given}")
+    raise EvalError(f"wrong type for value; expected {target}; got {source_type}")
 
 
 class Watched:
@@ -264,8 +264,8 @@ def fault(template: Failing, error: Exception) -> NoReturn:
     if isinstance(error, LimitError) and error.placed:
         raise error
     node, called = template.node(error)
-    place = template.unit.place(node.position)
-    where = f"template: {place}: executing {quote(template.name)} at <{node.text()}>: "
+    location = template.unit.place(node.position)
+    where = f"template: {location}: executing {quote(template.name)} at <{node.text()}>: "
     if isinstance(error, LimitError):
         raise LimitError(f"{where}{error}", hint=error.hint, placed=True) from None
     if isinstance(error, EvalError):

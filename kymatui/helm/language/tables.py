@@ -74,10 +74,10 @@ class Values(TypedMap):
         """Return the map at a dotted path."""
         table = self.table
         for name in path.split("."):
-            found = table.get(name)
-            if found.__class__ is not dict and found.__class__ is not Values:
+            value = table.get(name)
+            if value.__class__ is not dict and value.__class__ is not Values:
                 raise FunctionError(f'"{name}" is not a table')
-            table = found.table if isinstance(found, Values) else found
+            table = value.table if isinstance(value, Values) else value
         return Values(table)
 
     def path_value(self, path: str) -> Any:

@@ -137,10 +137,10 @@ class Scope:
 
     def find(self, name: str) -> Template:
         """Return the template of a {{template}} action. Raise EvalError."""
-        found = self.templates.get(name)
-        if found is None:
+        template = self.templates.get(name)
+        if template is None:
             raise EvalError(f"template {quote(name)} not defined")
-        return found
+        return template
 
 
 def _in_thread(run: Runner, scope: Scope, w: Callable[[str], object], dot: Any) -> None:
@@ -294,17 +294,17 @@ class TemplateSet:
 
         `entries` of the same files replace the parsing; `texts` are those of earlier texts for `tpl`.
         """
-        made = cls(functions)
-        made._known = dict(texts or {})
-        made.order = sort_templates(files)
-        for file in made.order:
+        templates = cls(functions)
+        templates._known = dict(texts or {})
+        templates.order = sort_templates(files)
+        for file in templates.order:
             try:
-                unit = Unit(file, files[file], made.functions, made.names, entries[file] if entries else None)
+                unit = Unit(file, files[file], templates.functions, templates.names, entries[file] if entries else None)
             except ParseError as error:
                 raise HelmError(describe_parse_error(file, str(error))) from None
-            install(made.templates, unit)
-            made.units.append(unit)
-        return made
+            install(templates.templates, unit)
+            templates.units.append(unit)
+        return templates
 
     def text_unit(self, text: str) -> Unit:
         """Return a text for `tpl`, parsed once."""

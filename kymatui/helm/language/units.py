@@ -90,8 +90,8 @@ def _deferred(name: str, names: dict[str, Any], functions: Mapping[str, Function
     """
 
     def call(*arguments: Any) -> Any:
-        found = names[name] = functions[name[2:]].call
-        return found(*arguments)
+        function = names[name] = functions[name[2:]].call
+        return function(*arguments)
 
     return call
 
@@ -143,8 +143,8 @@ class Template:
         try:
             return compile_template(self.name, self.unit.trees[self.name], self.unit.functions)
         except (TooDeepError, RecursionError, MemoryError):
-            place = f"{self.unit.name}: template {self.name!r}"
-            raise HelmError(f"{place}: blocks or expressions are nested too deeply") from None
+            where = f"{self.unit.name}: template {self.name!r}"
+            raise HelmError(f"{where}: blocks or expressions are nested too deeply") from None
 
     @property
     def emitter(self) -> Emitter:

@@ -41,8 +41,8 @@ def lint(path: str | Path, values: Mapping[str, Any] | None = None, linting: Lin
     return LintResult(tuple(examination.messages))
 
 
-def _read(place: Path) -> dict[str, bytes]:
-    if not place.exists():
+def _read(root: Path) -> dict[str, bytes]:
+    if not root.exists():
         return {}
-    found = read_directory(place) if place.is_dir() else read_archive(place.read_bytes())
-    return {file.name: file.data for file in found}
+    files = read_directory(root) if root.is_dir() else read_archive(root.read_bytes())
+    return {file.name: file.data for file in files}

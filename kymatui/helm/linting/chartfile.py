@@ -42,9 +42,9 @@ def _unknown_field(fields: Mapping[str, Any]) -> str:
         if name not in FIELDS:
             return name
         for entry in fields[name] if inner is not None and isinstance(fields[name], list) else ():
-            found = sorted(key for key in entry if key not in inner) if inner and isinstance(entry, dict) else []
-            if found:
-                return str(found[0])
+            unknown = sorted(key for key in entry if key not in inner) if inner and isinstance(entry, dict) else []
+            if unknown:
+                return str(unknown[0])
     return ""
 
 

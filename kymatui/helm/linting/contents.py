@@ -45,17 +45,20 @@ def examine_dependencies(examined: Examination) -> None:
     except (HelmError, YamlError) as error:
         examined.add(LintSeverity.ERROR, "", f"unable to load chart\n\t{error}")
         return
-    wanted = chart.metadata.dependencies or []
-    names, there = [one.name for one in wanted], [one.name for one in chart.dependencies]
+    dependencies = chart.metadata.dependencies or []
+    names, chart_names = (
+        [dependency.name for dependency in dependencies],
+        [subchart.name for subchart in chart.dependencies],
+    )
     where = str(examined.path.absolute())
-    unknown = [name for name in there if name not in names]
+    unknown = [name for name in chart_names if name not in names]
     if unknown:
         examined.add(LintSeverity.ERROR, where, f"chart metadata is missing these dependencies: {','.join(unknown)}")
-    keys = [one.alias or one.name for one in wanted]
+    keys = [dependency.alias or dependency.name for dependency in dependencies]
     twice = [key for index, key in enumerate(keys) if key in keys[:index]]
     if twice:
         examined.add(LintSeverity.ERROR, where, f"multiple dependencies with name or alias: {','.join(twice)}")
-    absent = [name for name in names if name not in there]
+    absent = [name for name in names if name not in chart_names]
     if absent:
         examined.add(LintSeverity.WARNING, where, f"chart directory is missing these dependencies: {','.join(absent)}")
 

@@ -95,17 +95,17 @@ class Deprecation(Struct, frozen=True):
 
 @cache
 def _entries() -> dict[tuple[str, str], Deprecation]:
-    found = {}
+    deprecations = {}
     for line in _TABLE.strip().split("\n"):
         api_version, deprecated, removed, replacement, *kinds = line.split()
-        for one in kinds:
-            kind, _, successor = one.partition("=")
+        for api_kind in kinds:
+            kind, _, successor = api_kind.partition("=")
             for end in ("", "List"):
                 instead = "" if replacement == "-" else f"{replacement} {successor or kind}{end}"
-                found[api_version, kind + end] = Deprecation(
+                deprecations[api_version, kind + end] = Deprecation(
                     api_version, kind + end, _numbers(deprecated), _numbers(removed), instead
                 )
-    return found
+    return deprecations
 
 
 def _numbers(text: str) -> tuple[int, int]:
@@ -115,5 +115,5 @@ def _numbers(text: str) -> tuple[int, int]:
 
 def deprecation(api_version: str, kind: str, version: tuple[int, int]) -> Deprecation | None:
     """Return the deprecation of a kind on Kubernetes (major, minor), None if it is not deprecated."""
-    found = _entries().get((api_version, kind))
-    return found if found is not None and found.deprecated <= version else None
+    entry = _entries().get((api_version, kind))
+    return entry if entry is not None and entry.deprecated <= version else None

@@ -103,14 +103,14 @@ def _object(examined: Examination, where: str, head: _Head, body: Mapping[str, A
     if kind in ("Deployment", "ReplicaSet", "DaemonSet", "StatefulSet") and not selects:
         message = f'a {kind} must contain matchLabels or matchExpressions, and "{name}" does not'
         examined.add(LintSeverity.ERROR, where, message)
-    if kind == "List" and any("helm.sh/resource-policy" in _annotations(one) for one in body.get("items") or ()):
+    if kind == "List" and any("helm.sh/resource-policy" in _annotations(item) for item in body.get("items") or ()):
         examined.add(LintSeverity.ERROR, where, "annotation 'helm.sh/resource-policy' within List objects are ignored")
 
 
 def _annotations(body: object) -> Mapping[str, Any]:
     metadata = body.get("metadata") if isinstance(body, dict) else None
-    found = metadata.get("annotations") if isinstance(metadata, dict) else None
-    return found if isinstance(found, dict) else {}
+    values = metadata.get("annotations") if isinstance(metadata, dict) else None
+    return values if isinstance(values, dict) else {}
 
 
 def _kubernetes(linting: Linting) -> tuple[int, int]:

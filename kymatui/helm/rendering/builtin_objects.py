@@ -33,10 +33,10 @@ class Files(TypedMap):
         return (type(self), (self._contents,))
 
     def __getitem__(self, name: str) -> TypedList:
-        found = self._slices.get(name)
-        if found is None:
-            found = self._slices[name] = _byte_slice(self._contents[name])
-        return found
+        byte_slice = self._slices.get(name)
+        if byte_slice is None:
+            byte_slice = self._slices[name] = _byte_slice(self._contents[name])
+        return byte_slice
 
     def get(self, name: str, default: Any = None) -> Any:
         return self[name] if name in self._contents else default
@@ -115,7 +115,7 @@ def chart_map(metadata: Metadata, *, is_root: bool) -> dict[str, Any]:
         "Version": metadata.version,
         "Description": metadata.description,
         "Keywords": list(metadata.keywords),
-        "Maintainers": [_maintainer_map(one) for one in metadata.maintainers],
+        "Maintainers": [_maintainer_map(maintainer) for maintainer in metadata.maintainers],
         "Icon": metadata.icon,
         "APIVersion": metadata.api_version,
         "Condition": metadata.condition,
@@ -124,26 +124,26 @@ def chart_map(metadata: Metadata, *, is_root: bool) -> dict[str, Any]:
         "Deprecated": metadata.deprecated,
         "Annotations": TypedMap("map[string]string", annotations or {}, is_nil=annotations is None),
         "KubeVersion": metadata.kube_version,
-        "Dependencies": [_dependency_map(one) for one in metadata.dependencies or ()],
+        "Dependencies": [_dependency_map(dependency) for dependency in metadata.dependencies or ()],
         "Type": metadata.type,
         "IsRoot": is_root,
     }
 
 
-def _maintainer_map(one: Maintainer) -> dict[str, Any]:
-    return {"Name": one.name, "Email": one.email, "URL": one.url}
+def _maintainer_map(maintainer: Maintainer) -> dict[str, Any]:
+    return {"Name": maintainer.name, "Email": maintainer.email, "URL": maintainer.url}
 
 
-def _dependency_map(one: Dependency) -> dict[str, Any]:
+def _dependency_map(dependency: Dependency) -> dict[str, Any]:
     return {
-        "Name": one.name,
-        "Version": one.version,
-        "Repository": one.repository,
-        "Condition": one.condition,
-        "Tags": list(one.tags),
-        "Enabled": one.enabled,
-        "ImportValues": list(one.import_values),
-        "Alias": one.alias,
+        "Name": dependency.name,
+        "Version": dependency.version,
+        "Repository": dependency.repository,
+        "Condition": dependency.condition,
+        "Tags": list(dependency.tags),
+        "Enabled": dependency.enabled,
+        "ImportValues": list(dependency.import_values),
+        "Alias": dependency.alias,
     }
 
 
@@ -187,12 +187,12 @@ class Scopes:
         for name, data in node.chart.templates:
             if library and not posixpath.basename(name).startswith("_"):
                 continue
-            place = posixpath.normpath(f"{path}/{name}")
-            self.sources[place] = data
-            self.places[place] = (dot, folder)
+            template_path = posixpath.normpath(f"{path}/{name}")
+            self.sources[template_path] = data
+            self.places[template_path] = (dot, folder)
 
-    def enter(self, place: str) -> Values:
+    def enter(self, template_name: str) -> Values:
         """Return dot of a template, with .Template."""
-        dot, folder = self.places[place]
-        dot["Template"] = Values({"Name": place, "BasePath": folder})
+        dot, folder = self.places[template_name]
+        dot["Template"] = Values({"Name": template_name, "BasePath": folder})
         return dot

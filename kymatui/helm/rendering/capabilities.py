@@ -125,9 +125,9 @@ class KubeVersion(_Struct):
 
     def go_copy(self) -> KubeVersion:
         """Return a deep copy, which holds only the exported fields."""
-        made = KubeVersion(self._Version)
-        made._normalizedVersion = ""
-        return made
+        version = KubeVersion(self._Version)
+        version._normalizedVersion = ""
+        return version
 
     @property
     def version(self) -> str:
@@ -178,10 +178,10 @@ class Capabilities(_Struct):
         self._APIVersions = VersionSet([*(DEFAULT_API_VERSIONS if served is None else served), *api_versions])
 
     def go_copy(self) -> Capabilities:
-        made = Capabilities.__new__(Capabilities)
-        made._KubeVersion = self._KubeVersion.go_copy()
-        made._APIVersions = VersionSet(self._APIVersions)
-        return made
+        capabilities = Capabilities.__new__(Capabilities)
+        capabilities._KubeVersion = self._KubeVersion.go_copy()
+        capabilities._APIVersions = VersionSet(self._APIVersions)
+        return capabilities
 
     @property
     def kube_version(self) -> KubeVersion:

@@ -200,17 +200,17 @@ def split_manifests(content: str) -> list[str]:
     rest = content.strip(GO_SPACE)
     documents: list[str] = []
     at = _after(rest, 3) if rest.startswith("---") else 0
-    while (found := rest.find("\n---", at)) >= 0:
+    while (position := rest.find("\n---", at)) >= 0:
         charge(DOCUMENT)
-        documents.append(rest[at:found].rstrip(_SPACE))
-        at = _after(rest, found + 4)
+        documents.append(rest[at:position].rstrip(_SPACE))
+        at = _after(rest, position + 4)
     documents.append(rest[at:])
     return [document.strip(GO_SPACE) for document in documents if document]
 
 
 def _after(content: str, at: int) -> int:
-    found = _SPACES.match(content, at)
-    return found.end() if found else at
+    match = _SPACES.match(content, at)
+    return match.end() if match else at
 
 
 def sort_by_kind(items: list[Kinded]) -> list[Kinded]:
@@ -256,10 +256,10 @@ _METADATA = struct(
 )
 
 
-def _make_head(found: dict[str, Any]) -> Head:
-    metadata = found.get("metadata", {})
+def _make_head(fields: dict[str, Any]) -> Head:
+    metadata = fields.get("metadata", {})
     return Head(
-        found.get("apiVersion", ""), found.get("kind", ""), metadata.get("name", ""), metadata.get("annotations")
+        fields.get("apiVersion", ""), fields.get("kind", ""), metadata.get("name", ""), metadata.get("annotations")
     )
 
 
@@ -279,21 +279,21 @@ class _HeadCache:
         data = to_bytes(document)
         key = hashlib.blake2b(data, digest_size=20).digest()
         with self._lock:
-            found = self._heads.get(key)
-            if found is not None:
+            head = self._heads.get(key)
+            if head is not None:
                 self._heads.move_to_end(key)
-                return found
+                return head
         try:
-            found = decode_yaml(data, _HEAD) or Head()
+            head = decode_yaml(data, _HEAD) or Head()
         except YamlError as error:
-            found = str(error)
-        if _length(found) > LONGEST_REMEMBERED:
-            return found
+            head = str(error)
+        if _length(head) > LONGEST_REMEMBERED:
+            return head
         with self._lock:
-            self._heads[key] = found
+            self._heads[key] = head
             if len(self._heads) > self._size:
                 self._heads.popitem(last=False)
-        return found
+        return head
 
 
 def _length(head: Head | str) -> int:
@@ -308,7 +308,7 @@ _HEADS: Final = _HeadCache(8192)
 
 
 def _head(path: str, document: str) -> Head:
-    found = _HEADS.read(document)
-    if isinstance(found, str):
-        raise ManifestError(path, found)
-    return found
+    head = _HEADS.read(document)
+    if isinstance(head, str):
+        raise ManifestError(path, head)
+    return head

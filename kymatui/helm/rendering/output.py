@@ -17,11 +17,11 @@ Part = tuple[str, str]
 
 def parts(rendered: Rendered, *, hooks: bool = True, tests: bool = True) -> list[Part]:
     """Return the printed parts in order: requested CRDs, manifests in installation order, hooks."""
-    found = [(crd.path, crd.content) for crd in rendered.crds]
-    found += [(manifest.path, manifest.content) for manifest in rendered.manifests]
+    rendered_parts = [(crd.path, crd.content) for crd in rendered.crds]
+    rendered_parts += [(manifest.path, manifest.content) for manifest in rendered.manifests]
     if hooks:
-        found += [(hook.path, hook.content) for hook in rendered.hooks if tests or "test" not in hook.events]
-    return found
+        rendered_parts += [(hook.path, hook.content) for hook in rendered.hooks if tests or "test" not in hook.events]
+    return rendered_parts
 
 
 def manifest_text(rendered: Rendered, *, hooks: bool = True, tests: bool = True) -> str:
@@ -38,18 +38,18 @@ def _document(path: str, content: str) -> str:
     return f"---\n# Source: {path}\n{content}\n"
 
 
-def only(text: str, wanted: Sequence[str]) -> str:
+def only(text: str, patterns: Sequence[str]) -> str:
     """Return the documents of the named templates (`--show-only`). Raise HelmError for an unknown name.
 
     Patterns support `*`, `?` and `[…]` within a path element.
     """
     documents = split_manifests(text)
     shown: list[str] = []
-    for pattern in wanted:
-        found = [document for document in documents if _comes_from(document, pattern.replace("\\", "/"))]
-        if not found:
+    for pattern in patterns:
+        matching = [document for document in documents if _comes_from(document, pattern.replace("\\", "/"))]
+        if not matching:
             raise HelmError(f"could not find template {pattern} in chart")
-        shown += found
+        shown += matching
     return "".join(f"---\n{document}\n" for document in shown)
 
 
@@ -61,9 +61,9 @@ def _comes_from(document: str, pattern: str) -> bool:
     return len(have) == len(want) and all(fnmatch.fnmatchcase(h, w) for h, w in zip(have, want, strict=True))
 
 
-def files(found: Iterable[Part]) -> dict[str, str]:
+def files(entries: Iterable[Part]) -> dict[str, str]:
     """Return one text per template, as `--output-dir` writes them."""
     texts: dict[str, str] = {}
-    for path, content in found:
+    for path, content in entries:
         texts[path] = texts.get(path, "") + _document(path, content)
     return texts

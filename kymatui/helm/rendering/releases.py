@@ -107,7 +107,7 @@ def secret_name(name: str, version: int) -> str:
 
 def join_manifests(manifests: Iterable[RenderedManifest]) -> str:
     """Return the text of a release's manifests, each after a comment with its template."""
-    return "".join(f"---\n# Source: {one.path}\n{one.content}\n" for one in manifests)
+    return "".join(f"---\n# Source: {manifest.path}\n{manifest.content}\n" for manifest in manifests)
 
 
 def encode_release(release: Release) -> bytes:
@@ -163,11 +163,15 @@ def from_secret(secret: Mapping[str, Any]) -> Release:
 
 def deployed(history: Iterable[Release]) -> Release | None:
     """Return the newest deployed revision."""
-    return max((one for one in history if one.status is Status.DEPLOYED), key=lambda one: one.version, default=None)
+    return max(
+        (release for release in history if release.status is Status.DEPLOYED),
+        key=lambda release: release.version,
+        default=None,
+    )
 
 
 def next_version(history: Iterable[Release]) -> int:
-    return max((one.version for one in history), default=0) + 1
+    return max((release.version for release in history), default=0) + 1
 
 
 def surplus(history: Sequence[Release], limit: int = HISTORY_LIMIT) -> list[Release]:
@@ -179,8 +183,8 @@ def surplus(history: Sequence[Release], limit: int = HISTORY_LIMIT) -> list[Rele
         return []
     kept = deployed(history)
     excess = len(history) - (limit - 1)
-    ordered = sorted(history, key=lambda one: one.version)
-    removable = [one for one in ordered if kept is None or one.version != kept.version]
+    ordered = sorted(history, key=lambda release: release.version)
+    removable = [release for release in ordered if kept is None or release.version != kept.version]
     return removable[: max(excess, 0)]
 
 
@@ -191,11 +195,11 @@ def chart_document(node: ChartNode) -> dict[str, Any]:
     return {
         "metadata": _as_json(metadata_fields(node.metadata)),
         "lock": None if chart.lock is None else _lock_document(chart.lock),
-        "templates": [_file_document(one) for one in chart.templates],
+        "templates": [_file_document(template) for template in chart.templates],
         "values": _as_json(node.values),
         "schema": schema,
         "schemamodtime": _NO_TIME,
-        "files": [_file_document(one) for one in chart.files] or None,
+        "files": [_file_document(file) for file in chart.files] or None,
     }
 
 
@@ -207,7 +211,7 @@ def _lock_document(lock: Lock) -> dict[str, Any]:
     return {
         "generated": lock.generated or _NO_TIME,
         "digest": lock.digest,
-        "dependencies": [_as_json(dependency_fields(one)) for one in lock.dependencies],
+        "dependencies": [_as_json(dependency_fields(dependency)) for dependency in lock.dependencies],
     }
 
 
@@ -238,7 +242,7 @@ def _document(release: Release) -> dict[str, Any]:
             "chart": dict(release.chart),
             "config": _as_json(dict(release.config)),
             "manifest": release.manifest,
-            "hooks": [_hook_document(one) for one in release.hooks],
+            "hooks": [_hook_document(hook) for hook in release.hooks],
             "version": release.version,
             "namespace": release.namespace,
             "apply_method": release.apply_method,
@@ -246,8 +250,8 @@ def _document(release: Release) -> dict[str, Any]:
     )
 
 
-def _hook_document(one: ReleaseHook) -> dict[str, Any]:
-    hook, run = one.hook, one.last_run
+def _hook_document(release_hook: ReleaseHook) -> dict[str, Any]:
+    hook, run = release_hook.hook, release_hook.last_run
     times = {"started_at": _time_text(run.started_at), "completed_at": _time_text(run.completed_at)}
     return {
         **omit_empty({"name": hook.name, "kind": hook.kind, "path": hook.path, "manifest": hook.content}),
@@ -278,14 +282,14 @@ def _release(document: dict[str, Any], labels: Mapping[str, str]) -> Release:
         chart=document.get("chart") or {},
         config=document.get("config") or {},
         manifest=document.get("manifest", ""),
-        hooks=tuple(_hook(one) for one in document.get("hooks") or ()),
+        hooks=tuple(_hook(hook) for hook in document.get("hooks") or ()),
         labels={name: value for name, value in labels.items() if name not in _SYSTEM_LABELS},
         apply_method=document.get("apply_method", ""),
     )
 
 
 def _status(word: str) -> Status:
-    return Status(word) if word in {one.value for one in Status} else Status.UNKNOWN
+    return Status(word) if word in {status.value for status in Status} else Status.UNKNOWN
 
 
 def _hook(document: Mapping[str, Any]) -> ReleaseHook:

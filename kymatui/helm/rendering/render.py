@@ -164,10 +164,10 @@ def _prepare(
 ) -> tuple[ChartNode, dict[str, Any]]:
     """Return the enabled dependencies, and the values of all charts."""
     try:
-        given = plain_values(values)
-        root = process_dependencies(chart, given, warnings)
-        coalesced = coalesce_values(root, given, warnings)
-        warn_of_names(root, given, warnings)
+        plain = plain_values(values)
+        root = process_dependencies(chart, plain, warnings)
+        coalesced = coalesce_values(root, plain, warnings)
+        warn_of_names(root, plain, warnings)
         if check_schema:
             check_schemas(root, coalesced, folder)
     except RecursionError as error:
@@ -191,9 +191,11 @@ def _plain(value: Any) -> Any:
 
 
 def _check_kube_version(chart: Chart, capabilities: Capabilities) -> None:
-    wanted, version = chart.metadata.kube_version, capabilities.kube_version
-    if wanted and not is_compatible(wanted, str(version)):
-        raise HelmError(f"chart requires kubeVersion: {wanted} which is incompatible with Kubernetes {version.version}")
+    constraint, version = chart.metadata.kube_version, capabilities.kube_version
+    if constraint and not is_compatible(constraint, str(version)):
+        raise HelmError(
+            f"chart requires kubeVersion: {constraint} which is incompatible with Kubernetes {version.version}"
+        )
 
 
 def _execute(root: ChartNode, scopes: Scopes, state: RenderState, cache: TemplateCache) -> dict[str, str]:
@@ -211,14 +213,14 @@ def _compiled(root: ChartNode, scopes: Scopes, cache: TemplateCache) -> Template
     """Return the template set of a tree; a loaded chart caches those of its last dependency choices."""
     kept = root.chart.compiled
     shape = (cache, *_shape(root))
-    found = kept.get(shape)
-    if isinstance(found, TemplateSet):
-        return found
-    made = cache.get(scopes.sources)
+    compiled = kept.get(shape)
+    if isinstance(compiled, TemplateSet):
+        return compiled
+    template_set = cache.get(scopes.sources)
     if len(kept) >= _KEPT_WITH_CHART:
         kept.clear()
-    kept[shape] = made
-    return made
+    kept[shape] = template_set
+    return template_set
 
 
 def _shape(node: ChartNode) -> Iterator[tuple[str, int]]:

@@ -26,16 +26,16 @@ def check_schemas(node: ChartNode, values: Mapping[str, Any], folder: CodeFolder
 
 
 def _problems(node: ChartNode, values: Mapping[str, Any], folder: CodeFolder | None) -> str:
-    found = ""
+    problems = ""
     if node.chart.schema is not None and (problem := _problem(values, node.chart.schema, folder)):
-        found = f"{node.name}:\n{problem}"
+        problems = f"{node.name}:\n{problem}"
     for child in node.dependencies:
         inner = values.get(child.name)
         if isinstance(inner, dict):
-            found += _problems(child, inner, folder)
+            problems += _problems(child, inner, folder)
         elif inner is not None:
-            found += f"{child.name}:\ninvalid type for values: expected object (map), got {go_type(inner)}\n"
-    return found
+            problems += f"{child.name}:\ninvalid type for values: expected object (map), got {go_type(inner)}\n"
+    return problems
 
 
 def _problem(values: Mapping[str, Any], schema: bytes, folder: CodeFolder | None) -> str:

@@ -42,11 +42,11 @@ def _draft(document: Any) -> Any:
     draft = draft_of(document)
     if draft is not None:
         return _VALIDATORS[draft]
-    place = metaschema_place(document) or ""
-    if place.startswith("urn:"):
+    metaschema = metaschema_place(document) or ""
+    if metaschema.startswith("urn:"):
         return _VALIDATORS[NEWEST]
-    reason = "kymatui fetches no schemas" if ":" in place else f"no URLLoader registered for {quote(place)}"
-    raise ValueError(f"failing loading {quote(place)}: {reason}")
+    reason = "kymatui fetches no schemas" if ":" in metaschema else f"no URLLoader registered for {quote(metaschema)}"
+    raise ValueError(f"failing loading {quote(metaschema)}: {reason}")
 
 
 def metaschema_of(cls: Any) -> Any:
@@ -66,17 +66,17 @@ def class_for(document: Any) -> Any:
 @cache
 def _extended(chosen: Any) -> Any:
     checker = chosen.TYPE_CHECKER.redefine("integer", _is_integer)
-    given = chosen.VALIDATORS
-    own = {word: check for word, check in _OWN.items() if word in given}
-    references = {word: _counted(chosen, given[word]) for word in _REFERENCES if word in given}
-    compared = {word: _compared(given[word]) for word in ("enum", "const") if word in given}
+    validators = chosen.VALIDATORS
+    own = {word: check for word, check in _OWN.items() if word in validators}
+    references = {word: _counted(chosen, validators[word]) for word in _REFERENCES if word in validators}
+    compared = {word: _compared(validators[word]) for word in ("enum", "const") if word in validators}
     words = {**own, **references, **compared, "dependencies": _dependencies}
-    if (find := given.get("unevaluatedProperties")) is not None:
+    if (find := validators.get("unevaluatedProperties")) is not None:
         words["unevaluatedProperties"] = _unevaluated_properties(find)
-    made = extend(chosen, words, type_checker=checker)
-    made.descend = _placing(made.descend)
-    made.evolve = _counting(made.evolve)
-    return made
+    extended = extend(chosen, words, type_checker=checker)
+    extended.descend = _placing(extended.descend)
+    extended.evolve = _counting(extended.evolve)
+    return extended
 
 
 def _counting(evolve: Any) -> Any:
@@ -173,30 +173,32 @@ def _pattern_properties(validator: Any, patterns: Any, instance: Any, _schema: A
                     yield from validator.descend(value, schema, path=name, schema_path=pattern)
 
 
-def _additional_properties(validator: Any, wanted: Any, instance: Any, schema: Any) -> Iterator[Any]:
+def _additional_properties(validator: Any, additional: Any, instance: Any, schema: Any) -> Iterator[Any]:
     if not isinstance(instance, dict):
         return
     known, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
     count_steps(len(patterns) * len(instance))
-    extras = [name for name in instance if name not in known and not any(matches(one, name) for one in patterns)]
-    if isinstance(wanted, dict):
+    extras = [
+        name for name in instance if name not in known and not any(matches(pattern, name) for pattern in patterns)
+    ]
+    if isinstance(additional, dict):
         for name in extras:
-            yield from validator.descend(instance[name], wanted, path=name)
-    elif not wanted and extras:
+            yield from validator.descend(instance[name], additional, path=name)
+    elif not additional and extras:
         yield ValidationError("\0".join(sorted(extras)))
 
 
-def _property_names(validator: Any, wanted: Any, instance: Any, _schema: Any) -> Iterator[Any]:
+def _property_names(validator: Any, name_schema: Any, instance: Any, _schema: Any) -> Iterator[Any]:
     for name in instance if isinstance(instance, dict) else ():
-        if found := list(validator.descend(name, wanted)):
+        if errors := list(validator.descend(name, name_schema)):
             error = ValidationError(name)
-            error.context.extend(found)
+            error.context.extend(errors)
             yield error
 
 
-def _dependent_required(_validator: Any, wanted: Any, instance: Any, _schema: Any) -> Iterator[Any]:
-    for name, needed in wanted.items() if isinstance(instance, dict) else ():
-        if name in instance and (missing := [one for one in needed if one not in instance]):
+def _dependent_required(_validator: Any, requirements: Any, instance: Any, _schema: Any) -> Iterator[Any]:
+    for name, needed in requirements.items() if isinstance(instance, dict) else ():
+        if name in instance and (missing := [needed_name for needed_name in needed if needed_name not in instance]):
             yield ValidationError("\0".join([name, *missing]))
 
 
@@ -207,39 +209,39 @@ def _multiple_of(_validator: Any, divisor: Any, instance: Any, _schema: Any) -> 
             yield ValidationError("multipleOf")
 
 
-def _dependencies(validator: Any, wanted: Any, instance: Any, schema: Any) -> Iterator[Any]:
+def _dependencies(validator: Any, dependencies: Any, instance: Any, schema: Any) -> Iterator[Any]:
     """Check dependencies in every draft, as Go's library does."""
-    for name, needed in wanted.items() if isinstance(instance, dict) else ():
+    for name, needed in dependencies.items() if isinstance(instance, dict) else ():
         if isinstance(needed, list):
             yield from _dependent_required(validator, {name: needed}, instance, schema)
         elif name in instance:
             yield from validator.descend(instance, needed, schema_path=name)
 
 
-def _one_of(validator: Any, wanted: Any, instance: Any, _schema: Any) -> Iterator[Any]:
+def _one_of(validator: Any, alternatives: Any, instance: Any, _schema: Any) -> Iterator[Any]:
     refused: list[Any] = []
     matched: list[str] = []
-    for number, one in enumerate(wanted):
-        found = list(validator.descend(instance, one, schema_path=number))
-        refused += found
-        matched += [] if found else [str(number)]
+    for number, alternative in enumerate(alternatives):
+        errors = list(validator.descend(instance, alternative, schema_path=number))
+        refused += errors
+        matched += [] if errors else [str(number)]
     if not matched:
         yield ValidationError("none", context=refused)
     elif len(matched) > 1:
         yield ValidationError(", ".join(matched[:2]))
 
 
-def _unique_items(_validator: Any, wanted: Any, instance: Any, _schema: Any) -> Iterator[Any]:
-    if wanted and isinstance(instance, list) and (equal := first_equal(instance)) is not None:
+def _unique_items(_validator: Any, unique: Any, instance: Any, _schema: Any) -> Iterator[Any]:
+    if unique and isinstance(instance, list) and (equal := first_equal(instance)) is not None:
         yield ValidationError(f"items at {equal[0]} and {equal[1]} are equal")
 
 
 def _compared(check: Any) -> Any:
     """Count the comparisons of `enum` and `const`."""
 
-    def compared(validator: Any, wanted: Any, instance: Any, schema: Any) -> Iterator[Any]:
-        count_comparisons(instance, len(wanted) if isinstance(wanted, list) else 1)
-        yield from check(validator, wanted, instance, schema) or ()
+    def compared(validator: Any, expected: Any, instance: Any, schema: Any) -> Iterator[Any]:
+        count_comparisons(instance, len(expected) if isinstance(expected, list) else 1)
+        yield from check(validator, expected, instance, schema) or ()
 
     return compared
 
@@ -265,10 +267,10 @@ class _Descending:
 def _unevaluated_properties(find: Any) -> Any:
     """Report each unevaluated property separately, as Go's library; jsonschema reports all at once."""
 
-    def unevaluated(validator: Any, wanted: Any, instance: Any, schema: Any) -> Iterator[Any]:
+    def unevaluated(validator: Any, subschema: Any, instance: Any, schema: Any) -> Iterator[Any]:
         if isinstance(instance, dict):
-            descending = _Descending(validator, wanted)
-            list(find(descending, wanted, instance, schema))
+            descending = _Descending(validator, subschema)
+            list(find(descending, subschema, instance, schema))
             yield from descending.found
 
     return unevaluated

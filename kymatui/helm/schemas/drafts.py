@@ -24,8 +24,8 @@ def metaschema_place(document: Any) -> str | None:
 
 def draft_of(document: Any) -> int | None:
     """Return the number or year of a document's draft, the newest by default; None for another metaschema."""
-    place = metaschema_place(document)
-    if place is None:
+    metaschema = metaschema_place(document)
+    if metaschema is None:
         return NEWEST
-    known = place.removeprefix("http://" if place.startswith("http://") else "https://")
+    known = metaschema.removeprefix("http://" if metaschema.startswith("http://") else "https://")
     return _DRAFTS.get(known.removeprefix("json-schema.org/")) if known.startswith("json-schema.org/") else None

@@ -32,8 +32,8 @@ def _require(holds: object, problem: str) -> None:
 
 def _only(pattern: re.Pattern[str], text: str, where: str = "") -> None:
     """Raise ValueError unless the pattern matches the whole text."""
-    if found := pattern.match(text):
-        _require(found.end() == len(text), f"invalid character {_rune(text[found.end() :][:1])}{where}")
+    if match := pattern.match(text):
+        _require(match.end() == len(text), f"invalid character {_rune(text[match.end() :][:1])}{where}")
 
 
 def _rune(character: str) -> str:
@@ -61,8 +61,8 @@ def relative_json_pointer(text: str) -> None:
 
 
 def _leading_digits(text: str) -> str:
-    found = _DIGITS.match(text)
-    return found[0] if found else ""
+    match = _DIGITS.match(text)
+    return match[0] if match else ""
 
 
 def uuid(text: str) -> None:
@@ -243,14 +243,14 @@ def semver(text: str) -> None:
     text, plus, build = text.partition("+")
     if plus:
         _require(build, "build is empty")
-        for one in build.split("."):
-            _require(one, "build identifier is empty")
-            _only(_LABEL, one, " in build identifier")
+        for identifier in build.split("."):
+            _require(identifier, "build identifier is empty")
+            _only(_LABEL, identifier, " in build identifier")
     core, minus, before = text.partition("-")
-    for one in before.split(".") if minus else ():
-        _require(one, "pre-release identifier is empty")
-        _only(_LABEL, one, " in pre-release identifier")
-        starts_with_zero = len(one) > 1 and one.isdigit() and one[0] == "0"
+    for identifier in before.split(".") if minus else ():
+        _require(identifier, "pre-release identifier is empty")
+        _only(_LABEL, identifier, " in pre-release identifier")
+        starts_with_zero = len(identifier) > 1 and identifier.isdigit() and identifier[0] == "0"
         _require(not starts_with_zero, "pre-release numeric identifier starts with zero")
     numbers = core.split(".")
     _require(len(numbers) == 3, "versionCore must have 3 numbers separated by dot")

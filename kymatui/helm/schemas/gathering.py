@@ -57,25 +57,25 @@ class _Entry(Struct):
 
 def describe(errors: Iterable[Any]) -> str:
     """Return the library's errors, one line per node of the tree."""
-    top = _gather([_Failure(list(one.schema_path), list(one.path), one) for one in errors], [])
+    top = _gather([_Failure(list(error.schema_path), list(error.path), error) for error in errors], [])
     causes = top.causes if top.kind == "group" else [top]
     return "\n".join(line for cause in causes for line in cause.lines(0)) + "\n"
 
 
-def _gather(failures: list[_Failure], place: list[Any]) -> _Entry:
+def _gather(failures: list[_Failure], location: list[Any]) -> _Entry:
     """Return the failures of one schema and place as one node or a group."""
-    if none := [one for one in failures if not one.rest]:  # the schema is `false`
-        return _leaf(none[0], place)
+    if none := [failure for failure in failures if not failure.rest]:  # the schema is `false`
+        return _leaf(none[0], location)
     for word in _FIRST:
-        if first := [one for one in failures if one.rest == [word]]:
-            return _leaf(first[0], place)
+        if first := [failure for failure in failures if failure.rest == [word]]:
+            return _leaf(first[0], location)
     entries: list[_Entry] = []
     # The library reports each missing property, Go's library all at once.
-    repeated = {id(one) for one in [one for one in failures if one.rest == ["required"]][1:]}
-    failures = [one for one in failures if id(one) not in repeated]
-    for _, found in groupby(sorted(failures, key=_order), key=_step):
-        entries += _follow(list(found), place)
-    return entries[0] if len(entries) == 1 else _Entry("group", place, "validation failed", entries)
+    repeated = {id(failure) for failure in [failure for failure in failures if failure.rest == ["required"]][1:]}
+    failures = [failure for failure in failures if id(failure) not in repeated]
+    for _, group in groupby(sorted(failures, key=_order), key=_step):
+        entries += _follow(list(group), location)
+    return entries[0] if len(entries) == 1 else _Entry("group", location, "validation failed", entries)
 
 
 def _order(failure: _Failure) -> tuple[Any, ...]:
@@ -102,36 +102,43 @@ def _descends(failure: _Failure) -> bool:
     return failure.rest[0] in _INNER or failure.rest[0] in ("additionalProperties", "unevaluatedProperties")
 
 
-def _follow(failures: list[_Failure], place: list[Any]) -> list[_Entry]:
+def _follow(failures: list[_Failure], location: list[Any]) -> list[_Entry]:
     word = failures[0].rest[0]
     if len(failures[0].rest) == 1:
         forbidden = failures[0].error.validator is None and _descends(failures[0])
-        return [_leaf(failures[0], place + failures[0].place[:forbidden])]
+        return [_leaf(failures[0], location + failures[0].place[:forbidden])]
     if word == "allOf":
-        parts = [list(found) for _, found in groupby(failures, key=lambda one: one.rest[1])]
-        return [_Entry("allOf", place, "'allOf' failed", [_gather(_cut(part, 2, 0), place) for part in parts])]
+        parts = [list(group) for _, group in groupby(failures, key=lambda failure: failure.rest[1])]
+        return [_Entry("allOf", location, "'allOf' failed", [_gather(_cut(part, 2, 0), location) for part in parts])]
     inner = 1 if _descends(failures[0]) and failures[0].place else 0
-    below = _gather(_cut(failures, 2 if word in _NAMED else 1, inner), place + failures[0].place[:inner])
+    below = _gather(_cut(failures, 2 if word in _NAMED else 1, inner), location + failures[0].place[:inner])
     if word == "$ref":
-        return [_Entry("$ref", place, "validation failed", below.causes if below.kind == "group" else [below])]
+        return [_Entry("$ref", location, "validation failed", below.causes if below.kind == "group" else [below])]
     return [below]
 
 
 def _cut(failures: list[_Failure], steps: int, inner: int) -> list[_Failure]:
-    return [_Failure(one.rest[steps:], one.place[inner:], one.error) for one in failures]
+    return [_Failure(failure.rest[steps:], failure.place[inner:], failure.error) for failure in failures]
 
 
-def _leaf(failure: _Failure, place: list[Any]) -> _Entry:
+def _leaf(failure: _Failure, location: list[Any]) -> _Entry:
     word, error = failure.error.validator, failure.error
-    entry = _Entry(str(word), place, error_message(error))
+    entry = _Entry(str(word), location, error_message(error))
     if word in ("anyOf", "oneOf") and error.context:
-        parts = [_Failure(list(one.relative_schema_path), list(one.relative_path), one) for one in error.context]
-        grouped = [list(found) for _, found in groupby(parts, key=lambda one: one.rest[0])]
-        entry.causes = [_gather(_cut(part, 1, 0), place) for part in grouped]
+        parts = [
+            _Failure(list(context_error.relative_schema_path), list(context_error.relative_path), context_error)
+            for context_error in error.context
+        ]
+        grouped = [list(group) for _, group in groupby(parts, key=lambda part: part.rest[0])]
+        entry.causes = [_gather(_cut(part, 1, 0), location) for part in grouped]
     if word == "propertyNames":
         entry.place = []  # the library validates the name as a document of its own
         names = _gather(
-            [_Failure(list(one.relative_schema_path), list(one.relative_path), one) for one in error.context], []
+            [
+                _Failure(list(context_error.relative_schema_path), list(context_error.relative_path), context_error)
+                for context_error in error.context
+            ],
+            [],
         )
         entry.causes = names.causes if names.kind == "group" else [names]
     return entry

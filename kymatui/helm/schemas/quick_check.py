@@ -73,9 +73,9 @@ def _key(schema: bytes) -> str:
 def _judge() -> bytes:
     """Return what the acceptance of a schema depends on: Python, the library and the modules here."""
     library = find_spec("jsonschema")
-    place = os.path.dirname(library.origin or "") if library is not None else ""
+    folder = os.path.dirname(library.origin or "") if library is not None else ""
     own = signature_of_sources(os.path.dirname(__file__))
-    return str(sys.hexversion).encode() + (signature_of_sources(place) if place else b"") + own
+    return str(sys.hexversion).encode() + (signature_of_sources(folder) if folder else b"") + own
 
 
 @lru_cache(maxsize=16)
@@ -136,15 +136,15 @@ class _Check:
     def _target(self, reference: Any) -> Any:
         if not isinstance(reference, str) or not (reference == "#" or reference.startswith("#/")) or "%" in reference:
             raise UndecidedError
-        found = self.document
+        target = self.document
         for token in reference.split("/")[1:]:
             name = token.replace("~1", "/").replace("~0", "~")
-            if not isinstance(found, dict) or name not in found:
+            if not isinstance(target, dict) or name not in target:
                 raise UndecidedError
-            found = found[name]
-            if isinstance(found, dict) and isinstance(found.get("$id", found.get("id")), str):  # a base of its own
+            target = target[name]
+            if isinstance(target, dict) and isinstance(target.get("$id", target.get("id")), str):  # a base of its own
                 raise UndecidedError
-        return found
+        return target
 
 
 def _type_of(value: Any) -> str:
@@ -165,70 +165,70 @@ _TYPES: Final = {
 }
 
 
-def _is_of_type(_check: _Check, wanted: Any, value: Any, _schema: Any) -> bool:
+def _is_of_type(_check: _Check, types: Any, value: Any, _schema: Any) -> bool:
     kind = _type_of(value)
-    kinds = [wanted] if isinstance(wanted, str) else wanted
+    kinds = [types] if isinstance(types, str) else types
     if kind in kinds:
         return True
     return "integer" in kinds and kind == "number" and (value.__class__ is int or value.is_integer())
 
 
-def _is_equal(one: Any, value: Any) -> bool:
-    kind = _type_of(one)
+def _is_equal(expected: Any, value: Any) -> bool:
+    kind = _type_of(expected)
     if kind in ("object", "array"):
         raise UndecidedError
-    return kind == _type_of(value) and bool(one == value)
+    return kind == _type_of(value) and bool(expected == value)
 
 
 def _is_in_enum(_check: _Check, allowed: Any, value: Any, _schema: Any) -> bool:
-    return any(_is_equal(one, value) for one in allowed)
+    return any(_is_equal(allowed_value, value) for allowed_value in allowed)
 
 
-def _is_const(_check: _Check, wanted: Any, value: Any, _schema: Any) -> bool:
-    return _is_equal(wanted, value)
+def _is_const(_check: _Check, constant: Any, value: Any, _schema: Any) -> bool:
+    return _is_equal(constant, value)
 
 
-def _are_properties_valid(check: _Check, wanted: Any, value: Any, _schema: Any) -> bool:
+def _are_properties_valid(check: _Check, properties: Any, value: Any, _schema: Any) -> bool:
     if _type_of(value) != "object":
         return True
-    return all(check.holds(value[name], schema) for name, schema in wanted.items() if name in value)
+    return all(check.holds(value[name], schema) for name, schema in properties.items() if name in value)
 
 
-def _are_patterns_valid(check: _Check, wanted: Any, value: Any, _schema: Any) -> bool:
+def _are_patterns_valid(check: _Check, patterns: Any, value: Any, _schema: Any) -> bool:
     if _type_of(value) != "object":
         return True
     return all(
         check.holds(part, schema)
-        for pattern, schema in wanted.items()
+        for pattern, schema in patterns.items()
         for name, part in value.items()
         if _matches(pattern, name)
     )
 
 
-def _are_others_valid(check: _Check, wanted: Any, value: Any, schema: Mapping[str, Any]) -> bool:
+def _are_others_valid(check: _Check, additional: Any, value: Any, schema: Mapping[str, Any]) -> bool:
     if _type_of(value) != "object":
         return True
     known, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
     if len(value) * len(patterns) > MOST_VISITS:
         raise UndecidedError
-    others = [name for name in value if name not in known and not any(_matches(one, name) for one in patterns)]
-    return all(check.holds(value[name], wanted) for name in others)
+    others = [name for name in value if name not in known and not any(_matches(pattern, name) for pattern in patterns)]
+    return all(check.holds(value[name], additional) for name in others)
 
 
-def _are_required_there(_check: _Check, wanted: Any, value: Any, _schema: Any) -> bool:
-    return _type_of(value) != "object" or all(name in value for name in wanted)
+def _are_required_there(_check: _Check, names: Any, value: Any, _schema: Any) -> bool:
+    return _type_of(value) != "object" or all(name in value for name in names)
 
 
-def _are_items_valid(check: _Check, wanted: Any, value: Any, _schema: Any) -> bool:
-    if isinstance(wanted, list):
+def _are_items_valid(check: _Check, item_schema: Any, value: Any, _schema: Any) -> bool:
+    if isinstance(item_schema, list):
         raise UndecidedError
-    return _type_of(value) != "array" or all(check.holds(one, wanted) for one in value)
+    return _type_of(value) != "array" or all(check.holds(item, item_schema) for item in value)
 
 
-def _are_unique(_check: _Check, wanted: Any, value: Any, _schema: Any) -> bool:
-    if not wanted or _type_of(value) != "array" or len(value) < 2:
+def _are_unique(_check: _Check, unique: Any, value: Any, _schema: Any) -> bool:
+    if not unique or _type_of(value) != "array" or len(value) < 2:
         return True
-    if any(one.__class__ is not str for one in value):
+    if any(item.__class__ is not str for item in value):
         raise UndecidedError
     return len(set(value)) == len(value)
 
@@ -274,11 +274,11 @@ def _bounded(fits: Callable[[Any, Any], bool]) -> _Keyword:
 
 
 def _count_valid(check: _Check, schemas: Any, value: Any) -> int:
-    return sum([check.holds(value, one) for one in schemas])
+    return sum([check.holds(value, schema) for schema in schemas])
 
 
 _KEYWORDS: Final[Mapping[str, _Keyword]] = {
-    "$ref": lambda check, wanted, value, _schema: check.follow(wanted, value),
+    "$ref": lambda check, reference, value, _schema: check.follow(reference, value),
     "type": _is_of_type,
     "enum": _is_in_enum,
     "const": _is_const,

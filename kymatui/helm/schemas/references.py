@@ -28,13 +28,13 @@ def check_references(document: Any, is_known: Callable[[str], bool], visit: Call
     `visit` is called with every reachable schema.
     """
     bases = set(_bases(document))
-    seen: set[int] = set()
+    visited: set[int] = set()
     waiting: list[tuple[Any, str]] = [(document, _BASE)]
     while waiting:
         schema, base = waiting.pop()
-        if not isinstance(schema, dict) or id(schema) in seen:
+        if not isinstance(schema, dict) or id(schema) in visited:
             continue
-        seen.add(id(schema))
+        visited.add(id(schema))
         visit(schema)
         base = _base_of(schema, base)
         waiting.extend((part, base) for part in _parts(schema))
@@ -45,27 +45,27 @@ def check_references(document: Any, is_known: Callable[[str], bool], visit: Call
 
 
 def _resolve(document: Any, uri: str, base: str, bases: set[str], is_known: Callable[[str], bool]) -> Any:
-    place, fragment = urldefrag(uri)
-    if is_known(place):
+    location, fragment = urldefrag(uri)
+    if is_known(location):
         return None
-    if place not in bases:
-        if place.startswith("urn:"):
+    if location not in bases:
+        if location.startswith("urn:"):
             return None
-        raise ValueError(f'failing loading "{place}": kymatui fetches no schemas')
+        raise ValueError(f'failing loading "{location}": kymatui fetches no schemas')
     if fragment and not fragment.startswith("/"):
         return None
-    if place != _base_of(document, _BASE):
+    if location != _base_of(document, _BASE):
         return None
-    found = document
+    target = document
     for token in unquote(fragment).split("/")[1:]:
         token = token.replace("~1", "/").replace("~0", "~")
-        if isinstance(found, dict) and token in found:
-            found = found[token]
-        elif isinstance(found, list) and token.isdecimal() and int(token) < len(found):
-            found = found[int(token)]
+        if isinstance(target, dict) and token in target:
+            target = target[token]
+        elif isinstance(target, list) and token.isdecimal() and int(token) < len(target):
+            target = target[int(token)]
         else:
             raise ValueError(f'jsonpointer in "{uri}" not found')
-    return found
+    return target
 
 
 def _base_of(schema: Any, base: str) -> str:

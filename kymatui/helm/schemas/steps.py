@@ -43,11 +43,11 @@ def start_steps() -> None:
 
 def count_steps(steps: int) -> None:
     """Count steps. Raise StepsError beyond MOST_STEPS, LimitError at the deadline of the rendering."""
-    left = _STEPS.left
-    _STEPS.left = left - steps
-    if left < steps:
+    remaining = _STEPS.left
+    _STEPS.left = remaining - steps
+    if remaining < steps:
         raise StepsError(f"the validation takes more than {MOST_STEPS} steps")
-    if left // BATCH != (left - steps) // BATCH:
+    if remaining // BATCH != (remaining - steps) // BATCH:
         check_budget()
 
 

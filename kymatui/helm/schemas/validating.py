@@ -120,12 +120,12 @@ def _registry() -> Any:
 
 def _format_checker(cls: Any) -> Any:
     """Return the checker: formats are validated up to draft 7, later drafts only annotate."""
-    if not any(cls.META_SCHEMA == one.META_SCHEMA for one in (Draft4Validator, Draft6Validator, Draft7Validator)):
+    if not any(cls.META_SCHEMA == draft.META_SCHEMA for draft in (Draft4Validator, Draft6Validator, Draft7Validator)):
         return None
-    made = FormatChecker(formats=())
+    checker = FormatChecker(formats=())
     for name, check in FORMATS.items():
-        made.checks(name, raises=ValueError)(_asserted(check))
-    return made
+        checker.checks(name, raises=ValueError)(_asserted(check))
+    return checker
 
 
 def _asserted(check: Callable[[str], None]) -> Callable[[object], bool]:

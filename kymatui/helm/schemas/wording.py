@@ -23,8 +23,8 @@ def _shown(value: Any) -> str:
 def _number(value: Any) -> str:
     """Return numbers with thousands separators, as the library's English messages."""
     if isinstance(value, float) and not value.is_integer():
-        whole, _, fraction = repr(value).partition(".")
-        return f"{int(whole):,}.{fraction}" if whole.lstrip("-").isdigit() else repr(value)
+        integer, _, fraction = repr(value).partition(".")
+        return f"{int(integer):,}.{fraction}" if integer.lstrip("-").isdigit() else repr(value)
     return f"{int(value):,}"
 
 
@@ -36,32 +36,32 @@ def _kind(value: Any) -> str:
 
 
 def error_message(error: Any) -> str:
-    word, wanted, found = str(error.validator), error.validator_value, error.instance
+    word, expected, actual = str(error.validator), error.validator_value, error.instance
     if word == "type":
-        names = [wanted] if isinstance(wanted, str) else wanted
-        return f"got {_kind(found)}, want {' or '.join(sorted(names, key=_TYPES.index))}"
+        names = [expected] if isinstance(expected, str) else expected
+        return f"got {_kind(actual)}, want {' or '.join(sorted(names, key=_TYPES.index))}"
     if word == "required":
         return _missing(error)
     if word in ("const", "enum"):
-        return _choice(word, [wanted] if word == "const" else wanted)
+        return _choice(word, [expected] if word == "const" else expected)
     if word == "pattern":
-        return f"{quoted(found)} does not match pattern {quoted(wanted)}"
+        return f"{quoted(actual)} does not match pattern {quoted(expected)}"
     if word in ("minimum", "maximum") and error.schema.get(exclusive := f"exclusive{word.capitalize()}") is True:
         word = exclusive  # draft 4
     if word in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"):
-        return f"{word}: got {_number(found)}, want {_number(wanted)}"
+        return f"{word}: got {_number(actual)}, want {_number(expected)}"
     if word in ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"):
-        return f"{word}: got {_number(len(found))}, want {_number(wanted)}"
-    if word in ("additionalProperties", "unevaluatedProperties") and wanted is False:
+        return f"{word}: got {_number(len(actual))}, want {_number(expected)}"
+    if word in ("additionalProperties", "unevaluatedProperties") and expected is False:
         names = ", ".join(quoted(name) for name in error.message.split("\0"))
         return f"additional properties {names} not allowed"
     if "\0" in error.message and word in ("dependentRequired", "dependencies"):
         name, *missing = error.message.split("\0")
         return f"properties {', '.join(map(quoted, missing))} required, if {quoted(name)} exists"
     if word == "format":
-        return f"{_shown(found)} is not valid {wanted}: {error.cause or 'no match'}"
-    if word == "additionalItems" and wanted is False:
-        return f"last {len(found) - len(error.schema['items'])} additionalItem(s) not allowed"
+        return f"{_shown(actual)} is not valid {expected}: {error.cause or 'no match'}"
+    if word == "additionalItems" and expected is False:
+        return f"last {len(actual) - len(error.schema['items'])} additionalItem(s) not allowed"
     if word == "oneOf":
         return f"'oneOf' failed, {'none' if error.context else f'subschemas {error.message}'} matched"
     fixed = {
@@ -80,8 +80,8 @@ def _missing(error: Any) -> str:
     return f"missing {'property' if len(names) == 1 else 'properties'} {listed}"
 
 
-def _choice(word: str, wanted: list[Any]) -> str:
-    if any(isinstance(one, (list, dict)) for one in wanted):
+def _choice(word: str, allowed: list[Any]) -> str:
+    if any(isinstance(allowed_value, (list, dict)) for allowed_value in allowed):
         return f"'{word}' failed"
-    shown = [_shown(one) for one in wanted]
+    shown = [_shown(allowed_value) for allowed_value in allowed]
     return f"value must be {shown[0]}" if len(shown) == 1 else f"value must be one of {', '.join(shown)}"

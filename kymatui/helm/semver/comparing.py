@@ -23,90 +23,90 @@ class Limit(Protocol):
     def patch_dirty(self) -> bool: ...
 
 
-def _not_equal(version: SemanticVersion, wanted: Limit) -> str:
-    same = f"is equal to {wanted.text}"
-    limit = wanted.version
-    if wanted.dirty:
+def _not_equal(version: SemanticVersion, bound: Limit) -> str:
+    same = f"is equal to {bound.text}"
+    limit = bound.version
+    if bound.dirty:
         if limit.major != version.major:
             return ""
-        if wanted.minor_dirty:
+        if bound.minor_dirty:
             return same
         if limit.minor != version.minor:
             return ""
-        if limit.patch != version.patch and not wanted.patch_dirty:
+        if limit.patch != version.patch and not bound.patch_dirty:
             return ""
-        if wanted.patch_dirty:
+        if bound.patch_dirty:
             return same if compare_prereleases(version.prerelease, limit.prerelease) == 0 else ""
     return same if version.compare(limit) == 0 else ""
 
 
-def _greater(version: SemanticVersion, wanted: Limit) -> str:
-    limit = wanted.version
-    if version.major != limit.major and wanted.dirty:
+def _greater(version: SemanticVersion, bound: Limit) -> str:
+    limit = bound.version
+    if version.major != limit.major and bound.dirty:
         greater = version.major > limit.major
-    elif wanted.minor_dirty:
+    elif bound.minor_dirty:
         greater = False  # 11.1.0 is not greater than 11: 12 is
-    elif wanted.patch_dirty:
+    elif bound.patch_dirty:
         greater = version.minor > limit.minor
     else:
         greater = version.compare(limit) > 0
-    return "" if greater else f"is less than or equal to {wanted.text}"
+    return "" if greater else f"is less than or equal to {bound.text}"
 
 
-def _less(version: SemanticVersion, wanted: Limit) -> str:
-    return "" if version.compare(wanted.version) < 0 else f"is greater than or equal to {wanted.text}"
+def _less(version: SemanticVersion, bound: Limit) -> str:
+    return "" if version.compare(bound.version) < 0 else f"is greater than or equal to {bound.text}"
 
 
-def _greater_or_equal(version: SemanticVersion, wanted: Limit) -> str:
-    return "" if version.compare(wanted.version) >= 0 else f"is less than {wanted.text}"
+def _greater_or_equal(version: SemanticVersion, bound: Limit) -> str:
+    return "" if version.compare(bound.version) >= 0 else f"is less than {bound.text}"
 
 
-def _less_or_equal(version: SemanticVersion, wanted: Limit) -> str:
-    limit = wanted.version
-    if not wanted.dirty:
+def _less_or_equal(version: SemanticVersion, bound: Limit) -> str:
+    limit = bound.version
+    if not bound.dirty:
         less = version.compare(limit) <= 0
     elif version.major != limit.major:
         less = version.major < limit.major
     else:
-        less = version.minor <= limit.minor or wanted.minor_dirty
-    return "" if less else f"is greater than {wanted.text}"
+        less = version.minor <= limit.minor or bound.minor_dirty
+    return "" if less else f"is greater than {bound.text}"
 
 
-def _tilde(version: SemanticVersion, wanted: Limit) -> str:
-    limit = wanted.version
+def _tilde(version: SemanticVersion, bound: Limit) -> str:
+    limit = bound.version
     if version.compare(limit) < 0:
-        return f"is less than {wanted.text}"
-    if limit.numbers == (0, 0, 0) and not wanted.minor_dirty and not wanted.patch_dirty:
+        return f"is less than {bound.text}"
+    if limit.numbers == (0, 0, 0) and not bound.minor_dirty and not bound.patch_dirty:
         return ""
     if version.major != limit.major:
-        return f"does not have same major version as {wanted.text}"
-    if version.minor != limit.minor and not wanted.minor_dirty:
-        return f"does not have same major and minor version as {wanted.text}"
+        return f"does not have same major version as {bound.text}"
+    if version.minor != limit.minor and not bound.minor_dirty:
+        return f"does not have same major and minor version as {bound.text}"
     return ""
 
 
-def _equal(version: SemanticVersion, wanted: Limit) -> str:
-    if wanted.dirty:
-        return _tilde(version, wanted)
-    return "" if version.compare(wanted.version) == 0 else f"is not equal to {wanted.text}"
+def _equal(version: SemanticVersion, bound: Limit) -> str:
+    if bound.dirty:
+        return _tilde(version, bound)
+    return "" if version.compare(bound.version) == 0 else f"is not equal to {bound.text}"
 
 
-def _caret(version: SemanticVersion, wanted: Limit) -> str:
-    limit = wanted.version
+def _caret(version: SemanticVersion, bound: Limit) -> str:
+    limit = bound.version
     if version.compare(limit) < 0:
-        return f"is less than {wanted.text}"
+        return f"is less than {bound.text}"
     if version.major != limit.major:
-        return f"does not have same major version as {wanted.text}"
-    if limit.major > 0 or wanted.minor_dirty:
+        return f"does not have same major version as {bound.text}"
+    if limit.major > 0 or bound.minor_dirty:
         return ""
     if version.minor != limit.minor:
-        reason = f"does not have same minor version as {wanted.text}"
-        if limit.minor > 0 or wanted.patch_dirty:
+        reason = f"does not have same minor version as {bound.text}"
+        if limit.minor > 0 or bound.patch_dirty:
             reason += ". Expected minor versions to match when constraint major version is 0"
         return reason
-    if limit.minor > 0 or wanted.patch_dirty or version.patch == limit.patch:
+    if limit.minor > 0 or bound.patch_dirty or version.patch == limit.patch:
         return ""
-    return f"does not equal {wanted.text}. Expect version and constraint to equal when major and minor versions are 0"
+    return f"does not equal {bound.text}. Expect version and constraint to equal when major and minor versions are 0"
 
 
 COMPARISONS: Final[dict[str, Callable[[SemanticVersion, Limit], str]]] = {

@@ -71,28 +71,28 @@ class Constraint:
         self.alternatives = alternatives
 
     def __str__(self) -> str:
-        return " || ".join(" ".join(map(str, wanted)) for wanted in self.alternatives)
+        return " || ".join(" ".join(map(str, comparisons)) for comparisons in self.alternatives)
 
     def check(self, version: SemanticVersion) -> bool:
         """Return whether the version matches; a prerelease matches only an alternative that names one."""
         return any(
-            not any(wanted.refusal(version, _names_prerelease(alternative)) for wanted in alternative)
+            not any(comparison.refusal(version, _names_prerelease(alternative)) for comparison in alternative)
             for alternative in self.alternatives
         )
 
     def refusals(self, version: SemanticVersion) -> list[str]:
         """Return all reasons why the version does not match, [] if it does."""
-        found: list[str] = []
+        all_reasons: list[str] = []
         for alternative in self.alternatives:
-            reasons = [wanted.refusal(version, _names_prerelease(alternative)) for wanted in alternative]
+            reasons = [comparison.refusal(version, _names_prerelease(alternative)) for comparison in alternative]
             if not any(reasons):
                 return []
-            found += [reason for reason in reasons if reason]
-        return list(dict.fromkeys(found))
+            all_reasons += [reason for reason in reasons if reason]
+        return list(dict.fromkeys(all_reasons))
 
 
 def _names_prerelease(alternative: list[Comparison]) -> bool:
-    return any(wanted.version.prerelease for wanted in alternative)
+    return any(comparison.version.prerelease for comparison in alternative)
 
 
 def parse_constraint(text: str) -> Constraint:
@@ -103,10 +103,10 @@ def parse_constraint(text: str) -> Constraint:
 
 
 def _alternative(text: str) -> list[Comparison]:
-    found: list[re.Match[str]] = []
+    matches: list[re.Match[str]] = []
     position = _end(_SPACE, text, 0)
     while item := _ITEM.match(text, position):
-        found.append(item)
+        matches.append(item)
         position = item.end()
         gap = _GAP.match(text, position)
         if gap is None or (gap.end() == len(text) and "," not in gap.group()):
@@ -117,7 +117,7 @@ def _alternative(text: str) -> list[Comparison]:
         position = -1
     if position != len(text):
         raise SemverError(f"improper constraint: {text}")
-    return [Comparison(item.group(1) or "", item) for item in found]
+    return [Comparison(item.group(1) or "", item) for item in matches]
 
 
 def _end(pattern: re.Pattern[str], text: str, position: int) -> int:

@@ -65,8 +65,8 @@ def decode_binary(text: str) -> str:
         data = base64.b64decode(text.replace("\n", "").replace("\r", ""), validate=True)
     except (binascii.Error, ValueError) as error:
         raise ValueError("!!binary value contains invalid base64 data") from error
-    found = from_bytes(data)
-    return found if is_valid(found) else "".join("\ufffd" if "\udc80" <= c <= "\udcff" else c for c in found)
+    decoded = from_bytes(data)
+    return decoded if is_valid(decoded) else "".join("\ufffd" if "\udc80" <= c <= "\udcff" else c for c in decoded)
 
 
 def allowed_alias_ratio(decoded: int) -> float:

@@ -71,15 +71,15 @@ def bracket_problem(error: pyyaml.YAMLError, source: SourceText, parse: Callable
     """
     if getattr(error, "problem", "") != "could not find expected ':'":
         return None
-    place = getattr(error, "context_mark", None)
+    mark = getattr(error, "context_mark", None)
     text = source.text
-    if place is None or not _EMPTY.match(text, place.index):
+    if mark is None or not _EMPTY.match(text, mark.index):
         return None
     open_blocks, end = _progress(parse(source.data))
     if not open_blocks or open_blocks[-1].event.flow_style:
         return None
-    problem = _expected_token(open_blocks, text[end : place.index])
-    line = f"line {place.line}: " if place.line else ""
+    problem = _expected_token(open_blocks, text[end : mark.index])
+    line = f"line {mark.line}: " if mark.line else ""
     return f"{line}{problem}" if problem else None
 
 
@@ -174,11 +174,11 @@ def repair_syntax(error: pyyaml.YAMLError, source: SourceText) -> None:
     if problem == _NO_ESCAPE:
         _unescape_apostrophes(text, mark.index, error)
         return
-    found = text[mark.index : mark.index + 1]
-    if found == ":" and problem == _NO_COLON:
+    character = text[mark.index : mark.index + 1]
+    if character == ":" and problem == _NO_COLON:
         _replace(text, mark.index, COLON, error)
-    elif found and found in _IN_TAGS and problem != _NO_COLON:
-        _replace(text, mark.index, f"%{ord(found):02X}", error)
+    elif character and character in _IN_TAGS and problem != _NO_COLON:
+        _replace(text, mark.index, f"%{ord(character):02X}", error)
 
 
 def hide_marks(data: bytes) -> tuple[bytes, bool]:
@@ -207,9 +207,9 @@ def _unescape_apostrophes(text: str, index: int, error: Any) -> None:
 def repair_tag(event: Any, text: str) -> None:
     """Raise UnexpectedCharacterError for a tag in brackets, which libyaml ends at a comma or bracket."""
     tag = _TAG.match(text, event.start_mark.index)
-    if tag is not None and (found := text[tag.end() : tag.end() + 1]) and found in _IN_TAGS:
+    if tag is not None and (character := text[tag.end() : tag.end() + 1]) and character in _IN_TAGS:
         error = pyyaml.scanner.ScannerError(None, None, _NO_SPACE, event.start_mark)
-        _replace(text, tag.end(), f"%{ord(found):02X}", error)
+        _replace(text, tag.end(), f"%{ord(character):02X}", error)
 
 
 def _replace(text: str, index: int, instead: str, error: pyyaml.YAMLError) -> None:

@@ -125,9 +125,9 @@ class NodeReader:
     """One pass over the events of a text, without recursion so that deep nesting is harmless."""
 
     def __init__(
-        self, data: bytes, strict: bool, budget: YamlBudget, *, whole: bool = False, hides_marks: bool = False
+        self, data: bytes, strict: bool, budget: YamlBudget, *, keeps_integers: bool = False, hides_marks: bool = False
     ) -> None:
-        self.whole: Any = _Never if whole else int
+        self.whole: Any = _Never if keeps_integers else int
         self.data = data
         self.budget = budget
         self.most = budget.nodes
@@ -232,7 +232,7 @@ class NodeReader:
         anchored: _Anchored | None = None
         started = 0
         flow = False
-        whole = self.whole
+        integer_class = self.whole
         scalar = self._scalar
         while True:
             event = get_event()
@@ -266,9 +266,9 @@ class NodeReader:
                 value = self._alias(event, len(stack))
                 from_alias = True
             if container is None:
-                return float(value) if value.__class__ is whole else value
+                return float(value) if value.__class__ is integer_class else value
             if type(container) is list:
-                container.append(float(value) if value.__class__ is whole else value)
+                container.append(float(value) if value.__class__ is integer_class else value)
             elif key is _NO_KEY:
                 if value.__class__ in (dict, list) and not value and not from_alias:
                     self._empty_key(value, event, (stack[-1][0], container), flow)
@@ -283,7 +283,7 @@ class NodeReader:
                     if len(self.repeated) < _MOST_REPEATED_KEYS:
                         self.repeated.append(f'line {line}: key "{key}" already set in map')
                 else:
-                    container[key] = float(value) if value.__class__ is whole else value
+                    container[key] = float(value) if value.__class__ is integer_class else value
                     if value is None and self.missing is not None and kind is pyyaml.ScalarEvent and not event.value:
                         self.missing.add(container, key)
                 key = _NO_KEY
@@ -338,13 +338,13 @@ class NodeReader:
     def _tagged(self, event: Any) -> Scalar:
         tag: str = event.tag
         try:
-            found, value = resolve_tagged(tag, event.value)
-            if found == BINARY:
+            resolved_tag, value = resolve_tagged(tag, event.value)
+            if resolved_tag == BINARY:
                 return decode_binary(event.value)
         except ValueError as error:
             self._fail(str(error), "a value does not fit its tag", event)
             return None
-        if found == TIMESTAMP:
+        if resolved_tag == TIMESTAMP:
             return str(event.value)
         if value.__class__ in _NUMBERS and not -EXACT < value < EXACT:
             self.unclean = True

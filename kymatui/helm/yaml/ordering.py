@@ -54,28 +54,28 @@ def _compare(first: str, second: str, digits_first: bool) -> int:
     if min(len(first), len(second)) > CHUNK:
         check_budget()
     digits = False
-    for at, (one, two) in enumerate(zip(first, second, strict=False)):
-        if one != two:
+    for at, (char, other) in enumerate(zip(first, second, strict=False)):
+        if char != other:
             return _differ(first, second, at, digits and digits_first)
-        digits = one.isdecimal()
+        digits = char.isdecimal()
     return -1 if len(first) < len(second) else 1
 
 
 def _differ(first: str, second: str, at: int, in_number: bool) -> int:
-    one, two = first[at], second[at]
-    letter_one, letter_two = one.isalpha(), two.isalpha()
+    char, other = first[at], second[at]
+    letter_one, letter_two = char.isalpha(), other.isalpha()
     if letter_one and letter_two:
-        return -1 if one < two else 1
+        return -1 if char < other else 1
     if letter_one or letter_two:
         return -1 if (letter_one if in_number else letter_two) else 1
-    start = int((one == "0" or two == "0") and _within_number(first, at))
+    start = int((char == "0" or other == "0") and _within_number(first, at))
     number_one, end_one = _number(first, at, start)
     number_two, end_two = _number(second, at, start)
     if number_one != number_two:
         return -1 if number_one < number_two else 1
     if end_one != end_two:
         return -1 if end_one < end_two else 1
-    return -1 if one < two else 1
+    return -1 if char < other else 1
 
 
 def _within_number(text: str, at: int) -> bool:

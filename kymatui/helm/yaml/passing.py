@@ -31,7 +31,7 @@ def pass_json(text: str) -> str:
         return text
     if _DOCUMENT_MARK.search(text):
         raise YamlError("yaml: found unexpected document indicator")
-    return _FOLDED.sub(lambda found: "\n" * (found[0].count("\x85") - 1) or " ", text)
+    return _FOLDED.sub(lambda match: "\n" * (match[0].count("\x85") - 1) or " ", text)
 
 
 def pass_json_key(text: str) -> str:
@@ -45,5 +45,5 @@ def pass_json_key(text: str) -> str:
 
 
 def _json_length(text: str) -> int:
-    extra = sum(1 if found[0] in _SHORT else 5 for found in _ESCAPED.finditer(text))
+    extra = sum(1 if match[0] in _SHORT else 5 for match in _ESCAPED.finditer(text))
     return len(text) + 2 + extra + 5 * len(_BROKEN.findall(text))

@@ -77,13 +77,13 @@ def _printed(verb: str, value: Any) -> str:
             return "..."
         if isinstance(value, dict):
             pairs = islice(value.items(), _MOST_PRINTED)
-            made = {in_go(key, depth + 1): in_go(part, depth + 1) for key, part in pairs}
-            return TypedMap("map[interface {}]interface {}", made)
+            converted = {in_go(key, depth + 1): in_go(part, depth + 1) for key, part in pairs}
+            return TypedMap("map[interface {}]interface {}", converted)
         if isinstance(value, list):
             return [in_go(part, depth + 1) for part in value[:_MOST_PRINTED]]
         if isinstance(value, BadKey):
             return value.value
-        whole = isinstance(value, float) and value.is_integer() and abs(value) < _INT
-        return int(value) if whole else value
+        is_integer = isinstance(value, float) and value.is_integer() and abs(value) < _INT
+        return int(value) if is_integer else value
 
     return sprintf(verb, in_go(value, 0))

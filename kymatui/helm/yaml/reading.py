@@ -45,7 +45,7 @@ def load_exactly(text: str | bytes, *, strict: bool = False, budget: YamlBudget 
 
     go-yaml writes 20240101 into a string field differently from 20240101.0.
     """
-    return _load(text, strict, budget or YamlBudget(), whole=True)[0]
+    return _load(text, strict, budget or YamlBudget(), keeps_integers=True)[0]
 
 
 def load_as_json(text: str | bytes) -> Any:
@@ -61,14 +61,14 @@ def load_as_json(text: str | bytes) -> Any:
     return printed_digits(value)
 
 
-def _load(text: str | bytes, strict: bool, budget: YamlBudget, *, whole: bool = False) -> tuple[Any, bool]:
+def _load(text: str | bytes, strict: bool, budget: YamlBudget, *, keeps_integers: bool = False) -> tuple[Any, bool]:
     data, hides_marks = hide_marks(_encoded(text))
     for attempt in range(_MAX_COLONS):
-        reader = NodeReader(data, strict, budget, whole=whole, hides_marks=hides_marks)
+        reader = NodeReader(data, strict, budget, keeps_integers=keeps_integers, hides_marks=hides_marks)
         try:
             value = reader.next_document()
-        except UnexpectedCharacterError as found:
-            data = _repaired(found, attempt)
+        except UnexpectedCharacterError as error:
+            data = _repaired(error, attempt)
         else:
             return None if value is END else value, reader.unclean
         finally:
@@ -79,7 +79,7 @@ def _load(text: str | bytes, strict: bool, budget: YamlBudget, *, whole: bool = 
 def documents(
     text: str | bytes,
     *,
-    whole: bool = False,
+    keeps_integers: bool = False,
     old_words: bool = True,
     strict: bool = False,
     budget: YamlBudget | None = None,
@@ -96,7 +96,7 @@ def documents(
     budget = budget or YamlBudget()
     yielded = 0
     for attempt in range(_MAX_COLONS):
-        reader = NodeReader(data, strict, budget, whole=whole)
+        reader = NodeReader(data, strict, budget, keeps_integers=keeps_integers)
         reader.words_of_text = frozenset() if old_words else OLD_BOOLEANS
         reader.missing = missing
         position = 0
@@ -106,8 +106,8 @@ def documents(
                 if position > yielded:
                     yielded = position
                     yield value
-        except UnexpectedCharacterError as found:
-            data = _repaired(found, attempt)
+        except UnexpectedCharacterError as error:
+            data = _repaired(error, attempt)
         else:
             return
         finally:
@@ -140,11 +140,11 @@ def _encoded(text: str | bytes) -> bytes:
     return data
 
 
-def _repaired(found: UnexpectedCharacterError, attempt: int) -> bytes:
+def _repaired(error: UnexpectedCharacterError, attempt: int) -> bytes:
     """Return the text with the substitute. Raise YamlError after too many attempts."""
-    if attempt == _MAX_COLONS - 1 or (attempt + 1) * len(found.repaired) > LARGEST_REREADING:
-        raise syntax_error(found.error) from found.error
-    return found.repaired
+    if attempt == _MAX_COLONS - 1 or (attempt + 1) * len(error.repaired) > LARGEST_REREADING:
+        raise syntax_error(error.error) from error.error
+    return error.repaired
 
 
 def _require_few_directives(data: bytes) -> None:

@@ -86,14 +86,14 @@ def resolve_tagged(tag: str, text: str) -> tuple[str, Scalar]:
         return tag, text
     if tag == STR:
         return STR, text
-    found, value = WORDS_V2.get(text) or (
+    resolved, value = WORDS_V2.get(text) or (
         (STR, text) if text[0] not in HINTS else _resolve_number(text, dates=tag in ("", TIMESTAMP))
     )
-    if tag in ("", found):
-        return found, value
-    if tag == FLOAT and found == INT and isinstance(value, int) and value <= MAX_INT:
+    if tag in ("", resolved):
+        return resolved, value
+    if tag == FLOAT and resolved == INT and isinstance(value, int) and value <= MAX_INT:
         return FLOAT, float(value)
-    raise ValueError(f"cannot decode {short_tag(found)} `{text}` as a {short_tag(tag)}")
+    raise ValueError(f"cannot decode {short_tag(resolved)} `{text}` as a {short_tag(tag)}")
 
 
 def short_tag(tag: str) -> str:
@@ -110,9 +110,9 @@ def _resolve_number(text: str, *, dates: bool) -> tuple[str, Scalar]:
     if dates and is_timestamp(text):
         return TIMESTAMP, text
     plain = text.replace("_", "")
-    whole = parse_integer(plain)
-    if whole is not None:
-        return INT, whole
+    integer = parse_integer(plain)
+    if integer is not None:
+        return INT, integer
     number = _float(plain) if _STYLED_FLOAT.match(plain) else None
     return (STR, text) if number is None else (FLOAT, number)
 

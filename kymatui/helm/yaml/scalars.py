@@ -165,8 +165,8 @@ def _broken(text: str, indent: int, column: int, width: int) -> str:
     """Write line separators within single quotes unchanged, followed by the indentation."""
     pieces: list[str] = []
     after_break = False
-    for found in paced(_LINE.finditer(text)):
-        line, end = found[1], found[2]
+    for match in paced(_LINE.finditer(text)):
+        line, end = match[1], match[2]
         if line:
             if after_break:
                 pieces.append(" " * indent)
@@ -189,8 +189,8 @@ def _literal(text: str, indent: int) -> str:
     if "\u2028" not in text and "\u2029" not in text:
         body = "\n".join([pad + line if line else "" for line in watched(text.split("\n"))])
         return pieces[0] + body
-    for found in paced(_LINE.finditer(text)):
-        pieces.append((pad + found[1] if found[1] else "") + found[2])
+    for match in paced(_LINE.finditer(text)):
+        pieces.append((pad + match[1] if match[1] else "") + match[2])
     return "".join(pieces)
 
 
@@ -219,8 +219,8 @@ def _double_quoted(text: str, indent: int, column: int, width: int) -> str:
     return '"' + "".join(pieces) + '"'
 
 
-def _escape(found: re.Match[str]) -> str:
-    char = found[0]
+def _escape(match: re.Match[str]) -> str:
+    char = match[0]
     short = _SHORT_ESCAPES.get(char)
     if short:
         return short

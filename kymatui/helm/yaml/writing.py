@@ -63,9 +63,9 @@ def _json_number(number: float) -> str:
     if not math.isfinite(number):
         raise YamlError(f"error marshaling into JSON: json: unsupported value: {format_float(number)}")
     if number == int(number) and -9223372036854775808 <= number < 18446744073709551616:
-        whole = int(format_float(number, "f"))
-        if -9223372036854775808 <= whole <= 18446744073709551615:
-            return str(whole)
+        integer = int(format_float(number, "f"))
+        if -9223372036854775808 <= integer <= 18446744073709551615:
+            return str(integer)
     return format_float(number, "g")
 
 

@@ -59,14 +59,14 @@ class TransformerConfig(Struct):
 
 def merged(specs: FieldSpecs, more: Iterable[FieldSpec]) -> FieldSpecs:
     """Return the specs plus new ones. Raises SourceError if two differ only in `create`."""
-    found = list(specs)
-    for one in more:
-        same = next((old for old in found if old.path == one.path and one.kind.selects(old.kind)), None)
+    combined = list(specs)
+    for spec in more:
+        same = next((old for old in combined if old.path == spec.path and spec.kind.selects(old.kind)), None)
         if same is None:
-            found.append(one)
-        elif same.create != one.create:
-            raise SourceError(f"two configurations of {one.path} differ in `create`")
-    return tuple(found)
+            combined.append(spec)
+        elif same.create != spec.create:
+            raise SourceError(f"two configurations of {spec.path} differ in `create`")
+    return tuple(combined)
 
 
 _LISTS: Final = {
@@ -90,7 +90,8 @@ def read_config(fields: StrictFields) -> TransformerConfig:
     for key, name in _LISTS.items():
         setattr(config, name, tuple(map(read_spec, fields.children(key))))
     config.references = tuple(
-        (_kind(one), tuple(map(read_spec, one.children("fieldSpecs")))) for one in fields.children("nameReference")
+        (_kind(reference), tuple(map(read_spec, reference.children("fieldSpecs"))))
+        for reference in fields.children("nameReference")
     )
     fields.finish()
     return config

@@ -76,10 +76,10 @@ class FolderTree:
         return real.as_posix()
 
     def read(self, path: str) -> bytes | None:
-        place = Path(path)
-        if not place.is_file():
+        file_path = Path(path)
+        if not file_path.is_file():
             return None
-        self.seen[path] = read_file(place)
+        self.seen[path] = read_file(file_path)
         return self.seen[path]
 
     def is_folder(self, path: str) -> bool:
@@ -90,11 +90,11 @@ class FolderTree:
 
 
 def _parents(path: str) -> list[str]:
-    found = []
+    paths = []
     while path != "/":
         path = posixpath.dirname(path)
-        found.append(path)
-    return found
+        paths.append(path)
+    return paths
 
 
 class KustomizationFolder:
@@ -126,15 +126,15 @@ class KustomizationFolder:
 
     def kustomization(self) -> tuple[str, bytes]:
         """Return name and content of the only kustomization file. Raises SourceError."""
-        found = [
+        files = [
             (name, data)
             for name in NAMES
             if (data := self._tree.read(self._tree.resolve(self._joined(name)))) is not None
         ]
-        if len(found) != 1:
-            count = "more than one" if found else "none"
+        if len(files) != 1:
+            count = "more than one" if files else "none"
             raise SourceError(f"{self} has {count} of {', '.join(NAMES)}")
-        return found[0]
+        return files[0]
 
     def find(self, path: str) -> bytes | None:
         """Return a file in or below this folder, None if absent. Raises SourceError for one elsewhere."""
@@ -167,7 +167,7 @@ class KustomizationFolder:
         refuse_remote(path)
         folder = self._tree.resolve(self._joined(path))
         visited = (*self._above, self._folder)
-        if any(f"{one.rstrip('/')}/".startswith(f"{folder.rstrip('/')}/") for one in visited):
+        if any(f"{ancestor.rstrip('/')}/".startswith(f"{folder.rstrip('/')}/") for ancestor in visited):
             raise SourceError(f"{self}: {path!r} includes itself (a cycle)")
         if len(visited) >= DEEPEST:
             raise SourceError(f"{self}: kustomizations are nested too deeply")

@@ -66,7 +66,7 @@ def read_kustomization(data: bytes, where: str, budget: YamlBudget) -> Kustomiza
         raise SourceError(f"{where} is empty")
     fields = StrictFields(document, where)
     kind = _check(fields)
-    made = Kustomization(
+    kustomization = Kustomization(
         is_component=kind == COMPONENT,
         resources=[*fields.list_of_texts("resources"), *fields.list_of_texts("bases")],
         components=fields.list_of_texts("components"),
@@ -91,7 +91,7 @@ def read_kustomization(data: bytes, where: str, budget: YamlBudget) -> Kustomiza
         order=SortOptions.read(fields.child("sortOptions")),
     )
     fields.finish()
-    return made
+    return kustomization
 
 
 def _check(fields: StrictFields) -> str:

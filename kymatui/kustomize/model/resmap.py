@@ -43,7 +43,7 @@ class Gvk(NamedTuple):
     kind: str = ""
 
     def selects(self, other: Gvk) -> bool:
-        return all(not wanted or wanted == found for wanted, found in zip(self, other, strict=True))
+        return all(not expected or expected == actual for expected, actual in zip(self, other, strict=True))
 
     @property
     def is_cluster_scoped(self) -> bool:
@@ -106,10 +106,10 @@ class KustomizeResource:
 
     @property
     def metadata(self) -> dict[str, Any]:
-        found = self.body.get("metadata")
-        if not isinstance(found, dict):
-            found = self.body["metadata"] = {}
-        return found
+        metadata = self.body.get("metadata")
+        if not isinstance(metadata, dict):
+            metadata = self.body["metadata"] = {}
+        return metadata
 
     @property
     def name(self) -> str:
@@ -132,7 +132,8 @@ class KustomizeResource:
         """Return all names, oldest first, with the current group and version."""
         kind = self.kind
         return [
-            ResId(Gvk(kind.group, kind.version, one.kind.kind), one.name, one.namespace) for one in self.previous
+            ResId(Gvk(kind.group, kind.version, previous_id.kind.kind), previous_id.name, previous_id.namespace)
+            for previous_id in self.previous
         ] + [self.current]
 
     def remember(self) -> None:
@@ -142,35 +143,35 @@ class KustomizeResource:
 
     def texts(self, field: str) -> dict[str, str]:
         """Return labels or annotations."""
-        found = self.metadata.get(field)
-        return found if isinstance(found, dict) else {}
+        values = self.metadata.get(field)
+        return values if isinstance(values, dict) else {}
 
     def duplicate(self) -> KustomizeResource:
-        made = KustomizeResource(copy.deepcopy(self.body), behavior=self.behavior, hashed=self.hashed)
-        made.previous, made.prefixes, made.suffixes = self.previous[:], self.prefixes[:], self.suffixes[:]
-        made.variables = self.variables[:]
-        return made
+        resource = KustomizeResource(copy.deepcopy(self.body), behavior=self.behavior, hashed=self.hashed)
+        resource.previous, resource.prefixes, resource.suffixes = self.previous[:], self.prefixes[:], self.suffixes[:]
+        resource.variables = self.variables[:]
+        return resource
 
     def has_same_affixes(self, other: KustomizeResource, *, or_none: bool) -> bool:
         """Return whether both have the same prefixes and suffixes, as far as both have any."""
         pairs = ((self.prefixes, other.prefixes), (self.suffixes, other.suffixes))
-        return all((or_none and not (one and two)) or _end_alike(one, two) for one, two in pairs)
+        return all((or_none and not (first and second)) or _end_alike(first, second) for first, second in pairs)
 
 
-def _end_alike(one: list[str], two: list[str]) -> bool:
-    length = min(len(one), len(two))
+def _end_alike(affixes: list[str], two: list[str]) -> bool:
+    length = min(len(affixes), len(two))
     if length == 0:
-        return len(one) == len(two)
-    return one[-length:] == two[-length:]
+        return len(affixes) == len(two)
+    return affixes[-length:] == two[-length:]
 
 
 class ResMap:
     """Resources in order, with unique names."""
 
-    def __init__(self, limits: BuildLimits, found: Iterable[KustomizeResource] = ()) -> None:
+    def __init__(self, limits: BuildLimits, resources: Iterable[KustomizeResource] = ()) -> None:
         self.limits = limits
         self._all: list[KustomizeResource] = []
-        self.extend(found)
+        self.extend(resources)
 
     def __iter__(self) -> Iterator[KustomizeResource]:
         return iter(list(self._each()))
@@ -179,48 +180,48 @@ class ResMap:
         self.limits.require_time()
         return self._all
 
-    def append(self, one: KustomizeResource) -> None:
+    def append(self, resource: KustomizeResource) -> None:
         """Add a resource. Raises SourceError for a duplicate name."""
-        self.extend([one])
+        self.extend([resource])
 
     def extend(self, others: Iterable[KustomizeResource]) -> None:
         """Add resources. Raises SourceError for a duplicate name or too many objects."""
-        known = {one.current.key for one in self._each()}
-        for one in others:
-            if one.current.key in known:
-                raise SourceError(f"{one.current} appears twice")
-            known.add(one.current.key)
-            self._all.append(one)
+        known = {resource.current.key for resource in self._each()}
+        for other in others:
+            if other.current.key in known:
+                raise SourceError(f"{other.current} appears twice")
+            known.add(other.current.key)
+            self._all.append(other)
             if len(self._all) > MOST_OBJECTS:
                 raise SourceError(f"the kustomization has more than {MOST_OBJECTS} objects")
 
     def check_names(self) -> None:
         """Raise SourceError if two resources have the same name."""
         known: set[tuple[Gvk, str, str]] = set()
-        for one in self._all:
-            if one.current.key in known:
-                raise SourceError(f"{one.current} appears twice")
-            known.add(one.current.key)
+        for resource in self._all:
+            if resource.current.key in known:
+                raise SourceError(f"{resource.current} appears twice")
+            known.add(resource.current.key)
 
     def replace(self, old: KustomizeResource, new: KustomizeResource) -> None:
         self._all[self._all.index(old)] = new
 
-    def remove(self, one: KustomizeResource) -> None:
-        self._all.remove(one)
+    def remove(self, resource: KustomizeResource) -> None:
+        self._all.remove(resource)
 
     def by_any_id(self, matches: Callable[[ResId], bool]) -> list[KustomizeResource]:
-        return [one for one in self._each() if any(map(matches, one.ids))]
+        return [resource for resource in self._each() if any(map(matches, resource.ids))]
 
-    def target(self, wanted: ResId) -> KustomizeResource:
+    def target(self, res_id: ResId) -> KustomizeResource:
         """Return the only resource with this current or previous name. Raises SourceError."""
-        found = self.by_any_id(wanted.equals)
-        if len(found) != 1:
-            count = "several objects match" if found else "no object matches"
-            raise SourceError(f"{count} the patch for {wanted}")
-        return found[0]
+        matching = self.by_any_id(res_id.equals)
+        if len(matching) != 1:
+            count = "several objects match" if matching else "no object matches"
+            raise SourceError(f"{count} the patch for {res_id}")
+        return matching[0]
 
     def select(self, selector: PatchSelector) -> list[KustomizeResource]:
-        return [one for one in self._each() if selector.matches(one)]
+        return [resource for resource in self._each() if selector.matches(resource)]
 
 
 class PatchSelector:
@@ -233,27 +234,27 @@ class PatchSelector:
         self.has_texts = bool(self._labels or self._annotations)
         self.has_id = any((*kind, name, namespace))
 
-    def matches(self, one: KustomizeResource) -> bool:
-        now, before = one.current, one.original
+    def matches(self, resource: KustomizeResource) -> bool:
+        now, before = resource.current, resource.original
         return (
             self._either(self._namespace, before.effective_namespace, now.effective_namespace)
             and self._either(self._name, before.name, now.name)
-            and self.matches_kind(one.kind)
-            and self.matches_texts(one)
+            and self.matches_kind(resource.kind)
+            and self.matches_texts(resource)
         )
 
-    def matches_id(self, wanted: ResId) -> bool:
+    def matches_id(self, res_id: ResId) -> bool:
         return (
-            self.matches_kind(wanted.kind)
-            and self._either(self._name, wanted.name)
-            and self._either(self._namespace, wanted.namespace)
+            self.matches_kind(res_id.kind)
+            and self._either(self._name, res_id.name)
+            and self._either(self._namespace, res_id.namespace)
         )
 
     def matches_kind(self, kind: Gvk) -> bool:
         return all(self._either(pattern, part) for pattern, part in zip(self._kind, kind, strict=True))
 
-    def matches_texts(self, one: KustomizeResource) -> bool:
-        labels, annotations = one.texts("labels"), one.texts("annotations")
+    def matches_texts(self, resource: KustomizeResource) -> bool:
+        labels, annotations = resource.texts("labels"), resource.texts("annotations")
         return all(holds(labels) for holds in self._labels) and all(holds(annotations) for holds in self._annotations)
 
     @staticmethod
@@ -269,10 +270,10 @@ def _anchored(pattern: str) -> Pattern | None:
     if not pattern:
         return None
     try:
-        found = compiled(f"^(?:{pattern})$")
+        regex = compiled(f"^(?:{pattern})$")
     except FunctionError as error:
         raise SourceError(f"{pattern!r} is not a valid pattern: {error}") from error
-    return lambda text: found.search(text.encode()) is not None
+    return lambda text: regex.search(text.encode()) is not None
 
 
 _SET: Final = re.compile(r"\s*([^\s!=,()]+)\s+(in|notin)\s*\(([^()]*)\)\s*(?:,|\Z)")
@@ -282,25 +283,25 @@ _EXISTS: Final = re.compile(r"\s*(!?)\s*([^\s!=,()]+)\s*(?:,|\Z)")
 
 def parse_requirements(text: str) -> list[Requirement]:
     """Parse a kubectl selector ("a=b,c!=d,e in (f,g),!h"). Raises SourceError."""
-    found: list[Requirement] = []
+    requirements: list[Requirement] = []
     at = 0
     while at < len(text):
         if match := _SET.match(text, at):
-            values = [one.strip() for one in match[3].split(",")]
-            found.append(_in(match[1], values, match[2] == "in"))
+            values = [part.strip() for part in match[3].split(",")]
+            requirements.append(_in(match[1], values, match[2] == "in"))
         elif match := _EQUAL.match(text, at):
-            found.append(_in(match[1], [match[3]], match[2] != "!="))
+            requirements.append(_in(match[1], [match[3]], match[2] != "!="))
         elif match := _EXISTS.match(text, at):
-            found.append(_there(match[2], not match[1]))
+            requirements.append(_there(match[2], not match[1]))
         else:
             raise SourceError(f"{text!r} is not a selector", hint="use the syntax of kubectl -l: a=b,c in (d,e)")
         at = match.end()
-    return found
+    return requirements
 
 
-def _in(key: str, values: list[str], wanted: bool) -> Requirement:
-    return lambda texts: (key in texts and texts[key] in values) is wanted
+def _in(key: str, values: list[str], expected: bool) -> Requirement:
+    return lambda texts: (key in texts and texts[key] in values) is expected
 
 
-def _there(key: str, wanted: bool) -> Requirement:
-    return lambda texts: (key in texts) is wanted
+def _there(key: str, expected: bool) -> Requirement:
+    return lambda texts: (key in texts) is expected

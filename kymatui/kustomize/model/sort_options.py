@@ -41,16 +41,16 @@ class SortOptions(Struct, frozen=True):
             return cls(None)
         return cls(tuple(first), tuple(last)) if options.raw else cls()
 
-    def sorted(self, found: Iterable[KustomizeResource]) -> list[KustomizeResource]:
+    def sorted(self, resources: Iterable[KustomizeResource]) -> list[KustomizeResource]:
         if self.first is None:
-            return list(found)
+            return list(resources)
         ranks = {kind: rank - len(self.first) for rank, kind in enumerate(self.first)}
         ranks.update({kind: rank for rank, kind in enumerate(self.last, 1)})
-        return sorted(found, key=lambda one: _key(one.current, ranks))
+        return sorted(resources, key=lambda resource: _key(resource.current, ranks))
 
 
-def _key(one: ResId, ranks: dict[str, int]) -> tuple[int, str, str]:
+def _key(res_id: ResId, ranks: dict[str, int]) -> tuple[int, str, str]:
     """Return the sort key; kustomize sorts namespace and name as one text, so a prefix comes last."""
-    group, version, kind = one.kind
+    group, version, kind = res_id.kind
     kinds = f"{group or '~G'}_{version or '~V'}_{kind or '~K'}"
-    return ranks.get(kind, 0), kinds, f"{one.namespace or '~X'}|{one.name or '~N'}"
+    return ranks.get(kind, 0), kinds, f"{res_id.namespace or '~X'}|{res_id.name or '~N'}"

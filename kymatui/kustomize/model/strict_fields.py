@@ -64,22 +64,22 @@ class StrictFields:
         return value or []
 
     def list_of_texts(self, name: str) -> list[str]:
-        found = self._list(name)
-        if not all(isinstance(one, str) for one in found):
+        entries = self._list(name)
+        if not all(isinstance(entry, str) for entry in entries):
             raise self.error(name, "is not a list of strings")
-        return found
+        return entries
 
     def texts(self, name: str) -> dict[str, str]:
-        found = self.child(name).raw
-        if not all(isinstance(one, str) for one in found.values()):
+        raw = self.child(name).raw
+        if not all(isinstance(text, str) for text in raw.values()):
             raise self.error(name, "has values that are not strings; quote them")
-        return dict(found)
+        return dict(raw)
 
     def child(self, name: str) -> StrictFields:
         return StrictFields(self._get(name), f"{self.where}: {name}")
 
     def children(self, name: str) -> list[StrictFields]:
-        return [StrictFields(one, f"{self.where}: {name}[{at}]") for at, one in enumerate(self._list(name))]
+        return [StrictFields(entry, f"{self.where}: {name}[{at}]") for at, entry in enumerate(self._list(name))]
 
     def finish(self) -> None:
         """Raise SourceError for an unknown field."""

@@ -31,56 +31,56 @@ class Build(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-def build(place: KustomizationFolder) -> Build:
+def build(folder: KustomizationFolder) -> Build:
     """Build a kustomization. Raises SourceError."""
-    target = _Target(place)
+    target = _Target(folder)
     try:
         target.accumulate()
     except YamlLimitError as error:
-        raise SourceError(f"{place}: {error.summary}") from None
+        raise SourceError(f"{folder}: {error.summary}") from None
     except RecursionError:
-        raise SourceError(f"{place}: it is nested too deeply") from None
+        raise SourceError(f"{folder}: it is nested too deeply") from None
     resources, config = target.resources, target.config
-    if deep := next((one for one in resources if levels_of(one.body) > DEEPEST), None):
-        raise SourceError(f"{place}: {deep.current} is nested in more than {DEEPEST} levels")
+    if deep := next((resource for resource in resources if levels_of(resource.body) > DEEPEST), None):
+        raise SourceError(f"{folder}: {deep.current} is nested in more than {DEEPEST} levels")
     generators.add_hashes(resources)
     fix_references(resources, config)
     unused = variables.resolve_variables(resources, target.variables.values(), config.variables)
     if unused:
         target.notes.append(f"Variables without a use: {', '.join(unused)}.")
     ordered = target.kustomization.order.sorted(resources)
-    return Build(tuple(_printed(one) for one in ordered if not _is_local(one)), tuple(target.notes))
+    return Build(tuple(_printed(resource) for resource in ordered if not _is_local(resource)), tuple(target.notes))
 
 
 _OWN_ANNOTATIONS: Final = ("config.kubernetes.io/index", "config.kubernetes.io/path", "config.k8s.io/id")
 """What kustomize's tools remember of an object's place."""
 
 
-def _printed(one: KustomizeResource) -> Object:
+def _printed(resource: KustomizeResource) -> Object:
     """Return the object without kustomize's own and without empty annotations; empty labels stay, as in kustomize."""
-    annotations = one.metadata.get("annotations")
+    annotations = resource.metadata.get("annotations")
     for name in [*annotations] if isinstance(annotations, dict) else ():
         if name in _OWN_ANNOTATIONS or name.startswith("internal.config.kubernetes.io/"):
-            del one.metadata["annotations"][name]
-    if not one.metadata.get("annotations", True):
-        del one.metadata["annotations"]
-    return one.body
+            del resource.metadata["annotations"][name]
+    if not resource.metadata.get("annotations", True):
+        del resource.metadata["annotations"]
+    return resource.body
 
 
-def _is_local(one: KustomizeResource) -> bool:
+def _is_local(resource: KustomizeResource) -> bool:
     """Return whether an object is used for the build only."""
-    return one.texts("annotations").get(LOCAL, "false") != "false"
+    return resource.texts("annotations").get(LOCAL, "false") != "false"
 
 
 class _Target:
     """One kustomization and its accumulated resources; a component changes those of its parent."""
 
-    def __init__(self, place: KustomizationFolder, parent: _Target | None = None) -> None:
-        name, data = place.kustomization()
-        self._place = place
-        self._where = place.shown(name)
-        self.kustomization: Kustomization = read_kustomization(data, self._where, place.limits.budget)
-        self.resources: ResMap = parent.resources if parent is not None else ResMap(place.limits)
+    def __init__(self, folder: KustomizationFolder, parent: _Target | None = None) -> None:
+        name, data = folder.kustomization()
+        self._place = folder
+        self._where = folder.shown(name)
+        self.kustomization: Kustomization = read_kustomization(data, self._where, folder.limits.budget)
+        self.resources: ResMap = parent.resources if parent is not None else ResMap(folder.limits)
         self.config: TransformerConfig = (
             parent.config if parent is not None else TransformerConfig(name_prefix=(), name_suffix=())
         )
@@ -141,19 +141,19 @@ class _Target:
             generators.absorb(self.resources, generators.secret(fields, self._place, everywhere))
 
     def _transform(self) -> None:
-        asked, found, config = self.kustomization, self.resources, self.config
-        patches.apply_merge_patches(found, asked.merge_patches, self._place)
-        patches.apply_patches(found, asked.patches, self._place)
+        asked, resources, config = self.kustomization, self.resources, self.config
+        patches.apply_merge_patches(resources, asked.merge_patches, self._place)
+        patches.apply_patches(resources, asked.patches, self._place)
         if asked.namespace:
-            metadata_transformers.set_namespace(found, asked.namespace, config.namespace)
+            metadata_transformers.set_namespace(resources, asked.namespace, config.namespace)
         if asked.name_prefix:
-            metadata_transformers.add_prefix(found, asked.name_prefix, config.name_prefix)
+            metadata_transformers.add_prefix(resources, asked.name_prefix, config.name_prefix)
         if asked.name_suffix:
-            metadata_transformers.add_suffix(found, asked.name_suffix, config.name_suffix)
-        metadata_transformers.add_labels(found, asked.labels, asked.common_labels, config)
-        metadata_transformers.set_texts(found, asked.common_annotations, config.common_annotations)
-        patches.apply_json_patches(found, asked.json_patches, self._place)
-        metadata_transformers.set_replicas(found, asked.replicas, config.replicas)
-        metadata_transformers.set_images(found, asked.images, config.images)
-        apply_replacements(found, asked.replacements, self._place)
-        apply_transformers(found, asked.transformers, self._place, self._where)
+            metadata_transformers.add_suffix(resources, asked.name_suffix, config.name_suffix)
+        metadata_transformers.add_labels(resources, asked.labels, asked.common_labels, config)
+        metadata_transformers.set_texts(resources, asked.common_annotations, config.common_annotations)
+        patches.apply_json_patches(resources, asked.json_patches, self._place)
+        metadata_transformers.set_replicas(resources, asked.replicas, config.replicas)
+        metadata_transformers.set_images(resources, asked.images, config.images)
+        apply_replacements(resources, asked.replacements, self._place)
+        apply_transformers(resources, asked.transformers, self._place, self._where)

@@ -22,9 +22,9 @@ BUILTIN: Final = "builtin"
 Transformer = Callable[[ResMap, StrictFields, KustomizationFolder], None]
 
 
-def apply_transformers(resources: ResMap, entries: Iterable[str], place: KustomizationFolder, where: str) -> None:
+def apply_transformers(resources: ResMap, entries: Iterable[str], folder: KustomizationFolder, where: str) -> None:
     """Apply the listed transformers, each inline or a file. Raises SourceError."""
-    for fields in _read(entries, place, f"{where}: transformers"):
+    for fields in _read(entries, folder, f"{where}: transformers"):
         kind = fields.text("kind")
         transformer = _TRANSFORMERS.get(kind)
         if fields.text("apiVersion") != BUILTIN or transformer is None:
@@ -32,20 +32,20 @@ def apply_transformers(resources: ResMap, entries: Iterable[str], place: Kustomi
                 f"{fields.where} is not supported",
                 hint=f"kymatui runs no programs; use one of {BUILTIN}: {', '.join(_TRANSFORMERS)}",
             )
-        transformer(resources, fields, place)
+        transformer(resources, fields, folder)
 
 
-def _read(entries: Iterable[str], place: KustomizationFolder, where: str) -> Iterator[StrictFields]:
+def _read(entries: Iterable[str], folder: KustomizationFolder, where: str) -> Iterator[StrictFields]:
     for at, entry in enumerate(entries):
         if "\n" in entry or "{" in entry:
             data, source = entry.encode(), f"{where}[{at}]"
         else:
-            found = place.find(entry)
-            if found is None:
+            content = folder.find(entry)
+            if content is None:
                 raise SourceError(f"{where}: {entry} is not a file", hint="folders of transformers are not supported")
-            data, source = found, place.shown(entry)
-        for one in each_object(data, source, old_words=False, budget=place.limits.budget):
-            yield StrictFields(one, f"{source}: {one['kind']}")
+            data, source = content, folder.shown(entry)
+        for body in each_object(data, source, old_words=False, budget=folder.limits.budget):
+            yield StrictFields(body, f"{source}: {body['kind']}")
 
 
 def _settings(fields: StrictFields) -> None:
@@ -72,7 +72,7 @@ def _namespace(resources: ResMap, fields: StrictFields, _: KustomizationFolder) 
         metadata_transformers.set_namespace(resources, namespace, specs, unset_only=unset_only, subjects=subjects)
 
 
-def _prefix_and_suffix(resources: ResMap, fields: StrictFields, place: KustomizationFolder) -> None:
+def _prefix_and_suffix(resources: ResMap, fields: StrictFields, folder: KustomizationFolder) -> None:
     specs = _named_specs(fields)
     prefix, suffix = fields.text("prefix"), fields.text("suffix")
     _settings(fields)
@@ -126,15 +126,15 @@ def _replicas(resources: ResMap, fields: StrictFields, _: KustomizationFolder) -
     metadata_transformers.set_replicas(resources, [replica], specs)
 
 
-def _patch(resources: ResMap, fields: StrictFields, place: KustomizationFolder) -> None:
+def _patch(resources: ResMap, fields: StrictFields, folder: KustomizationFolder) -> None:
     rest = {name: value for name, value in fields.raw.items() if name not in ("apiVersion", "kind", "metadata")}
-    patches.apply_patches(resources, [StrictFields(rest, fields.where)], place)
+    patches.apply_patches(resources, [StrictFields(rest, fields.where)], folder)
 
 
-def _replacements(resources: ResMap, fields: StrictFields, place: KustomizationFolder) -> None:
+def _replacements(resources: ResMap, fields: StrictFields, folder: KustomizationFolder) -> None:
     replacements = fields.children("replacements")
     _settings(fields)
-    apply_replacements(resources, replacements, place)
+    apply_replacements(resources, replacements, folder)
 
 
 _TRANSFORMERS: Final[dict[str, Transformer]] = {

@@ -34,14 +34,14 @@ class GeneratorOptions(Struct, frozen=True):
 
     @classmethod
     def read(cls, fields: StrictFields) -> GeneratorOptions:
-        made = cls(
+        options = cls(
             fields.texts("labels"),
             fields.texts("annotations"),
             fields.flag("disableNameSuffixHash"),
             fields.flag("immutable"),
         )
         fields.finish()
-        return made
+        return options
 
     def under(self, everywhere: GeneratorOptions) -> GeneratorOptions:
         """Return the options merged with the global ones: own labels win, and enabled flags stay enabled."""
@@ -53,10 +53,10 @@ class GeneratorOptions(Struct, frozen=True):
         )
 
 
-def config_map(fields: StrictFields, place: KustomizationFolder, everywhere: GeneratorOptions) -> KustomizeResource:
+def config_map(fields: StrictFields, folder: KustomizationFolder, everywhere: GeneratorOptions) -> KustomizeResource:
     """Return the ConfigMap of a configMapGenerator entry. Raises SourceError."""
     body = _base("ConfigMap", fields)
-    for key, content in _pairs(fields, place):
+    for key, content in _pairs(fields, folder):
         try:
             body.setdefault("data", {})[key] = content.decode()
         except UnicodeDecodeError:
@@ -64,11 +64,11 @@ def config_map(fields: StrictFields, place: KustomizationFolder, everywhere: Gen
     return _resource(body, fields, everywhere)
 
 
-def secret(fields: StrictFields, place: KustomizationFolder, everywhere: GeneratorOptions) -> KustomizeResource:
+def secret(fields: StrictFields, folder: KustomizationFolder, everywhere: GeneratorOptions) -> KustomizeResource:
     """Return the Secret of a secretGenerator entry. Raises SourceError."""
     body = _base("Secret", fields)
     body["type"] = fields.text("type") or "Opaque"
-    body["data"] = {key: _in_lines(content) for key, content in _pairs(fields, place)}
+    body["data"] = {key: _in_lines(content) for key, content in _pairs(fields, folder)}
     return _resource(body, fields, everywhere)
 
 
@@ -95,10 +95,10 @@ def _resource(body: dict[str, Any], fields: StrictFields, everywhere: GeneratorO
     return KustomizeResource(body, behavior=behavior, hashed=not options.plain_name)
 
 
-def _pairs(fields: StrictFields, place: KustomizationFolder) -> list[tuple[str, bytes]]:
+def _pairs(fields: StrictFields, folder: KustomizationFolder) -> list[tuple[str, bytes]]:
     """Return contents by key from environments, literals and files. Raises SourceError."""
     pairs: dict[str, bytes] = {}
-    for key, content in _sources(fields, place):
+    for key, content in _sources(fields, folder):
         if not _KEY.fullmatch(key) or len(key) > 253:
             raise SourceError(f"{fields.where}: {key!r} is not a valid key: letters, digits, '-', '_' and '.'")
         if key in pairs:
@@ -107,18 +107,18 @@ def _pairs(fields: StrictFields, place: KustomizationFolder) -> list[tuple[str, 
     return sorted(pairs.items())
 
 
-def _sources(fields: StrictFields, place: KustomizationFolder) -> Iterator[tuple[str, bytes]]:
+def _sources(fields: StrictFields, folder: KustomizationFolder) -> Iterator[tuple[str, bytes]]:
     environments = fields.list_of_texts("envs") + ([fields.text("env")] if fields.text("env") else [])
     for path in environments:
-        yield from _environment(place.load(path), f"{fields.where}: {path}")
+        yield from _environment(folder.load(path), f"{fields.where}: {path}")
     for literal in fields.list_of_texts("literals"):
-        key, found, value = literal.partition("=")
-        if not key or not found:
+        key, separator, value = literal.partition("=")
+        if not key or not separator:
             raise SourceError(f"{fields.where}: {literal!r} is not key=value")
         yield key, _unquoted(value).encode()
     for source in fields.list_of_texts("files"):
         key, path = _named_file(source, fields.where)
-        yield key, place.load(path)
+        yield key, folder.load(path)
 
 
 def _unquoted(value: str) -> str:
@@ -127,8 +127,8 @@ def _unquoted(value: str) -> str:
 
 
 def _named_file(source: str, where: str) -> tuple[str, str]:
-    key, found, path = source.partition("=")
-    if not found:
+    key, separator, path = source.partition("=")
+    if not separator:
         return posixpath.basename(source.rstrip("/")), source
     if not key or not path or "=" in path:
         raise SourceError(f"{where}: {source!r} is not key=path")
@@ -159,50 +159,52 @@ def _in_lines(content: bytes) -> str:
     return "".join(f"{text[at : at + _LINE]}\n" for at in range(0, len(text), _LINE))
 
 
-def absorb(resources: ResMap, made: KustomizeResource) -> None:
+def absorb(resources: ResMap, resource: KustomizeResource) -> None:
     """Add a generated object, or merge or replace the existing one."""
-    there = resources.by_any_id(made.current.equals)
-    changing = made.behavior in ("merge", "replace")
-    if not there:
+    existing = resources.by_any_id(resource.current.equals)
+    changing = resource.behavior in ("merge", "replace")
+    if not existing:
         if changing:
-            raise SourceError(f"{made.current} does not exist; its behavior {made.behavior} needs an existing object")
-        resources.append(made)
+            raise SourceError(
+                f"{resource.current} does not exist; its behavior {resource.behavior} needs an existing object"
+            )
+        resources.append(resource)
         return
-    if len(there) > 1 or not changing:
-        raise SourceError(f"{made.current} already exists", hint="set its behavior to merge or replace")
-    old = there[0]
-    _inherit(made, old)
-    resources.replace(old, made)
+    if len(existing) > 1 or not changing:
+        raise SourceError(f"{resource.current} already exists", hint="set its behavior to merge or replace")
+    old = existing[0]
+    _inherit(resource, old)
+    resources.replace(old, resource)
 
 
-def _inherit(made: KustomizeResource, old: KustomizeResource) -> None:
+def _inherit(resource: KustomizeResource, old: KustomizeResource) -> None:
     for field in ("labels", "annotations"):
-        if texts := {**old.texts(field), **made.texts(field)}:
-            made.metadata[field] = texts
-    if made.behavior == "merge":
+        if texts := {**old.texts(field), **resource.texts(field)}:
+            resource.metadata[field] = texts
+    if resource.behavior == "merge":
         for field in ("data", "binaryData"):
-            if content := {**(old.body.get(field) or {}), **(made.body.get(field) or {})}:
-                made.body[field] = content
-    made.metadata["name"] = old.name
+            if content := {**(old.body.get(field) or {}), **(resource.body.get(field) or {})}:
+                resource.body[field] = content
+    resource.metadata["name"] = old.name
     if old.namespace:
-        made.metadata["namespace"] = old.namespace
-    made.previous, made.prefixes, made.suffixes = old.previous[:], old.prefixes[:], old.suffixes[:]
-    made.behavior, made.hashed = old.behavior, made.hashed and old.hashed
+        resource.metadata["namespace"] = old.namespace
+    resource.previous, resource.prefixes, resource.suffixes = old.previous[:], old.prefixes[:], old.suffixes[:]
+    resource.behavior, resource.hashed = old.behavior, resource.hashed and old.hashed
 
 
 def add_hashes(resources: ResMap) -> None:
-    for one in resources:
-        if one.hashed:
-            one.remember()
-            one.metadata["name"] = f"{one.name}-{content_hash(one)}"
+    for resource in resources:
+        if resource.hashed:
+            resource.remember()
+            resource.metadata["name"] = f"{resource.name}-{content_hash(resource)}"
 
 
-def content_hash(one: KustomizeResource) -> str:
+def content_hash(resource: KustomizeResource) -> str:
     """Return the hash of kind and content, in letters that form no words.
 
     The name in the hashed content is always empty, as in kustomize.
     """
-    body = one.body
+    body = resource.body
     kind = body.get("kind")
     if kind == "ConfigMap":
         hashed = {"kind": kind, "name": "", "data": body.get("data") or ""}
@@ -211,11 +213,11 @@ def content_hash(one: KustomizeResource) -> str:
         hashed = {"kind": kind, "name": "", "data": body.get("data") or "", "type": body.get("type") or ""}
         extra = "stringData"
     else:
-        raise SourceError(f"{one.current} cannot get a content hash; only ConfigMaps and Secrets have one")
+        raise SourceError(f"{resource.current} cannot get a content hash; only ConfigMaps and Secrets have one")
     if body.get("data") == {}:
         hashed["data"] = {}
     if isinstance(body.get(extra), dict):
         hashed[extra] = body[extra]
     text = json.dumps(hashed, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    text = _HTML.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    text = _HTML.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
     return hashlib.sha256(text.encode()).hexdigest()[:10].translate(_LETTERS)

@@ -55,9 +55,9 @@ def _one(body: Any, operation: dict[str, Any], path: str, budget: YamlBudget) ->
         case "copy":
             return _add(body, path, charged_copy(_there(body, _source(operation)), budget))
         case _:
-            found = _get(body, path)
-            if (None if found is _MISSING else found) != operation.get("value"):
-                raise _PathError(f"the test failed, found {'nothing' if found is _MISSING else 'another value'}")
+            current = _get(body, path)
+            if (None if current is _MISSING else current) != operation.get("value"):
+                raise _PathError(f"the test failed, found {'nothing' if current is _MISSING else 'another value'}")
     return body
 
 
@@ -74,10 +74,10 @@ def _given(operation: dict[str, Any], budget: YamlBudget) -> Any:
 
 
 def _source(operation: dict[str, Any]) -> str:
-    found = operation.get("from")
-    if not isinstance(found, str) or not found.startswith("/"):
-        raise _PathError(f"from is {found!r}, expected a path that starts with /")
-    return found
+    source = operation.get("from")
+    if not isinstance(source, str) or not source.startswith("/"):
+        raise _PathError(f"from is {source!r}, expected a path that starts with /")
+    return source
 
 
 def _parts(path: str) -> list[str]:
@@ -85,8 +85,8 @@ def _parts(path: str) -> list[str]:
 
 
 def _holder(body: Any, path: str) -> tuple[Any, str]:
-    *way, last = _parts(path)
-    for part in way:
+    *parents, last = _parts(path)
+    for part in parents:
         body = _child(body, part)
         if not isinstance(body, dict | list):
             raise _PathError(f"the path has no {part!r}")
@@ -119,10 +119,10 @@ def _get(body: Any, path: str) -> Any:
 
 
 def _there(body: Any, path: str) -> Any:
-    found = _get(body, path)
-    if found is _MISSING:
+    value = _get(body, path)
+    if value is _MISSING:
         raise _PathError(f"nothing at {path}")
-    return found
+    return value
 
 
 def _add(body: Any, path: str, value: Any) -> Any:

@@ -40,9 +40,9 @@ class _Merging:
         keys = self._keys
         if not values:
             return self._old
-        for one in values:
-            keys, wanted = _used(values, one, self._keys)
-            self._add(keys, wanted)
+        for key_values in values:
+            keys, used_values = _used(values, key_values, self._keys)
+            self._add(keys, used_values)
         for item in list(self._old):
             self._put_back(item, keys)
         return self._added
@@ -50,12 +50,12 @@ class _Merging:
     def _all_values(self) -> list[Values]:
         """Return the key values of all elements without duplicates, those of the patch first."""
         items = (*self._new, *self._old)
-        found = list(dict.fromkeys(tuple(_text(item.get(key)) for key in self._keys) for item in items))
-        return _filled(found) if len(self._keys) > 1 else found
+        texts = list(dict.fromkeys(tuple(_text(item.get(key)) for key in self._keys) for item in items))
+        return _filled(texts) if len(self._keys) > 1 else texts
 
-    def _add(self, keys: Values, wanted: Values) -> None:
-        present = [(key, value) for key, value in zip(keys, wanted, strict=True) if value] or list(
-            zip(keys, wanted, strict=True)
+    def _add(self, keys: Values, values: Values) -> None:
+        present = [(key, value) for key, value in zip(keys, values, strict=True) if value] or list(
+            zip(keys, values, strict=True)
         )
         at = _find(self._old, present)
         patch = _find(self._new, present)
@@ -66,24 +66,24 @@ class _Merging:
             if at is not None and merged and not replaces:
                 self._old[at] = merged
         if not merged:
-            self._old = _without(self._old, keys, wanted)
+            self._old = _without(self._old, keys, values)
             return
-        for key, value in zip(keys, wanted, strict=True):
+        for key, value in zip(keys, values, strict=True):
             if value and merged.get(key) is None:
                 merged[key] = load_exactly(value)
-        self._added = _with(self._added, merged, keys, wanted)
+        self._added = _with(self._added, merged, keys, values)
 
     def _put_back(self, item: Any, keys: Values) -> None:
         """Append an element of the list, or replace the matching one."""
-        wanted: list[str] = []
+        texts: list[str] = []
         for key in keys:
             if item.get(key) is None:
                 self._added.append(item)
             else:
-                wanted.append(_text(item[key]))
+                texts.append(_text(item[key]))
         if len(keys) > 1:
-            self._added = _without(self._added, keys, tuple(wanted))
-        self._added = _with(self._added, item, keys, tuple(wanted))
+            self._added = _without(self._added, keys, tuple(texts))
+        self._added = _with(self._added, item, keys, tuple(texts))
 
 
 def _text(value: Any) -> str:
@@ -94,55 +94,55 @@ def _text(value: Any) -> str:
 
 def _filled(values: list[Values]) -> list[Values]:
     """Return the values with equivalent ones unified: an omitted key matches any value."""
-    for one in range(len(values)):
+    for index in range(len(values)):
         for other in range(len(values)):
-            joined = _joined(values[one], values[other])
+            joined = _joined(values[index], values[other])
             if joined is not None:
-                values[one] = values[other] = joined
+                values[index] = values[other] = joined
     return values
 
 
-def _joined(one: Values, other: Values) -> Values | None:
-    pairs = list(zip(one, other, strict=True))
+def _joined(values: Values, other: Values) -> Values | None:
+    pairs = list(zip(values, other, strict=True))
     if any(left and right and left != right for left, right in pairs):
         return None
     return tuple(left or right for left, right in pairs) if any(left == right for left, right in pairs) else None
 
 
-def _used(values: list[Values], one: Values, keys: Values) -> tuple[Values, Values]:
+def _used(values: list[Values], key_values: Values, keys: Values) -> tuple[Values, Values]:
     """Return the keys that any element has, with their values."""
-    used = {key for found in values for key, value in zip(keys, found, strict=True) if value}
+    used = {key for entry in values for key, value in zip(keys, entry, strict=True) if value}
     if not used:
-        return keys, one
-    pairs = [(key, value) for key, value in zip(keys, one, strict=True) if key in used]
+        return keys, key_values
+    pairs = [(key, value) for key, value in zip(keys, key_values, strict=True) if key in used]
     return tuple(key for key, _ in pairs), tuple(value for _, value in pairs)
 
 
-def _find(items: list[Any], wanted: list[tuple[str, str]]) -> int | None:
+def _find(items: list[Any], pairs: list[tuple[str, str]]) -> int | None:
     for at, item in enumerate(items):
-        if all(item.get(key) is not None and _text(item[key]) == value for key, value in wanted):
+        if all(item.get(key) is not None and _text(item[key]) == value for key, value in pairs):
             return at
     return None
 
 
-def _means(item: Any, keys: Values, wanted: Values) -> bool:
+def _means(item: Any, keys: Values, values: Values) -> bool:
     """Return whether an element matches: it has all keys, with the given values."""
-    for key, value in zip(keys, wanted, strict=False):
+    for key, value in zip(keys, values, strict=False):
         if item.get(key) is None or (value and _text(item[key]) != value):
             return False
     return True
 
 
-def _without(items: list[Any], keys: Values, wanted: Values) -> list[Any]:
-    if not wanted:
+def _without(items: list[Any], keys: Values, values: Values) -> list[Any]:
+    if not values:
         return []
-    return [item for item in items if item and not (isinstance(item, dict) and _means(item, keys, wanted))]
+    return [item for item in items if item and not (isinstance(item, dict) and _means(item, keys, values))]
 
 
-def _with(items: list[Any], element: Any, keys: Values, wanted: Values) -> list[Any]:
+def _with(items: list[Any], element: Any, keys: Values, values: Values) -> list[Any]:
     """Return the items with the element in place of matching ones, else at the end."""
-    kept = [item for item in items if item] if wanted else []
-    meant = [isinstance(item, dict) and _means(item, keys, wanted) for item in kept]
+    kept = [item for item in items if item] if values else []
+    meant = [isinstance(item, dict) and _means(item, keys, values) for item in kept]
     if not any(meant):
         return [*kept, element]
     return [element if here else item for item, here in zip(kept, meant, strict=True)]

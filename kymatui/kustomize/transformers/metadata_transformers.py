@@ -51,31 +51,31 @@ def set_namespace(
     subjects    the subjects of bindings to change: a key of SUBJECTS
     """
 
-    def put(found: Any) -> Any:
-        return found if unset_only and found not in (None, "") else namespace
+    def put(value: Any) -> Any:
+        return value if unset_only and value not in (None, "") else namespace
 
-    for one in resources:
-        one.remember()
-        kind = one.kind
+    for resource in resources:
+        resource.remember()
+        kind = resource.kind
         if not kind.is_cluster_scoped:
-            one.metadata["namespace"] = put(one.metadata.get("namespace"))
+            resource.metadata["namespace"] = put(resource.metadata.get("namespace"))
         if kind.kind in _BINDINGS:
-            _set_subjects(one.body, SUBJECTS[subjects], put)
+            _set_subjects(resource.body, SUBJECTS[subjects], put)
         for spec in specs:
-            if _is_hard_wired(spec, one, kind):
+            if _is_hard_wired(spec, resource, kind):
                 continue
-            _apply(one, spec, str, put)
+            _apply(resource, spec, str, put)
     try:
         resources.check_names()
     except SourceError as error:
         raise SourceError(f"after setting namespace {namespace}: {error}") from error
 
 
-def _is_hard_wired(spec: FieldSpec, one: KustomizeResource, kind: Gvk) -> bool:
+def _is_hard_wired(spec: FieldSpec, resource: KustomizeResource, kind: Gvk) -> bool:
     """Return whether special rules set the field."""
     if spec.path == "metadata/namespace" or (kind.kind in _BINDINGS and spec.path == "subjects/namespace"):
         return True
-    return spec.path == "metadata/name" and one.body.get("apiVersion") != "v1"
+    return spec.path == "metadata/name" and resource.body.get("apiVersion") != "v1"
 
 
 def _set_subjects(body: dict[str, Any], meant: tuple[str, str], put: Change) -> None:
@@ -85,35 +85,35 @@ def _set_subjects(body: dict[str, Any], meant: tuple[str, str], put: Change) -> 
             subject["namespace"] = put(subject.get("namespace"))
 
 
-def _apply(one: KustomizeResource, spec: FieldSpec, make: Any, set_value: Change) -> None:
-    if spec.kind.selects(one.kind):
+def _apply(resource: KustomizeResource, spec: FieldSpec, make: Any, set_value: Change) -> None:
+    if spec.kind.selects(resource.kind):
         try:
-            change(one.body, spec, make, set_value)
+            change(resource.body, spec, make, set_value)
         except SourceError as error:
-            raise SourceError(f"{one.current}: {spec.path}: {error}") from error
+            raise SourceError(f"{resource.current}: {spec.path}: {error}") from error
 
 
 def add_prefix(resources: ResMap, prefix: str, specs: FieldSpecs) -> None:
-    for one, spec in _named(resources, specs):
+    for resource, spec in _named(resources, specs):
         if spec.path == "metadata/name":
-            one.prefixes.append(prefix)
-            one.remember()
-        _apply(one, FieldSpec(spec.path), None, lambda name: f"{prefix}{name}")
+            resource.prefixes.append(prefix)
+            resource.remember()
+        _apply(resource, FieldSpec(spec.path), None, lambda name: f"{prefix}{name}")
 
 
 def add_suffix(resources: ResMap, suffix: str, specs: FieldSpecs) -> None:
-    for one, spec in _named(resources, specs):
+    for resource, spec in _named(resources, specs):
         if spec.path == "metadata/name":
-            one.suffixes.append(suffix)
-            one.remember()
-        _apply(one, FieldSpec(spec.path), None, lambda name: f"{name}{suffix}")
+            resource.suffixes.append(suffix)
+            resource.remember()
+        _apply(resource, FieldSpec(spec.path), None, lambda name: f"{name}{suffix}")
 
 
 def _named(resources: ResMap, specs: FieldSpecs) -> Iterable[tuple[KustomizeResource, FieldSpec]]:
-    for one in resources:
-        before = one.original.kind
+    for resource in resources:
+        before = resource.original.kind
         if not any(kind.selects(before) for kind in _UNTOUCHED_NAMES):
-            yield from ((one, spec) for spec in specs if spec.kind.selects(before))
+            yield from ((resource, spec) for spec in specs if spec.kind.selects(before))
 
 
 def add_labels(
@@ -142,14 +142,14 @@ def set_texts(resources: ResMap, texts: Mapping[str, str], specs: FieldSpecs) ->
     if not texts:
         return
 
-    def add(found: Any) -> Any:
-        if not isinstance(found, dict):
+    def add(value: Any) -> Any:
+        if not isinstance(value, dict):
             raise SourceError("the field is not a map of labels or annotations")
-        return {**found, **texts}
+        return {**value, **texts}
 
-    for one in resources:
+    for resource in resources:
         for spec in specs:
-            _apply(one, spec, dict, add)
+            _apply(resource, spec, dict, add)
 
 
 class NewImage(Struct, frozen=True):
@@ -164,9 +164,9 @@ class NewImage(Struct, frozen=True):
     @classmethod
     def read(cls, fields: StrictFields) -> NewImage:
         names = ("name", "newName", "newTag", "digest", "tagSuffix")
-        made = cls(*(fields.text(name) for name in names))
+        image = cls(*(fields.text(name) for name in names))
         fields.finish()
-        return made
+        return image
 
     def matches(self, image: str) -> bool:
         """Return whether the image matches the name, a pattern as in kustomize; an invalid one never matches."""
@@ -197,12 +197,12 @@ def _split_image(image: str) -> tuple[str, str, str]:
 def set_images(resources: ResMap, entries: Iterable[StrictFields], specs: FieldSpecs) -> None:
     """Replace images in all container lists at any depth, and in the listed fields."""
     for image in map(NewImage.read, entries):
-        for one in resources:
-            if one.kind.kind == "CustomResourceDefinition":
+        for resource in resources:
+            if resource.kind.kind == "CustomResourceDefinition":
                 continue
-            _set_in_containers(one.body, image)
+            _set_in_containers(resource.body, image)
             for spec in specs:
-                _apply(one, spec, None, image.changed)
+                _apply(resource, spec, None, image.changed)
 
 
 def _set_in_containers(node: Any, image: NewImage) -> None:
@@ -223,14 +223,14 @@ def set_replicas(resources: ResMap, entries: Iterable[StrictFields], specs: Fiel
     for fields in entries:
         name, count = fields.text("name"), fields.whole("count")
         fields.finish()
-        found = False
+        replaced = False
         for spec in specs:
 
-            def is_meant(one: ResId, spec: FieldSpec = spec, name: str = name) -> bool:
-                return one.name == name and spec.kind.selects(one.kind)
+            def is_meant(res_id: ResId, spec: FieldSpec = spec, name: str = name) -> bool:
+                return res_id.name == name and spec.kind.selects(res_id.kind)
 
-            for one in resources.by_any_id(is_meant):
-                found = True
-                _apply(one, spec, int, lambda _, count=count: count)  # type: ignore[misc]
-        if not found:
+            for resource in resources.by_any_id(is_meant):
+                replaced = True
+                _apply(resource, spec, int, lambda _, count=count: count)  # type: ignore[misc]
+        if not replaced:
             raise SourceError(f"{fields.where}: workload not found: {name!r}")

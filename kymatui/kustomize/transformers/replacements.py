@@ -24,21 +24,21 @@ from kymatui.kustomize.transformers.patches import read_selector
 _NAME = "metadata.name"
 
 
-def apply_replacements(resources: ResMap, entries: Iterable[StrictFields], place: KustomizationFolder) -> None:
+def apply_replacements(resources: ResMap, entries: Iterable[StrictFields], folder: KustomizationFolder) -> None:
     """Apply all replacements in order, inline or from files. Raises SourceError."""
     for entry in entries:
-        for fields in _loaded(entry, place):
+        for fields in _loaded(entry, folder):
             _replace(resources, fields)
 
 
-def _loaded(entry: StrictFields, place: KustomizationFolder) -> list[StrictFields]:
+def _loaded(entry: StrictFields, folder: KustomizationFolder) -> list[StrictFields]:
     path = entry.text("path")
     if not path:
         return [entry]
     entry.finish()
-    document = place.read_yaml(path)
-    found = document if isinstance(document, list) else [document]
-    return [StrictFields(one, f"{place.shown(path)}: [{at}]") for at, one in enumerate(found)]
+    document = folder.read_yaml(path)
+    entries = document if isinstance(document, list) else [document]
+    return [StrictFields(raw, f"{folder.shown(path)}: [{at}]") for at, raw in enumerate(entries)]
 
 
 def _replace(resources: ResMap, fields: StrictFields) -> None:
@@ -55,18 +55,18 @@ def _source(resources: ResMap, fields: StrictFields) -> Any:
     kind = Gvk(fields.text("group"), fields.text("version"), fields.text("kind"))
     name, namespace = fields.text("name"), fields.text("namespace")
 
-    def is_meant(one: ResId) -> bool:
-        named = name in ("", one.name) and namespace in ("", one.effective_namespace)
-        return named and kind.selects(one.kind)
+    def is_meant(res_id: ResId) -> bool:
+        named = name in ("", res_id.name) and namespace in ("", res_id.effective_namespace)
+        return named and kind.selects(res_id.kind)
 
     path, options = fields.text("fieldPath") or _NAME, _Options(fields.child("options"), resources.limits.budget)
     fields.finish()
-    found = resources.by_any_id(is_meant)
-    if len(found) != 1:
-        raise SourceError(f"{fields.where} matches {format_count(len(found), 'object')}, expected one")
-    value = lookup_field(found[0].body, split_field_path(path))
+    matching = resources.by_any_id(is_meant)
+    if len(matching) != 1:
+        raise SourceError(f"{fields.where} matches {format_count(len(matching), 'object')}, expected one")
+    value = lookup_field(matching[0].body, split_field_path(path))
     if value is None or value == {} or value == []:
-        raise SourceError(f"{fields.where}: {found[0].current} has no {path}")
+        raise SourceError(f"{fields.where}: {matching[0].current} has no {path}")
     return options.taken(value, fields.where)
 
 
@@ -118,10 +118,10 @@ def _positions(items: list[Any], part: str) -> Iterator[int]:
 
 def _matcher(pattern: str) -> Any:
     try:
-        found = compiled(pattern)
+        regex = compiled(pattern)
     except FunctionError as error:
         raise SourceError(f"{pattern!r} is not a valid pattern: {error}") from error
-    return lambda text: found.search(text.encode()) is not None
+    return lambda text: regex.search(text.encode()) is not None
 
 
 def scalar_text(value: Any) -> str:
@@ -196,36 +196,36 @@ class _Target:
             raise SourceError(f"{fields.where} has no select")
         self._where = fields.where
         self._select = read_selector(fields.child("select"))
-        self._reject = [read_selector(one) for one in fields.children("reject")]
+        self._reject = [read_selector(rejection) for rejection in fields.children("reject")]
         self._paths = fields.list_of_texts("fieldPaths") or [_NAME]
         self._options, self._budget = _Options(fields.child("options"), budget), budget
         fields.finish()
 
     def fill(self, resources: ResMap, value: Any) -> None:
-        for one in resources:
-            if self._is_meant(one):
+        for resource in resources:
+            if self._is_meant(resource):
                 for path in self._paths:
-                    self._fill(one, path, value)
+                    self._fill(resource, path, value)
 
-    def _is_meant(self, one: KustomizeResource) -> bool:
-        if not self._select.matches_texts(one) or not any(map(self._select.matches_id, one.ids)):
+    def _is_meant(self, resource: KustomizeResource) -> bool:
+        if not self._select.matches_texts(resource) or not any(map(self._select.matches_id, resource.ids)):
             return False
-        return not any(self._rejects(selector, one) for selector in self._reject)
+        return not any(self._rejects(selector, resource) for selector in self._reject)
 
     @staticmethod
-    def _rejects(selector: PatchSelector, one: KustomizeResource) -> bool:
-        if selector.has_texts and selector.matches_texts(one):
+    def _rejects(selector: PatchSelector, resource: KustomizeResource) -> bool:
+        if selector.has_texts and selector.matches_texts(resource):
             return True
-        return selector.has_id and any(map(selector.matches_id, one.ids))
+        return selector.has_id and any(map(selector.matches_id, resource.ids))
 
-    def _fill(self, one: KustomizeResource, path: str, value: Any) -> None:
+    def _fill(self, resource: KustomizeResource, path: str, value: Any) -> None:
         try:
-            count = self._set(one.body, split_field_path(path), value)
+            count = self._set(resource.body, split_field_path(path), value)
         except SourceError as error:
-            raise SourceError(f"{self._where}: {one.current}: {path}: {error}") from error
+            raise SourceError(f"{self._where}: {resource.current}: {path}: {error}") from error
         if not count:
             raise SourceError(
-                f"{self._where}: {one.current} has no {path}", hint="create it with options: {create: true}"
+                f"{self._where}: {resource.current} has no {path}", hint="create it with options: {create: true}"
             )
 
     def _set(self, node: Any, path: list[str], value: Any) -> int:

@@ -28,10 +28,10 @@ class RequestUser(Struct, frozen=True):
 
     def info(self) -> dict[str, Any]:
         """Return the UserInfo of a SelfSubjectReview without empty fields, as Go's omitempty."""
-        found: dict[str, Any] = {"username": self.name, "uid": self.uid, "groups": list(self.groups)}
+        fields: dict[str, Any] = {"username": self.name, "uid": self.uid, "groups": list(self.groups)}
         if self.extra:
-            found["extra"] = {key: list(values) for key, values in self.extra.items()}
-        return {key: value for key, value in found.items() if value}
+            fields["extra"] = {key: list(values) for key, values in self.extra.items()}
+        return {key: value for key, value in fields.items() if value}
 
 
 ANONYMOUS = RequestUser("system:anonymous", ("system:unauthenticated",))
@@ -75,7 +75,7 @@ Handler = Callable[[ServerRequest], ServerResponse]
 
 def parse_query(text: str) -> dict[str, list[str]]:
     """Return the query's values by name; a name without `=` has the value ""."""
-    found: dict[str, list[str]] = {}
+    parameters: dict[str, list[str]] = {}
     for name, value in parse_qsl(text, keep_blank_values=True):
-        found.setdefault(name, []).append(value)
-    return found
+        parameters.setdefault(name, []).append(value)
+    return parameters

@@ -100,8 +100,8 @@ class LocalClient:
 
     def get(self, resource: str, name: str, *, namespace: str = "", version: str | None = None) -> dict[str, Any]:
         """Return the object with `kind` and `apiVersion`. Raise StatusError NotFound."""
-        found: dict[str, Any] = self._ask("GET", self._path(resource, namespace, name, version))
-        return found
+        answer: dict[str, Any] = self._ask("GET", self._path(resource, namespace, name, version))
+        return answer
 
     def find(
         self, resource: str, name: str, *, namespace: str = "", version: str | None = None

@@ -192,13 +192,13 @@ class ObjectStore:
             return []
         if version < table.forgotten:
             raise VersionTooOldError(version, table.forgotten)
-        found: list[StoreChange] = []
+        changes: list[StoreChange] = []
         for change in reversed(table.log):
             if change.version <= version:
                 break
-            found.append(change)
-        found.reverse()
-        return found
+            changes.append(change)
+        changes.reverse()
+        return changes
 
     # -- writing
 

@@ -60,8 +60,8 @@ def qualified(resource: str) -> tuple[str, str]:
 
 def _details(resource: str, name: str = "", **more: Any) -> dict[str, Any]:
     kind, group = qualified(resource)
-    found = {"name": name, "group": group, "kind": kind, **more}
-    return {key: value for key, value in found.items() if value}
+    details = {"name": name, "group": group, "kind": kind, **more}
+    return {key: value for key, value in details.items() if value}
 
 
 def not_found(resource: str, name: str) -> StatusError:

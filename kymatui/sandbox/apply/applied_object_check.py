@@ -90,7 +90,7 @@ def _check_list(schema: Schema, value: Any, path: str, problems: Problems) -> No
     if not isinstance(value, list):
         problems.append((path, f"expected list, got {_shown(value)}"))
         return
-    seen: set[str] = set()
+    keys: set[str] = set()
     for index, item in enumerate(value):
         where = f"{path}[{index}]"
         if schema.is_granular_list:
@@ -100,9 +100,9 @@ def _check_list(schema: Schema, value: Any, path: str, problems: Problems) -> No
                 problems.append((path, f"element {index}: {error}"))
                 continue
             where = path + show_path((element,))
-            if element in seen:
+            if element in keys:
                 problems.append((path, f"duplicate entries for key {show_path((element,))}"))
-            seen.add(element)
+            keys.add(element)
         _check(schema.items or ANY, item, where, problems)
 
 

@@ -47,14 +47,14 @@ class EndpointTracking(Struct, frozen=True):
     empty: Object = field(default_factory=dict)
 
     def tracked(self, fields: FieldSet) -> FieldSet:
-        left = without(fields, self.reset)
-        return left if self.kept is None else only(left, self.kept)
+        remaining_fields = without(fields, self.reset)
+        return remaining_fields if self.kept is None else only(remaining_fields, self.kept)
 
     def own_schema(self) -> Schema:
-        found = self.schema(self.api_version)
-        if found is None:
+        version_schema = self.schema(self.api_version)
+        if version_schema is None:
             raise ServerError(f"no schema for {self.api_version}", status=500)
-        return found
+        return version_schema
 
 
 def without_untracked(obj: Object) -> Object:

@@ -46,10 +46,10 @@ def read_managed(entries: Any) -> ManagedFields | None:
     """Return the managers of the entries, None if they are malformed."""
     managed = ManagedFields()
     for entry in entries or ():
-        found = _read(entry)
-        if found is None:
+        parsed = _read(entry)
+        if parsed is None:
             return None
-        managed.owners[found[0]] = found[1]
+        managed.owners[parsed[0]] = parsed[1]
     return managed
 
 
@@ -80,10 +80,10 @@ def managed_of(live: Object, new: Object, *, subresource: str) -> ManagedFields:
     stored = read_managed((live.get("metadata") or {}).get("managedFields"))
     if subresource:
         return stored or ManagedFields()
-    given = (new.get("metadata") or {}).get("managedFields")
-    if is_reset(given):
+    managed_fields = (new.get("metadata") or {}).get("managedFields")
+    if is_reset(managed_fields):
         return ManagedFields()
-    sent = read_managed(given)
+    sent = read_managed(managed_fields)
     return sent if sent is not None and sent.owners else stored or ManagedFields()
 
 

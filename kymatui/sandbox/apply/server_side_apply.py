@@ -39,7 +39,13 @@ _BEFORE_APPLY = "before-first-apply"
 
 
 def apply_object(
-    tracking: EndpointTracking, live: Object | None, wanted: Object, manager: str, now: float, *, force: bool = False
+    tracking: EndpointTracking,
+    live: Object | None,
+    applied_object: Object,
+    manager: str,
+    now: float,
+    *,
+    force: bool = False,
 ) -> Object:
     """Return the object after a server-side apply of `wanted`, with defaults and managed fields.
 
@@ -52,23 +58,25 @@ def apply_object(
         raise ApplyFailedError("failed to decode managed fields", status=500)
     schema = tracking.own_schema()
     try:
-        check_applied_object(schema, wanted)
+        check_applied_object(schema, applied_object)
     except TypedValueError as error:
-        raise ApplyFailedError(f"failed to create typed patch object ({_place(wanted)}): {error}", status=500) from None
+        raise ApplyFailedError(
+            f"failed to create typed patch object ({_place(applied_object)}): {error}", status=500
+        ) from None
     current = without_untracked(before)
     if not managed.owners and live is not None:
         first = updater(_BEFORE_APPLY, tracking.api_version, tracking.subresource)
         update_owners(tracking, without_untracked(tracking.empty), current, managed, first, now)
     writer = applier(manager, tracking.subresource)
     try:
-        obj = _apply(tracking, current, wanted, managed, writer, now, force=force)
+        obj = _apply(tracking, current, applied_object, managed, writer, now, force=force)
     except ApplyConflictError as error:
         if manager != "kubectl":
             raise
         _allow_last_applied(schema, current, error)
-        obj = _apply(tracking, current, wanted, managed, writer, now, force=True)
+        obj = _apply(tracking, current, applied_object, managed, writer, now, force=True)
     if manager == "kubectl":
-        _sync_last_applied(obj, wanted)
+        _sync_last_applied(obj, applied_object)
     put(obj, managed)
     return obj
 
@@ -84,7 +92,7 @@ def _place(obj: Object) -> str:
 def _apply(
     tracking: EndpointTracking,
     live: Object,
-    wanted: Object,
+    applied_object: Object,
     managed: ManagedFields,
     writer: Manager,
     now: float,
@@ -95,8 +103,8 @@ def _apply(
     managed.owners = reconciled(tracking, live, managed.owners)
     schema = tracking.own_schema()
     last = managed.owners.get(writer)
-    merged: Object = merge(schema, live, wanted)
-    fields = tracking.tracked(field_set(schema, wanted))
+    merged: Object = merge(schema, live, applied_object)
+    fields = tracking.tracked(field_set(schema, applied_object))
     managed.owners[writer] = OwnedFields(fields, tracking.api_version, last.time if last else "")
     merged = _prune(tracking, merged, managed, last)
     try:
@@ -129,8 +137,8 @@ def _prune(tracking: EndpointTracking, merged: Object, managed: ManagedFields, l
         if at_version is None:
             continue
         pruned_set = with_named_fields(at_version, field_set(at_version, pruned))
-        whole = with_named_fields(at_version, field_set(at_version, merged))
-        pruned = remove(at_version, merged, whole - (pruned_set | with_named_fields(at_version, fields)))
+        all_fields = with_named_fields(at_version, field_set(at_version, merged))
+        pruned = remove(at_version, merged, all_fields - (pruned_set | with_named_fields(at_version, fields)))
     pruned_set = with_named_fields(schema, field_set(schema, pruned))
     result = remove(schema, merged, (merged_set - pruned_set) & last_named)
     return result if isinstance(result, dict) else {}
@@ -138,10 +146,10 @@ def _prune(tracking: EndpointTracking, merged: Object, managed: ManagedFields, l
 
 def _fields_by_version(managed: ManagedFields, first: str) -> dict[str, FieldSet]:
     """Return all owned fields by version, beginning with `first`."""
-    found: dict[str, FieldSet] = {first: EMPTY}
+    fields: dict[str, FieldSet] = {first: EMPTY}
     for owned in managed.owners.values():
-        found[owned.version] = found.get(owned.version, EMPTY) | owned.fields
-    return found
+        fields[owned.version] = fields.get(owned.version, EMPTY) | owned.fields
+    return fields
 
 
 # -- kubectl's own annotation
@@ -152,9 +160,9 @@ def _allow_last_applied(schema: Schema, live: Object, error: ApplyConflictError)
     allowed = _last_applied_fields(schema, live)
     if allowed is None:
         raise error
-    left = [conflict for conflict in error.conflicts if conflict[2] not in allowed]
-    if left:
-        raise ApplyConflictError(left) from None
+    conflicts = [conflict for conflict in error.conflicts if conflict[2] not in allowed]
+    if conflicts:
+        raise ApplyConflictError(conflicts) from None
 
 
 def _last_applied_fields(schema: Schema, live: Object) -> FieldSet | None:
@@ -172,12 +180,12 @@ def _last_applied_fields(schema: Schema, live: Object) -> FieldSet | None:
     return field_set(schema, applied) - change.modified - change.added - change.removed
 
 
-def _sync_last_applied(obj: Object, wanted: Object) -> None:
+def _sync_last_applied(obj: Object, applied_object: Object) -> None:
     annotations = (obj.get("metadata") or {}).get("annotations") or {}
     if not annotations.get(LAST_APPLIED):
         return
-    applied = copy_json(wanted)
-    given = (applied.get("metadata") or {}).get("annotations")
-    if given:
-        given.pop(LAST_APPLIED, None)
+    applied = copy_json(applied_object)
+    own_annotations = (applied.get("metadata") or {}).get("annotations")
+    if own_annotations:
+        own_annotations.pop(LAST_APPLIED, None)
     annotations[LAST_APPLIED] = json.dumps(applied, separators=(",", ":"), sort_keys=True, ensure_ascii=False) + "\n"

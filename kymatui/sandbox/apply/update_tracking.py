@@ -64,10 +64,10 @@ def take_ownership(
     own = _tracked(tracking, compare(schema, live, new))
     changes: dict[str, TypedComparison] = {tracking.api_version: own}
     conflicts: list[tuple[Manager, OwnedFields, FieldPath]] = []
-    left: dict[Manager, OwnedFields] = {}
+    remaining: dict[Manager, OwnedFields] = {}
     for manager, owned in managed.owners.items():
         if manager == writer:
-            left[manager] = owned
+            remaining[manager] = owned
             continue
         change = _change_at(tracking, owned.version, changes, live, new)
         if change is None:
@@ -76,12 +76,12 @@ def take_ownership(
         conflicts += [(manager, owned, path) for path in in_order(frozenset(lost))]
         fields = owned.fields - lost - change.removed
         if fields:
-            left[manager] = (
+            remaining[manager] = (
                 owned if len(fields) == len(owned.fields) else OwnedFields(fields, owned.version, owned.time)
             )
     if conflicts and not force:
         raise ApplyConflictError(conflicts)
-    managed.owners = left
+    managed.owners = remaining
     return own
 
 
@@ -109,14 +109,14 @@ def reconciled(
     tracking: EndpointTracking, live: Object, owners: dict[Manager, OwnedFields]
 ) -> dict[Manager, OwnedFields]:
     """Extend ownership of a part to the whole of values that became atomic."""
-    found: dict[Manager, OwnedFields] = {}
+    reconciled_fields: dict[Manager, OwnedFields] = {}
     for manager, owned in owners.items():
         schema = tracking.schema(owned.version)
         if schema is None:
             continue
         fields = reconcile(schema, owned.fields)
-        found[manager] = owned if fields == owned.fields else OwnedFields(fields, owned.version, owned.time)
-    return found
+        reconciled_fields[manager] = owned if fields == owned.fields else OwnedFields(fields, owned.version, owned.time)
+    return reconciled_fields
 
 
 def _cap(managed: ManagedFields) -> None:

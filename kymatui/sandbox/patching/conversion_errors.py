@@ -26,18 +26,22 @@ def conversion_problem(schema: Schema, obj: Object) -> str:
 
 
 def _problem(schema: Schema, value: Any) -> str:
-    found = _kind(value)
+    value_kind = _kind(value)
     if value is None or schema.int_or_string or schema.format in _OWN_READERS:
         return ""
     if schema.properties:
         if schema.go_type == "v1.JSONSchemaProps":
             return ""
-        return conversion_problem(schema, value) if found == "map" else f"cannot restore struct from: {found}"
+        return conversion_problem(schema, value) if value_kind == "map" else f"cannot restore struct from: {value_kind}"
     if schema.type == "array":
-        return _first(schema.items, value) if found == "slice" else f"cannot restore slice from {found}"
+        return _first(schema.items, value) if value_kind == "slice" else f"cannot restore slice from {value_kind}"
     if schema.additional is not None:
-        return _first(schema.additional, value.values()) if found == "map" else f"cannot restore map from {found}"
-    return _scalar_problem(schema, found) if schema.type else ""
+        return (
+            _first(schema.additional, value.values())
+            if value_kind == "map"
+            else f"cannot restore map from {value_kind}"
+        )
+    return _scalar_problem(schema, value_kind) if schema.type else ""
 
 
 def _first(schema: Schema | None, values: Any) -> str:
@@ -46,11 +50,11 @@ def _first(schema: Schema | None, values: Any) -> str:
     return next((problem for problem in (_problem(schema, value) for value in values) if problem), "")
 
 
-def _scalar_problem(schema: Schema, found: str) -> str:
-    wanted = schema.go_type or schema.type
-    plain = "string" if schema.type == "string" else wanted
-    if found == plain or (found in _NUMBERS and wanted in _NUMBERS):
+def _scalar_problem(schema: Schema, value_kind: str) -> str:
+    expected = schema.go_type or schema.type
+    plain = "string" if schema.type == "string" else expected
+    if value_kind == plain or (value_kind in _NUMBERS and expected in _NUMBERS):
         return ""
-    if found in ("slice", "map"):
+    if value_kind in ("slice", "map"):
         return f"unrecognized type: {plain}"
-    return f"cannot convert {found} to {wanted}"
+    return f"cannot convert {value_kind} to {expected}"

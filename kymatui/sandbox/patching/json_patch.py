@@ -163,16 +163,16 @@ def _copy(root: list[Any], path: str, operation: dict[str, Any]) -> None:
 
 
 def _test(root: list[Any], path: str, operation: dict[str, Any]) -> None:
-    wanted = operation.get("value")
+    expected = operation.get("value")
     if not path:
-        found = root[0]
+        actual = root[0]
     else:
         node, key = _container(root, path, "test")
-        found = _get(node, key)
-        if found is _MISSING and isinstance(node, list):
+        actual = _get(node, key)
+        if actual is _MISSING and isinstance(node, list):
             raise PatchFailedError(f"Unable to access invalid index: {key}: invalid index referenced")
-        found = None if found is _MISSING else found
-    if not same_value(found, wanted):
+        actual = None if actual is _MISSING else actual
+    if not same_value(actual, expected):
         raise PatchFailedError(f"testing value {path} failed: test failed")
 
 

@@ -129,11 +129,11 @@ def _of_maps(original: list[Any], patch: list[Any]) -> bool:
 
 
 def _unique(items: list[Any]) -> list[Any]:
-    found: list[Any] = []
+    distinct: list[Any] = []
     for item in items:
-        if not any(same_value(item, known) for known in found):
-            found.append(item)
-    return found
+        if not any(same_value(item, known) for known in distinct):
+            distinct.append(item)
+    return distinct
 
 
 def _special_items(original: list[Any], patch: list[Any], key: str) -> tuple[list[Any], list[Any], bool]:
@@ -165,11 +165,11 @@ def _merge_items(schema: Schema, merged: list[Any], patch: list[Any], key: str) 
     for item in patch:
         if key not in item:
             raise _no_key(item, key)
-        place = next((index for index, known in enumerate(merged) if same_value(known.get(key), item[key])), None)
-        if place is None:
+        index = next((index for index, known in enumerate(merged) if same_value(known.get(key), item[key])), None)
+        if index is None:
             merged.append(_plain(item))
         else:
-            merged[place] = _merge_map(schema, merged[place], copy_json(item))
+            merged[index] = _merge_map(schema, merged[index], copy_json(item))
     return merged
 
 
@@ -187,14 +187,16 @@ def _identity(key: str) -> Callable[[Any], str]:
 def _in_order(merged: list[Any], patch: list[Any], server: list[Any], key: str) -> list[Any]:
     """Order the patch's items as in the patch and the server's as before, each near its old place."""
     identify = _identity(key)
-    wanted = {identify(item): index for index, item in reversed(list(enumerate(patch)))}
-    places = {identify(item): index for index, item in reversed(list(enumerate(server)))}
-    from_patch = sorted((i for i in merged if identify(i) in wanted), key=lambda item: wanted[identify(item)])
+    patch_order = {identify(item): index for index, item in reversed(list(enumerate(patch)))}
+    server_order = {identify(item): index for index, item in reversed(list(enumerate(server)))}
+    from_patch = sorted((i for i in merged if identify(i) in patch_order), key=lambda item: patch_order[identify(item)])
     end = len(server)
-    own = sorted((i for i in merged if identify(i) not in wanted), key=lambda item: places.get(identify(item), end))
+    own = sorted(
+        (i for i in merged if identify(i) not in patch_order), key=lambda item: server_order.get(identify(item), end)
+    )
     out: list[Any] = []
     while own and from_patch:
-        left, right = places.get(identify(own[0])), places.get(identify(from_patch[0]))
+        left, right = server_order.get(identify(own[0])), server_order.get(identify(from_patch[0]))
         out.append(own.pop(0) if left is not None and right is not None and left < right else from_patch.pop(0))
     return out + own + from_patch
 
@@ -206,45 +208,45 @@ def _order_lists(schema: Schema, original: Object, patch: Object) -> None:
         name = directive.removeprefix(ORDER)
         _need_list(order)
         has_original, has_patch = name in original, name in patch
-        known, given = original.get(name), patch.pop(name, None)
+        known, patch_list = original.get(name), patch.pop(name, None)
         if has_original and known is not None:
             _need_list(known)
-        if has_patch and given is not None:
-            _need_list(given)
-            _check_order(given, order, child(schema, name).merge_key)
+        if has_patch and patch_list is not None:
+            _need_list(patch_list)
+            _check_order(patch_list, order, child(schema, name).merge_key)
         if not has_original and not has_patch:
             continue
-        if has_patch and given is None:
+        if has_patch and patch_list is None:
             original.pop(name, None)
             continue
-        original[name] = _ordered_list(child(schema, name), known, given, order)
+        original[name] = _ordered_list(child(schema, name), known, patch_list, order)
 
 
-def _ordered_list(schema: Schema, known: Any, given: Any, order: list[Any]) -> list[Any]:
+def _ordered_list(schema: Schema, known: Any, patch_list: Any, order: list[Any]) -> list[Any]:
     server: list[Any] = known or []
-    if given is None:
+    if patch_list is None:
         merged = known or []
     elif known is None:
-        merged = _plain(given)
+        merged = _plain(patch_list)
     elif "merge" in schema.patch_strategy:
-        server = _reused(known, given, schema.merge_key)
-        merged = _merge_list(schema, list(known), given)
+        server = _reused(known, patch_list, schema.merge_key)
+        merged = _merge_list(schema, list(known), patch_list)
     else:
-        merged = given
+        merged = patch_list
     return _in_order(merged, order, server, schema.merge_key)
 
 
-def _reused(known: list[Any], given: list[Any], key: str) -> list[Any]:
+def _reused(known: list[Any], patch_items: list[Any], key: str) -> list[Any]:
     """Return the list as the server's library sees it: new items fill the places of deleted ones."""
     identify = _identity(key)
-    items = [item for item in given if isinstance(item, dict)]
+    items = [item for item in patch_items if isinstance(item, dict)]
     gone = {identify(item) for item in items if item.get(DIRECTIVE) == "delete"}
-    left = [item for item in known if identify(item) not in gone]
-    if len(left) == len(known):
+    remaining = [item for item in known if identify(item) not in gone]
+    if len(remaining) == len(known):
         return known
-    kept = {identify(item) for item in left}
+    kept = {identify(item) for item in remaining}
     fresh = [item for item in items if DIRECTIVE not in item and identify(item) not in kept]
-    return [*left, *fresh][: len(known)]
+    return [*remaining, *fresh][: len(known)]
 
 
 def _need_list(value: Any) -> None:
@@ -254,18 +256,18 @@ def _need_list(value: Any) -> None:
         raise PatchFailedError(f"expected a []interface {{}}, but received a {received}", 500)
 
 
-def _check_order(given: list[Any], order: list[Any], key: str) -> None:
+def _check_order(patch_list: list[Any], order: list[Any], key: str) -> None:
     """Raise `PatchFailedError` unless the patch's items are listed in its $setElementOrder, in that order."""
-    if not given or not order:
+    if not patch_list or not order:
         return
     identify = _identity(key)
     positions = {identify(item): index for index, item in enumerate(order)}
     last = -1
-    for item in given:
+    for item in patch_list:
         if isinstance(item, dict) and item.get(DIRECTIVE) == "delete":
             continue
-        place = positions.get(identify(item), -1)
-        if place < last or place < 0:
-            complaint = f"The order in patch list:\n{go_text(given)}\n doesn't match $setElementOrder list:\n"
+        position = positions.get(identify(item), -1)
+        if position < last or position < 0:
+            complaint = f"The order in patch list:\n{go_text(patch_list)}\n doesn't match $setElementOrder list:\n"
             raise PatchFailedError(f"{complaint}{go_text(order)}\n", 500)
-        last = place
+        last = position

@@ -18,13 +18,13 @@ _BYTES = re.compile(r"bytes=(\d*)-(\d*)")
 
 def requested_range(header: str | None, size: int) -> tuple[int, int] | None:
     """Return the first and last requested byte; None for the whole, or a header that may be ignored."""
-    found = _BYTES.fullmatch(header.strip()) if header else None
-    if not found or not (found[1] or found[2]):
+    match = _BYTES.fullmatch(header.strip()) if header else None
+    if not match or not (match[1] or match[2]):
         return None
-    if not found[1]:
-        return max(size - int(found[2]), 0), size - 1
-    start = int(found[1])
-    end = min(int(found[2]), size - 1) if found[2] else size - 1
+    if not match[1]:
+        return max(size - int(match[2]), 0), size - 1
+    start = int(match[1])
+    end = min(int(match[2]), size - 1) if match[2] else size - 1
     if start >= size or end < start:
         raise RegistryRefusal(
             "RANGE_INVALID", "invalid range", detail=header, headers={"Content-Range": f"bytes */{size}"}
@@ -54,10 +54,10 @@ class BlobHandlers:
         }
         if request.method == "HEAD":
             return web.Response(headers={**headers, "Content-Length": str(len(content))})
-        wanted = requested_range(request.headers.get("Range"), len(content))
-        if wanted is None:
+        byte_range = requested_range(request.headers.get("Range"), len(content))
+        if byte_range is None:
             return web.Response(body=content, headers=headers)
-        start, end = wanted
+        start, end = byte_range
         headers["Content-Range"] = f"bytes {start}-{end}/{len(content)}"
         return web.Response(status=206, body=content[start : end + 1], headers=headers)
 

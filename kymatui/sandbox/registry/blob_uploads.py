@@ -35,10 +35,10 @@ class BlobUpload(Struct, dict=True):
         """Raise RANGE_INVALID (416, with the offset to resume at) unless the chunk continues the last one."""
         if content_range is None:
             return
-        found = _RANGE.fullmatch(content_range.strip())
-        if not found:
+        match = _RANGE.fullmatch(content_range.strip())
+        if not match:
             raise self._out_of_order(content_range)
-        start, end = int(found[1]), int(found[2])
+        start, end = int(match[1]), int(match[2])
         if start != len(self.received) or end < start:
             raise self._out_of_order(content_range)
         if content_length is not None and content_length != end - start + 1:
@@ -60,10 +60,10 @@ class BlobUploads:
         return upload
 
     def find(self, repository: str, upload_id: str) -> BlobUpload:
-        found = self._open.get(upload_id)
-        if found is None or found.repository != repository:
+        upload = self._open.get(upload_id)
+        if upload is None or upload.repository != repository:
             raise RegistryRefusal("BLOB_UPLOAD_UNKNOWN", "blob upload unknown to registry", detail=upload_id)
-        return found
+        return upload
 
     def close(self, upload: BlobUpload) -> None:
         self._open.pop(upload.id, None)

@@ -19,12 +19,12 @@ def digest_of(content: bytes, algorithm: str = "sha256") -> str:
 
 def check_digest(text: str) -> str:
     """Return the algorithm of a valid digest. Raise DIGEST_INVALID for one that cannot be verified."""
-    found = _DIGEST.fullmatch(text)
-    if not found:
+    match = _DIGEST.fullmatch(text)
+    if not match:
         raise RegistryRefusal(
             "DIGEST_INVALID", "provided digest did not match uploaded content", detail=f"not a digest: {text}"
         )
-    algorithm, encoded = found[1], found[2]
+    algorithm, encoded = match[1], match[2]
     if algorithm not in _HEX_LENGTH:
         raise RegistryRefusal("DIGEST_INVALID", f"unsupported digest algorithm {algorithm}", detail=text)
     if not re.fullmatch(rf"[0-9a-f]{{{_HEX_LENGTH[algorithm]}}}", encoded):

@@ -21,15 +21,15 @@ class ListingHandlers:
         self._referrers_api = referrers_api
 
     async def get_manifest(self, request: web.Request, route: Route) -> web.Response:
-        found = self._store.manifest(route.name, route.reference)
+        manifest = self._store.manifest(route.name, route.reference)
         headers = {
-            "Content-Type": found.media_type,
-            "Docker-Content-Digest": found.digest,
-            "Etag": f'"{found.digest}"',
+            "Content-Type": manifest.media_type,
+            "Docker-Content-Digest": manifest.digest,
+            "Etag": f'"{manifest.digest}"',
         }
         if request.method == "HEAD":
-            return web.Response(headers={**headers, "Content-Length": str(len(found.content))})
-        return web.Response(body=found.content, headers=headers)
+            return web.Response(headers={**headers, "Content-Length": str(len(manifest.content))})
+        return web.Response(body=manifest.content, headers=headers)
 
     async def put_manifest(self, request: web.Request, route: Route) -> web.Response:
         content = await self._body(request)
@@ -57,8 +57,8 @@ class ListingHandlers:
         if not self._referrers_api:
             raise RegistryRefusal("UNSUPPORTED", "The operation is unsupported.", status=404)
         artifact_type = request.query.get("artifactType", "")
-        found = self._store.referrers(route.name, route.reference, artifact_type)
-        body = {"schemaVersion": 2, "mediaType": OCI_INDEX, "manifests": found}
+        referrers = self._store.referrers(route.name, route.reference, artifact_type)
+        body = {"schemaVersion": 2, "mediaType": OCI_INDEX, "manifests": referrers}
         headers = {"OCI-Filters-Applied": "artifactType"} if artifact_type else {}
         return answer_json(body, content_type=OCI_INDEX, headers=headers)
 

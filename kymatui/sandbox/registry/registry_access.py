@@ -70,8 +70,8 @@ class RegistryUser(Struct, frozen=True, dict=True):
             return scope.actions if scope.name == "catalog" else frozenset()
         if scope.type != "repository" or not any(fnmatch.fnmatchcase(scope.name, p) for p in self.repositories):
             return frozenset()
-        wanted = ALL_ACTIONS if "*" in scope.actions else scope.actions
-        return wanted & self.actions
+        granted = ALL_ACTIONS if "*" in scope.actions else scope.actions
+        return granted & self.actions
 
 
 class _Token(Struct, dict=True):

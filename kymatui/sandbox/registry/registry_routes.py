@@ -52,10 +52,10 @@ class Route(Struct, frozen=True, dict=True):
 
 def route(method: str, path: str) -> Route:
     for shape, pattern in _SHAPES:
-        found = pattern.fullmatch(path)
-        if not found:
+        match = pattern.fullmatch(path)
+        if not match:
             continue
-        parts = found.groupdict()
+        parts = match.groupdict()
         name = check_name(parts["name"]) if "name" in parts else ""
         actions = ACTIONS.get((shape, method))
         if actions is None:

@@ -133,22 +133,22 @@ class SandboxRegistry:
 
     async def _answer(self, request: web.Request) -> web.Response:
         try:
-            found = route(request.method, request.path)
-            self.access.require(request.headers.get("Authorization"), self._scope(found), self._realm(request))
-            return await self._handlers[found.shape, request.method](request, found)
+            matched = route(request.method, request.path)
+            self.access.require(request.headers.get("Authorization"), self._scope(matched), self._realm(request))
+            return await self._handlers[matched.shape, request.method](request, matched)
         except RegistryRefusal as refusal:
             return answer_refusal(refusal)
 
-    async def _base(self, request: web.Request, found: Route) -> web.Response:
+    async def _base(self, request: web.Request, matched: Route) -> web.Response:
         return answer_json({})
 
     @staticmethod
-    def _scope(found: Route) -> TokenScope | None:
-        if found.shape == "base":
+    def _scope(matched: Route) -> TokenScope | None:
+        if matched.shape == "base":
             return None
-        if found.shape == "catalog":
+        if matched.shape == "catalog":
             return CATALOG_SCOPE
-        return repository_scope(found.name, *found.actions)
+        return repository_scope(matched.name, *matched.actions)
 
     @staticmethod
     def _realm(request: web.Request) -> str:

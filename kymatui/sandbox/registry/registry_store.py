@@ -39,21 +39,21 @@ class StoredManifest(Struct, frozen=True, dict=True):
     @property
     def artifact_type(self) -> str:
         """Return `artifactType`; for image manifests without one, the media type of the config."""
-        given = self.document.get("artifactType")
-        if given:
-            return str(given)
+        artifact_type = self.document.get("artifactType")
+        if artifact_type:
+            return str(artifact_type)
         config = self.document.get("config")
         return str(config.get("mediaType", "")) if isinstance(config, dict) else ""
 
     def descriptor(self) -> dict[str, Any]:
         """Return this manifest's entry in the referrers list."""
-        found: dict[str, Any] = {"mediaType": self.media_type, "digest": self.digest, "size": len(self.content)}
+        descriptor: dict[str, Any] = {"mediaType": self.media_type, "digest": self.digest, "size": len(self.content)}
         if self.artifact_type:
-            found["artifactType"] = self.artifact_type
+            descriptor["artifactType"] = self.artifact_type
         annotations = self.document.get("annotations")
         if annotations:
-            found["annotations"] = annotations
-        return found
+            descriptor["annotations"] = annotations
+        return descriptor
 
 
 class Repository(Struct, dict=True):
@@ -63,8 +63,8 @@ class Repository(Struct, dict=True):
 
     def referrers(self, digest: str, artifact_type: str = "") -> list[dict[str, Any]]:
         """Return the descriptors of the manifests whose subject is `digest`, sorted by digest."""
-        found = (m for _, m in sorted(self.manifests.items()) if m.subject == digest)
-        return [m.descriptor() for m in found if not artifact_type or m.artifact_type == artifact_type]
+        referring = (m for _, m in sorted(self.manifests.items()) if m.subject == digest)
+        return [m.descriptor() for m in referring if not artifact_type or m.artifact_type == artifact_type]
 
 
 class RegistryStore:
@@ -80,10 +80,10 @@ class RegistryStore:
         return sorted(self._repositories)
 
     def repository(self, name: str) -> Repository:
-        found = self._repositories.get(name)
-        if found is None:
+        repository = self._repositories.get(name)
+        if repository is None:
             raise RegistryRefusal("NAME_UNKNOWN", "repository name not known to registry", detail={"name": name})
-        return found
+        return repository
 
     def _opened(self, name: str) -> Repository:
         return self._repositories.setdefault(check_name(name), Repository())
@@ -102,15 +102,15 @@ class RegistryStore:
 
     def mount_blob(self, repository: str, digest: str, source: str) -> bool:
         """Add a blob of `source` to `repository`; return False if `source` lacks it."""
-        found = self._repositories.get(source)
-        if found is None or digest not in found.blobs:
+        source_repository = self._repositories.get(source)
+        if source_repository is None or digest not in source_repository.blobs:
             return False
         self._opened(repository).blobs.add(digest)
         return True
 
     def has_blob(self, repository: str, digest: str) -> bool:
-        found = self._repositories.get(repository)
-        return found is not None and digest in found.blobs
+        known = self._repositories.get(repository)
+        return known is not None and digest in known.blobs
 
     def blob(self, repository: str, digest: str) -> bytes:
         check_digest(digest)
@@ -148,22 +148,22 @@ class RegistryStore:
         if is_digest(reference):
             check_digest(reference)
         digest = reference if is_digest(reference) else home.tags.get(check_tag(reference), "")
-        found = home.manifests.get(digest)
-        if found is None:
+        manifest = home.manifests.get(digest)
+        if manifest is None:
             raise RegistryRefusal(
                 "MANIFEST_UNKNOWN", "manifest unknown", detail={"name": repository, "reference": reference}
             )
-        return found
+        return manifest
 
     def delete_manifest(self, repository: str, reference: str) -> None:
         """Delete only the tag, or for a digest the manifest and all tags that point to it."""
-        found = self.manifest(repository, reference)
+        manifest = self.manifest(repository, reference)
         home = self._repositories[repository]
         if not is_digest(reference):
             del home.tags[reference]
             return
-        del home.manifests[found.digest]
-        home.tags = {tag: digest for tag, digest in home.tags.items() if digest != found.digest}
+        del home.manifests[manifest.digest]
+        home.tags = {tag: digest for tag, digest in home.tags.items() if digest != manifest.digest}
 
     def tags(self, repository: str) -> list[str]:
         return sorted(self.repository(repository).tags)

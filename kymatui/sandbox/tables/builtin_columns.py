@@ -332,17 +332,17 @@ _NAMELESS = frozenset(("Event",))
 @functools.cache
 def _columns_by_kind() -> dict[str, list[str]]:
     """Return the column entries of every kind, with continued lines joined."""
-    found: dict[str, list[str]] = {}
+    columns: dict[str, list[str]] = {}
     entries: list[str] = []
     for line in _COLUMNS.strip("\n").splitlines():
         depth = len(line) - len(line.lstrip())
         if depth == 4:
-            entries = found.setdefault(line.strip(), [])
+            entries = columns.setdefault(line.strip(), [])
         elif depth == 8:
             entries.append(line.strip())
         else:
             entries[-1] += " " + line.strip()
-    return found
+    return columns
 
 
 @functools.cache

@@ -45,19 +45,19 @@ def _external(obj: Object) -> str:
         return spec.get("externalName") or NONE
     if spec.get("type") == "LoadBalancer":
         ingress = ((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ()
-        found = [entry.get("ip") or entry.get("hostname") for entry in ingress]
-        return ",".join([*filter(None, found), *addresses]) or "<pending>"
+        hosts = [entry.get("ip") or entry.get("hostname") for entry in ingress]
+        return ",".join([*filter(None, hosts), *addresses]) or "<pending>"
     return ",".join(addresses) or NONE
 
 
 def _endpoints(obj: Object, now: float) -> list[Any]:
-    found = [
+    addresses = [
         f"{address['ip']}:{port['port']}"
         for subset in obj.get("subsets") or ()
         for port in subset.get("ports") or ()
         for address in subset.get("addresses") or ()
     ]
-    text = ",".join(found[:3]) + (f" + {len(found) - 3} more..." if len(found) > 3 else "")
+    text = ",".join(addresses[:3]) + (f" + {len(addresses) - 3} more..." if len(addresses) > 3 else "")
     return named(obj, text or NONE, age_of(obj, now))
 
 

@@ -44,14 +44,14 @@ def custom_cells(printed: Sequence[Object], obj: Object, now: float) -> list[Any
 
 def _cell(column: Object, obj: Object, now: float) -> Any:
     try:
-        found = find_values(column["jsonPath"], obj)
+        values = find_values(column["jsonPath"], obj)
     except JsonPathError:
         return None
-    if not found or found[0] is None:
+    if not values or values[0] is None:
         return None
-    value, kind = found[0], column["type"]
+    value, kind = values[0], column["type"]
     if kind == "string":
-        return " ".join(_text(item) for item in found) if len(found) > 1 else _text(value)
+        return " ".join(_text(item) for item in values) if len(values) > 1 else _text(value)
     if kind == "date":
         return age(value, now)
     if kind == "integer":

@@ -12,8 +12,8 @@ def pod_cells(obj: Object, now: float) -> list[Any]:
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     containers = spec.get("containers") or []
     statuses = status.get("containerStatuses") or []
-    restarts = sum(found.get("restartCount") or 0 for found in statuses)
-    ready = sum(1 for found in statuses if found.get("ready") and (found.get("state") or {}).get("running"))
+    restarts = sum(entry.get("restartCount") or 0 for entry in statuses)
+    ready = sum(1 for entry in statuses if entry.get("ready") and (entry.get("state") or {}).get("running"))
     last = _last_restart(statuses)
     gates = spec.get("readinessGates") or []
     return [
@@ -36,8 +36,8 @@ def _gates(gates: list[Object], status: Object) -> str:
 
 def _last_restart(statuses: list[Object]) -> str | None:
     ends: list[str] = []
-    for found in statuses:
-        end = ((found.get("lastState") or {}).get("terminated") or {}).get("finishedAt")
+    for entry in statuses:
+        end = ((entry.get("lastState") or {}).get("terminated") or {}).get("finishedAt")
         if isinstance(end, str) and seconds_of(end) is not None:
             ends.append(end)
     return max(ends, default=None)
@@ -51,14 +51,14 @@ def _reason(obj: Object, statuses: list[Object]) -> str:
         reason = initial
     else:
         running = False
-        for found in reversed(statuses):
-            state = found.get("state") or {}
+        for entry in reversed(statuses):
+            state = entry.get("state") or {}
             waiting, ended = state.get("waiting") or {}, state.get("terminated")
             if waiting.get("reason"):
                 reason = waiting["reason"]
             elif ended is not None:
                 reason = ended.get("reason") or _exit(ended)
-            elif found.get("ready") and state.get("running") is not None:
+            elif entry.get("ready") and state.get("running") is not None:
                 running = True
         if reason == "Completed" and running:
             reason = "Running" if _is_ready(status) else "NotReady"
@@ -78,8 +78,8 @@ def _exit(ended: Object) -> str:
 def _initial_reason(obj: Object) -> str:
     """Return the reason of the first unfinished init container, "" if all are finished."""
     total = len((obj.get("spec") or {}).get("initContainers") or ())
-    for index, found in enumerate((obj.get("status") or {}).get("initContainerStatuses") or ()):
-        state = found.get("state") or {}
+    for index, entry in enumerate((obj.get("status") or {}).get("initContainerStatuses") or ()):
+        state = entry.get("state") or {}
         ended, waiting = state.get("terminated"), (state.get("waiting") or {}).get("reason")
         if ended is not None and not ended.get("exitCode"):
             continue

@@ -32,9 +32,9 @@ def _ingress(obj: Object, now: float) -> list[Any]:
 
 def _ingress_class(obj: Object, now: float) -> list[Any]:
     spec = obj.get("spec") or {}
-    found = spec.get("parameters") or {}
-    group = f".{found['apiGroup']}" if found.get("apiGroup") else ""
-    parameters = f"{found.get('kind')}{group}/{found.get('name')}" if found else NONE
+    reference = spec.get("parameters") or {}
+    group = f".{reference['apiGroup']}" if reference.get("apiGroup") else ""
+    parameters = f"{reference.get('kind')}{group}/{reference.get('name')}" if reference else NONE
     return named(obj, spec.get("controller", ""), parameters, age_of(obj, now))
 
 
@@ -73,13 +73,13 @@ def _targets(metrics: list[Object], current: list[Any]) -> str:
     shown: list[str] = []
     for index, metric in enumerate(metrics[:2]):
         resource = metric.get("resource") or {}
-        wanted = resource.get("target") or {}
+        target = resource.get("target") or {}
         now = ((current[index] or {}).get("resource") or {}).get("current") or {} if index < len(current) else {}
-        if wanted.get("averageUtilization") is not None:
+        if target.get("averageUtilization") is not None:
             have = now.get("averageUtilization")
-            text = f"{'<unknown>' if have is None else f'{have}%'}/{wanted['averageUtilization']}%"
+            text = f"{'<unknown>' if have is None else f'{have}%'}/{target['averageUtilization']}%"
         else:
-            text = f"{now.get('averageValue') or '<unknown>'}/{wanted.get('averageValue') or '<auto>'}"
+            text = f"{now.get('averageValue') or '<unknown>'}/{target.get('averageValue') or '<auto>'}"
         shown.append(f"{resource.get('name')}: {text}" if resource else text)
     return (", ".join(shown) + (f" + {len(metrics) - 2} more..." if len(metrics) > 2 else "")) or NONE
 
@@ -108,8 +108,8 @@ def _webhooks(obj: Object, now: float) -> list[Any]:
 
 def _endpoint_slice(obj: Object, now: float) -> list[Any]:
     ports = ",".join(str(port["port"]) if port.get("port") else "*" for port in obj.get("ports") or ())
-    found = [address for endpoint in obj.get("endpoints") or () for address in endpoint.get("addresses") or ()]
-    text = ",".join(found[:3]) + (f" + {len(found) - 3} more..." if len(found) > 3 else "")
+    addresses = [address for endpoint in obj.get("endpoints") or () for address in endpoint.get("addresses") or ()]
+    text = ",".join(addresses[:3]) + (f" + {len(addresses) - 3} more..." if len(addresses) > 3 else "")
     return named(obj, obj.get("addressType", ""), ports or "<unset>", text or "<unset>", age_of(obj, now))
 
 

@@ -174,28 +174,28 @@ def _extreme(choose: Callable[..., Any]) -> Callable[[Any], Any]:
 
 def _is_sorted(values: Any) -> bool:
     items = _list(values)
-    return all(compute("<=", one, other) for one, other in itertools.pairwise(items))
+    return all(compute("<=", item, other) for item, other in itertools.pairwise(items))
 
 
-def _position(values: Any, wanted: Any) -> int:
+def _position(values: Any, target: Any) -> int:
     if isinstance(values, str):
-        return values.find(_text(wanted))
-    return next((place for place, item in enumerate(_list(values)) if equal(item, wanted)), -1)
+        return values.find(_text(target))
+    return next((position for position, item in enumerate(_list(values)) if equal(item, target)), -1)
 
 
-def _last_position(values: Any, wanted: Any) -> int:
+def _last_position(values: Any, target: Any) -> int:
     if isinstance(values, str):
-        return values.rfind(_text(wanted))
+        return values.rfind(_text(target))
     items = _list(values)
-    return next((place for place in range(len(items) - 1, -1, -1) if equal(items[place], wanted)), -1)
+    return next((position for position in range(len(items) - 1, -1, -1) if equal(items[position], target)), -1)
 
 
 def _substring(text: Any, start: int, end: int | None = None) -> str:
-    whole = _text(text)
-    stop = len(whole) if end is None else end
-    if not 0 <= start <= stop <= len(whole):
+    full_text = _text(text)
+    stop = len(full_text) if end is None else end
+    if not 0 <= start <= stop <= len(full_text):
         raise CelError(f"index out of range: {start}")
-    return whole[start:stop]
+    return full_text[start:stop]
 
 
 def _split(text: Any, separator: Any, count: int = -1) -> list[str]:
@@ -208,13 +208,13 @@ def _split(text: Any, separator: Any, count: int = -1) -> list[str]:
 
 def _format(text: Any, values: Any) -> str:
     """Format %s, %d, %f, %x and %%, as the strings extension does."""
-    left = iter(_list(values))
+    remaining = iter(_list(values))
 
     def replaced(match: re.Match[str]) -> str:
         if match["verb"] == "%":
             return "%"
         try:
-            value = next(left)
+            value = next(remaining)
         except StopIteration:
             raise CelError("index out of range") from None
         if match["verb"] == "f":
@@ -232,8 +232,8 @@ def _format(text: Any, values: Any) -> str:
 
 def _replace(text: Any, old: Any, new: Any, limit: int = -1) -> str:
     growth = max(len(_text(new)) - len(_text(old)), 0)
-    found = _text(text).count(old)
-    hold(len(text) + growth * (found if limit < 0 else min(found, limit)))
+    count = _text(text).count(old)
+    hold(len(text) + growth * (count if limit < 0 else min(count, limit)))
     replaced: str = text.replace(old, new, limit)
     return replaced
 
@@ -279,7 +279,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "split": _split,
     "join": _join,
     "substring": _substring,
-    "charAt": lambda text, place: _substring(text, place, min(place + 1, len(text))),
+    "charAt": lambda text, start: _substring(text, start, min(start + 1, len(text))),
     "indexOf": _position,
     "lastIndexOf": _last_position,
     "sum": _sum,

@@ -37,17 +37,17 @@ _TOKENS = re.compile(
 
 def tokens(text: str) -> list[CelToken]:
     """Return all tokens and an end token. Raise `CelSyntaxError`."""
-    found: list[CelToken] = []
+    lexemes: list[CelToken] = []
     at = 0
     while at < len(text):
         match = _TOKENS.match(text, at)
         if match is None:
             raise CelSyntaxError(f"Syntax error: token recognition error at: '{text[at]}'", at)
         if match.lastgroup != "space":
-            found.append(CelToken(match.lastgroup or "", match[0], at))
+            lexemes.append(CelToken(match.lastgroup or "", match[0], at))
         at = match.end()
-    found.append(CelToken("end", "", len(text)))
-    return found
+    lexemes.append(CelToken("end", "", len(text)))
+    return lexemes
 
 
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-7]{3})|(.))", re.DOTALL)

@@ -107,8 +107,8 @@ def _order(value: Any) -> Any:
 
 
 def _compare(left: Any, right: Any) -> int:
-    one, other = _order(left), _order(right)
-    return int(one > other) - int(one < other)
+    order, other = _order(left), _order(right)
+    return int(order > other) - int(order < other)
 
 
 def _sum(sign: int) -> Callable[[Any, Any], Quantity]:
@@ -130,8 +130,8 @@ def _network(value: Any) -> Network:
 
 
 def _contains_ip(network: Any, address: Any) -> bool:
-    found = address if isinstance(address, (ipaddress.IPv4Address, ipaddress.IPv6Address)) else _ip(address)
-    return found in _network(network).network
+    ip = address if isinstance(address, (ipaddress.IPv4Address, ipaddress.IPv6Address)) else _ip(address)
+    return ip in _network(network).network
 
 
 def _contains_cidr(network: Any, other: Any) -> bool:
@@ -191,8 +191,8 @@ def _format_named(name: Any) -> Optional:
     return some(NamedFormat(_FORMATS[name])) if name in _FORMATS else NOTHING
 
 
-def _check_format(given: Any, text: Any) -> Optional:
-    problems = given.check(text)
+def _check_format(format_name: Any, text: Any) -> Optional:
+    problems = format_name.check(text)
     return some(problems) if problems else NOTHING
 
 

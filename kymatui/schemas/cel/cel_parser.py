@@ -42,8 +42,8 @@ def check_expression(text: str, names: Mapping[str, CelType]) -> tuple[Evaluate,
 
 
 class _Parser:
-    def __init__(self, found: list[CelToken], names: Mapping[str, CelType]) -> None:
-        self._tokens = found
+    def __init__(self, lexemes: list[CelToken], names: Mapping[str, CelType]) -> None:
+        self._tokens = lexemes
         self._at = 0
         self._names: list[Mapping[str, CelType]] = [names]
         self._depth = 0
@@ -98,16 +98,16 @@ class _Parser:
         return condition
 
     def _either(self) -> Evaluate:
-        left = self._both()
+        operand = self._both()
         while self._take("||"):
-            left = self._as("bool", _logical(left, self._both(), stops_at=True))
-        return left
+            operand = self._as("bool", _logical(operand, self._both(), stops_at=True))
+        return operand
 
     def _both(self) -> Evaluate:
-        left = self._relation()
+        operand = self._relation()
         while self._take("&&"):
-            left = self._as("bool", _logical(left, self._relation(), stops_at=False))
-        return left
+            operand = self._as("bool", _logical(operand, self._relation(), stops_at=False))
+        return operand
 
     def _relation(self) -> Evaluate:
         left = self._sum()
@@ -127,16 +127,16 @@ class _Parser:
             left = self._as("bool", _compared(left, right, operator))
 
     def _sum(self) -> Evaluate:
-        left = self._product()
+        operand = self._product()
         while operator := self._take("+", "-"):
-            left = self._sum_of(left, self._product(), operator)
-        return left
+            operand = self._sum_of(operand, self._product(), operator)
+        return operand
 
     def _product(self) -> Evaluate:
-        left = self._unary()
+        operand = self._unary()
         while operator := self._take("*", "/", "%"):
-            left = self._sum_of(left, self._unary(), operator)
-        return left
+            operand = self._sum_of(operand, self._unary(), operator)
+        return operand
 
     def _unary(self) -> Evaluate:
         if self._take("!"):
@@ -163,10 +163,10 @@ class _Parser:
                 target = self._perhaps(target) if self._take("?") else self._selected(target, at)
             elif self._take("["):
                 combine = select_optional if self._take("?") else index
-                place = self.expression()
+                position = self.expression()
                 self.expect("op", "]")
                 kind = indexed(self._type(target)) if combine is index else DYN
-                target = self._as(kind, _pair(target, place, combine))
+                target = self._as(kind, _pair(target, position, combine))
             else:
                 return target
 
@@ -203,13 +203,13 @@ class _Parser:
         return self._as(kind, chosen)
 
     def _arguments(self) -> list[Evaluate]:
-        found: list[Evaluate] = []
+        arguments: list[Evaluate] = []
         if self._take(")"):
-            return found
+            return arguments
         while True:
-            found.append(self.expression())
+            arguments.append(self.expression())
             if self._take(")"):
-                return found
+                return arguments
             self.expect("op", ",")
 
     def _macro(self, target: Evaluate, name: str) -> Evaluate:

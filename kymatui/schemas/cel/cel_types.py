@@ -43,9 +43,9 @@ def selected(kind: CelType, field: str) -> tuple[CelType, str]:
         return DYN, f"type '{kind}' does not support field selection"
     if kind.type == "array":
         return DYN, ""
-    found = kind.properties.get(field)
-    if found is not None:
-        return DYN if field == "metadata" else type_of(found), ""
+    property_schema = kind.properties.get(field)
+    if property_schema is not None:
+        return DYN if field == "metadata" else type_of(property_schema), ""
     if kind.additional is not None:
         return type_of(kind.additional), ""
     return (DYN, "") if field in _META else (DYN, f"undefined field '{field}'")
@@ -70,9 +70,9 @@ _NUMBERS = ("int", "double")
 
 def compare_problem(operator: str, left: CelType, right: CelType) -> str:
     """Return the error of a comparison that no overload supports, "" if it is allowed."""
-    one, other = name_of(left), name_of(right)
-    if not one or not other or DYN in (one, other) or one == other or "null" in (one, other):
+    name, other = name_of(left), name_of(right)
+    if not name or not other or DYN in (name, other) or name == other or "null" in (name, other):
         return ""
-    if one in _NUMBERS and other in _NUMBERS:
+    if name in _NUMBERS and other in _NUMBERS:
         return ""
-    return f"found no matching overload for '_{operator}_' applied to '({one}, {other})'"
+    return f"found no matching overload for '_{operator}_' applied to '({name}, {other})'"

@@ -45,18 +45,20 @@ def compiled(expression: str) -> Evaluate:
     return compile_expression(expression, frozenset(("self", "oldSelf")))
 
 
-def expression_problem(expression: str, schema: Schema | None = None, wanted: str = "") -> str:
+def expression_problem(expression: str, schema: Schema | None = None, expected_type: str = "") -> str:
     """Return the compiler's message for an invalid expression, "" for a valid one.
 
     `schema` is the schema of `self`, `wanted` the required result type.
     """
     kind = type_of(schema)
     try:
-        found = check_expression(expression, {"self": kind, "oldSelf": DYN})[1]
+        result_type = check_expression(expression, {"self": kind, "oldSelf": DYN})[1]
     except CelSyntaxError as error:
         return f"compilation failed: {_pointed(expression, error)}"
-    if wanted and found not in (wanted, DYN):
-        return f"{'cel expression' if wanted == 'bool' else 'messageExpression'} must evaluate to a {wanted}"
+    if expected_type and result_type not in (expected_type, DYN):
+        return (
+            f"{'cel expression' if expected_type == 'bool' else 'messageExpression'} must evaluate to a {expected_type}"
+        )
     return ""
 
 
@@ -105,8 +107,8 @@ def _validate(schema: Schema, value: Any, old: Any, path: str, errors: list[ApiF
         for name, item in value.items():
             below = schema.properties.get(name) or schema.additional
             if below is not None:
-                place = f"{path}.{name}" if name in schema.properties or not path else f"{path}[{name}]"
-                _validate(below, item, olds.get(name, ABSENT), place.lstrip("."), errors)
+                property_path = f"{path}.{name}" if name in schema.properties or not path else f"{path}[{name}]"
+                _validate(below, item, olds.get(name, ABSENT), property_path.lstrip("."), errors)
     elif isinstance(value, list) and schema.items is not None:
         known = _old_items(schema, old)
         for index, item in enumerate(value):

@@ -30,9 +30,9 @@ def rule_problems(rule: Object, document: Object, at: str, uncorrelated: str) ->
         errors.append(invalid_value(f"{at}.fieldPath", rule["fieldPath"], "must be a valid path"))
     if errors:
         return errors
-    for name, wanted in (("rule", "bool"), ("messageExpression", "string")):
+    for name, expected_type in (("rule", "bool"), ("messageExpression", "string")):
         expression = rule.get(name) or ""
-        problem = expression_problem(expression, value_schema(document), wanted) if expression else ""
+        problem = expression_problem(expression, value_schema(document), expected_type) if expression else ""
         if problem:
             shown = _shown_rule(rule) if name == "rule" else rule
             errors.append(ApiFieldError("Invalid", f"{at}.{name}", f"Invalid value: {_json(shown)}: {problem}"))

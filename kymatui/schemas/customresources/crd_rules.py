@@ -132,9 +132,9 @@ def _approval(metadata: Object, group: str) -> Errors:
 # -- versions
 
 
-def _versions(given: list[Object] | None, shared: frozenset[str]) -> Errors:
+def _versions(crd_versions: list[Object] | None, shared: frozenset[str]) -> Errors:
     errors: Errors = []
-    versions = given or []
+    versions = crd_versions or []
     for index, version in enumerate(versions):
         errors += _version(version, f"spec.versions[{index}]", shared)
     names = [version.get("name") or "" for version in versions]
@@ -142,7 +142,7 @@ def _versions(given: list[Object] | None, shared: frozenset[str]) -> Errors:
         errors.append(_versions_error(versions, shared, "must contain unique version names"))
     if sum(1 for version in versions if version.get("storage")) != 1:
         text = "must have exactly one version marked as storage version"
-        errors.append(_versions_error(given, shared, text))
+        errors.append(_versions_error(crd_versions, shared, text))
     if names and names[0]:
         errors += [invalid_value("spec.version", names[0], problem) for problem in dns_old_label(names[0])]
     return errors
@@ -165,16 +165,16 @@ def _version(version: Object, at: str, shared: frozenset[str]) -> Errors:
 
 
 def _deprecation(version: Object, at: str) -> Errors:
-    warning, place = version.get("deprecationWarning"), f"{at}.deprecationWarning"
+    warning, field = version.get("deprecationWarning"), f"{at}.deprecationWarning"
     if warning is None:
         return []
     errors: Errors = []
     if not version.get("deprecated"):
-        errors.append(invalid_value(place, warning, "can only be set for deprecated versions"))
+        errors.append(invalid_value(field, warning, "can only be set for deprecated versions"))
     if len(warning) > _LONGEST_WARNING:
-        errors.append(invalid_value(place, warning, f"must be <= {_LONGEST_WARNING} characters long"))
+        errors.append(invalid_value(field, warning, f"must be <= {_LONGEST_WARNING} characters long"))
     if not warning:
-        errors.append(invalid_value(place, warning, "must not be an empty string"))
+        errors.append(invalid_value(field, warning, "must not be an empty string"))
     return errors
 
 
@@ -244,8 +244,8 @@ def _under(path: Any, at: str, roots: tuple[str, ...], text: str) -> Errors:
     return errors
 
 
-def _subresources(given: Any, at: str) -> Errors:
-    scale = (given or {}).get("scale")
+def _subresources(subresources: Any, at: str) -> Errors:
+    scale = (subresources or {}).get("scale")
     if scale is None:
         return []
     at += ".scale"
@@ -287,16 +287,16 @@ def _column(column: Object, at: str) -> Errors:
 def _selectable(version: Object, at: str) -> Errors:
     document = (version.get("schema") or {}).get("openAPIV3Schema") or {}
     errors: Errors = []
-    seen: set[str] = set()
+    visited: set[str] = set()
     for index, field in enumerate(version.get("selectableFields") or ()):
-        path, place = field.get("jsonPath") or "", f"{at}.selectableFields[{index}].jsonPath"
+        path, location = field.get("jsonPath") or "", f"{at}.selectableFields[{index}].jsonPath"
         if not path:
-            errors.append(required(place))
+            errors.append(required(location))
             continue
-        errors += _selected(path, document, place)
-        if path in seen:
-            errors.append(ApiFieldError("Duplicate", place, f'Duplicate value: "{path}"'))
-        seen.add(path)
+        errors += _selected(path, document, location)
+        if path in visited:
+            errors.append(ApiFieldError("Duplicate", location, f'Duplicate value: "{path}"'))
+        visited.add(path)
     return errors
 
 
@@ -369,12 +369,12 @@ def _stored_versions(stored: list[str] | None, versions: list[Object]) -> Errors
     if not stored:
         return [invalid_value("status.storedVersions", stored, "must have at least one stored version")]
     errors: Errors = []
-    left = {name: index for index, name in enumerate(stored)}
+    remaining = {name: index for index, name in enumerate(stored)}
     for version in versions:
         name = version.get("name") or ""
-        if left.pop(name, None) is None and version.get("storage"):
+        if remaining.pop(name, None) is None and version.get("storage"):
             errors.append(invalid_value("status.storedVersions", stored, f"must have the storage version {name}"))
-    for gone, index in left.items():
+    for gone, index in remaining.items():
         text = (
             f"missing from spec.versions; {gone} was previously a storage version, and must remain in "
             f"spec.versions until a storage migration ensures no data remains persisted in {gone} and removes "

@@ -81,14 +81,14 @@ def _node(document: Object, at: str, *, root: bool = False, uncorrelated: str = 
         if document.get("properties") and additional is not True:
             text = "additionalProperties and properties are mutual exclusive"
             errors.append(forbidden(f"{at}.additionalProperties", text))
-    for below, place in values_under(document, at):
+    for below, location in values_under(document, at):
         lost = uncorrelated
-        if place.endswith(".items") and document.get("x-kubernetes-list-type") != "map":
+        if location.endswith(".items") and document.get("x-kubernetes-list-type") != "map":
             lost = lost or at
-        inside = meta or ("in top-level metadata" if root and place.endswith(".properties[metadata]") else "")
-        errors += _node(below, place, uncorrelated=lost, meta=inside)
-    for below, place in said_of_itself(document, at):
-        errors += _node(below, place, uncorrelated=uncorrelated)
+        inside = meta or ("in top-level metadata" if root and location.endswith(".properties[metadata]") else "")
+        errors += _node(below, location, uncorrelated=lost, meta=inside)
+    for below, location in said_of_itself(document, at):
+        errors += _node(below, location, uncorrelated=uncorrelated)
     errors += _extensions(document, at)
     for index, rule in enumerate(document.get("x-kubernetes-validations") or ()):
         errors += rule_problems(rule, document, f"{at}.x-kubernetes-validations[{index}]", uncorrelated)
@@ -111,10 +111,10 @@ def _own(document: Object, at: str, meta: str) -> Errors:
 
 
 def _typed_for(document: Object, at: str, extension: str, kind: str) -> Errors:
-    given, text = document.get("type"), f"must be {kind} if {extension} is specified"
-    if given == kind:
+    value_type, text = document.get("type"), f"must be {kind} if {extension} is specified"
+    if value_type == kind:
         return []
-    return [invalid_value(f"{at}.type", given, text)] if given else [required(f"{at}.type", text)]
+    return [invalid_value(f"{at}.type", value_type, text)] if value_type else [required(f"{at}.type", text)]
 
 
 def _extensions(document: Object, at: str) -> Errors:
@@ -134,8 +134,8 @@ def _extensions(document: Object, at: str) -> Errors:
     keys: list[str] = document.get("x-kubernetes-list-map-keys") or []
     if keys and list_type != "map":
         text = "must be map if x-kubernetes-list-map-keys is non-empty"
-        place = f"{at}.x-kubernetes-list-type"
-        errors.append(required(place, text) if list_type is None else invalid_value(place, list_type, text))
+        location = f"{at}.x-kubernetes-list-type"
+        errors.append(required(location, text) if list_type is None else invalid_value(location, list_type, text))
     if list_type == "map":
         errors += _list_map(document, keys, at)
     items = document.get("items")
@@ -146,9 +146,9 @@ def _extensions(document: Object, at: str) -> Errors:
 
 def _list_map(document: Object, keys: list[str], at: str) -> Errors:
     errors: Errors = []
-    items, place = document.get("items"), f"{at}.x-kubernetes-list-map-keys"
+    items, location = document.get("items"), f"{at}.x-kubernetes-list-map-keys"
     if not keys:
-        errors.append(required(place, "must not be empty if x-kubernetes-list-type is map"))
+        errors.append(required(location, "must not be empty if x-kubernetes-list-type is map"))
     if items is None:
         errors.append(required(f"{at}.items", "must have a schema if x-kubernetes-list-type is map"))
     if not isinstance(items, dict):
@@ -157,17 +157,17 @@ def _list_map(document: Object, keys: list[str], at: str) -> Errors:
         text = "must be object if parent array's x-kubernetes-list-type is map"
         return [*errors, invalid_value(f"{at}.items.type", items.get("type") or "", text)]
     properties: Object = items.get("properties") or {}
-    seen: set[str] = set()
+    unique_keys: set[str] = set()
     for key in keys:
         known = properties.get(key)
         if known is None:
-            errors.append(invalid_value(place, keys, "entries must all be names of item properties"))
+            errors.append(invalid_value(location, keys, "entries must all be names of item properties"))
         elif known.get("type") in ("array", "object"):
             text = "must be a scalar type if parent array's x-kubernetes-list-type is map"
             errors.append(invalid_value(f"{at}.items.properties[{key}].type", items["type"], text))
-        if key in seen:
-            errors.append(invalid_value(place, keys, "must not contain duplicate entries"))
-        seen.add(key)
+        if key in unique_keys:
+            errors.append(invalid_value(location, keys, "must not contain duplicate entries"))
+        unique_keys.add(key)
     return errors
 
 
@@ -186,11 +186,11 @@ def _keyed_items(items: Object, keys: list[str], list_type: str, at: str) -> Err
         known = properties.get(key)
         if known is None:
             continue
-        place = f"{at}.items.properties[{key}]"
+        location = f"{at}.items.properties[{key}]"
         if key not in (items.get("required") or ()) and known.get("default") is None:
             text = "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property"
-            errors.append(required(f"{place}.default", text))
+            errors.append(required(f"{location}.default", text))
         if known.get("nullable"):
             text = "this property is in x-kubernetes-list-map-keys, so it cannot be nullable"
-            errors.append(forbidden(f"{place}.nullable", text))
+            errors.append(forbidden(f"{location}.nullable", text))
     return errors

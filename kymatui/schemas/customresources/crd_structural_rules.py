@@ -25,8 +25,8 @@ _EMPTY_TYPE = {
 
 def structure_problems(document: Object, at: str, level: str) -> Iterator[ApiFieldError]:
     """Yield the structural errors of a node; `level` is "root", "items" or "field"."""
-    for below, place in values_under(document, at):
-        yield from structure_problems(below, place, "items" if place.endswith(".items") else "field")
+    for below, location in values_under(document, at):
+        yield from structure_problems(below, location, "items" if location.endswith(".items") else "field")
     embedded = bool(document.get("x-kubernetes-embedded-resource"))
     preserve = bool(document.get("x-kubernetes-preserve-unknown-fields"))
     either = bool(document.get("x-kubernetes-int-or-string"))
@@ -56,35 +56,35 @@ def structure_problems(document: Object, at: str, level: str) -> Iterator[ApiFie
     if level == "root" or embedded:
         yield from _resource_fields(document.get("properties") or {}, at, level)
     yield from _pattern(document, at)
-    for below, place in said_of_itself(document, at):
-        if not _is_choice_of_types(document, place.removeprefix(at)):
-            yield from _value_rules(below, document, place, at, either=either)
+    for below, location in said_of_itself(document, at):
+        if not _is_choice_of_types(document, location.removeprefix(at)):
+            yield from _value_rules(below, document, location, at, either=either)
 
 
 def _resource_fields(properties: Object, at: str, level: str) -> Iterator[ApiFieldError]:
     for name in ("apiVersion", "kind"):
-        given = properties.get(name)
-        if given is not None and given.get("type") != "string":
-            yield invalid_value(f"{at}.properties[{name}].type", given.get("type") or "", "must be string")
+        property_schema = properties.get(name)
+        if property_schema is not None and property_schema.get("type") != "string":
+            yield invalid_value(f"{at}.properties[{name}].type", property_schema.get("type") or "", "must be string")
     metadata = properties.get("metadata")
     if metadata is None:
         return
-    place = f"{at}.properties[metadata]"
+    location = f"{at}.properties[metadata]"
     if metadata.get("type") != "object":
-        yield invalid_value(f"{place}.type", metadata.get("type") or "", "must be object")
+        yield invalid_value(f"{location}.type", metadata.get("type") or "", "must be object")
     if level == "root":
         rest = {name: value for name, value in metadata.items() if name not in ("type", "default", "properties")}
         if rest or set(metadata.get("properties") or ()) - {"name", "generateName"}:
             text = "must not specify anything other than name and generateName, but metadata is implicitly specified"
-            yield forbidden(place, text)
+            yield forbidden(location, text)
 
 
-def _is_choice_of_types(document: Object, place: str) -> bool:
+def _is_choice_of_types(document: Object, location: str) -> bool:
     """Return whether this is the one allowed way to repeat the types of an int-or-string."""
     choice = [{"type": "integer"}, {"type": "string"}]
-    if place.startswith(".anyOf"):
+    if location.startswith(".anyOf"):
         return bool(document["anyOf"] == choice)
-    return place == ".allOf[0]" and document["allOf"][0] == {"anyOf": choice}
+    return location == ".allOf[0]" and document["allOf"][0] == {"anyOf": choice}
 
 
 _EMPTY_IN_QUANTIFIERS = {
@@ -107,8 +107,8 @@ _EMPTY_IN_QUANTIFIERS = {
 def _value_rules(document: Object, described: Object, at: str, root: str, *, either: bool) -> Iterator[ApiFieldError]:
     """Yield errors below allOf, anyOf, oneOf and not, which must not define structure."""
     for name, how in _EMPTY_IN_QUANTIFIERS.items():
-        given = document.get(name)
-        if given or (given is not None and name in ("default", "additionalProperties")):
+        value = document.get(name)
+        if value or (value is not None and name in ("default", "additionalProperties")):
             yield forbidden(f"{at}.{name}", f"must be {how} to be structural")
     yield from _pattern(document, at)
     if "metadata" in (document.get("properties") or {}) and root.endswith("openAPIV3Schema"):
@@ -125,8 +125,8 @@ def _value_rules(document: Object, described: Object, at: str, root: str, *, eit
     items = document.get("items")
     if isinstance(items, dict):
         yield from _value_rules(items, described.get("items") or {}, f"{at}.items", f"{root}.items", either=either)
-    for below, place in said_of_itself(document, at):
-        yield from _value_rules(below, described, place, root, either=either)
+    for below, location in said_of_itself(document, at):
+        yield from _value_rules(below, described, location, root, either=either)
 
 
 def _pattern(document: Object, at: str) -> Iterator[ApiFieldError]:

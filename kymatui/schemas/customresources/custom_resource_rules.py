@@ -35,18 +35,18 @@ def custom_errors(
     Metadata is validated elsewhere. `scale` are the paths of the scale subresource. An update of the status validates
     only the status, except for CEL rules.
     """
-    found = _schema_errors(schema, obj, subresource)
-    if old is not None and found:
-        found = [error for error in found if _changed(error, obj, old)]
+    errors = _schema_errors(schema, obj, subresource)
+    if old is not None and errors:
+        errors = [error for error in errors if _changed(error, obj, old)]
     lists = validate_lists(schema, obj)
     if old is not None and lists:
         lists = [error for error in lists if _changed(error, obj, old)]
-    found += _scale_errors(obj, scale, subresource) + lists if scale else lists
+    errors += _scale_errors(obj, scale, subresource) + lists if scale else lists
     if not has_rules(schema):
-        return found
-    if blocks_rules(found):
-        return [*found, UNCHECKED]
-    return found + validate_rules(schema, obj, ABSENT if old is None else old)
+        return errors
+    if blocks_rules(errors):
+        return [*errors, UNCHECKED]
+    return errors + validate_rules(schema, obj, ABSENT if old is None else old)
 
 
 def _schema_errors(schema: Schema, obj: Object, subresource: str) -> list[ApiFieldError]:

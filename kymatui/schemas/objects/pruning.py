@@ -28,18 +28,18 @@ def _coerce(obj: Object, where: str, unknown: list[str]) -> None:
     """Decode the metadata with the typed decoder."""
     if "metadata" not in obj:
         return
-    given = obj["metadata"]
-    if given is None:
+    raw_metadata = obj["metadata"]
+    if raw_metadata is None:
         obj["metadata"] = {}
         return
     try:
-        if not isinstance(given, dict):
+        if not isinstance(raw_metadata, dict):
             raise DecodeError("json: cannot unmarshal into Go value of type v1.ObjectMeta")
-        metadata, problems = decode(object_meta(), given)
+        metadata, problems = decode(object_meta(), raw_metadata)
     except DecodeError as error:
         if not where:
             raise
-        raise DecodeError(f"{where}.metadata: Invalid value: {go_value(given)}: {error}") from None
+        raise DecodeError(f"{where}.metadata: Invalid value: {go_value(raw_metadata)}: {error}") from None
     obj["metadata"] = metadata
     prefix = f"{where}.metadata." if where else "metadata."
     unknown += [prefix + problem.partition('"')[2].rstrip('"') for problem in problems]

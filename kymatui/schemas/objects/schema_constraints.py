@@ -99,17 +99,17 @@ def _validate(schema: Schema, value: Any, path: str, errors: Errors) -> None:
 
 
 def _check_type(schema: Schema, value: Any, path: str, errors: Errors) -> None:
-    wanted = "integer,string" if schema.int_or_string else schema.type
-    if not wanted:
+    expected = "integer,string" if schema.int_or_string else schema.type
+    if not expected:
         if schema.format and isinstance(value, str):
             _check_format(schema, value, path, errors)
         return
-    found = json_type(value)
-    fits = found in wanted.split(",") or (wanted == "number" and found == "integer")
+    actual = json_type(value)
+    fits = actual in expected.split(",") or (expected == "number" and actual == "integer")
     if not fits:
-        text = f'Invalid value: "{found}": {path} in body must be of type {wanted}: "{found}"'
+        text = f'Invalid value: "{actual}": {path} in body must be of type {expected}: "{actual}"'
         errors.append(ApiFieldError("TypeInvalid", path or NOWHERE, text))
-        if found == "number" and schema.type == "integer":
+        if actual == "number" and schema.type == "integer":
             errors.append(_nowhere(f"Checked value must be of type integer (default format) in {path}"))
     elif isinstance(value, str):
         _check_format(schema, value, path, errors)
@@ -139,10 +139,10 @@ def _nowhere(text: str) -> ApiFieldError:
 def pattern(text: str) -> Callable[[str], bool]:
     """Return a search by RE2 syntax. Raise ValueError with Go's message."""
     try:
-        found = compiled(text)
+        regex = compiled(text)
     except FunctionError as error:
         raise ValueError(str(error)) from None
-    return lambda value: occurs(found, value)
+    return lambda value: occurs(regex, value)
 
 
 def _check_text(limits: Object, value: str, path: str, errors: Errors) -> None:
@@ -242,19 +242,19 @@ def _embedded_metadata(metadata: Any, at: str) -> Errors:
 def _junctors(limits: Object, value: Any, path: str, errors: Errors) -> None:
     name = path or ""
     if "anyOf" in limits:
-        found = [_tried(schema, value, path) for schema in limits["anyOf"]]
-        if all(found):
+        attempts = [_tried(schema, value, path) for schema in limits["anyOf"]]
+        if all(attempts):
             errors.append(_nowhere(f'"{name}" must validate at least one schema (anyOf)'))
-            errors += _fewest(found)
+            errors += _fewest(attempts)
     if "oneOf" in limits:
         _one_of(limits["oneOf"], value, path, errors)
     if "allOf" in limits:
-        found = [_tried(schema, value, path) for schema in limits["allOf"]]
-        failed = [tried for tried in found if tried]
+        attempts = [_tried(schema, value, path) for schema in limits["allOf"]]
+        failed = [tried for tried in attempts if tried]
         for tried in failed:
             errors += tried
         if failed:
-            which = ". None validated" if len(failed) == len(found) else ""
+            which = ". None validated" if len(failed) == len(attempts) else ""
             errors.append(_nowhere(f'"{name}" must validate all the schemas (allOf){which}'))
     if "not" in limits and not _tried(limits["not"], value, path):
         errors.append(_nowhere(f'"{name}" must not validate the schema (not)'))
@@ -266,14 +266,14 @@ def _fewest(tried: list[Errors]) -> Errors:
 
 
 def _one_of(choices: list[Schema], value: Any, path: str, errors: Errors) -> None:
-    found = [_tried(schema, value, path) for schema in choices]
-    valid = sum(1 for tried in found if not tried)
+    attempts = [_tried(schema, value, path) for schema in choices]
+    valid = sum(1 for tried in attempts if not tried)
     if valid == 1:
         return
     how = "Found none valid" if valid == 0 else f"Found {valid} valid alternatives"
     errors.append(_nowhere(f'"{path}" must validate one and only one schema (oneOf). {how}'))
     if valid == 0:
-        errors += _fewest(found)
+        errors += _fewest(attempts)
 
 
 def _tried(schema: Schema, value: Any, path: str) -> Errors:
@@ -321,7 +321,7 @@ def _lists(schema: Schema, value: Any, path: str, errors: Errors) -> None:
 
 
 def _unique(schema: Schema, items: list[Any], path: str, errors: Errors) -> None:
-    seen: set[str] = set()
+    texts: set[str] = set()
     reported: set[str] = set()
     for index, item in enumerate(items):
         if schema.map_keys and not isinstance(item, dict):
@@ -329,7 +329,7 @@ def _unique(schema: Schema, items: list[Any], path: str, errors: Errors) -> None
             continue
         key: Any = {name: item[name] for name in schema.map_keys if name in item} if schema.map_keys else item
         text = compact(key)
-        if text in seen and text not in reported:
+        if text in texts and text not in reported:
             errors.append(duplicate(f"{path}[{index}]", key))
             reported.add(text)
-        seen.add(text)
+        texts.add(text)

@@ -107,10 +107,10 @@ def _rule(rule: Object) -> ValidationRule:
 
 
 def _constraints(document: Object) -> Object:
-    found: Object = {name: document[name] for name in _PLAIN if document.get(name) is not None}
+    constraints: Object = {name: document[name] for name in _PLAIN if document.get(name) is not None}
     for name in _JUNCTORS:
         if document.get(name):
-            found[name] = [_node(below) for below in document[name]]
+            constraints[name] = [_node(below) for below in document[name]]
     if document.get("not"):
-        found["not"] = _node(document["not"])
-    return found
+        constraints["not"] = _node(document["not"])
+    return constraints

@@ -103,12 +103,14 @@ def _struct(run: _Run, schema: Schema, obj: Object, where: str, at: _GoPath) -> 
 
 def _shown(schema: Schema) -> tuple[tuple[str, Schema], ...]:
     """Return the fields that are always encoded, even if not set."""
-    found: tuple[tuple[str, Schema], ...] | None = schema.compiled.get("shown")
-    if found is None:
+    shown_fields: tuple[tuple[str, Schema], ...] | None = schema.compiled.get("shown")
+    if shown_fields is None:
         skipped = ("kind", "apiVersion") if "metadata" in schema.properties else ()
-        found = tuple((n, c) for n, c in schema.properties.items() if c.zero in ("show", "null") and n not in skipped)
-        schema.compiled["shown"] = found
-    return found
+        shown_fields = tuple(
+            (n, c) for n, c in schema.properties.items() if c.zero in ("show", "null") and n not in skipped
+        )
+        schema.compiled["shown"] = shown_fields
+    return shown_fields
 
 
 def empty(schema: Schema) -> Any:
@@ -162,8 +164,8 @@ def _array(run: _Run, schema: Schema, value: Any, where: str, at: _GoPath) -> An
         return value
     out = []
     for index, item in enumerate(value):
-        place = f"{where}[{index}]"
-        decoded = empty_item(items) if item is None else _value(run, items, item, place, at)
+        location = f"{where}[{index}]"
+        decoded = empty_item(items) if item is None else _value(run, items, item, location, at)
         out.append(empty_item(items) if decoded is _DROP else decoded)
     return out
 

@@ -51,9 +51,9 @@ def form(schema: Schema, value: Any) -> Form:
 
 
 def child_schema(schema: Schema, name: str) -> Schema:
-    found = schema.properties.get(name)
-    if found is not None:
-        return found
+    property_schema = schema.properties.get(name)
+    if property_schema is not None:
+        return property_schema
     return schema.additional if schema.additional is not None else ANY
 
 
@@ -86,32 +86,32 @@ def list_element(schema: Schema, item: Any) -> str:
 
 def field_set(schema: Schema, value: Any) -> FieldSet:
     """Return the paths of all leaves and items of the value."""
-    found: set[FieldPath] = set()
-    _walk(schema, value, (), found)
-    return frozenset(found)
+    paths: set[FieldPath] = set()
+    _walk(schema, value, (), paths)
+    return frozenset(paths)
 
 
-def _walk(schema: Schema, value: Any, path: FieldPath, found: set[FieldPath]) -> None:
+def _walk(schema: Schema, value: Any, path: FieldPath, paths: set[FieldPath]) -> None:
     shape = form(schema, value)
     if shape == "scalar" or schema.atomic or (shape == "list" and not schema.is_granular_list):
-        found.add(path)
+        paths.add(path)
     elif shape == "list":
-        _walk_list(schema, value or (), path, found)
+        _walk_list(schema, value or (), path, paths)
     elif isinstance(value, dict):
         for name, item in value.items():
             below = (*path, f"f:{name}")
-            _walk(child_schema(schema, name), item, below, found)
+            _walk(child_schema(schema, name), item, below, paths)
             if item is None or item == {} or name not in schema.properties:
-                found.add(below)
+                paths.add(below)
 
 
-def _walk_list(schema: Schema, items: Any, path: FieldPath, found: set[FieldPath]) -> None:
+def _walk_list(schema: Schema, items: Any, path: FieldPath, paths: set[FieldPath]) -> None:
     elements = [list_element(schema, item) for item in items]
     for element, item in zip(elements, items, strict=True):
         below = (*path, element)
-        found.add(below)
+        paths.add(below)
         if elements.count(element) == 1:
-            _walk(schema.items or ANY, item, below, found)
+            _walk(schema.items or ANY, item, below, paths)
 
 
 # -- comparing
@@ -228,22 +228,22 @@ def _grouped(schema: Schema, items: list[Any]) -> dict[str, list[Any]]:
 # -- merging
 
 
-def merge(schema: Schema, live: Any, wanted: Any) -> Any:
+def merge(schema: Schema, live: Any, desired: Any) -> Any:
     """Merge `wanted` into `live`; return ABSENT if neither has a value."""
-    if wanted is ABSENT:
+    if desired is ABSENT:
         return live
     if live is ABSENT:
-        return wanted
-    shape = form(schema, wanted)
+        return desired
+    shape = form(schema, desired)
     if shape == "scalar" or schema.atomic or (shape == "list" and not schema.is_granular_list):
-        return wanted
+        return desired
     if shape == "map":
         left = live if isinstance(live, dict) else {}
-        right = wanted if isinstance(wanted, dict) else {}
-        return _merge_maps(schema, left, right) if left or right else wanted
+        right = desired if isinstance(desired, dict) else {}
+        return _merge_maps(schema, left, right) if left or right else desired
     lefts = live if isinstance(live, list) else []
-    rights = wanted if isinstance(wanted, list) else []
-    return _merge_lists(schema, lefts, rights) if lefts or rights else wanted
+    rights = desired if isinstance(desired, list) else []
+    return _merge_lists(schema, lefts, rights) if lefts or rights else desired
 
 
 def _merge_maps(schema: Schema, left: Object, right: Object) -> Object:
@@ -338,10 +338,10 @@ def _remove(schema: Schema, value: Any, tree: dict[str, Any]) -> Any:
 
 def _inside(schema: Schema, item: Any, below: dict[str, Any]) -> Any:
     """Remove fields below an item; a map or list stays one even when empty."""
-    left = _remove(schema, item, below)
-    if left is None and isinstance(item, (dict, list)):
+    remainder = _remove(schema, item, below)
+    if remainder is None and isinstance(item, (dict, list)):
         return type(item)()
-    return left
+    return remainder
 
 
 def _remove_items(schema: Schema, value: Any, tree: dict[str, Any]) -> Any:
@@ -360,7 +360,7 @@ def _remove_items(schema: Schema, value: Any, tree: dict[str, Any]) -> Any:
 
 def with_named_fields(schema: Schema, paths: FieldSet) -> FieldSet:
     """Add the struct fields that lead to a path (not map entries, not items)."""
-    found = set(paths)
+    named = set(paths)
     for path in paths:
         node: Schema | None = schema
         for depth, element in enumerate(path[:-1]):
@@ -369,8 +369,8 @@ def with_named_fields(schema: Schema, paths: FieldSet) -> FieldSet:
             if element[0] == "f":
                 name = element[2:]
                 if name in node.properties:
-                    found.add(path[: depth + 1])
+                    named.add(path[: depth + 1])
                 node = child_schema(node, name)
             else:
                 node = node.items
-    return frozenset(found)
+    return frozenset(named)

@@ -9,23 +9,23 @@ from __future__ import annotations
 
 def fields(text: str) -> frozenset[str]:
     """Return "Type.field" of every entry; continued lines are indented further."""
-    found: list[str] = []
+    names: list[str] = []
     name = ""
     for line in text.splitlines():
         words = line.split()
         if words and words[0].endswith(":"):
             name, words = words[0][:-1], words[1:]
-        found += [f"{name}.{word}" for word in words]
-    return frozenset(found)
+        names += [f"{name}.{word}" for word in words]
+    return frozenset(names)
 
 
 def named(text: str) -> dict[str, str]:
     """Return "Type.field" mapped to the word in front of its line."""
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     word = ""
     for line in text.splitlines():
         words = line.split()
         if words and words[0].endswith(":"):
             word, words = words[0][:-1], words[1:]
-        found.update(dict.fromkeys(words, word))
-    return found
+        names.update(dict.fromkeys(words, word))
+    return names

@@ -69,7 +69,7 @@ ANY = Schema(preserve=True)
 
 def child(schema: Schema, name: str) -> Schema:
     """Return the schema of a field or map value, `ANY` if there is none."""
-    found = schema.properties.get(name)
-    if found is not None:
-        return found
+    property_schema = schema.properties.get(name)
+    if property_schema is not None:
+        return property_schema
     return schema.additional if schema.additional is not None else ANY

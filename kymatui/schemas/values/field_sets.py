@@ -47,25 +47,25 @@ def to_fields(paths: Iterable[FieldPath]) -> dict[str, Any]:
 
 def from_fields(fields: Any) -> FieldSet:
     """Return the set of FieldsV1. Raise `FieldsError`."""
-    found: list[FieldPath] = []
-    _collect(fields, (), found)
-    return frozenset(found)
+    paths: list[FieldPath] = []
+    _collect(fields, (), paths)
+    return frozenset(paths)
 
 
-def _collect(node: Any, path: FieldPath, found: list[FieldPath]) -> None:
+def _collect(node: Any, path: FieldPath, paths: list[FieldPath]) -> None:
     if not isinstance(node, dict):
         raise FieldsError("expected an object")
     for key, children in node.items():
         if key == ".":
-            found.append(path)
+            paths.append(path)
         elif key[1:2] != ":":
             raise FieldsError(f"missing colon in path element {quoted(key)}")
         elif key[0] not in "fkvi":
             continue  # written by a newer server
         elif children:
-            _collect(children, (*path, key), found)
+            _collect(children, (*path, key), paths)
         else:
-            found.append((*path, key))
+            paths.append((*path, key))
 
 
 def without(paths: FieldSet, removed: Iterable[FieldPath]) -> FieldSet:

@@ -27,8 +27,8 @@ def _read(text: str) -> tuple[Fraction, str]:
     match = _PARTS.match(text)
     if not text or match is None or not ((match[2] or "") + (match[3] or "")):
         raise QuantityError(MALFORMED)
-    sign, whole, part, suffix = match[1], match[2] or "0", match[3] or "", match[4]
-    digits = Fraction(int(whole + part or "0"), 10 ** len(part))
+    sign, integer, part, suffix = match[1], match[2] or "0", match[3] or "", match[4]
+    digits = Fraction(int(integer + part or "0"), 10 ** len(part))
     factor, style = _factor(suffix)
     value = digits * factor * (-1 if sign == "-" else 1)
     return _at_least_nano(value), style
@@ -70,25 +70,25 @@ def _number(value: float) -> str:
 
 
 def _binary(amount: int) -> str:
-    sign, left = ("-" if amount < 0 else ""), abs(amount)
+    sign, remainder = ("-" if amount < 0 else ""), abs(amount)
     best = ""
     for suffix, shift in _BINARY.items():
-        if left % (1 << shift):
+        if remainder % (1 << shift):
             break
-        best = f"{sign}{left >> shift}{suffix}"
+        best = f"{sign}{remainder >> shift}{suffix}"
     return best or f"{amount}"
 
 
 def _decimal(amount: Fraction, style: str) -> str:
     exponent = -9
     scaled = amount * 10**9
-    whole = int(scaled)
-    while whole % 1000 == 0 and exponent < 18:
-        whole //= 1000
+    integer = int(scaled)
+    while integer % 1000 == 0 and exponent < 18:
+        integer //= 1000
         exponent += 3
     if style == "exponent":
-        return f"{whole}e{exponent}" if exponent else f"{whole}"
-    return f"{whole}{_SUFFIXES[exponent]}"
+        return f"{integer}e{exponent}" if exponent else f"{integer}"
+    return f"{integer}{_SUFFIXES[exponent]}"
 
 
 def amount(value: str | float) -> Fraction:

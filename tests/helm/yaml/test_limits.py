@@ -30,7 +30,7 @@ Load = Callable[[Any], Any]
 
 
 def stream(text: str | bytes) -> list[Any]:
-    return list(documents(text, whole=True))
+    return list(documents(text, keeps_integers=True))
 
 
 DOORS = (load_yaml, load_exactly, load_as_json, stream, compose_yaml)

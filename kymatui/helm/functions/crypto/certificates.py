@@ -169,18 +169,18 @@ def _hosts(values: Any) -> list[str]:
     return list(values or ())
 
 
-def _self_signed(environment: Environment, wanted: _CertificateRequest, key: PrivateKey) -> Certificate:
-    return _signed(environment, wanted, key, None, key)
+def _self_signed(environment: Environment, request: _CertificateRequest, key: PrivateKey) -> Certificate:
+    return _signed(environment, request, key, None, key)
 
 
 def _signed(
     environment: Environment,
-    wanted: _CertificateRequest,
+    request: _CertificateRequest,
     key: PrivateKey,
     issuer: x509.Certificate | None,
     signer: PrivateKey,
 ) -> Certificate:
-    subject = _name(wanted.name)
+    subject = _name(request.name)
     start = environment.now().astimezone(UTC).replace(microsecond=0)
     builder = (
         x509.CertificateBuilder()
@@ -189,9 +189,9 @@ def _signed(
         .public_key(key.public_key())
         .serial_number(int.from_bytes(environment.random(16)) or 1)
         .not_valid_before(start)
-        .not_valid_after(_end(start, wanted.days))
+        .not_valid_after(_end(start, request.days))
     )
-    for extension, critical in _extensions(wanted, key, issuer):
+    for extension, critical in _extensions(request, key, issuer):
         builder = builder.add_extension(extension, critical)
     try:
         certificate = builder.sign(_signing_key(signer), _digest(signer))
@@ -237,23 +237,23 @@ def _end(start: datetime, days: int) -> datetime:
 
 
 def _extensions(
-    wanted: _CertificateRequest, key: PrivateKey, issuer: x509.Certificate | None
+    request: _CertificateRequest, key: PrivateKey, issuer: x509.Certificate | None
 ) -> list[tuple[x509.ExtensionType, bool]]:
     """Return the extensions in the order in which Go writes them."""
     extensions: list[tuple[x509.ExtensionType, bool]] = [
-        (_key_usage(wanted.authority), True),
+        (_key_usage(request.authority), True),
         (x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]), False),
-        (x509.BasicConstraints(ca=wanted.authority, path_length=None), True),
+        (x509.BasicConstraints(ca=request.authority, path_length=None), True),
     ]
-    if wanted.authority:
+    if request.authority:
         extensions.append((x509.SubjectKeyIdentifier(_key_identifier(key)), False))
     identifier = _issuer_identifier(issuer)
     if identifier:
         extensions.append((x509.AuthorityKeyIdentifier(identifier, None, None), False))
-    names: list[x509.GeneralName] = [x509.DNSName(host) for host in wanted.hosts]
-    names += [x509.IPAddress(_address(address)) for address in wanted.addresses]
+    names: list[x509.GeneralName] = [x509.DNSName(host) for host in request.hosts]
+    names += [x509.IPAddress(_address(address)) for address in request.addresses]
     if names:
-        extensions.append((x509.SubjectAlternativeName(names), not wanted.name))
+        extensions.append((x509.SubjectAlternativeName(names), not request.name))
     return extensions
 
 

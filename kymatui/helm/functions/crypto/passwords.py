@@ -65,7 +65,7 @@ def htpasswd(environment: Environment, user: str, password: str) -> str:
     return f"invalid username: {user}" if ":" in user else f"{user}:{bcrypt(environment, password)}"
 
 
-def derive_password(counter: int, kind: str, password: str, user: str, site: str) -> str:
+def derive_password(counter: int, kind: str, password: str, user: str, site_name: str) -> str:
     """Return the master password algorithm's password, always the same for a site."""
     templates = _TEMPLATES.get(kind)
     if templates is None:
@@ -73,7 +73,7 @@ def derive_password(counter: int, kind: str, password: str, user: str, site: str
     check_budget()
     salt = _SCOPE + _sized(user)
     key = Scrypt(salt=salt, length=64, n=32768, r=8, p=2).derive(to_bytes(password))
-    seed = hmac.new(key, _SCOPE + _sized(site) + int(counter).to_bytes(4), hashlib.sha256).digest()
+    seed = hmac.new(key, _SCOPE + _sized(site_name) + int(counter).to_bytes(4), hashlib.sha256).digest()
     template = templates[seed[0] % len(templates)]
     return "".join(
         _CHARACTERS[letter][seed[number] % len(_CHARACTERS[letter])] for number, letter in enumerate(template, 1)

@@ -68,10 +68,10 @@ def _compiled_by_re2(pattern: str) -> Compiled:
     options = re2.Options()
     options.log_errors = False
     try:
-        found: Compiled = re2.compile(to_bytes(pattern), options)
+        regex: Compiled = re2.compile(to_bytes(pattern), options)
     except re2.error as error:
         raise RegexpError.of_re2(from_bytes(error.args[0]), pattern) from error
-    return found
+    return regex
 
 
 def _must_compile(pattern: str) -> Compiled:
@@ -123,8 +123,8 @@ def _pace(text: bytes) -> None:
 
 def _all_matches(pattern: Compiled, text: bytes, limit: int) -> Iterator[tuple[int, int]]:
     """Yield Go's FindAllIndex: an empty match directly after a match is skipped; negative limit means all."""
-    position, found, previous_end = 0, 0, -1
-    while (limit < 0 or found < limit) and position <= len(text):
+    position, count, previous_end = 0, 0, -1
+    while (limit < 0 or count < limit) and position <= len(text):
         _pace(text)
         match = _search(pattern, text, position)
         if match is None:
@@ -138,7 +138,7 @@ def _all_matches(pattern: Compiled, text: bytes, limit: int) -> Iterator[tuple[i
             position = end
         previous_end = end
         if accepted:
-            found += 1
+            count += 1
             yield start, end
 
 
@@ -167,11 +167,11 @@ def _expander(pattern: Compiled, template: str, text: bytes) -> Callable[[Match]
     """Return an expander of $1, ${1}, $name, ${name} and $$; any other dollar is literal."""
     parts: list[bytes | int] = []
     position = 0
-    for found in _REFERENCE.finditer(template):
-        parts.append(to_bytes(template[position : found.start()]))
-        name = found.group(1) or found.group(2)
+    for match in _REFERENCE.finditer(template):
+        parts.append(to_bytes(template[position : match.start()]))
+        name = match.group(1) or match.group(2)
         parts.append(_group_number(pattern, name) if name else b"$")
-        position = found.end()
+        position = match.end()
     parts.append(to_bytes(template[position:]))
 
     def expand(match: Match) -> bytes:
@@ -226,11 +226,11 @@ def _find(pattern: Compiled, text: str) -> str:
 def find_all(pattern: Compiled, text: str, limit: int) -> TypedList:
     """Return the first matches, all for a negative limit."""
     data = to_bytes(text)
-    found = []
+    matches = []
     for start, end in _all_matches(pattern, data, limit):
-        found.append(from_bytes(data[start:end]))
-        hold_list(len(found), "regexFindAll: the list")
-    return string_list(found) if found else TypedList(STRINGS, is_nil=True)
+        matches.append(from_bytes(data[start:end]))
+        hold_list(len(matches), "regexFindAll: the list")
+    return string_list(matches) if matches else TypedList(STRINGS, is_nil=True)
 
 
 def _replace_all(pattern: Compiled, text: str, replacement: str) -> str:

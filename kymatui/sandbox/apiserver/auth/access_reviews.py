@@ -57,9 +57,9 @@ class AccessReviews:
 
     def _local_access(self, review: Object, user: RequestUser, namespace: str) -> Object:
         del user
-        given = ((review.get("spec") or {}).get("resourceAttributes") or {}).get("namespace", "")
-        if given != namespace:
-            message = f'Invalid value: "{given}": must match metadata.namespace'
+        requested_namespace = ((review.get("spec") or {}).get("resourceAttributes") or {}).get("namespace", "")
+        if requested_namespace != namespace:
+            message = f'Invalid value: "{requested_namespace}": must match metadata.namespace'
             cause = {"reason": "FieldValueInvalid", "message": message, "field": "spec.resourceAttributes.namespace"}
             raise invalid(".authorization.k8s.io", "", [cause])
         return self._decide_for(review)
@@ -76,9 +76,9 @@ class AccessReviews:
 
     def _rules(self, review: Object, user: RequestUser, namespace: str) -> Object:
         del namespace
-        wanted = (review.get("spec") or {}).get("namespace") or ""
+        requested_namespace = (review.get("spec") or {}).get("namespace") or ""
         review["metadata"], review["spec"] = {}, {}
-        if not wanted:
+        if not requested_namespace:
             raise bad_request("no namespace on request")
         resources: list[Any] = []
         paths: list[Any] = []
@@ -87,7 +87,7 @@ class AccessReviews:
             resources.append({"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]})
             paths.append({"verbs": ["*"], "nonResourceURLs": ["*"]})
         missing: list[str] = []
-        for _, rule in self._authorizer.rules_for(user, wanted, missing):
+        for _, rule in self._authorizer.rules_for(user, requested_namespace, missing):
             if rule.get("resources"):
                 names = ("verbs", "apiGroups", "resources", "resourceNames")
                 resources.append({name: rule[name] for name in names if rule.get(name)})
@@ -109,30 +109,30 @@ class AccessReviews:
         token, audiences = spec.get("token") or "", spec.get("audiences") or []
         if not token:
             raise bad_request("token is required for TokenReview in authentication")
-        found = self._tokens.user_of(token)
-        claims = self._tokens.claims_of(token) if found else None
+        token_user = self._tokens.user_of(token)
+        claims = self._tokens.claims_of(token) if token_user else None
         known = claims["aud"] if claims else [ISSUER]
         matching = [name for name in audiences or [ISSUER] if name in known]
-        if found is None or not matching:
-            error = "invalid bearer token" if found is None else "token audiences is invalid"
+        if token_user is None or not matching:
+            error = "invalid bearer token" if token_user is None else "token audiences is invalid"
             return {"user": {}, "error": error}
-        return {"authenticated": True, "user": found.info(), "audiences": matching}
+        return {"authenticated": True, "user": token_user.info(), "audiences": matching}
 
 
 def attributes(spec: Mapping[str, Any]) -> Attributes:
     """Return the request that a review's spec describes."""
-    given = spec.get("resourceAttributes")
-    if given is None:
+    resource_attributes = spec.get("resourceAttributes")
+    if resource_attributes is None:
         path = spec.get("nonResourceAttributes") or {}
         return Attributes(path.get("verb") or "", path=path.get("path") or "")
     return Attributes(
-        given.get("verb") or "",
-        given.get("namespace") or "",
-        given.get("group") or "",
-        given.get("version") or "",
-        given.get("resource") or "",
-        given.get("subresource") or "",
-        given.get("name") or "",
+        resource_attributes.get("verb") or "",
+        resource_attributes.get("namespace") or "",
+        resource_attributes.get("group") or "",
+        resource_attributes.get("version") or "",
+        resource_attributes.get("resource") or "",
+        resource_attributes.get("subresource") or "",
+        resource_attributes.get("name") or "",
     )
 
 
@@ -158,8 +158,8 @@ def _require_one(spec: Mapping[str, Any]) -> None:
             "field": field,
         }
     else:
-        given: Mapping[str, Any] = path or {}
-        shown = go_value({"Path": given.get("path") or "", "Verb": given.get("verb") or ""})
+        route: Mapping[str, Any] = path or {}
+        shown = go_value({"Path": route.get("path") or "", "Verb": route.get("verb") or ""})
         cause = {
             "reason": "FieldValueInvalid",
             "message": f"Invalid value: {shown}: cannot be specified in combination with resourceAttributes",

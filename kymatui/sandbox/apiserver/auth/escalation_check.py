@@ -43,8 +43,8 @@ def _check_role(
         return
     metadata = obj["metadata"]
     namespace = metadata.get("namespace", "")
-    wanted = Attributes("escalate", namespace, GROUP, resource=resource.name, name=metadata["name"])
-    if authorizer.decide(user, wanted).allowed:
+    attributes = Attributes("escalate", namespace, GROUP, resource=resource.name, name=metadata["name"])
+    if authorizer.decide(user, attributes).allowed:
         return
     _require_covered(authorizer, resource, metadata["name"], namespace, obj.get("rules") or [], user)
 
@@ -70,11 +70,11 @@ def _require_covered(
     resource: ServedResource,
     name: str,
     namespace: str,
-    wanted: Iterable[RbacRule],
+    rules: Iterable[RbacRule],
     user: RequestUser,
 ) -> None:
     owned = [rule for _, rule in authorizer.rules_for(user, namespace)]
-    missing = [part for rule in wanted for part in _parts(rule) if not _covered(part, owned)]
+    missing = [part for rule in rules for part in _parts(rule) if not _covered(part, owned)]
     if missing:
         raise _refusal(resource, name, missing, user)
 
@@ -96,12 +96,12 @@ def _parts(rule: RbacRule) -> Iterator[RbacRule]:
 def _covered(part: RbacRule, owned: Iterable[RbacRule]) -> bool:
     verb = part["verbs"][0]
     if "nonResourceURLs" in part:
-        wanted = Attributes(verb, path=part["nonResourceURLs"][0])
-        return any(rule_covers(rule, wanted) for rule in owned)
+        attributes = Attributes(verb, path=part["nonResourceURLs"][0])
+        return any(rule_covers(rule, attributes) for rule in owned)
     resource, _, subresource = part["resources"][0].partition("/")
     names = part.get("resourceNames") or [""]
-    wanted = Attributes(verb, group=part["apiGroups"][0], resource=resource, subresource=subresource, name=names[0])
-    return any(rule_covers(rule, wanted) for rule in owned)
+    attributes = Attributes(verb, group=part["apiGroups"][0], resource=resource, subresource=subresource, name=names[0])
+    return any(rule_covers(rule, attributes) for rule in owned)
 
 
 def _refusal(resource: ServedResource, name: str, missing: list[RbacRule], user: RequestUser) -> StatusError:

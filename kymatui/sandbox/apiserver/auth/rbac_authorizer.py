@@ -48,21 +48,21 @@ class Authorizer:
         self._store = store
         self._bodies: dict[tuple[str, str, str], tuple[int, dict[str, Any]]] = {}
 
-    def decide(self, user: RequestUser, wanted: Attributes) -> AccessDecision:
+    def decide(self, user: RequestUser, attributes: Attributes) -> AccessDecision:
         """Return the decision of the first matching rule; cluster role bindings come first."""
         if "system:masters" in user.groups:
             return AccessDecision(True)
         missing: list[str] = []
-        for reason, rule in self.rules_for(user, wanted.namespace, missing):
-            if rule_covers(rule, wanted):
+        for reason, rule in self.rules_for(user, attributes.namespace, missing):
+            if rule_covers(rule, attributes):
                 return AccessDecision(True, reason)
         return AccessDecision(False, f"RBAC: {_joined(missing)}" if missing else "")
 
-    def require(self, user: RequestUser, wanted: Attributes) -> None:
+    def require(self, user: RequestUser, attributes: Attributes) -> None:
         """Raise StatusError 403 with the server's message."""
-        decision = self.decide(user, wanted)
+        decision = self.decide(user, attributes)
         if not decision.allowed:
-            raise refusal(user, wanted, decision.reason)
+            raise refusal(user, attributes, decision.reason)
 
     def rules_for(
         self, user: RequestUser, namespace: str, missing: list[str] | None = None
@@ -113,19 +113,19 @@ class Authorizer:
         return known[1]
 
 
-def refusal(user: RequestUser, wanted: Attributes, reason: str = "") -> StatusError:
+def refusal(user: RequestUser, attributes: Attributes, reason: str = "") -> StatusError:
     """Return the 403 of a request without permission."""
     more = f": {reason}" if reason else ""
-    if not wanted.resource:
-        message = f'forbidden: User "{user.name}" cannot {wanted.verb} path "{wanted.path}"{more}'
+    if not attributes.resource:
+        message = f'forbidden: User "{user.name}" cannot {attributes.verb} path "{attributes.path}"{more}'
         return failure(403, "Forbidden", message, {})
-    where = f'in the namespace "{wanted.namespace}"' if wanted.namespace else "at the cluster scope"
+    where = f'in the namespace "{attributes.namespace}"' if attributes.namespace else "at the cluster scope"
     why = (
-        f'User "{user.name}" cannot {wanted.verb} resource "{wanted.combined}" in API group "{wanted.group}" '
-        f"{where}{more}"
+        f'User "{user.name}" cannot {attributes.verb} resource "{attributes.combined}" '
+        f'in API group "{attributes.group}" {where}{more}'
     )
-    resource = f"{wanted.resource}.{wanted.group}" if wanted.group else wanted.resource
-    return forbidden(resource, wanted.name, why)
+    resource = f"{attributes.resource}.{attributes.group}" if attributes.group else attributes.resource
+    return forbidden(resource, attributes.name, why)
 
 
 def binding_applies(subject: Mapping[str, Any], user: RequestUser, namespace: str) -> bool:
@@ -139,17 +139,17 @@ def binding_applies(subject: Mapping[str, Any], user: RequestUser, namespace: st
     return bool(home) and user.name == f"system:serviceaccount:{home}:{name}"
 
 
-def rule_covers(rule: RbacRule, wanted: Attributes) -> bool:
+def rule_covers(rule: RbacRule, attributes: Attributes) -> bool:
     """Return whether a PolicyRule allows the request."""
-    if not _has(rule.get("verbs"), wanted.verb):
+    if not _has(rule.get("verbs"), attributes.verb):
         return False
-    if not wanted.resource:
-        return any(_path_matches(url, wanted.path) for url in rule.get("nonResourceURLs") or ())
+    if not attributes.resource:
+        return any(_path_matches(url, attributes.path) for url in rule.get("nonResourceURLs") or ())
     names = rule.get("resourceNames") or ()
     return (
-        _has(rule.get("apiGroups"), wanted.group)
-        and _names_resource(rule.get("resources") or (), wanted)
-        and (not names or wanted.name in names)
+        _has(rule.get("apiGroups"), attributes.group)
+        and _names_resource(rule.get("resources") or (), attributes)
+        and (not names or attributes.name in names)
     )
 
 
@@ -157,10 +157,10 @@ def _has(allowed: Any, value: str) -> bool:
     return bool(allowed) and ("*" in allowed or value in allowed)
 
 
-def _names_resource(resources: Any, wanted: Attributes) -> bool:
-    if "*" in resources or wanted.combined in resources:
+def _names_resource(resources: Any, attributes: Attributes) -> bool:
+    if "*" in resources or attributes.combined in resources:
         return True
-    return bool(wanted.subresource) and f"*/{wanted.subresource}" in resources
+    return bool(attributes.subresource) and f"*/{attributes.subresource}" in resources
 
 
 def _path_matches(url: str, path: str) -> bool:

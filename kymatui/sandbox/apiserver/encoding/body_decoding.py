@@ -143,11 +143,11 @@ def decode_body(request: ServerRequest, resource: ServedResource) -> Object:
 def type_fields_problem(value: Object) -> str:
     """Return the message for an `apiVersion` or `kind` that is no string, "" if both are."""
     for name in ("apiVersion", "kind"):
-        given = value.get(name)
-        if given is not None and not isinstance(given, str):
+        field_value = value.get(name)
+        if field_value is not None and not isinstance(field_value, str):
             return (
                 "couldn't get version/kind; json parse error: json: cannot unmarshal "
-                f"{go_type_name(given)} into Go struct field .{name} of type string"
+                f"{go_type_name(field_value)} into Go struct field .{name} of type string"
             )
     return ""
 
@@ -204,8 +204,8 @@ def _check_custom_kind(value: Object, resource: ServedResource, api_version: str
         raise invalid(f"{kind}.{resource.group}", name, [cause])
 
 
-def cannot_handle(kind: str, version: str, wanted: str, why: str) -> StatusError:
-    return bad_request(f'{kind} in version "{version}" cannot be handled as a {wanted}: {why}')
+def cannot_handle(kind: str, version: str, expected: str, why: str) -> StatusError:
+    return bad_request(f'{kind} in version "{version}" cannot be handled as a {expected}: {why}')
 
 
 class _Doubled(dict[str, Any]):
@@ -220,7 +220,7 @@ def duplicate_fields(data: bytes) -> list[str]:
         return []
     if not data.lstrip().startswith((b"{", b"[")):
         return _doubled_in_yaml(data)
-    found: list[_Doubled] = []
+    doubled_fields: list[_Doubled] = []
 
     def gather(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         value = dict(pairs)
@@ -228,14 +228,14 @@ def duplicate_fields(data: bytes) -> list[str]:
             return value
         doubled = _Doubled(value)
         doubled.names = tuple(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
-        found.append(doubled)
+        doubled_fields.append(doubled)
         return doubled
 
     try:
         value = json.loads(data, object_pairs_hook=gather)
     except (ValueError, RecursionError):
         return []
-    return [f'duplicate field "{place}"' for place in _doubled_places(value, "")] if found else []
+    return [f'duplicate field "{location}"' for location in _doubled_places(value, "")] if doubled_fields else []
 
 
 def _doubled_in_yaml(data: bytes) -> list[str]:
@@ -254,24 +254,24 @@ def _doubled_keys(root: yaml.Node | None) -> Iterator[tuple[int, str]]:
         for item in root.value:
             yield from _doubled_keys(item)
     elif isinstance(root, yaml.MappingNode):
-        seen: set[str] = set()
+        keys: set[str] = set()
         for key, value in root.value:
             if isinstance(key, yaml.ScalarNode):
-                if key.value in seen:
+                if key.value in keys:
                     yield key.start_mark.line + 1, key.value
-                seen.add(key.value)
+                keys.add(key.value)
             yield from _doubled_keys(value)
 
 
-def _doubled_places(value: Any, place: str) -> Iterator[str]:
+def _doubled_places(value: Any, location: str) -> Iterator[str]:
     if isinstance(value, dict):
         if isinstance(value, _Doubled):
-            yield from (f"{place}{name}" for name in value.names)
+            yield from (f"{location}{name}" for name in value.names)
         for name, part in value.items():
-            yield from _doubled_places(part, f"{place}{name}.")
+            yield from _doubled_places(part, f"{location}{name}.")
     elif isinstance(value, list):
         for index, part in enumerate(value):
-            yield from _doubled_places(part, f"{place.rstrip('.')}[{index}].")
+            yield from _doubled_places(part, f"{location.rstrip('.')}[{index}].")
 
 
 def decode_typed(

@@ -38,13 +38,13 @@ class AcceptClause(Struct, frozen=True):
 @lru_cache(maxsize=256)
 def parse_clauses(accept: str) -> tuple[AcceptClause, ...]:
     """Return the clauses of an Accept header, best first; equal ones in the given order."""
-    found: list[AcceptClause] = []
+    clauses: list[AcceptClause] = []
     for text in accept.split(","):
         name, *settings = (part.strip() for part in text.split(";"))
         parameters = dict(_setting(setting) for setting in settings)
         if name:
-            found.append(AcceptClause(name.lower(), parameters, _quality(parameters.pop("q", "1"))))
-    return tuple(sorted(found, key=lambda clause: -clause.quality))
+            clauses.append(AcceptClause(name.lower(), parameters, _quality(parameters.pop("q", "1"))))
+    return tuple(sorted(clauses, key=lambda clause: -clause.quality))
 
 
 def _setting(text: str) -> tuple[str, str]:
@@ -116,10 +116,10 @@ def _pretty(request: ServerRequest) -> bool:
 
 def body_type(request: ServerRequest) -> str:
     """Return JSON, YAML or protobuf by Content-Type (default JSON). Raise StatusError 415."""
-    given = request.header("content-type").split(";")[0].strip().lower()
-    if given in ("", JSON):
+    media_type = request.header("content-type").split(";")[0].strip().lower()
+    if media_type in ("", JSON):
         return JSON
-    if given in (YAML, PROTOBUF):
-        return given
+    if media_type in (YAML, PROTOBUF):
+        return media_type
     message = f"the body of the request was in an unknown format - accepted media types include: {_LISTED}"
     raise failure(415, "UnsupportedMediaType", message)

@@ -40,10 +40,10 @@ _OBJECT = "map[string]interface {}"
 
 def read_patch(request: ServerRequest, resource: ServedResource) -> Patch:
     """Return the undecoded patch of a request. Raise StatusError 415."""
-    given = request.header("content-type").split(";")[0].strip().lower()
+    media_type = request.header("content-type").split(";")[0].strip().lower()
     allowed = _CUSTOM_KINDS if resource.custom else _KINDS
-    if given in allowed:
-        return Patch(given, request.body)
+    if media_type in allowed:
+        return Patch(media_type, request.body)
     if not resource.custom:
         raise failure(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
     listed = ", ".join(allowed)
@@ -159,9 +159,9 @@ class Patch(Struct):
         metadata = metadata_of(value)
         if metadata.get("managedFields") is not None:
             raise bad_request("metadata.managedFields must be nil")
-        given = metadata.get("name")
-        if given and given != info.name:
-            raise bad_request(f"the name of the object ({given}) does not match the name on the URL ({info.name})")
+        name = metadata.get("name")
+        if name and name != info.name:
+            raise bad_request(f"the name of the object ({name}) does not match the name on the URL ({info.name})")
         return value
 
 

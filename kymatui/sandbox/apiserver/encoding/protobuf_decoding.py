@@ -63,15 +63,15 @@ def _type_of(api_version: str, kind: str) -> str:
 
 @functools.cache
 def _table() -> dict[str, dict[int, tuple[str, str]]]:
-    found: dict[str, dict[int, tuple[str, str]]] = {}
+    table: dict[str, dict[int, tuple[str, str]]] = {}
     text = importlib.resources.files(__package__).joinpath("protobuf_fields.txt").read_text(encoding="utf-8")
     for line in text.splitlines():
         name, *fields = line.split()
-        found[name] = {}
+        table[name] = {}
         for field in fields:
             number, json_name, kind = field.split(":")
-            found[name][int(number)] = (json_name, kind)
-    return found
+            table[name][int(number)] = (json_name, kind)
+    return table
 
 
 def _fields(data: bytes) -> Iterator[Field]:
@@ -197,8 +197,8 @@ def _json(value: bytes) -> Any:
 
 
 def _double(value: bytes) -> float:
-    found: float = struct.unpack("<d", value)[0]
-    return found
+    double: float = struct.unpack("<d", value)[0]
+    return double
 
 
 _SCALARS: dict[str, Callable[[Any], Any]] = {

@@ -72,8 +72,8 @@ class HttpServer:
         server = web.Server(self._serve, access_log=None, tcp_keepalive=False)
         self._runner = web.ServerRunner(server, shutdown_timeout=SHUTDOWN_SECONDS)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, loopback(address), port, ssl_context=self._tls)
-        await site.start()
+        tcp_site = web.TCPSite(self._runner, loopback(address), port, ssl_context=self._tls)
+        await tcp_site.start()
         self.port = self._runner.addresses[0][1]
 
     async def stop(self) -> None:

@@ -90,8 +90,8 @@ class RequestLog:
 
     def has_news(self) -> bool:
         """Return whether there were requests since the last call."""
-        seen, self._seen = self._seen, self.count
-        return seen != self.count
+        last_count, self._seen = self._seen, self.count
+        return last_count != self.count
 
     def clear(self) -> None:
         self.count = 0
@@ -99,7 +99,7 @@ class RequestLog:
 
     def describe(self) -> dict[str, Any]:
         """Return `{"count", "requests": [{"method", "path", "dry_run", "watch", "status", "agent", …}]}`."""
-        return {"count": self.count, "requests": [asdict(one) for one in self._last]}
+        return {"count": self.count, "requests": [asdict(request) for request in self._last]}
 
 
 def _created(request: ServerRequest) -> str:

@@ -113,14 +113,14 @@ class ServerFaults:
                 self.remove(number)
 
 
-def parse_fault(given: Mapping[str, Any]) -> ServerFault:
+def parse_fault(body: Mapping[str, Any]) -> ServerFault:
     """Return a fault from JSON. Raise UsageError for unknown or invalid fields."""
     known = {f.name for f in fields(ServerFault)}
-    unknown = sorted(set(given) - known)
+    unknown = sorted(set(body) - known)
     if unknown:
         raise UsageError(f"a fault has no {unknown[0]!r}", hint="it has " + ", ".join(sorted(known)))
     try:
-        return msgspec.convert(dict(given), resolved_type(ServerFault))
+        return msgspec.convert(dict(body), resolved_type(ServerFault))
     except msgspec.ValidationError as error:
         raise UsageError(f"not a valid fault: {error}") from error
 

@@ -165,8 +165,8 @@ def _subresource(kind: str) -> Callable[[str], Subresource]:
         name, *more = text.split(":")
         if not more:
             return Subresource(name, kind, _SUB)
-        other, place, verbs = more
-        group, _, version = place.partition("/")
+        other, subresource, verbs = more
+        group, _, version = subresource.partition("/")
         return Subresource(name, other, tuple(verbs.split(",")), group, version)
 
     return parse

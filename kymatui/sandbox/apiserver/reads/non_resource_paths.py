@@ -79,8 +79,8 @@ class NonResourcePaths:
         if request.path == "/openapi/v3":
             return ServerResponse(200, self._documents.v3_index())
         if request.path.startswith("/openapi/v3/"):
-            found = self._documents.v3(path.removeprefix("/openapi/v3/"))
-            return ServerResponse(404, b"", _TEXT) if found is None else ServerResponse(200, found)
+            document = self._documents.v3(path.removeprefix("/openapi/v3/"))
+            return ServerResponse(404, b"", _TEXT) if document is None else ServerResponse(200, document)
         return None
 
 

@@ -128,15 +128,15 @@ class ObjectReader(Struct):
             items = list(selection) if not limit else [*selection.first(limit)]
             remaining = len(keys) - len(items)
             return self._cut(namespace, items, shown, remaining if limit else 0, more=remaining > 0)
-        found: list[Stored] = []
+        page: list[Stored] = []
         for index, stored in enumerate(selection, 1):
             if selector.matches(stored):
-                found.append(stored)
-                if len(found) == limit:
+                page.append(stored)
+                if len(page) == limit:
                     # Do not test whether the remaining objects match: a token may lead to an empty page, as on a real
                     # server.
-                    return self._cut(namespace, found, shown, 0, more=index < len(selection.keys))
-        return ObjectPage(found, shown, "", 0)
+                    return self._cut(namespace, page, shown, 0, more=index < len(selection.keys))
+        return ObjectPage(page, shown, "", 0)
 
     def _position(self, resource: ServedResource, namespace: str | None, options: ListOptions) -> ContinuePosition:
         """Return the start and version of the page."""
@@ -260,14 +260,14 @@ class ObjectPage(Struct, frozen=True):
 
     def metadata(self, *, always_continue: bool = False) -> Object:
         """Return the ListMeta; lists of custom resources also have an empty `continue`."""
-        found: Object = {"resourceVersion": str(self.version)}
+        metadata: Object = {"resourceVersion": str(self.version)}
         if always_continue:
-            found["continue"] = ""
+            metadata["continue"] = ""
         if self.token:
-            found["continue"] = self.token
+            metadata["continue"] = self.token
             if self.remaining:
-                found["remainingItemCount"] = self.remaining
-        return found
+                metadata["remainingItemCount"] = self.remaining
+        return metadata
 
 
 class _EventObjects:

@@ -159,8 +159,8 @@ class _Writer:
 
 def _limits(schema: Schema) -> Json:
     plain = (str, int, float, bool, list)
-    found = {name: value for name, value in schema.constraints.items() if isinstance(value, plain)}
-    return {name: value for name, value in found.items() if not name.endswith("Of") or name == "multipleOf"}
+    limits = {name: value for name, value in schema.constraints.items() if isinstance(value, plain)}
+    return {name: value for name, value in limits.items() if not name.endswith("Of") or name == "multipleOf"}
 
 
 def _extensions(schema: Schema) -> Json:
@@ -184,10 +184,10 @@ def _extensions(schema: Schema) -> Json:
 
 def _paths(resource: ServedResource, reference: str) -> Json:
     prefix = f"/apis/{resource.api_version}" if resource.group else f"/api/{resource.version}"
-    place = f"{prefix}/namespaces/{{namespace}}" if resource.namespaced else prefix
-    collection, single = f"{place}/{resource.name}", f"{place}/{resource.name}/{{name}}"
+    prefix_path = f"{prefix}/namespaces/{{namespace}}" if resource.namespaced else prefix
+    collection, single = f"{prefix_path}/{resource.name}", f"{prefix_path}/{resource.name}/{{name}}"
     verbs = set(resource.verbs)
-    found: Json = {}
+    paths: Json = {}
     methods = (
         (collection, "get", "list", "list"),
         (collection, "post", "post", "create"),
@@ -198,8 +198,8 @@ def _paths(resource: ServedResource, reference: str) -> Json:
     )
     for path, method, action, verb in methods:
         if verb in verbs:
-            found.setdefault(path, {})[method] = _operation(resource, action, reference)
-    return found
+            paths.setdefault(path, {})[method] = _operation(resource, action, reference)
+    return paths
 
 
 def _operation(resource: ServedResource, action: str, reference: str) -> Json:

@@ -27,9 +27,9 @@ def _check_options(request: ServerRequest, name: str) -> None:
     least = {"tailLines": (0, "must be greater than or equal to 0"), "limitBytes": (1, "must be greater than 0")}
     least["sinceSeconds"] = (1, "must be greater than 0")
     for option, (low, text) in least.items():
-        given = request.first(option)
-        if given.lstrip("-").isdigit() and int(given) < low:
-            message = f"Invalid value: {given}: {text}"
+        value = request.first(option)
+        if value.lstrip("-").isdigit() and int(value) < low:
+            message = f"Invalid value: {value}: {text}"
             causes.append({"reason": "FieldValueInvalid", "message": message, "field": option})
     if request.first("sinceSeconds") and request.first("sinceTime"):
         text = "Forbidden: at most one of `sinceTime` or `sinceSeconds` may be specified"
@@ -70,7 +70,7 @@ class PodLogs:
     def _lines(self, pod: Object, container: str, started: float, status: dict[str, Any]) -> list[Line]:
         image = status.get("image") or ""
         name = pod["metadata"]["name"]
-        found = [
+        lines = [
             (started, f'level=info msg="starting" container={container} image={image}'),
             (started + 0.2, f'level=info msg="configuration loaded" pod={name}'),
             (started + 0.5, 'level=info msg="ready"'),
@@ -78,10 +78,10 @@ class PodLogs:
         ended = ((status.get("state") or {}).get("terminated") or {}).get("finishedAt")
         end = _seconds(ended) if ended else self._clock.now()
         count = min(_MOST_LINES, int(max(0.0, end - started) / _EVERY))
-        found += [(started + _EVERY * n, heartbeat(n)) for n in range(1, count + 1)]
+        lines += [(started + _EVERY * n, heartbeat(n)) for n in range(1, count + 1)]
         if ended:
-            found.append((end, 'level=info msg="finished"'))
-        return found
+            lines.append((end, 'level=info msg="finished"'))
+        return lines
 
 
 def heartbeat(number: int) -> str:
@@ -142,15 +142,15 @@ def _chosen(lines: list[Line], request: ServerRequest, now: float) -> list[Line]
     return lines
 
 
-def _container(pod: Object, wanted: str) -> str:
+def _container(pod: Object, container_name: str) -> str:
     spec = pod.get("spec") or {}
     names = [container["name"] for container in spec.get("containers") or ()]
     others = [container["name"] for container in spec.get("initContainers") or ()]
     name = pod["metadata"]["name"]
-    if wanted:
-        if wanted in (*names, *others):
-            return wanted
-        raise bad_request(f"container {wanted} is not valid for pod {name}")
+    if container_name:
+        if container_name in (*names, *others):
+            return container_name
+        raise bad_request(f"container {container_name} is not valid for pod {name}")
     if len(names) == 1:
         return str(names[0])
     listed = " ".join(names)
@@ -161,7 +161,7 @@ def _container(pod: Object, wanted: str) -> str:
 def _container_status(pod: Object, container: str) -> dict[str, Any]:
     status = pod.get("status") or {}
     known = [*(status.get("containerStatuses") or ()), *(status.get("initContainerStatuses") or ())]
-    return next((found for found in known if found["name"] == container), {})
+    return next((entry for entry in known if entry["name"] == container), {})
 
 
 def _previous(pod: Object, status: dict[str, Any], container: str) -> dict[str, Any]:

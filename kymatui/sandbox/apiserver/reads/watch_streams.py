@@ -40,17 +40,17 @@ class WatchStreams(Struct):
 
     def end(self, resource: str = "") -> int:
         """Close the watches of a resource ("": all), as a restarting server does; return their number."""
-        found = [watch for watch in self.open if resource in ("", watch.parts.resource)]
-        for watch in found:
+        streams = [watch for watch in self.open if resource in ("", watch.parts.resource)]
+        for watch in streams:
             watch.close()
-        return len(found)
+        return len(streams)
 
     def expire(self, resource: str = "") -> int:
         """Close the watches as `end` does, with an ERROR 410 event first."""
-        found = [watch for watch in self.open if resource in ("", watch.parts.resource)]
-        for watch in found:
+        streams = [watch for watch in self.open if resource in ("", watch.parts.resource)]
+        for watch in streams:
             watch.fail(expired("The resourceVersion for the provided watch is too old.").status)
-        return len(found)
+        return len(streams)
 
 
 class WatchStream:

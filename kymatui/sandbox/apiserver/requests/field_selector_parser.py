@@ -53,14 +53,14 @@ class FieldTerm(NamedTuple):
 
 def parse_field_selector(text: str) -> list[FieldTerm]:
     """Return the terms. Raise `SelectorError`."""
-    found: list[FieldTerm] = []
+    terms: list[FieldTerm] = []
     for term in _split(text):
         if not term:
             continue
         parsed = _term(text, term)
         if parsed.field or parsed.value:
-            found.append(parsed)
-    return found
+            terms.append(parsed)
+    return terms
 
 
 def _split(text: str) -> list[str]:
@@ -120,7 +120,7 @@ def field_value(resource: str, obj: Mapping[str, Any], field: str) -> str:
         source = obj.get("source") or {}
         return str(source.get("component") or obj.get("reportingComponent") or "")
     if resource == "pods" and field == "status.podIPs":
-        return ",".join(found["ip"] for found in (obj.get("status") or {}).get("podIPs") or ())
+        return ",".join(address["ip"] for address in (obj.get("status") or {}).get("podIPs") or ())
     if field == "status.successful":
         field = "status.succeeded"
     value = _dig(obj, field)

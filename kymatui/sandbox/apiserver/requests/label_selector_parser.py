@@ -72,12 +72,12 @@ class _Parser:
         return token
 
     def parse(self) -> list[SelectorRequirement]:
-        found: list[SelectorRequirement] = []
+        requirements: list[SelectorRequirement] = []
         while word := self._peek():
             if word in _SYMBOLS and word != "!":
                 raise SelectorError(f"found '{word}', expected: !, identifier, or 'end of string'")
             try:
-                found.append(self._requirement())
+                requirements.append(self._requirement())
             except SelectorError as error:
                 raise SelectorError(f"unable to parse requirement: {error}") from None
             separator = self._next()
@@ -88,7 +88,7 @@ class _Parser:
             following = self._peek()
             if following == "" or (following in _SYMBOLS and following != "!"):
                 raise SelectorError(f"found '{following}', expected: identifier after ','")
-        return found
+        return requirements
 
     def _requirement(self) -> SelectorRequirement:
         missing = self._peek() == "!"

@@ -183,8 +183,12 @@ def _watch_causes(options: ListOptions) -> list[Cause]:
     if options.send_initial_events is None:
         if match:
             text = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
-            found = [not_allowed(text, field)]
-            return found if match == "NotOlderThan" else [*found, unsupported(f'"{match}"', field, ("NotOlderThan",))]
+            problems = [not_allowed(text, field)]
+            return (
+                problems
+                if match == "NotOlderThan"
+                else [*problems, unsupported(f'"{match}"', field, ("NotOlderThan",))]
+            )
         if options.continue_token:
             return [not_allowed("resourceVersionMatch is forbidden when continue is provided", field)]
         return []
@@ -201,10 +205,10 @@ def _watch_causes(options: ListOptions) -> list[Cause]:
 
 def delete_options(request: ServerRequest, body: Mapping[str, Any] | None) -> DeleteOptions:
     """Return the options from the body if there is one, else from the query. Raise StatusError 400, 422."""
-    given = dict(body) if body else _from_query(request)
-    dry_run = given.get("dryRun") or ()
+    fields = dict(body) if body else _from_query(request)
+    dry_run = fields.get("dryRun") or ()
     causes: list[Cause] = []
-    policy, orphan = given.get("propagationPolicy"), given.get("orphanDependents")
+    policy, orphan = fields.get("propagationPolicy"), fields.get("orphanDependents")
     if policy is not None and orphan is not None:
         text = "orphanDependents and deletionPropagation cannot be both set"
         causes.append(invalid_option(f'"{policy}"', text, "propagationPolicy"))
@@ -212,10 +216,10 @@ def delete_options(request: ServerRequest, body: Mapping[str, Any] | None) -> De
         causes.append(unsupported(f'"{policy}"', "propagationPolicy", _POLICIES))
     causes += _dry_run_causes(dry_run)
     _check("DeleteOptions", causes)
-    preconditions = given.get("preconditions") or {}
+    preconditions = fields.get("preconditions") or {}
     return DeleteOptions(
         dry_run="All" in dry_run,
-        grace=given.get("gracePeriodSeconds"),
+        grace=fields.get("gracePeriodSeconds"),
         policy=policy or "",
         orphan=orphan,
         uid=preconditions.get("uid"),
@@ -224,13 +228,13 @@ def delete_options(request: ServerRequest, body: Mapping[str, Any] | None) -> De
 
 
 def _from_query(request: ServerRequest) -> dict[str, Any]:
-    given: dict[str, Any] = {"gracePeriodSeconds": _integer(request, "gracePeriodSeconds")}
+    fields: dict[str, Any] = {"gracePeriodSeconds": _integer(request, "gracePeriodSeconds")}
     if "propagationPolicy" in request.query:
-        given["propagationPolicy"] = request.first("propagationPolicy")
+        fields["propagationPolicy"] = request.first("propagationPolicy")
     if "orphanDependents" in request.query:
-        given["orphanDependents"] = is_true(request.first("orphanDependents"))
-    given["dryRun"] = [value for value in request.query.get("dryRun", ()) if value]
-    return given
+        fields["orphanDependents"] = is_true(request.first("orphanDependents"))
+    fields["dryRun"] = [value for value in request.query.get("dryRun", ()) if value]
+    return fields
 
 
 def version_number(text: str) -> int:

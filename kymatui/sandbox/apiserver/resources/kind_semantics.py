@@ -99,10 +99,10 @@ class BuiltinSemantics:
     def validate_update(self, new: Object, old: Object, subresource: str) -> Sequence[Cause]:
         group, _, kind = self._gvk
         # The generic step and the kind's strategy both validate metadata, and many kinds do so once or twice more.
-        found = [*validate_metadata_update(new, old), *validate_update(group, kind, new, old, subresource)]
+        errors = [*validate_metadata_update(new, old), *validate_update(group, kind, new, old, subresource)]
         if not subresource:
-            found += validate_shared(new["metadata"], custom=False) * (_LOOKS_AT_METADATA.get(self._resource, 3) - 2)
-        return causes(found)
+            errors += validate_shared(new["metadata"], custom=False) * (_LOOKS_AT_METADATA.get(self._resource, 3) - 2)
+        return causes(errors)
 
     def columns(self) -> list[Object]:
         return builtin_columns(self._gvk)
@@ -169,14 +169,14 @@ class CustomSemantics:
         prepare_custom_update(new, old, subresource, has_status=self._has_status)
 
     def validate_create(self, obj: Object) -> Sequence[Cause]:
-        found = validate_custom_metadata(obj, None, namespaced=self._namespaced)
-        return causes([*found, *custom_errors(self._schema, obj, None, scale=self._scale)])
+        errors = validate_custom_metadata(obj, None, namespaced=self._namespaced)
+        return causes([*errors, *custom_errors(self._schema, obj, None, scale=self._scale)])
 
     def validate_update(self, new: Object, old: Object, subresource: str) -> Sequence[Cause]:
-        found = validate_custom_metadata(new, old, namespaced=self._namespaced)
+        errors = validate_custom_metadata(new, old, namespaced=self._namespaced)
         again = validate_custom_metadata(new, None, namespaced=self._namespaced)
         rest = custom_errors(self._schema, new, old, scale=self._scale, subresource=subresource)
-        return causes([*found, *found, *again, *rest])
+        return causes([*errors, *errors, *again, *rest])
 
     def columns(self) -> list[Object]:
         return custom_columns(self._columns)

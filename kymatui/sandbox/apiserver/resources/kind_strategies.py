@@ -185,12 +185,12 @@ def quality_of_service(spec: Object) -> str:
     containers = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
     limited = True
     for container in containers:
-        given = container.get("resources") or {}
-        for into, values in ((requests, given.get("requests") or {}), (limits, given.get("limits") or {})):
+        resources = container.get("resources") or {}
+        for into, values in ((requests, resources.get("requests") or {}), (limits, resources.get("limits") or {})):
             for name in ("cpu", "memory"):
                 if values.get(name) not in (None, "0", 0):
                     into.setdefault(name, []).append(str(values[name]))
-        limited = limited and {"cpu", "memory"} <= set(given.get("limits") or {})
+        limited = limited and {"cpu", "memory"} <= set(resources.get("limits") or {})
     if not requests and not limits:
         return "BestEffort"
     if limited and all(requests.get(name, values) == values for name, values in limits.items()):

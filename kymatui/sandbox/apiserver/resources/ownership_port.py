@@ -22,7 +22,7 @@ class Ownership(Protocol):
         self,
         resource: ServedResource,
         live: Object | None,
-        wanted: Object,
+        applied_object: Object,
         manager: str,
         subresource: str,
         now: float,

@@ -73,7 +73,7 @@ class TrackedOwnership:
         self,
         resource: ServedResource,
         live: Object | None,
-        wanted: Object,
+        applied_object: Object,
         manager: str,
         subresource: str,
         now: float,
@@ -83,7 +83,7 @@ class TrackedOwnership:
     ) -> tuple[Object, list[str]]:
         tracking = self._tracking(resource, subresource)
         try:
-            return apply_object(tracking, live, wanted, manager, now, force=force), []
+            return apply_object(tracking, live, applied_object, manager, now, force=force), []
         except ApplyConflictError as error:
             raise failure(409, "Conflict", str(error), {"causes": error.causes}) from None
         except ApplyFailedError as error:

@@ -37,19 +37,19 @@ def check_namespace(obj: Object, namespace: str, resource: ServedResource) -> No
     if not resource.namespaced:
         metadata.pop("namespace", None)
         return
-    given = metadata.get("namespace") or ""
-    if given and given != namespace:
+    own_namespace = metadata.get("namespace") or ""
+    if own_namespace and own_namespace != namespace:
         raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
     metadata["namespace"] = namespace
 
 
 def check_name(obj: Object, name: str) -> None:
     """Raise StatusError 400 if the object has no name or not that of the URL."""
-    given = metadata_of(obj).get("name") or ""
-    if not given:
+    own_name = metadata_of(obj).get("name") or ""
+    if not own_name:
         raise bad_request(f"the name of the object ({name} based on URL) was undeterminable: name must be provided")
-    if given != name:
-        raise bad_request(f"the name of the object ({given}) does not match the name on the URL ({name})")
+    if own_name != name:
+        raise bad_request(f"the name of the object ({own_name}) does not match the name on the URL ({name})")
 
 
 def drop_system_fields(obj: Object) -> None:
@@ -70,14 +70,14 @@ def fill_new(obj: Object, now: float) -> None:
 
 def check_version(obj: Object, live: Object, resource: ServedResource, name: str, *, unconditional: bool) -> None:
     """Check the optimistic lock. Raise StatusError 409, 422, or 500 for a version that is no number."""
-    given = metadata_of(obj).get("resourceVersion") or ""
-    if given and not (given.isascii() and given.isdigit()):
-        raise failure(500, "", f'strconv.ParseUint: parsing "{given}": invalid syntax')
-    if not given or int(given) == 0:
+    resource_version = metadata_of(obj).get("resourceVersion") or ""
+    if resource_version and not (resource_version.isascii() and resource_version.isdigit()):
+        raise failure(500, "", f'strconv.ParseUint: parsing "{resource_version}": invalid syntax')
+    if not resource_version or int(resource_version) == 0:
         if not unconditional:
             raise _version_required(resource, name)
         return
-    if given != live["metadata"]["resourceVersion"]:
+    if resource_version != live["metadata"]["resourceVersion"]:
         raise modified(resource.full_name, name)
 
 

@@ -41,9 +41,9 @@ class ResourceCatalog:
 
     def serve(self, definition: str, resources: Iterable[ServedResource]) -> None:
         """Set the resources of a CRD; an empty list removes them."""
-        found = list(resources)
-        if found:
-            self._custom[definition] = found
+        served = list(resources)
+        if served:
+            self._custom[definition] = served
         else:
             self._custom.pop(definition, None)
         self._found = {
@@ -62,8 +62,8 @@ class ResourceCatalog:
 
     def of(self, group: str, version: str) -> list[ServedResource]:
         """Return the resources of a group version, sorted by name."""
-        found = [r for (g, v, _), r in self._found.items() if (g, v) == (group, version)]
-        return sorted(found, key=lambda resource: resource.name)
+        resources = [r for (g, v, _), r in self._found.items() if (g, v) == (group, version)]
+        return sorted(resources, key=lambda resource: resource.name)
 
     def is_builtin(self, group: str) -> bool:
         return any(g == group for g, _, _ in self._builtin)
@@ -79,19 +79,19 @@ class ResourceCatalog:
         """Return a resource by full name, at the best version of its group that has it."""
         name, _, group = full_name.partition(".")
         for version in self.group_versions(group):
-            found = self._found.get((group, version, name))
-            if found is not None:
-                return found
+            resource = self._found.get((group, version, name))
+            if resource is not None:
+                return resource
         return None
 
     def path(self, resource: str, version: str | None = None) -> tuple[str, bool]:
         """Return ("/apis/apps/v1", namespaced) for "deployments.apps". Raise LookupError."""
         name, _, group = resource.partition(".")
-        found = self._found.get((group, version, name)) if version else self.preferred(resource)
-        if found is None:
+        served = self._found.get((group, version, name)) if version else self.preferred(resource)
+        if served is None:
             raise LookupError(f"no resource {resource}" + (f" at version {version}" if version else ""))
-        prefix = f"/apis/{group}/{found.version}" if group else f"/api/{found.version}"
-        return prefix, found.namespaced
+        prefix = f"/apis/{group}/{served.version}" if group else f"/api/{served.version}"
+        return prefix, served.namespaced
 
     def by_kind(self, api_version: str, kind: str) -> ServedResource | None:
         """Return the resource of a kind, as owner references name it."""

@@ -66,10 +66,10 @@ class FaultControl:
     def _serve_requests(self, request: ServerRequest) -> ServerResponse | None:
         if request.method not in ("GET", "DELETE"):
             return None
-        told = self._requests.describe()
+        description = self._requests.describe()
         if request.method == "DELETE":
             self._requests.clear()
-        return _json(told)
+        return _json(description)
 
     def _serve_faults(self, request: ServerRequest, rest: list[str]) -> ServerResponse | None:
         if request.method == "GET" and not rest:
@@ -99,40 +99,40 @@ class FaultControl:
 
     # -- one-time faults
 
-    def _end_watches(self, given: dict[str, Any]) -> dict[str, Any]:
-        return {"ended": self._watches.end(given.get("resource", ""))}
+    def _end_watches(self, fields: dict[str, Any]) -> dict[str, Any]:
+        return {"ended": self._watches.end(fields.get("resource", ""))}
 
-    def _expire_watches(self, given: dict[str, Any]) -> dict[str, Any]:
+    def _expire_watches(self, fields: dict[str, Any]) -> dict[str, Any]:
         """End the watches with 410 and forget the versions they could resume from."""
-        resource = given.get("resource", "")
+        resource = fields.get("resource", "")
         count = self._watches.expire(resource)
         for name in [resource] if resource else self._store.resources():
             self._store.forget(name)
         return {"expired": count}
 
-    def _revoke_token(self, given: dict[str, Any]) -> dict[str, Any]:
-        self._tokens.revoked.add(str(given.get("token", "")))
+    def _revoke_token(self, fields: dict[str, Any]) -> dict[str, Any]:
+        self._tokens.revoked.add(str(fields.get("token", "")))
         return {}
 
-    def _restore_token(self, given: dict[str, Any]) -> dict[str, Any]:
-        self._tokens.revoked.discard(str(given.get("token", "")))
+    def _restore_token(self, fields: dict[str, Any]) -> dict[str, Any]:
+        self._tokens.revoked.discard(str(fields.get("token", "")))
         return {}
 
-    def _hold(self, given: dict[str, Any]) -> dict[str, Any]:
-        resource, namespace, name = _object(given)
+    def _hold(self, fields: dict[str, Any]) -> dict[str, Any]:
+        resource, namespace, name = _object(fields)
         stored = self._store.get(resource, namespace, name)
         if stored is None:
             raise not_found(resource, name)
-        finalizer = given.get("finalizer") or HOLD_FINALIZER
+        finalizer = fields.get("finalizer") or HOLD_FINALIZER
         self._holding.hold(resource, namespace, name, finalizer)
         body = stored.body()
         self._holding.keep(resource, body)
         self._store.put(resource, body)
         return {"finalizer": finalizer}
 
-    def _release(self, given: dict[str, Any]) -> dict[str, Any]:
+    def _release(self, fields: dict[str, Any]) -> dict[str, Any]:
         """Remove the held finalizer; if it was the last one, the object is deleted."""
-        resource, namespace, name = _object(given)
+        resource, namespace, name = _object(fields)
         finalizer = self._holding.held.get((resource, namespace, name))
         if not self._holding.release(resource, namespace, name):
             raise not_found(resource, name)
@@ -141,19 +141,19 @@ class FaultControl:
             return {}
         body = stored.body()
         metadata = body["metadata"]
-        left = [held for held in metadata.get("finalizers") or () if held != finalizer]
-        metadata["finalizers"] = left
-        if not left:
+        finalizers = [held for held in metadata.get("finalizers") or () if held != finalizer]
+        metadata["finalizers"] = finalizers
+        if not finalizers:
             del metadata["finalizers"]
-        if not left and metadata.get("deletionTimestamp"):
+        if not finalizers and metadata.get("deletionTimestamp"):
             self._store.remove(resource, namespace, name)
         else:
             self._store.put(resource, body)
         return {}
 
 
-def _object(given: dict[str, Any]) -> tuple[str, str, str]:
-    return str(given.get("resource", "")), str(given.get("namespace", "")), str(given.get("name", ""))
+def _object(fields: dict[str, Any]) -> tuple[str, str, str]:
+    return str(fields.get("resource", "")), str(fields.get("namespace", "")), str(fields.get("name", ""))
 
 
 def _body(request: ServerRequest) -> dict[str, Any]:

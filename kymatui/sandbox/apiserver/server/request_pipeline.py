@@ -98,8 +98,8 @@ class RequestPipeline:
         self._authorizer.require(user, _attributes(info))
         if info.is_resource:
             return self._serve_resource(request, info, user)
-        found = self._discovery.answer(request) or self._paths.answer(request, user)
-        return found or NOT_FOUND
+        answer = self._discovery.answer(request) or self._paths.answer(request, user)
+        return answer or NOT_FOUND
 
     def _serve_resource(self, request: ServerRequest, info: RequestInfo, user: RequestUser) -> ServerResponse:
         resource = self._catalog.find(info.group, info.version, info.resource)

@@ -36,8 +36,8 @@ def standard_semantics(clock: SandboxClock) -> ServerSemantics:
         if version == resource.api_version:
             return resource.schema
         group, _, name = version.rpartition("/")
-        found = catalogs[0].find(group, name, resource.name)
-        return found.schema if found is not None else None
+        owner_resource = catalogs[0].find(group, name, resource.name)
+        return owner_resource.schema if owner_resource is not None else None
 
     def documents(catalog: ResourceCatalog) -> OpenApi:
         catalogs.append(catalog)
@@ -48,12 +48,12 @@ def standard_semantics(clock: SandboxClock) -> ServerSemantics:
 
 def custom_semantics(definition: Object, version: str) -> tuple[KindSemantics, Schema]:
     """Return semantics and schema of one version of a CRD."""
-    found = next(given for given in definition["spec"]["versions"] if given["name"] == version)
-    schema = crd_schema((found.get("schema") or {}).get("openAPIV3Schema"))
-    has_status = (found.get("subresources") or {}).get("status") is not None
+    served_version = next(entry for entry in definition["spec"]["versions"] if entry["name"] == version)
+    schema = crd_schema((served_version.get("schema") or {}).get("openAPIV3Schema"))
+    has_status = (served_version.get("subresources") or {}).get("status") is not None
     namespaced = definition["spec"]["scope"] == "Namespaced"
-    columns = found.get("additionalPrinterColumns") or ()
-    scale = (found.get("subresources") or {}).get("scale")
+    columns = served_version.get("additionalPrinterColumns") or ()
+    scale = (served_version.get("subresources") or {}).get("scale")
     return CustomSemantics(schema, columns, namespaced=namespaced, has_status=has_status, scale=scale), schema
 
 

@@ -64,7 +64,7 @@ class Admission:
         spec: dict[str, Any] = obj.setdefault("spec", {})
         tolerations: list[Any] = spec.setdefault("tolerations", [])
         for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"):
-            if not any(_tolerates(given, key) for given in tolerations):
+            if not any(_tolerates(toleration, key) for toleration in tolerations):
                 tolerations.append(
                     {
                         "key": key,
@@ -80,10 +80,10 @@ class Admission:
         pod_name = metadata_of(pod).get("name") or ""
         resource = "priorityclasses.scheduling.k8s.io"
         if name:
-            found = self._store.get(resource, "", name)
-            if found is None:
+            stored = self._store.get(resource, "", name)
+            if stored is None:
                 raise forbidden("pods", pod_name, f"no PriorityClass with name {name} was found")
-            chosen = found.body()
+            chosen = stored.body()
         else:
             bodies = (stored.body() for stored in self._store.walk(resource))
             chosen = next((body for body in bodies if body.get("globalDefault")), {})
@@ -107,8 +107,8 @@ class Admission:
         if "storageClassName" in spec or "volume.beta.kubernetes.io/storage-class" in annotations:
             return
         for stored in self._store.walk("storageclasses.storage.k8s.io"):
-            found = stored.body()["metadata"].get("annotations") or {}
-            if found.get(_DEFAULT_CLASS) == "true":
+            class_annotations = stored.body()["metadata"].get("annotations") or {}
+            if class_annotations.get(_DEFAULT_CLASS) == "true":
                 spec["storageClassName"] = stored.name
                 return
 
@@ -125,7 +125,7 @@ def _node(obj: Object) -> None:
     """Run TaintNodesByCondition: a node accepts no pods before its first report."""
     taints: list[Any] = obj.setdefault("spec", {}).setdefault("taints", [])
     taint = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
-    if not any(given.get("key") == taint["key"] for given in taints):
+    if not any(node_taint.get("key") == taint["key"] for node_taint in taints):
         taints.append(taint)
 
 

@@ -173,7 +173,7 @@ class CrdLifecycle:
                 terminating=bool(definition["metadata"].get("deletionTimestamp")),
                 unconditional_update=False,
                 selectable_fields=tuple(
-                    found["jsonPath"].lstrip(".") for found in version.get("selectableFields") or ()
+                    field["jsonPath"].lstrip(".") for field in version.get("selectableFields") or ()
                 ),
                 scale_paths=(version.get("subresources") or {}).get("scale"),
             )
@@ -206,10 +206,10 @@ class CrdLifecycle:
 
 def condition_of(status: Object, kind: str) -> Object:
     """Return the condition of a type, or an empty dict."""
-    return next((found for found in status.get("conditions") or () if found["type"] == kind), {})
+    return next((condition for condition in status.get("conditions") or () if condition["type"] == kind), {})
 
 
-def accepted_names(wanted: Object, known: Object, others: Iterator[Object]) -> tuple[Object, tuple[str, str] | None]:
+def accepted_names(requested: Object, known: Object, others: Iterator[Object]) -> tuple[Object, tuple[str, str] | None]:
     """Return the free names, and (reason, message) of the last name that is taken."""
     words: set[str] = set()
     kinds: set[str] = set()
@@ -221,7 +221,7 @@ def accepted_names(wanted: Object, known: Object, others: Iterator[Object]) -> t
 
     def take(field: str, reason: str, taken: set[str]) -> None:
         nonlocal problem
-        value = wanted.get(field)
+        value = requested.get(field)
         if value and value in taken:
             problem = (reason, f'"{value}" is already in use')
         elif value:
@@ -229,7 +229,7 @@ def accepted_names(wanted: Object, known: Object, others: Iterator[Object]) -> t
 
     take("plural", "PluralConflict", words)
     take("singular", "SingularConflict", words)
-    shorts = wanted.get("shortNames") or []
+    shorts = requested.get("shortNames") or []
     taken_shorts = [short for short in shorts if short in words]
     if taken_shorts:
         problem = ("ShortNamesConflict", f'"{taken_shorts[0]}" is already in use')
@@ -240,8 +240,8 @@ def accepted_names(wanted: Object, known: Object, others: Iterator[Object]) -> t
     take("kind", "KindConflict", kinds)
     take("listKind", "ListKindConflict", kinds)
     accepted.pop("categories", None)
-    if wanted.get("categories"):
-        accepted["categories"] = wanted["categories"]
+    if requested.get("categories"):
+        accepted["categories"] = requested["categories"]
     accepted.setdefault("plural", "")
     accepted.setdefault("kind", "")
     return accepted, problem
@@ -253,13 +253,13 @@ def _hash_of(spec: Object) -> str:
 
 
 def _subresources(version: Object, kind: str) -> dict[str, Subresource]:
-    given: dict[str, Any] = version.get("subresources") or {}
-    found: dict[str, Subresource] = {}
-    if given.get("status") is not None:
-        found["status"] = Subresource("status", kind, _SUB_VERBS)
-    if given.get("scale") is not None:
-        found["scale"] = Subresource("scale", "Scale", _SUB_VERBS, "autoscaling", "v1")
-    return found
+    raw: dict[str, Any] = version.get("subresources") or {}
+    enabled: dict[str, Subresource] = {}
+    if raw.get("status") is not None:
+        enabled["status"] = Subresource("status", kind, _SUB_VERBS)
+    if raw.get("scale") is not None:
+        enabled["scale"] = Subresource("scale", "Scale", _SUB_VERBS, "autoscaling", "v1")
+    return enabled
 
 
 def _same_schema(versions: list[Object]) -> bool:

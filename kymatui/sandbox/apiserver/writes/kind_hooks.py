@@ -194,13 +194,13 @@ def follow_type(spec: dict[str, Any], old: dict[str, Any]) -> None:
 
 def _follow_node_ports(spec: dict[str, Any], old: dict[str, Any]) -> None:
     known = {(port.get("port"), port.get("protocol")): port.get("nodePort") for port in old.get("ports") or ()}
-    given = [port.get("nodePort") for port in spec.get("ports") or ()]
+    node_ports = [port.get("nodePort") for port in spec.get("ports") or ()]
     if spec.get("type") in _ON_NODES:
         for port in spec.get("ports") or ():
             number = known.get((port.get("port"), port.get("protocol")))
-            if number and not port.get("nodePort") and number not in given:
+            if number and not port.get("nodePort") and number not in node_ports:
                 port["nodePort"] = number
-    elif given == [port.get("nodePort") for port in old.get("ports") or ()]:
+    elif node_ports == [port.get("nodePort") for port in old.get("ports") or ()]:
         for port in spec.get("ports") or ():
             port.pop("nodePort", None)
 

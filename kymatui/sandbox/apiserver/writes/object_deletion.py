@@ -49,9 +49,9 @@ class ObjectDeleter(Struct):
         accepted = negotiate(request)
         options = delete_options(request, read_options(request))
         stored = self.reader.require(resource, info.namespace if resource.namespaced else "", info.name)
-        left = self.delete_object(resource, stored, options, user)
-        if left is not None:
-            return encode(left, accepted)
+        remainder = self.delete_object(resource, stored, options, user)
+        if remainder is not None:
+            return encode(remainder, accepted)
         if resource.returns_deleted:
             return encode(self._last(resource, stored), accepted)
         return encode(success(resource.full_name, stored.name, stored.uid), accepted)
@@ -119,9 +119,9 @@ class ObjectDeleter(Struct):
         self, request: ServerRequest, info: RequestInfo, resource: ServedResource, user: RequestUser
     ) -> ServerResponse:
         accepted = negotiate(request)
-        wanted = list_options(request)
+        selection = list_options(request)
         options = delete_options(request, read_options(request))
-        page = self.reader.select(info, resource, wanted)
+        page = self.reader.select(info, resource, selection)
         shown: list[Stored] = []
         for stored in page.items:
             if self._delete_one_of(resource, stored, options, user):
@@ -161,7 +161,7 @@ def _keeps_itself(obj: Object) -> bool:
 def planned_finalizers(obj: Object, options: DeleteOptions) -> list[str]:
     """Return the finalizers for the propagation policy."""
     finalizers = [name for name in metadata_of(obj).get("finalizers") or [] if name not in (ORPHAN, FOREGROUND)]
-    given = metadata_of(obj).get("finalizers") or []
+    current = metadata_of(obj).get("finalizers") or []
     if options.orphan is not None:
         return [*finalizers, ORPHAN] if options.orphan else finalizers
     if options.policy:
@@ -169,7 +169,7 @@ def planned_finalizers(obj: Object, options: DeleteOptions) -> list[str]:
         return finalizers + more
     if obj.get("kind") == "Job":
         return [*finalizers, ORPHAN]  # the legacy default of jobs
-    kept = [name for name in given if name in (ORPHAN, FOREGROUND)]
+    kept = [name for name in current if name in (ORPHAN, FOREGROUND)]
     if ORPHAN in kept:
         return [*finalizers, ORPHAN]
     if FOREGROUND in kept:

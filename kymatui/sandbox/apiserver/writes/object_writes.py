@@ -233,17 +233,17 @@ class ObjectWriter(Struct):
         patch: Patch,
         stored: Stored | None,
     ) -> tuple[WriteResult, list[str]]:
-        wanted = patch.applied_object(resource, info)
+        applied_object = patch.applied_object(resource, info)
         if stored is None:
             if info.subresource:
                 raise not_found(resource.full_name, info.name)
-            return self._apply_new(resource, wanted, user, options, info)
+            return self._apply_new(resource, applied_object, user, options, info)
         live = self.reader.object(resource, stored)
-        given = metadata_of(wanted).get("resourceVersion")
+        resource_version = metadata_of(applied_object).get("resourceVersion")
         obj, warnings = self.ownership.applied(
             resource,
             live,
-            wanted,
+            applied_object,
             options.manager,
             info.subresource,
             self.clock.now(),
@@ -252,14 +252,19 @@ class ObjectWriter(Struct):
         )
         check_namespace(obj, info.namespace, resource)
         check_name(obj, info.name)
-        if given:
-            metadata_of(obj)["resourceVersion"] = given
+        if resource_version:
+            metadata_of(obj)["resourceVersion"] = resource_version
         return WriteResult(self.replace(resource, stored, live, obj, info, user, options), False), warnings
 
     def _apply_new(
-        self, resource: ServedResource, wanted: Object, user: RequestUser, options: WriteOptions, info: RequestInfo
+        self,
+        resource: ServedResource,
+        applied_object: Object,
+        user: RequestUser,
+        options: WriteOptions,
+        info: RequestInfo,
     ) -> tuple[WriteResult, list[str]]:
-        metadata = metadata_of(wanted)
+        metadata = metadata_of(applied_object)
         if metadata.get("uid"):
             why = f"uid mismatch: the provided object specified uid {metadata['uid']}, and no existing object was found"
             raise conflict(resource.full_name, info.name, why)
@@ -270,7 +275,7 @@ class ObjectWriter(Struct):
         obj, warnings = self.ownership.applied(
             resource,
             None,
-            wanted,
+            applied_object,
             options.manager,
             info.subresource,
             self.clock.now(),
@@ -295,14 +300,14 @@ def _raise_causes(resource: ServedResource, obj: Object, causes: Sequence[Cause]
 
 
 def _check_uid(resource: ServedResource, obj: Object, stored: Stored, info: RequestInfo) -> None:
-    given = metadata_of(obj).get("uid")
-    if given and given != stored.uid:
+    uid = metadata_of(obj).get("uid")
+    if uid and uid != stored.uid:
         where = f"{info.namespace}/{info.name}" if resource.namespaced else info.name
         group = resource.group + "/" if resource.custom else ""
         why = (
             f"StorageError: invalid object, Code: 4, Key: /registry/{group}{resource.name}/{where}, "
             "ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: "
-            f"UID in precondition: {given}, UID in object meta: {stored.uid}"
+            f"UID in precondition: {uid}, UID in object meta: {stored.uid}"
         )
         raise conflict(resource.full_name, info.name, why)
 

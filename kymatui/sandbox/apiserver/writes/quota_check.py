@@ -135,15 +135,15 @@ def _computed(spec: Object) -> Usage:
 
 def _of(container: Object, side: str, name: str) -> Fraction:
     resources: Object = container.get("resources") or {}
-    given = (resources.get(side) or {}).get(name)
-    if given is None and side == "requests":
-        given = (resources.get("limits") or {}).get(name)
-    return amount(given) if given is not None else Fraction(0)
+    quantity = (resources.get(side) or {}).get(name)
+    if quantity is None and side == "requests":
+        quantity = (resources.get("limits") or {}).get(name)
+    return amount(quantity) if quantity is not None else Fraction(0)
 
 
 def _missing(hard: dict[str, str], pod: Object) -> dict[str, list[str]]:
     """Return the containers that lack a request or limit which a quota requires."""
-    found: dict[str, list[str]] = {}
+    missing: dict[str, list[str]] = {}
     containers = [*((pod.get("spec") or {}).get("containers") or ())]
     for bounded in hard:
         side, _, name = bounded.rpartition(".") if "." in bounded else ("requests", "", bounded)
@@ -151,13 +151,13 @@ def _missing(hard: dict[str, str], pod: Object) -> dict[str, list[str]]:
             continue
         without = sorted(str(c.get("name") or "") for c in containers if not _declares(c, side, name))
         if without:
-            found[bounded] = without
-    return found
+            missing[bounded] = without
+    return missing
 
 
 def _declares(container: Object, side: str, name: str) -> bool:
     resources: Object = container.get("resources") or {}
-    return any(name in (resources.get(given) or {}) for given in {side, "limits"})
+    return any(name in (resources.get(section) or {}) for section in {side, "limits"})
 
 
 def _exposed(spec: Object) -> Usage:
@@ -192,8 +192,8 @@ def _in_scope(term: Object, spec: Object) -> bool:
     scope, operator = term.get("scopeName"), term.get("operator")
     if scope == "PriorityClass":
         name, values = spec.get("priorityClassName") or "", term.get("values") or ()
-        found = {"In": name in values, "NotIn": name not in values, "Exists": bool(name), "DoesNotExist": not name}
-        return found.get(str(operator), False)
+        matches = {"In": name in values, "NotIn": name not in values, "Exists": bool(name), "DoesNotExist": not name}
+        return matches.get(str(operator), False)
     limited = any((c.get("resources") or {}).get(side) for c in spec.get("containers") or () for side in _SIDES)
     ends = spec.get("activeDeadlineSeconds") is not None
     known = {"BestEffort": not limited, "NotBestEffort": limited, "Terminating": ends, "NotTerminating": not ends}

@@ -46,10 +46,10 @@ class ScaleSubresource:
         if request.method == "PATCH" and read_patch(request, resource).kind == APPLY:
             return encode(scale_of(self._applied(request, info, resource, user, stored), resource, paths), accepted)
         options = write_options(request, "UpdateOptions" if request.method == "PUT" else "PatchOptions")
-        wanted = self._requested_scale(request, resource, scale_of(live, resource, paths))
-        self._check(wanted, live, resource, info)
+        scale = self._requested_scale(request, resource, scale_of(live, resource, paths))
+        self._check(scale, live, resource, info)
         obj = self._reader.object(resource, stored)
-        _write(obj, paths["specReplicasPath"], (wanted.get("spec") or {}).get("replicas") or 0)
+        _write(obj, paths["specReplicasPath"], (scale.get("spec") or {}).get("replicas") or 0)
         self._writer.ownership.updated(resource, live, obj, options.manager, "scale", self._reader.clock.now())
         if resource.custom:
             _forget_time(obj)
@@ -72,14 +72,14 @@ class ScaleSubresource:
         if replicas < 0:
             raise _below_zero(resource, info, replicas)
         live = self._reader.object(resource, stored)
-        place = {"name": info.name, "namespace": info.namespace}
-        wanted: Object = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": place}
-        _write(wanted, (resource.scale_paths or _BUILTIN)["specReplicasPath"], replicas)
+        metadata = {"name": info.name, "namespace": info.namespace}
+        applied_scale: Object = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata}
+        _write(applied_scale, (resource.scale_paths or _BUILTIN)["specReplicasPath"], replicas)
         now = self._reader.clock.now()
         obj, _ = self._writer.ownership.applied(
             resource,
             live,
-            wanted,
+            applied_scale,
             options.manager,
             "scale",
             now,
@@ -107,8 +107,8 @@ class ScaleSubresource:
             raise patch_failure(error) from None
         return result if isinstance(result, dict) else {}
 
-    def _check(self, wanted: Object, live: Object, resource: ServedResource, info: RequestInfo) -> None:
-        metadata = metadata_of(wanted)
+    def _check(self, scale: Object, live: Object, resource: ServedResource, info: RequestInfo) -> None:
+        metadata = metadata_of(scale)
         if metadata.get("name") and metadata["name"] != info.name:
             raise bad_request(
                 f"the name of the object ({metadata['name']}) does not match the name on the URL ({info.name})"
@@ -116,7 +116,7 @@ class ScaleSubresource:
         version = metadata.get("resourceVersion")
         if version and version != live["metadata"]["resourceVersion"]:
             raise modified(resource.full_name, info.name)
-        replicas = (wanted.get("spec") or {}).get("replicas") or 0
+        replicas = (scale.get("spec") or {}).get("replicas") or 0
         if not isinstance(replicas, int):
             raise _no_number(replicas)
         if replicas < 0:
@@ -195,7 +195,7 @@ def _read(obj: Object, path: str) -> Any:
 
 def _write(obj: Object, path: str, replicas: int) -> None:
     *parents, last = path.strip(".").split(".")
-    place = obj
+    parent = obj
     for part in parents:
-        place = place.setdefault(part, {})
-    place[last] = replicas
+        parent = parent.setdefault(part, {})
+    parent[last] = replicas

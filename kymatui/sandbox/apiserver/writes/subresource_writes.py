@@ -59,9 +59,9 @@ class Subresources:
         account = self._reader.require(resource, info.namespace, info.name)
         options = write_options(request, "CreateOptions")
         body = _token_request(request)
-        given = (body.get("metadata") or {}).get("name")
-        if given and given != info.name:
-            message = f'Invalid value: "{given}": must match the service account name if specified'
+        name = (body.get("metadata") or {}).get("name")
+        if name and name != info.name:
+            message = f'Invalid value: "{name}": must match the service account name if specified'
             cause = {"reason": "FieldValueInvalid", "message": message, "field": "metadata.name"}
             raise invalid("TokenRequest.authentication.k8s.io", info.name, [cause])
         spec = body.get("spec") or {}
@@ -133,8 +133,8 @@ class Subresources:
         labels = pod["metadata"].get("labels") or {}
         for stored in self._store.walk("poddisruptionbudgets.policy", pod["metadata"]["namespace"]):
             budget = stored.body()
-            wanted = ((budget.get("spec") or {}).get("selector") or {}).get("matchLabels") or {}
-            if not wanted or any(labels.get(key) != value for key, value in wanted.items()):
+            match_labels = ((budget.get("spec") or {}).get("selector") or {}).get("matchLabels") or {}
+            if not match_labels or any(labels.get(key) != value for key, value in match_labels.items()):
                 continue
             if (budget.get("status") or {}).get("disruptionsAllowed", 0) <= 0:
                 cause = {
@@ -155,9 +155,9 @@ class Subresources:
         if not target:
             cause = {"reason": "FieldValueRequired", "message": "Required value", "field": "target.name"}
             raise invalid("Binding", info.name, [cause])
-        given = (pod.get("spec") or {}).get("nodeName")
-        if given:
-            raise conflict("pods/binding", info.name, f'pod {info.name} is already assigned to node "{given}"')
+        node_name = (pod.get("spec") or {}).get("nodeName")
+        if node_name:
+            raise conflict("pods/binding", info.name, f'pod {info.name} is already assigned to node "{node_name}"')
         pod["spec"]["nodeName"] = target
         status = pod.setdefault("status", {})
         now = timestamp(self._clock.now())

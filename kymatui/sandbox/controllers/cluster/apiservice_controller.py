@@ -37,9 +37,9 @@ class ApiServices:
         if service is None:
             return None
         answers, reason, message = self._state(service)
-        made = condition("Available", answers, reason, message)
+        new_condition = condition("Available", answers, reason, message)
         status = service.get("status") or {}
-        conditions = with_condition(status.get("conditions"), made, self._context.stamp)
+        conditions = with_condition(status.get("conditions"), new_condition, self._context.stamp)
         self._context.write_status(RESOURCE, service, {**status, "conditions": conditions})
         return None
 
@@ -48,11 +48,11 @@ class ApiServices:
         ref = service["spec"].get("service")
         if not ref:
             return True, "Local", "Local APIServices are always available"
-        place, name = ref.get("namespace") or "", ref.get("name") or ""
-        shown = f'service/{name} in "{place}"'
-        if self._context.observer.get("services", (place, name)) is None:
+        namespace, name = ref.get("namespace") or "", ref.get("name") or ""
+        shown = f'service/{name} in "{namespace}"'
+        if self._context.observer.get("services", (namespace, name)) is None:
             return False, "ServiceNotFound", f"{shown} is not present"
-        endpoints = self._context.observer.get("endpoints", (place, name))
+        endpoints = self._context.observer.get("endpoints", (namespace, name))
         if endpoints is None:
             return False, "EndpointsNotFound", f"cannot find endpoints for {shown}"
         if not any(subset.get("addresses") for subset in endpoints.get("subsets") or ()):

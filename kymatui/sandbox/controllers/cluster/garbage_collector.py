@@ -164,8 +164,8 @@ class GarbageCollector:
         stored = self._context.observer.get(node.resource, node.key)
         if stored is None or stored["metadata"].get("uid") != node.uid:
             return
-        left = [o for o in stored["metadata"].get("ownerReferences", []) if o["uid"] in kept]
-        self._patch(node, {"ownerReferences": left or None})
+        owner_references = [o for o in stored["metadata"].get("ownerReferences", []) if o["uid"] in kept]
+        self._patch(node, {"ownerReferences": owner_references or None})
 
     def _write_owners(self, node: OwnerNode, owners: Sequence[GraphOwnerReference]) -> None:
         blocking = {owner.uid: owner.blockOwnerDeletion for owner in owners}
@@ -180,8 +180,8 @@ class GarbageCollector:
         self._patch(node, {"ownerReferences": references})
 
     def _remove_finalizer(self, node: OwnerNode, finalizer: str) -> None:
-        left = [name for name in node.finalizers if name != finalizer]
-        self._patch(node, {"finalizers": left or None})
+        finalizers = [name for name in node.finalizers if name != finalizer]
+        self._patch(node, {"finalizers": finalizers or None})
 
     def _patch(self, node: OwnerNode, metadata: dict[str, object]) -> None:
         namespace, name = node.key
@@ -198,8 +198,8 @@ class GarbageCollector:
                 raise
 
     def _complain(self, node: OwnerNode, reference: GraphOwnerReference) -> None:
-        found = self._context.observer.get(node.resource, node.key)
-        if found is None:
+        involved = self._context.observer.get(node.resource, node.key)
+        if involved is None:
             return
         kind = f"{reference.apiVersion}/{reference.kind}"
         message = (
@@ -207,7 +207,7 @@ class GarbageCollector:
             "is namespaced, but the object that has it is cluster-scoped"
         )
         self._context.recorder.event(
-            found, node.resource, "", "OwnerRefInvalidNamespace", message, type="Warning", source=SOURCE
+            involved, node.resource, "", "OwnerRefInvalidNamespace", message, type="Warning", source=SOURCE
         )
 
 

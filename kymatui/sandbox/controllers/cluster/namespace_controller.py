@@ -51,15 +51,15 @@ class NamespaceContents:
         return None
 
     def _ensure_root_ca(self, namespace: str) -> None:
-        wanted = {"ca.crt": self._root_ca}
-        found = self._context.observer.get("configmaps", (namespace, ROOT_CA))
-        if found is None:
+        root_data = {"ca.crt": self._root_ca}
+        configmap = self._context.observer.get("configmaps", (namespace, ROOT_CA))
+        if configmap is None:
             annotations = {"kubernetes.io/description": ROOT_CA_DESCRIPTION}
             self._ensure(
-                "configmaps", namespace, {"metadata": {"name": ROOT_CA, "annotations": annotations}, "data": wanted}
+                "configmaps", namespace, {"metadata": {"name": ROOT_CA, "annotations": annotations}, "data": root_data}
             )
-        elif found.get("data") != wanted:
-            self._context.client.update("configmaps", {**found, "data": wanted})
+        elif configmap.get("data") != root_data:
+            self._context.client.update("configmaps", {**configmap, "data": root_data})
 
     def _ensure(self, resource: str, namespace: str, obj: Obj) -> None:
         if self._context.observer.get(resource, (namespace, obj["metadata"]["name"])) is not None:
@@ -103,9 +103,9 @@ class NamespaceDeletion:
         if remaining or failure:
             self._write_conditions(namespace, remaining, failure)
             return 15.0
-        left = self._seen[uid] + self._context.pace.namespace - self._context.now
-        if left > 0:
-            return left
+        seconds = self._seen[uid] + self._context.pace.namespace - self._context.now
+        if seconds > 0:
+            return seconds
         if (namespace.get("status") or {}).get("conditions"):
             self._write_conditions(namespace, {}, "")
         self._finalize(self._context.observer.get("namespaces", key) or namespace)
@@ -129,26 +129,26 @@ class NamespaceDeletion:
     def _resources(self, namespace: str) -> list[str]:
         """Return the resources, pods last: an existing workload would create new pods."""
         store = self._context.observer.store
-        found = [name for name in store.resources() if store.count(name, namespace)]
-        return sorted(found, key=lambda name: (name == "pods", name))
+        resources = [name for name in store.resources() if store.count(name, namespace)]
+        return sorted(resources, key=lambda name: (name == "pods", name))
 
     def _remaining(self, namespace: str) -> dict[str, list[Obj]]:
-        found = {name: list(self._context.observer.all(name, namespace)) for name in self._resources(namespace)}
-        return {name: objects for name, objects in found.items() if objects and name != "events"}
+        remaining = {name: list(self._context.observer.all(name, namespace)) for name in self._resources(namespace)}
+        return {name: objects for name, objects in remaining.items() if objects and name != "events"}
 
     def _write_conditions(self, namespace: Obj, remaining: Mapping[str, list[Obj]], failure: str) -> None:
         status = dict(namespace.get("status") or {})
         conditions = status.get("conditions") or []
-        for made in deletion_conditions(remaining, failure):
-            conditions = with_condition(conditions, made, self._context.stamp)
+        for new_condition in deletion_conditions(remaining, failure):
+            conditions = with_condition(conditions, new_condition, self._context.stamp)
         self._context.write_status("namespaces", namespace, {**status, "conditions": conditions})
 
     def _finalize(self, namespace: Obj) -> None:
         spec = namespace.get("spec") or {}
-        left = [name for name in spec.get("finalizers") or [] if name != "kubernetes"]
+        finalizers = [name for name in spec.get("finalizers") or [] if name != "kubernetes"]
         try:
             self._context.client.update(
-                "namespaces", {**namespace, "spec": {**spec, "finalizers": left}}, subresource="finalize"
+                "namespaces", {**namespace, "spec": {**spec, "finalizers": finalizers}}, subresource="finalize"
             )
         except StatusError as error:
             if error.reason != "NotFound":

@@ -86,11 +86,11 @@ class OwnerGraph:
 
     def put(self, resource: str, stored: Stored) -> OwnerNode:
         self._drop(stored.uid)
-        found = _node(resource, stored)
-        self._nodes[found.uid] = found
-        for owner in found.owners:
-            self._dependents.setdefault(owner.uid, set()).add(found.uid)
-        return found
+        node = _node(resource, stored)
+        self._nodes[node.uid] = node
+        for owner in node.owners:
+            self._dependents.setdefault(owner.uid, set()).add(node.uid)
+        return node
 
     def _drop(self, uid: str) -> None:
         node = self._nodes.pop(uid, None)

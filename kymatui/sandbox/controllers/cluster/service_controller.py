@@ -32,7 +32,7 @@ class Services:
             labels = [s.labels for s in (change.current, change.previous) if s is not None]
             for service in self._context.observer.all("services", change.current.namespace):
                 selector = service["spec"].get("selector")
-                if selector and any(selects({"matchLabels": selector}, found) for found in labels):
+                if selector and any(selects({"matchLabels": selector}, pod_labels) for pod_labels in labels):
                     queue.add(key_of(service))
 
         queue.on_change("pods", pod_changed)
@@ -53,8 +53,8 @@ class Services:
 
     def _pods(self, service: Obj) -> list[Obj]:
         selector = {"matchLabels": service["spec"]["selector"]}
-        found = self._context.observer.selected("pods", key_of(service)[0], selector)
-        return [p for p in found if (p.get("status") or {}).get("podIP") and not is_finished(p)]
+        pods = self._context.observer.selected("pods", key_of(service)[0], selector)
+        return [p for p in pods if (p.get("status") or {}).get("podIP") and not is_finished(p)]
 
     def _give_address(self, service: Obj) -> None:
         """Assign a load balancer address from the documentation range, so that its waiters finish."""
@@ -81,10 +81,10 @@ class Services:
                 **(service["metadata"].get("labels") or {}),
                 "endpoints.kubernetes.io/managed-by": "endpoint-controller",
             }
-            made: Obj = {"metadata": {"name": key[1], "labels": labels}}
+            endpoints: Obj = {"metadata": {"name": key[1], "labels": labels}}
             if subsets:
-                made["subsets"] = subsets
-            self._create("endpoints", made, key[0])
+                endpoints["subsets"] = subsets
+            self._create("endpoints", endpoints, key[0])
         elif (known.get("subsets") or []) != subsets:
             self._context.client.update("endpoints", {**known, "subsets": subsets})
 
@@ -96,11 +96,11 @@ class Services:
         waiting = [_address(p) for p in here if not (is_ready(p) or publish)]
         if not ready and not waiting:
             return []
-        found: Obj = {"addresses": ready} if ready else {}
+        subset: Obj = {"addresses": ready} if ready else {}
         if waiting:
-            found["notReadyAddresses"] = waiting
+            subset["notReadyAddresses"] = waiting
         ports = _ports(service, here)
-        return [{**found, "ports": ports} if ports else found]
+        return [{**subset, "ports": ports} if ports else subset]
 
     def _drop_endpoints(self, key: Key) -> None:
         known = self._context.observer.get("endpoints", key)
@@ -120,7 +120,7 @@ class Services:
             if (slice_.get("endpoints") or []) != endpoints or (slice_.get("ports") or []) != ports:
                 self._context.client.update(SLICES, {**slice_, "endpoints": endpoints, "ports": ports})
             return
-        made = {
+        endpoint_slice = {
             "metadata": {
                 "generateName": f"{name}-",
                 "labels": {**(service["metadata"].get("labels") or {}), SERVICE_NAME: name, MANAGED_BY: SLICE_MANAGER},
@@ -130,7 +130,7 @@ class Services:
             "endpoints": endpoints,
             "ports": ports,
         }
-        self._create(SLICES, made, namespace)
+        self._create(SLICES, endpoint_slice, namespace)
 
     def _create(self, resource: str, obj: Obj, namespace: str) -> None:
         """Create an object if the API serves the resource."""
@@ -146,10 +146,10 @@ class Services:
 
 
 def _address(pod: Obj) -> Obj:
-    found: Obj = {"ip": pod["status"]["podIP"]}
+    address: Obj = {"ip": pod["status"]["podIP"]}
     if pod["spec"].get("nodeName"):
-        found["nodeName"] = pod["spec"]["nodeName"]
-    return {**found, "targetRef": _target(pod)}
+        address["nodeName"] = pod["spec"]["nodeName"]
+    return {**address, "targetRef": _target(pod)}
 
 
 def _target(pod: Obj) -> Obj:
@@ -169,16 +169,16 @@ def _endpoint(pod: Obj) -> Obj:
 
 
 def _ports(service: Obj, pods: list[Obj]) -> list[Obj]:
-    found: list[Obj] = []
+    ports: list[Obj] = []
     for port in service["spec"].get("ports") or []:
         number = _target_port(port, pods)
         if number is None:
             continue
-        made: Obj = {"name": port.get("name", ""), "port": number, "protocol": port.get("protocol", "TCP")}
+        entry: Obj = {"name": port.get("name", ""), "port": number, "protocol": port.get("protocol", "TCP")}
         if port.get("appProtocol"):
-            made["appProtocol"] = port["appProtocol"]
-        found.append({k: v for k, v in made.items() if v})
-    return found
+            entry["appProtocol"] = port["appProtocol"]
+        ports.append({k: v for k, v in entry.items() if v})
+    return ports
 
 
 def _target_port(port: Obj, pods: list[Obj]) -> Any:

@@ -100,7 +100,7 @@ class EventRecorder:
 
 
 def _reference(metadata: Mapping[str, Any], kind: str, api_version: str, field: str) -> dict[str, Any]:
-    found = {
+    reference = {
         "kind": kind,
         "namespace": metadata.get("namespace", ""),
         "name": metadata["name"],
@@ -109,4 +109,4 @@ def _reference(metadata: Mapping[str, Any], kind: str, api_version: str, field: 
         "resourceVersion": metadata.get("resourceVersion", ""),
         "fieldPath": field,
     }
-    return {name: value for name, value in found.items() if value}
+    return {name: value for name, value in reference.items() if value}

@@ -17,17 +17,17 @@ def with_condition(conditions: Sequence[Condition] | None, new: Condition, now: 
 
     `now` becomes lastTransitionTime if the status changes; else the old time stays.
     """
-    found: list[Condition] = []
+    merged: list[Condition] = []
     replaced = False
     for condition in conditions or ():
         if condition.get("type") != new["type"]:
-            found.append(condition)
+            merged.append(condition)
             continue
         same = condition.get("status") == new["status"]
         kept = condition.get("lastTransitionTime", now) if same else now
-        found.append({**new, "lastTransitionTime": kept})
+        merged.append({**new, "lastTransitionTime": kept})
         replaced = True
-    return found if replaced else [*found, {**new, "lastTransitionTime": now}]
+    return merged if replaced else [*merged, {**new, "lastTransitionTime": now}]
 
 
 def pod_condition(kind: str, status: bool, reason: str = "", message: str = "") -> Condition:
@@ -38,9 +38,9 @@ def pod_condition(kind: str, status: bool, reason: str = "", message: str = "") 
 def condition(kind: str, status: bool | str, reason: str = "", message: str = "") -> Condition:
     """Return a condition without times; a bool `status` becomes "True" or "False"."""
     word = ("True" if status else "False") if isinstance(status, bool) else status
-    made = {"type": kind, "status": word}
+    new_condition = {"type": kind, "status": word}
     if reason:
-        made["reason"] = reason
+        new_condition["reason"] = reason
     if message:
-        made["message"] = message
-    return made
+        new_condition["message"] = message
+    return new_condition

@@ -20,16 +20,16 @@ class StoreReader:
         self._types: dict[str, dict[str, str]] = {}
 
     def get(self, resource: str, key: Key) -> Obj | None:
-        found = self.store.get(resource, *key)
-        return found.body() if found else None
+        stored = self.store.get(resource, *key)
+        return stored.body() if stored else None
 
     def type_of(self, resource: str) -> dict[str, str]:
         """Return `apiVersion` and `kind` of a CRD's objects; {} for built-in resources, which need none."""
         if resource not in self._types:
-            found = self.store.get(DEFINITIONS, "", resource)
-            if found is None:
+            stored = self.store.get(DEFINITIONS, "", resource)
+            if stored is None:
                 return {}
-            spec = found.body()["spec"]
+            spec = stored.body()["spec"]
             version = next(v["name"] for v in spec["versions"] if v["storage"])
             self._types[resource] = {"apiVersion": f"{spec['group']}/{version}", "kind": spec["names"]["kind"]}
         return self._types[resource]
@@ -42,8 +42,8 @@ class StoreReader:
         """Return the objects that a LabelSelector matches; None selects nothing, {} everything."""
         if selector is None:
             return []
-        found = [s for s in self.store.walk(resource, namespace) if selects(selector, s.labels)]
-        return [stored.body() for stored in found]
+        stored = [s for s in self.store.walk(resource, namespace) if selects(selector, s.labels)]
+        return [stored.body() for stored in stored]
 
     def keys(self, resource: str, namespace: str | None = None) -> list[Key]:
         return [stored.key for stored in self.store.walk(resource, namespace)]
@@ -58,8 +58,8 @@ def controller_of(obj: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Return the owner reference with `controller: true`."""
     for reference in obj["metadata"].get("ownerReferences") or []:
         if reference.get("controller"):
-            found: Mapping[str, Any] = reference
-            return found
+            controller: Mapping[str, Any] = reference
+            return controller
     return None
 
 

@@ -105,11 +105,11 @@ def terminated(
 def crash_loop(container: Mapping[str, Any], pod: Obj, started_at: str, now: str, restarts: int, pause: float) -> Obj:
     """Return the status of a container in back-off, with its last termination."""
     metadata = pod["metadata"]
-    place = f"{metadata['name']}_{metadata.get('namespace', '')}({metadata['uid']})"
-    message = f"back-off {_duration(pause)} restarting failed container={container['name']} pod={place}"
-    found = waiting(container, "CrashLoopBackOff", message, restarts)
+    container_path = f"{metadata['name']}_{metadata.get('namespace', '')}({metadata['uid']})"
+    message = f"back-off {_duration(pause)} restarting failed container={container['name']} pod={container_path}"
+    state = waiting(container, "CrashLoopBackOff", message, restarts)
     last = terminated(container, metadata["uid"], started_at, now, code=1, restarts=restarts - 1)
-    return {**found, "imageID": last["imageID"], "containerID": last["containerID"], "lastState": last["state"]}
+    return {**state, "imageID": last["imageID"], "containerID": last["containerID"], "lastState": last["state"]}
 
 
 def pull_failure(image: str, attempt: int) -> tuple[str, str]:

@@ -151,14 +151,14 @@ class Kubelet:
         }
         if inits:
             status["initContainerStatuses"] = [container_status.waiting(c, "PodInitializing") for c in inits]
-        made = container_status.pod_conditions(
+        conditions = container_status.pod_conditions(
             scheduled=False,
             initialized=not inits,
             ready=False,
             unready=names,
             uninitialized=[c["name"] for c in inits],
         )
-        self._write(pod, status, made)
+        self._write(pod, status, conditions)
         return self._context.pace.start
 
     def _wait_for(self, pod: Obj, missing: MissingPrerequisite) -> float:
@@ -187,8 +187,8 @@ class Kubelet:
             if stuck is not None:
                 shown.append(container_status.waiting(container, "PodInitializing"))
                 continue
-            found, wait = self._container(pod, container, age)
-            shown.append(found)
+            state, wait = self._container(pod, container, age)
+            shown.append(state)
             again += [] if wait is None else [wait]
         status = {**pod["status"], "containerStatuses": shown}
         if inits:
@@ -205,10 +205,10 @@ class Kubelet:
             if stuck is not None and position > inits.index(stuck):
                 shown.append(container_status.waiting(container, "PodInitializing"))
                 continue
-            found, later = self._container(pod, container, age, init=True)
-            if found["state"].get("terminated", {}).get("exitCode") == 0:
-                found["ready"] = True
-            shown.append(found)
+            state, later = self._container(pod, container, age, init=True)
+            if state["state"].get("terminated", {}).get("exitCode") == 0:
+                state["ready"] = True
+            shown.append(state)
             wait = later if container is stuck else wait
         return shown, wait
 
@@ -243,9 +243,9 @@ class Kubelet:
             self._event(pod, "Pulling", f'Pulling image "{image}"', field=field)
             self._event(pod, "Failed", f'Failed to pull image "{image}": {failure}', type="Warning", field=field)
             self._event(pod, "Failed", f"Error: {failed}", type="Warning", field=field)
-        left = 2 * self._context.pace.start - age
-        if left > 0 and known != "ImagePullBackOff":
-            return container_status.waiting(container, failed, failure), left
+        remaining = 2 * self._context.pace.start - age
+        if remaining > 0 and known != "ImagePullBackOff":
+            return container_status.waiting(container, failed, failure), remaining
         reason, message = container_status.pull_failure(image, 2)
         if known != reason:
             self._event(pod, "BackOff", f'Back-off pulling image "{image}"', field=field)
@@ -292,7 +292,7 @@ class Kubelet:
         if not status.get("podIP"):
             status["podIP"] = self._address()
             status["podIPs"] = [{"ip": status["podIP"]}]
-        made = container_status.pod_conditions(
+        conditions = container_status.pod_conditions(
             initialized=stuck is None,
             ready=not unready,
             unready=unready,
@@ -300,14 +300,14 @@ class Kubelet:
         )
         if phase == "Succeeded":
             for name in ("Initialized", "Ready", "ContainersReady"):
-                found = next(c for c in made if c["type"] == name)
-                found["reason"] = "PodCompleted"
-                found.pop("message", None)
-        self._write(pod, status, made)
+                new_condition = next(c for c in conditions if c["type"] == name)
+                new_condition["reason"] = "PodCompleted"
+                new_condition.pop("message", None)
+        self._write(pod, status, conditions)
 
-    def _write(self, pod: Obj, status: Obj, made: list[Obj]) -> None:
+    def _write(self, pod: Obj, status: Obj, new_conditions: list[Obj]) -> None:
         conditions = (pod.get("status") or {}).get("conditions") or []
-        for new in made:
+        for new in new_conditions:
             conditions = with_condition(conditions, new, self._context.stamp)
         generation = pod["metadata"].get("generation")
         if generation:
@@ -328,12 +328,12 @@ class Kubelet:
             return None
         self._begun.setdefault((metadata["uid"], "stop"), self._context.now)
         pause = min(self._context.pace.stop, grace) if pod["spec"].get("nodeName") else 0.0
-        left = pause - self._age(pod, "stop", self._context.now)
-        if left > 0:
+        remaining = pause - self._age(pod, "stop", self._context.now)
+        if remaining > 0:
             for container in pod["spec"]["containers"]:
                 field = f"spec.containers{{{container['name']}}}"
                 self._event(pod, "Killing", f"Stopping container {container['name']}", field=field)
-            return left
+            return remaining
         namespace, name = key_of(pod)
         try:
             self._context.client.delete("pods", name, namespace=namespace, grace_seconds=0, uid=metadata["uid"])
@@ -380,8 +380,8 @@ def quality_of_service(spec: Mapping[str, Any]) -> str:
     resources = [c.get("resources") or {} for c in spec.get("containers") or []]
     if not any(r.get("requests") or r.get("limits") for r in resources):
         return "BestEffort"
-    for found in resources:
-        limits, requests = found.get("limits") or {}, found.get("requests") or {}
+    for resource_list in resources:
+        limits, requests = resource_list.get("limits") or {}, resource_list.get("requests") or {}
         if any(name not in limits or requests.get(name, limits[name]) != limits[name] for name in ("cpu", "memory")):
             return "Burstable"
     return "Guaranteed"
@@ -389,8 +389,8 @@ def quality_of_service(spec: Mapping[str, Any]) -> str:
 
 def _status_of(pod: Mapping[str, Any], container: str) -> Obj:
     status = pod.get("status") or {}
-    for found in [*(status.get("containerStatuses") or []), *(status.get("initContainerStatuses") or [])]:
-        if found["name"] == container:
-            known: Obj = found
+    for status_entry in [*(status.get("containerStatuses") or []), *(status.get("initContainerStatuses") or [])]:
+        if status_entry["name"] == container:
+            known: Obj = status_entry
             return known
     return {}

@@ -48,9 +48,9 @@ class Nodes:
         """Remove the taint `not-ready`, which every new node has."""
         node = self._context.observer.get("nodes", key)
         taints = ((node or {}).get("spec") or {}).get("taints") or []
-        left = [taint for taint in taints if taint.get("key") != NOT_READY]
-        if node is not None and len(left) < len(taints):
-            self._context.client.patch("nodes", key[1], {"spec": {"taints": left or None}})
+        remaining = [taint for taint in taints if taint.get("key") != NOT_READY]
+        if node is not None and len(remaining) < len(taints):
+            self._context.client.patch("nodes", key[1], {"spec": {"taints": remaining or None}})
 
     def _age(self, beat: str) -> float:
         return self._context.now - seconds_of(beat)
@@ -65,8 +65,8 @@ class Nodes:
             "topology.kubernetes.io/zone": "eu-central-1a",
             "worker.gardener.cloud/pool": "default",
         }
-        made = {"metadata": {"name": name, "labels": labels}, "spec": {"podCIDR": "10.96.0.0/16"}}
-        created: Obj = self._context.client.create("nodes", made)
+        node = {"metadata": {"name": name, "labels": labels}, "spec": {"podCIDR": "10.96.0.0/16"}}
+        created: Obj = self._context.client.create("nodes", node)
         self._context.recorder.event(
             created,
             "Node",
@@ -80,14 +80,14 @@ class Nodes:
     def _beat(self, node: Obj) -> None:
         known = {c["type"]: c for c in (node.get("status") or {}).get("conditions") or []}
         conditions: list[Condition] = []
-        for made in _conditions():
-            before = known.get(made["type"], {})
-            same = before.get("status") == made["status"]
+        for new_condition in _conditions():
+            before = known.get(new_condition["type"], {})
+            same = before.get("status") == new_condition["status"]
             times = {
                 "lastHeartbeatTime": self._context.stamp,
                 "lastTransitionTime": before["lastTransitionTime"] if same else self._context.stamp,
             }
-            conditions.append({**made, **times})
+            conditions.append({**new_condition, **times})
         name = node["metadata"]["name"]
         status = {
             "capacity": CAPACITY,
@@ -123,23 +123,23 @@ class Nodes:
             self._context.client.update(LEASES, {**lease, "spec": {**lease["spec"], "renewTime": stamp}})
             return
         owner = {"apiVersion": "v1", "kind": "Node", "name": name, "uid": node["metadata"]["uid"]}
-        made = {
+        lease_body = {
             "metadata": {"name": name, "ownerReferences": [owner]},
             "spec": {"holderIdentity": name, "leaseDurationSeconds": LEASE_SECONDS, "renewTime": stamp},
         }
-        self._context.client.create(LEASES, made, namespace=LEASE_NAMESPACE)
+        self._context.client.create(LEASES, lease_body, namespace=LEASE_NAMESPACE)
 
     def _ensure_class(self) -> None:
         if self._context.observer.get(CLASSES, ("", STORAGE_CLASS)) is not None:
             return
-        made = {
+        storage_class = {
             "metadata": {"name": STORAGE_CLASS, "annotations": {DEFAULT_CLASS: "true"}},
             "provisioner": PROVISIONER,
             "reclaimPolicy": "Delete",
             "volumeBindingMode": "Immediate",
         }
         try:
-            self._context.client.create(CLASSES, made)
+            self._context.client.create(CLASSES, storage_class)
         except (LookupError, StatusError):
             return
 

@@ -35,10 +35,12 @@ def unschedulable(pod: Obj, node: Obj | None, observer: StoreReader) -> str:
         if taint.get("effect") != "PreferNoSchedule" and not _tolerates(spec, taint):
             return f"{wrong}node(s) had untolerated taint(s).{end}"
     for claim in _claims(spec):
-        found = observer.get("persistentvolumeclaims", (pod["metadata"]["namespace"], claim))
-        if found is None:
+        volume_claim = observer.get("persistentvolumeclaims", (pod["metadata"]["namespace"], claim))
+        if volume_claim is None:
             return f'0/1 nodes are available: persistentvolumeclaim "{claim}" not found.{end}'
-        if (found.get("status") or {}).get("phase") == "Pending" and not found["spec"].get("storageClassName"):
+        if (volume_claim.get("status") or {}).get("phase") == "Pending" and not volume_claim["spec"].get(
+            "storageClassName"
+        ):
             return f"0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims.{end}"
     return ""
 
@@ -73,13 +75,13 @@ def missing_for(pod: Obj, observer: StoreReader) -> MissingPrerequisite | None:
                 return MissingPrerequisite("FailedMount", message)
     for container in [*(spec.get("initContainers") or []), *(spec.get("containers") or [])]:
         for resource, name, key in _references(container):
-            found = observer.get(resource, (namespace, name))
+            obj = observer.get(resource, (namespace, name))
             kind = resource.removesuffix("s")
-            if found is None:
+            if obj is None:
                 return MissingPrerequisite(
                     "CreateContainerConfigError", f'{kind} "{name}" not found', container["name"]
                 )
-            if key and key not in (found.get("data") or {}):
+            if key and key not in (obj.get("data") or {}):
                 message = (
                     f"couldn't find key {key} in {'Secret' if kind == 'secret' else 'ConfigMap'} {namespace}/{name}"
                 )

@@ -54,9 +54,9 @@ class Volumes:
         if holder is not None and holder["metadata"]["uid"] == claim.get("uid"):
             return
         finalizers = volume["metadata"].get("finalizers") or []
-        left = [one for one in finalizers if one != VOLUME_PROTECTION]
-        if len(left) < len(finalizers):
-            self._context.client.patch(VOLUMES, key_of(volume)[1], {"metadata": {"finalizers": left or None}})
+        remaining = [finalizer for finalizer in finalizers if finalizer != VOLUME_PROTECTION]
+        if len(remaining) < len(finalizers):
+            self._context.client.patch(VOLUMES, key_of(volume)[1], {"metadata": {"finalizers": remaining or None}})
 
 
 class VolumeClaims:
@@ -127,7 +127,7 @@ class VolumeClaims:
             return
         namespace, name = key_of(claim)
         reference = {"kind": "PersistentVolumeClaim", "apiVersion": "v1", "namespace": namespace, "name": name}
-        made = {
+        volume_body = {
             "metadata": {"name": volume, "annotations": {"pv.kubernetes.io/provisioned-by": PROVISIONER}},
             "spec": {
                 "capacity": (claim["spec"].get("resources") or {}).get("requests") or {},
@@ -140,7 +140,7 @@ class VolumeClaims:
             },
         }
         try:
-            self._context.client.create(VOLUMES, made)
+            self._context.client.create(VOLUMES, volume_body)
             self._context.client.patch_status(VOLUMES, volume, {"status": {"phase": "Bound"}})
         except LookupError:
             self._volumes_served = False
@@ -156,18 +156,18 @@ class VolumeClaims:
         needle = f'"claimName":"{name}"'.encode()
         if any(needle in stored.data for stored in self._context.observer.store.walk("pods", namespace)):
             return
-        left = [f for f in claim["metadata"].get("finalizers") or [] if f != PROTECTION]
-        if len(left) == len(claim["metadata"].get("finalizers") or []):
+        finalizers = [f for f in claim["metadata"].get("finalizers") or [] if f != PROTECTION]
+        if len(finalizers) == len(claim["metadata"].get("finalizers") or []):
             return
-        self._context.client.patch(CLAIMS, name, {"metadata": {"finalizers": left or None}}, namespace=namespace)
+        self._context.client.patch(CLAIMS, name, {"metadata": {"finalizers": finalizers or None}}, namespace=namespace)
         volume = self._context.observer.get(VOLUMES, ("", claim["spec"].get("volumeName", "")))
         if volume is not None:
             self._context.delete(VOLUMES, volume)
 
     def _default_class(self) -> str:
-        for found in self._context.observer.all(CLASSES):
-            if (found["metadata"].get("annotations") or {}).get(DEFAULT_CLASS) == "true":
-                return str(found["metadata"]["name"])
+        for storage_class in self._context.observer.all(CLASSES):
+            if (storage_class["metadata"].get("annotations") or {}).get(DEFAULT_CLASS) == "true":
+                return str(storage_class["metadata"]["name"])
         return ""
 
     def _complain(self, claim: Obj, name: str) -> None:

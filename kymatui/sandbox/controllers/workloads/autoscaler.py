@@ -28,18 +28,18 @@ class Autoscalers:
         queue.follow(RESOURCE)
 
         def target_changed(change: StoreChange) -> None:
-            for found in self._context.observer.all(RESOURCE, change.current.namespace):
-                if found["spec"]["scaleTargetRef"]["name"] == change.current.name:
-                    queue.add(key_of(found))
+            for autoscaler in self._context.observer.all(RESOURCE, change.current.namespace):
+                if autoscaler["spec"]["scaleTargetRef"]["name"] == change.current.name:
+                    queue.add(key_of(autoscaler))
 
         for resource in TARGETS.values():
             queue.on_change(resource, target_changed)
 
     def reconcile(self, key: Key) -> float | None:
-        found = self._context.observer.get(RESOURCE, key)
-        if found is None:
+        autoscaler = self._context.observer.get(RESOURCE, key)
+        if autoscaler is None:
             return None
-        reference = found["spec"]["scaleTargetRef"]
+        reference = autoscaler["spec"]["scaleTargetRef"]
         resource = TARGETS.get(reference["kind"], "")
         target = self._context.observer.get(resource, (key[0], reference["name"])) if resource else None
         if target is None:
@@ -47,12 +47,12 @@ class Autoscalers:
                 "the HPA controller was unable to get the target's current scale: "
                 f'{reference["kind"].lower()}s.apps "{reference["name"]}" not found'
             )
-            self._write(found, 0, 0, [condition("AbleToScale", False, "FailedGetScale", message)])
+            self._write(autoscaler, 0, 0, [condition("AbleToScale", False, "FailedGetScale", message)])
             return None
-        self._follow(found, resource, target)
+        self._follow(autoscaler, resource, target)
         return None
 
-    def _follow(self, found: Obj, resource: str, target: Obj) -> None:
+    def _follow(self, autoscaler: Obj, resource: str, target: Obj) -> None:
         current = target["spec"].get("replicas", 1)
         if current == 0:
             message = "scaling is disabled since the replica count of the target is zero"
@@ -62,52 +62,52 @@ class Autoscalers:
                 "SucceededGetScale",
                 "the HPA controller was able to get the target's current scale",
             )
-            self._write(found, 0, 0, [able, condition("ScalingActive", False, "ScalingDisabled", message)])
+            self._write(autoscaler, 0, 0, [able, condition("ScalingActive", False, "ScalingDisabled", message)])
             return
-        smallest, largest = found["spec"].get("minReplicas", 1), found["spec"]["maxReplicas"]
-        wanted = min(max(current, smallest), largest) if current < smallest or current > largest else current
-        if wanted != current:
+        smallest, largest = autoscaler["spec"].get("minReplicas", 1), autoscaler["spec"]["maxReplicas"]
+        desired = min(max(current, smallest), largest) if current < smallest or current > largest else current
+        if desired != current:
             namespace, name = key_of(target)
-            self._context.client.patch(resource, name, {"spec": {"replicas": wanted}}, namespace=namespace)
+            self._context.client.patch(resource, name, {"spec": {"replicas": desired}}, namespace=namespace)
             why = (
                 "Current number of replicas below Spec.MinReplicas"
-                if wanted > current
+                if desired > current
                 else "Current number of replicas above Spec.MaxReplicas"
             )
             self._context.recorder.event(
-                found,
+                autoscaler,
                 "HorizontalPodAutoscaler",
                 "autoscaling/v2",
                 "SuccessfulRescale",
-                f"New size: {wanted}; reason: {why}",
+                f"New size: {desired}; reason: {why}",
                 source=SOURCE,
             )
-        self._write(found, (target.get("status") or {}).get("replicas", 0), wanted, _healthy(found))
+        self._write(autoscaler, (target.get("status") or {}).get("replicas", 0), desired, _healthy(autoscaler))
 
-    def _write(self, found: Obj, current: int, wanted: int, made: list[Obj]) -> None:
-        latest = self._context.observer.get(RESOURCE, key_of(found))
+    def _write(self, autoscaler: Obj, current: int, desired: int, new_conditions: list[Obj]) -> None:
+        latest = self._context.observer.get(RESOURCE, key_of(autoscaler))
         if latest is None:
             return
         known = latest.get("status") or {}
-        conditions = [c for c in known.get("conditions") or [] if c["type"] in {m["type"] for m in made}]
-        for new in made:
+        conditions = [c for c in known.get("conditions") or [] if c["type"] in {m["type"] for m in new_conditions}]
+        for new in new_conditions:
             conditions = with_condition(conditions, new, self._context.stamp)
-        metrics = [m for m in (_measured(m) for m in found["spec"].get("metrics") or []) if m] if wanted else []
+        metrics = [m for m in (_measured(m) for m in autoscaler["spec"].get("metrics") or []) if m] if desired else []
         status: Obj = {
             "currentReplicas": current,
-            "desiredReplicas": wanted,
+            "desiredReplicas": desired,
             "currentMetrics": metrics or None,
             "conditions": conditions,
         }
         if known.get("lastScaleTime"):
             status["lastScaleTime"] = known["lastScaleTime"]
-        if wanted and known.get("desiredReplicas") not in (None, wanted):
+        if desired and known.get("desiredReplicas") not in (None, desired):
             status["lastScaleTime"] = self._context.stamp
         self._context.write_status(RESOURCE, latest, status)
 
 
-def _healthy(found: Obj) -> list[Obj]:
-    metrics = found["spec"].get("metrics") or []
+def _healthy(autoscaler: Obj) -> list[Obj]:
+    metrics = autoscaler["spec"].get("metrics") or []
     name = metrics[0].get("resource", {}).get("name", "") if metrics else "cpu"
     measured = f"{name or 'external'} resource utilization (percentage of request)"
     active = f"the HPA was able to successfully calculate a replica count from {measured}"

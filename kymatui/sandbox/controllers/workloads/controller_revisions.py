@@ -21,8 +21,8 @@ class Revisions:
 
     def of(self, owner: Obj) -> list[Obj]:
         namespace, uid = owner["metadata"].get("namespace", ""), owner["metadata"]["uid"]
-        found = [r for r in self._context.observer.all(RESOURCE, namespace) if is_controlled_by(r, uid)]
-        return sorted(found, key=lambda revision: revision["revision"])
+        revisions = [r for r in self._context.observer.all(RESOURCE, namespace) if is_controlled_by(r, uid)]
+        return sorted(revisions, key=lambda revision: revision["revision"])
 
     def current(self, owner: Obj) -> Obj:
         """Return the revision of the owner's template: found, moved to the front, or created."""
@@ -40,7 +40,7 @@ class Revisions:
     def _create(self, owner: Obj, data: Obj, revision: int) -> Obj:
         digest = template_hash(data)
         labels = (owner["spec"]["template"].get("metadata") or {}).get("labels") or {}
-        made = {
+        revision_object = {
             "metadata": {
                 "name": f"{owner['metadata']['name']}-{digest}",
                 "labels": {**labels, self._hash_label: digest},
@@ -49,7 +49,9 @@ class Revisions:
             "data": data,
             "revision": revision,
         }
-        created: Obj = self._context.client.create(RESOURCE, made, namespace=owner["metadata"].get("namespace", ""))
+        created: Obj = self._context.client.create(
+            RESOURCE, revision_object, namespace=owner["metadata"].get("namespace", "")
+        )
         return created
 
     def clean_up(self, owner: Obj, used: Sequence[str]) -> None:

@@ -42,9 +42,9 @@ class Schedule:
         at = datetime.fromtimestamp(moment, self._zone).replace(second=0, microsecond=0) + timedelta(minutes=1)
         for _ in range(_MOST_DAYS):
             if at.month in self._months and self._is_day(at):
-                found = self._in_day(at)
-                if found is not None:
-                    return found.timestamp()
+                time = self._in_day(at)
+                if time is not None:
+                    return time.timestamp()
             at = at.replace(hour=0, minute=0) + timedelta(days=1)
         return None
 
@@ -76,7 +76,7 @@ def _zone(name: str) -> ZoneInfo:
 
 
 def _values(field: str, low: int, high: int) -> frozenset[int]:
-    found: set[int] = set()
+    values: set[int] = set()
     for part in field.split(","):
         span, _, step = part.partition("/")
         if span in ("*", "?"):
@@ -84,5 +84,5 @@ def _values(field: str, low: int, high: int) -> frozenset[int]:
         else:
             ends = [_WORDS[end.lower()] if end.lower() in _WORDS else int(end) for end in span.split("-")]
             first, last = ends[0], ends[-1] if len(ends) > 1 or not step else high
-        found.update(range(first, last + 1, int(step or 1)))
-    return frozenset(found)
+        values.update(range(first, last + 1, int(step or 1)))
+    return frozenset(values)

@@ -118,14 +118,14 @@ class CronJobs:
         for job in self._jobs(cron):
             at = finish_time(job)
             kinds = [c["type"] for c in (job.get("status") or {}).get("conditions") or () if c["status"] == "True"]
-            for kind, found in ended.items():
+            for kind, jobs in ended.items():
                 if at is not None and kind in kinds:
-                    found.append((at, job))
+                    jobs.append((at, job))
         limits = {"Complete": "successfulJobsHistoryLimit", "Failed": "failedJobsHistoryLimit"}
-        for kind, found in ended.items():
+        for kind, jobs in ended.items():
             kept = cron["spec"].get(limits[kind])
-            found.sort(key=lambda pair: pair[0], reverse=True)
-            for _, job in found[kept:] if kept is not None else ():
+            jobs.sort(key=lambda pair: pair[0], reverse=True)
+            for _, job in jobs[kept:] if kept is not None else ():
                 if self._context.delete(JOBS, job):
                     self._event(cron, "SuccessfulDelete", f"Deleted job {job['metadata']['name']}")
 

@@ -46,39 +46,39 @@ class DaemonSets:
         queue.on_change("nodes", node_changed)
 
     def reconcile(self, key: Key) -> float | None:
-        found = self._context.observer.get(RESOURCE, key)
-        if found is None or is_terminating(found):
+        daemon_set = self._context.observer.get(RESOURCE, key)
+        if daemon_set is None or is_terminating(daemon_set):
             return None
-        revision = digest_of_revision(self._revisions.current(found))
-        wanted = self._is_wanted(found)
-        pods = self._claims.of(found, found["spec"]["selector"])
-        self._step(found, pods, revision, wanted=wanted)
-        return self._write_status(found, revision, wanted=wanted)
+        revision = digest_of_revision(self._revisions.current(daemon_set))
+        is_wanted = self._is_wanted(daemon_set)
+        pods = self._claims.of(daemon_set, daemon_set["spec"]["selector"])
+        self._step(daemon_set, pods, revision, is_wanted=is_wanted)
+        return self._write_status(daemon_set, revision, is_wanted=is_wanted)
 
-    def _is_wanted(self, found: Obj) -> bool:
+    def _is_wanted(self, daemon_set: Obj) -> bool:
         node = self._context.observer.get("nodes", ("", self._context.node))
-        selector = {"matchLabels": found["spec"]["template"]["spec"].get("nodeSelector") or {}}
+        selector = {"matchLabels": daemon_set["spec"]["template"]["spec"].get("nodeSelector") or {}}
         return node is not None and selects(selector, node["metadata"].get("labels") or {})
 
-    def _step(self, found: Obj, pods: list[Obj], revision: str, *, wanted: bool) -> None:
+    def _step(self, daemon_set: Obj, pods: list[Obj], revision: str, *, is_wanted: bool) -> None:
         alive = [p for p in pods if not is_terminating(p)]
         for pod in alive:
-            outdated = revision_label(pod) != revision and self._updates(found)
-            if not wanted or is_finished(pod) or outdated:
-                self._delete(found, pod)
-        if wanted and not pods:
-            self._create(found, revision)
+            outdated = revision_label(pod) != revision and self._updates(daemon_set)
+            if not is_wanted or is_finished(pod) or outdated:
+                self._delete(daemon_set, pod)
+        if is_wanted and not pods:
+            self._create(daemon_set, revision)
 
     @staticmethod
-    def _updates(found: Obj) -> bool:
-        strategy = found["spec"].get("updateStrategy") or {}
+    def _updates(daemon_set: Obj) -> bool:
+        strategy = daemon_set["spec"].get("updateStrategy") or {}
         return bool(strategy.get("type", "RollingUpdate") == "RollingUpdate")
 
-    def _create(self, found: Obj, revision: str) -> None:
-        namespace, name = key_of(found)
-        reference = owner_reference("apps/v1", "DaemonSet", found)
-        pod = pod_from(found["spec"]["template"], reference, generate_name=f"{name}-")
-        generation = str(found["metadata"].get("generation", 1))
+    def _create(self, daemon_set: Obj, revision: str) -> None:
+        namespace, name = key_of(daemon_set)
+        reference = owner_reference("apps/v1", "DaemonSet", daemon_set)
+        pod = pod_from(daemon_set["spec"]["template"], reference, generate_name=f"{name}-")
+        generation = str(daemon_set["metadata"].get("generation", 1))
         pod["metadata"].setdefault("labels", {}).update(
             {REVISION_LABEL: revision, "pod-template-generation": generation}
         )
@@ -91,41 +91,41 @@ class DaemonSets:
             *({"key": f"node.kubernetes.io/{k}", "operator": "Exists", "effect": e} for k, e in _TOLERATED),
         ]
         try:
-            made = self._context.client.create("pods", pod, namespace=namespace)
+            created = self._context.client.create("pods", pod, namespace=namespace)
         except StatusError as error:
             if "being terminated" in str(error):
                 return
-            self._event(found, "FailedCreate", f"Error creating: {error}", type="Warning")
+            self._event(daemon_set, "FailedCreate", f"Error creating: {error}", type="Warning")
             raise
-        self._event(found, "SuccessfulCreate", f"Created pod: {made['metadata']['name']}")
+        self._event(daemon_set, "SuccessfulCreate", f"Created pod: {created['metadata']['name']}")
 
-    def _delete(self, found: Obj, pod: Obj) -> None:
+    def _delete(self, daemon_set: Obj, pod: Obj) -> None:
         if self._context.delete("pods", pod):
-            self._event(found, "SuccessfulDelete", f"Deleted pod: {pod['metadata']['name']}")
+            self._event(daemon_set, "SuccessfulDelete", f"Deleted pod: {pod['metadata']['name']}")
 
-    def _write_status(self, found: Obj, revision: str, *, wanted: bool) -> float | None:
-        latest = self._context.observer.get(RESOURCE, key_of(found))
-        if latest is None or latest["metadata"]["uid"] != found["metadata"]["uid"]:
+    def _write_status(self, daemon_set: Obj, revision: str, *, is_wanted: bool) -> float | None:
+        latest = self._context.observer.get(RESOURCE, key_of(daemon_set))
+        if latest is None or latest["metadata"]["uid"] != daemon_set["metadata"]["uid"]:
             return None
-        pods = [p for p in self._claims.of(found, found["spec"]["selector"]) if not is_terminating(p)]
-        waits = [available_in(p, found["spec"].get("minReadySeconds", 0), self._context.now) for p in pods]
+        pods = [p for p in self._claims.of(daemon_set, daemon_set["spec"]["selector"]) if not is_terminating(p)]
+        waits = [available_in(p, daemon_set["spec"].get("minReadySeconds", 0), self._context.now) for p in pods]
         available = sum(w == 0 for w in waits)
         status: Obj = {
-            "currentNumberScheduled": min(len(pods), 1) if wanted else 0,
-            "numberMisscheduled": 0 if wanted else len(pods),
-            "desiredNumberScheduled": int(wanted),
+            "currentNumberScheduled": min(len(pods), 1) if is_wanted else 0,
+            "numberMisscheduled": 0 if is_wanted else len(pods),
+            "desiredNumberScheduled": int(is_wanted),
             "numberReady": sum(is_ready(p) for p in pods),
-            "observedGeneration": found["metadata"].get("generation", 1),
+            "observedGeneration": daemon_set["metadata"].get("generation", 1),
         }
         optional = {
             "updatedNumberScheduled": sum(revision_label(p) == revision for p in pods),
             "numberAvailable": available,
-            "numberUnavailable": int(wanted) - min(available, 1),
+            "numberUnavailable": int(is_wanted) - min(available, 1),
         }
         status.update({k: v for k, v in optional.items() if v})
         self._context.write_status(RESOURCE, latest, status)
         coming = [w for w in waits if w]
         return min(coming) if coming else None
 
-    def _event(self, found: Obj, reason: str, message: str, *, type: Any = "Normal") -> None:
-        self._context.recorder.event(found, "DaemonSet", "apps/v1", reason, message, type=type, source=SOURCE)
+    def _event(self, daemon_set: Obj, reason: str, message: str, *, type: Any = "Normal") -> None:
+        self._context.recorder.event(daemon_set, "DaemonSet", "apps/v1", reason, message, type=type, source=SOURCE)

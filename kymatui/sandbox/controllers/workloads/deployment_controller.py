@@ -57,32 +57,32 @@ class Deployments:
 
     def _new_replica_set(self, deployment: Obj, sets: list[Obj]) -> Obj | None:
         """Return the up-to-date ReplicaSet of the template, None if a write requires a new reconciliation."""
-        found = rollout_math.find_new(deployment, sets)
-        olds = [rs for rs in sets if rs is not found]
+        replica_set = rollout_math.find_new(deployment, sets)
+        olds = [rs for rs in sets if rs is not replica_set]
         revision = max((rollout_math.revision_of(rs) for rs in olds), default=0) + 1
-        if found is None:
+        if replica_set is None:
             self._create(deployment, sets, revision)
             return None
-        revision = max(revision, rollout_math.revision_of(found))
-        if self._annotate(deployment, found, revision) or self._keep_revision(deployment, revision):
+        revision = max(revision, rollout_math.revision_of(replica_set))
+        if self._annotate(deployment, replica_set, revision) or self._keep_revision(deployment, revision):
             return None
         if find_condition((deployment.get("status") or {}).get("conditions"), "Progressing") is None:
-            name = found["metadata"]["name"]
+            name = replica_set["metadata"]["name"]
             if self._set_progress(deployment, "True", "FoundNewReplicaSet", f'Found new replica set "{name}"'):
                 return None
-        return found
+        return replica_set
 
     def _annotate(self, deployment: Obj, rs: Obj, revision: int) -> bool:
         known = rs["metadata"].get("annotations") or {}
-        wanted = {**known, **rollout_math.copied_annotations(deployment), **rollout_math.scale_annotations(deployment)}
+        merged = {**known, **rollout_math.copied_annotations(deployment), **rollout_math.scale_annotations(deployment)}
         before = rollout_math.revision_of(rs)
-        wanted[rollout_math.REVISION] = str(revision)
+        merged[rollout_math.REVISION] = str(revision)
         if before and before != revision:
             history = known.get(rollout_math.REVISION_HISTORY, "")
-            wanted[rollout_math.REVISION_HISTORY] = f"{history},{before}" if history else str(before)
-        if wanted == known:
+            merged[rollout_math.REVISION_HISTORY] = f"{history},{before}" if history else str(before)
+        if merged == known:
             return False
-        self._context.client.update(REPLICA_SETS, {**rs, "metadata": {**rs["metadata"], "annotations": wanted}})
+        self._context.client.update(REPLICA_SETS, {**rs, "metadata": {**rs["metadata"], "annotations": merged}})
         return True
 
     def _keep_revision(self, deployment: Obj, revision: int) -> bool:
@@ -94,25 +94,25 @@ class Deployments:
         return True
 
     def _create(self, deployment: Obj, sets: list[Obj], revision: int) -> None:
-        made = self._desired_set(deployment, sets, revision)
+        replica_set = self._desired_set(deployment, sets, revision)
         try:
-            self._context.client.create(REPLICA_SETS, made, namespace=key_of(deployment)[0])
+            self._context.client.create(REPLICA_SETS, replica_set, namespace=key_of(deployment)[0])
         except StatusError as error:
-            self._creation_failed(deployment, made, error)
+            self._creation_failed(deployment, replica_set, error)
             return
-        new_name = made["metadata"]["name"]
-        if made["spec"]["replicas"]:
-            self._event(deployment, f"Scaled up replica set {new_name} from 0 to {made['spec']['replicas']}")
+        new_name = replica_set["metadata"]["name"]
+        if replica_set["spec"]["replicas"]:
+            self._event(deployment, f"Scaled up replica set {new_name} from 0 to {replica_set['spec']['replicas']}")
         self._set_progress(deployment, "True", "NewReplicaSetCreated", f'Created new replica set "{new_name}"')
 
-    def _creation_failed(self, deployment: Obj, made: Obj, error: StatusError) -> None:
+    def _creation_failed(self, deployment: Obj, replica_set: Obj, error: StatusError) -> None:
         """Count a name collision with another template; report any other error in the condition."""
         status = deployment.get("status") or {}
         if error.reason == "AlreadyExists":
             collisions = status.get("collisionCount", 0) + 1
             self._context.write_status(RESOURCE, deployment, {**status, "collisionCount": collisions})
             return
-        message = f'Failed to create new replica set "{made["metadata"]["name"]}": {error}'
+        message = f'Failed to create new replica set "{replica_set["metadata"]["name"]}": {error}'
         if "being terminated" not in str(error):
             self._set_progress(deployment, "False", "ReplicaSetCreateError", message)
         raise error
@@ -124,7 +124,7 @@ class Deployments:
         selector = deployment["spec"]["selector"]
         match_labels = {**(selector.get("matchLabels") or {}), rollout_math.HASH_LABEL: digest}
         annotations = {**rollout_math.copied_annotations(deployment), **rollout_math.scale_annotations(deployment)}
-        made: Obj = {
+        replica_set: Obj = {
             "metadata": {
                 "name": f"{deployment['metadata']['name']}-{digest}",
                 "labels": labels,
@@ -138,23 +138,23 @@ class Deployments:
             },
         }
         if deployment["spec"].get("minReadySeconds"):
-            made["spec"]["minReadySeconds"] = deployment["spec"]["minReadySeconds"]
+            replica_set["spec"]["minReadySeconds"] = deployment["spec"]["minReadySeconds"]
         if rollout_math.is_rolling(deployment):
-            made["spec"]["replicas"] = rollout_math.new_replicas(deployment, [*sets, made], made)
+            replica_set["spec"]["replicas"] = rollout_math.new_replicas(deployment, [*sets, replica_set], replica_set)
         elif not self._running_pods(deployment, sets) and not total(sets):
-            made["spec"]["replicas"] = replicas_of(deployment)
-        return made
+            replica_set["spec"]["replicas"] = replicas_of(deployment)
+        return replica_set
 
     # -- scaling
 
     def _roll(self, deployment: Obj, sets: list[Obj], new: Obj) -> float | None:
         olds = [rs for rs in sets if rs is not new]
-        wanted = (
+        replicas = (
             replicas_of(deployment)
             if replicas_of(new) > replicas_of(deployment)
             else rollout_math.new_replicas(deployment, sets, new)
         )
-        if self._scale(deployment, new, wanted):
+        if self._scale(deployment, new, replicas):
             return self._sync_status(deployment, sets, new)
         shrunk = rollout_math.old_replicas(deployment, sets, new, olds)
         for rs in olds:
@@ -225,18 +225,18 @@ class Deployments:
             for rs in active:
                 changed |= rs is not new and self._scale(deployment, rs, 0)
         elif rollout_math.is_rolling(deployment):
-            wanted = rollout_math.proportions(deployment, active)
+            proportions = rollout_math.proportions(deployment, active)
             for rs in active:
-                changed |= self._scale(deployment, rs, wanted[rs["metadata"]["name"]])
+                changed |= self._scale(deployment, rs, proportions[rs["metadata"]["name"]])
         wait = self._sync_status(deployment, sets, new)
         return 0.0 if changed and not deployment["spec"].get("paused") else wait
 
     @staticmethod
     def _is_saturated(deployment: Obj, new: Obj) -> bool:
-        wanted = replicas_of(deployment)
+        replicas = replicas_of(deployment)
         desired = (new["metadata"].get("annotations") or {}).get(rollout_math.DESIRED)
         available = (new.get("status") or {}).get("availableReplicas", 0)
-        return replicas_of(new) == wanted and desired == str(wanted) and available == wanted
+        return replicas_of(new) == replicas and desired == str(replicas) and available == replicas
 
     def _clean_up(self, deployment: Obj, olds: Sequence[Obj]) -> None:
         """Delete old ReplicaSets beyond revisionHistoryLimit."""
@@ -270,8 +270,8 @@ class Deployments:
         if current is None:
             return True
         known = dict(current.get("status") or {})
-        made = condition("Progressing", status, reason, message)
-        conditions = with_progress(known.get("conditions") or [], made, self._context.stamp)
+        new_condition = condition("Progressing", status, reason, message)
+        conditions = with_progress(known.get("conditions") or [], new_condition, self._context.stamp)
         return self._context.write_status(RESOURCE, current, {**known, "conditions": conditions})
 
     def _sync_status(self, deployment: Obj, sets: Sequence[Obj], new: Obj | None) -> float | None:
@@ -279,13 +279,17 @@ class Deployments:
         current = self._context.observer.get(RESOURCE, key_of(deployment))
         if current is None or current["metadata"]["uid"] != deployment["metadata"]["uid"]:
             return None
-        sets = [found for rs in sets if (found := self._context.observer.get(REPLICA_SETS, key_of(rs))) is not None]
+        sets = [
+            replica_set
+            for rs in sets
+            if (replica_set := self._context.observer.get(REPLICA_SETS, key_of(rs))) is not None
+        ]
         status = self._counts(current, sets, new)
         conditions = self._conditions(current, status, sets, new)
         status["conditions"] = conditions
         self._context.write_status(RESOURCE, current, {k: v for k, v in status.items() if v != []})
-        left = rollout_math.seconds_left(current, find_condition(conditions, "Progressing"), self._context.now)
-        return left + 0.05 if left is not None and left >= 0 and not current["spec"].get("paused") else None
+        seconds = rollout_math.seconds_left(current, find_condition(conditions, "Progressing"), self._context.now)
+        return seconds + 0.05 if seconds is not None and seconds >= 0 and not current["spec"].get("paused") else None
 
     def _counts(self, deployment: Obj, sets: Sequence[Obj], new: Obj | None) -> Obj:
         name = new["metadata"]["name"] if new else ""
@@ -309,14 +313,14 @@ class Deployments:
         conditions: list[Condition] = list((deployment.get("status") or {}).get("conditions") or [])
         _, unavailable = rollout_math.bounds(deployment)
         enough = status.get("availableReplicas", 0) >= replicas_of(deployment) - unavailable
-        made = (
+        new_condition = (
             condition("Available", True, "MinimumReplicasAvailable", "Deployment has minimum availability.")
             if enough
             else condition(
                 "Available", False, "MinimumReplicasUnavailable", "Deployment does not have minimum availability."
             )
         )
-        conditions = with_progress(conditions, made, now)
+        conditions = with_progress(conditions, new_condition, now)
         if not rollout_math.has_deadline(deployment):
             conditions = [c for c in conditions if c["type"] != "Progressing"]
         elif not deployment["spec"].get("paused"):
@@ -331,17 +335,21 @@ class Deployments:
             return conditions
         what = f'ReplicaSet "{new["metadata"]["name"]}"' if new else f'Deployment "{deployment["metadata"]["name"]}"'
         if rollout_math.is_complete(deployment, status):
-            made = condition("Progressing", True, "NewReplicaSetAvailable", f"{what} has successfully progressed.")
-            return with_progress(conditions, made, now)
+            new_condition = condition(
+                "Progressing", True, "NewReplicaSetAvailable", f"{what} has successfully progressed."
+            )
+            return with_progress(conditions, new_condition, now)
         if rollout_math.is_progressing(deployment.get("status") or {}, status):
             kept = known["lastTransitionTime"] if known is not None and known["status"] == "True" else now
-            made = condition("Progressing", True, "ReplicaSetUpdated", f"{what} is progressing.")
+            new_condition = condition("Progressing", True, "ReplicaSetUpdated", f"{what} is progressing.")
             others = [c for c in conditions if c["type"] != "Progressing"]
-            return [*others, {**made, "lastUpdateTime": now, "lastTransitionTime": kept}]
-        left = rollout_math.seconds_left(deployment, known, self._context.now)
-        if left is not None and left < 0:
-            made = condition("Progressing", False, "ProgressDeadlineExceeded", f"{what} has timed out progressing.")
-            return with_progress(conditions, made, now)
+            return [*others, {**new_condition, "lastUpdateTime": now, "lastTransitionTime": kept}]
+        seconds = rollout_math.seconds_left(deployment, known, self._context.now)
+        if seconds is not None and seconds < 0:
+            new_condition = condition(
+                "Progressing", False, "ProgressDeadlineExceeded", f"{what} has timed out progressing."
+            )
+            return with_progress(conditions, new_condition, now)
         return conditions
 
     @staticmethod
@@ -352,8 +360,10 @@ class Deployments:
         )
         if failed is None:
             return [c for c in conditions if c["type"] != "ReplicaFailure"]
-        made = condition("ReplicaFailure", failed["status"], failed.get("reason", ""), failed.get("message", ""))
-        return with_progress(conditions, made, now)
+        new_condition = condition(
+            "ReplicaFailure", failed["status"], failed.get("reason", ""), failed.get("message", "")
+        )
+        return with_progress(conditions, new_condition, now)
 
     def _event(self, deployment: Obj, message: str, reason: str = "ScalingReplicaSet", *, type: Any = "Normal") -> None:
         self._context.recorder.event(deployment, "Deployment", "apps/v1", reason, message, type=type, source=SOURCE)

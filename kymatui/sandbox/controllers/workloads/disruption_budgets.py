@@ -67,7 +67,7 @@ class DisruptionBudgets:
         return expected, scaled(minimum, expected, up=True)
 
     def _expected(self, pods: list[Obj]) -> int:
-        wanted: dict[str, int] = {}
+        expected: dict[str, int] = {}
         alone = 0
         for pod in pods:
             owner = controller_of(pod)
@@ -75,20 +75,22 @@ class DisruptionBudgets:
                 alone += 1
                 continue
             resource = {"ReplicaSet": "replicasets.apps", "StatefulSet": "statefulsets.apps"}.get(owner["kind"], "")
-            found = (
+            controller = (
                 self._context.observer.get(resource, (pod["metadata"]["namespace"], owner["name"]))
                 if resource
                 else None
             )
-            wanted[owner["uid"]] = found["spec"].get("replicas", 1) if found else wanted.get(owner["uid"], 0) + 1
-        return alone + sum(wanted.values())
+            expected[owner["uid"]] = (
+                controller["spec"].get("replicas", 1) if controller else expected.get(owner["uid"], 0) + 1
+            )
+        return alone + sum(expected.values())
 
     def _write(self, budget: Obj, expected: int, desired: int, healthy: int, allowed: int) -> None:
         known = (budget.get("status") or {}).get("conditions") or []
         word, reason = ("True", "SufficientPods") if allowed else ("False", "InsufficientPods")
         before = find_condition(known, "DisruptionAllowed") or {}
         generation = budget["metadata"].get("generation", 1)
-        made: dict[str, Any] = {
+        new_status: dict[str, Any] = {
             "type": "DisruptionAllowed",
             "status": word,
             "reason": reason,
@@ -102,6 +104,6 @@ class DisruptionBudgets:
             "currentHealthy": healthy,
             "desiredHealthy": desired,
             "expectedPods": expected,
-            "conditions": [made],
+            "conditions": [new_status],
         }
         self._context.write_status(RESOURCE, budget, status)

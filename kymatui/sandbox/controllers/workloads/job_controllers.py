@@ -65,14 +65,14 @@ class JobController:
             return None
         failed, succeeded = _count(pods, "Failed"), _count(pods, "Succeeded")
         pause = self._back_off(pods) if failed else 0.0
-        wanted = self._desired_pods(spec, succeeded)
-        for pod in active[wanted:]:
+        desired = self._desired_pods(spec, succeeded)
+        for pod in active[desired:]:
             self._delete(job, pod)
-        if len(active) < wanted and pause <= 0:
+        if len(active) < desired and pause <= 0:
             indexes = self._free_indexes(spec, pods)
-            for position in range(wanted - len(active)):
+            for position in range(desired - len(active)):
                 self._create(job, indexes[position] if position < len(indexes) else None)
-        waits = [pause] if pause > 0 and len(active) < wanted else []
+        waits = [pause] if pause > 0 and len(active) < desired else []
         if spec.get("activeDeadlineSeconds"):
             started = seconds_of((job.get("status") or {}).get("startTime")) or self._context.now
             waits.append(max(started + spec["activeDeadlineSeconds"] - self._context.now, 0.0) + 0.05)
@@ -116,12 +116,12 @@ class JobController:
             pod["metadata"].setdefault("annotations", {})[INDEX] = str(index)
             labels[INDEX] = str(index)
         try:
-            made = self._context.client.create("pods", pod, namespace=namespace)
+            created = self._context.client.create("pods", pod, namespace=namespace)
         except StatusError as error:
             if "being terminated" not in str(error):
                 self._event(job, "FailedCreate", f"Error creating: {error}", type="Warning")
             raise
-        self._event(job, "SuccessfulCreate", f"Created pod: {made['metadata']['name']}")
+        self._event(job, "SuccessfulCreate", f"Created pod: {created['metadata']['name']}")
 
     def _delete(self, job: Obj, pod: Obj) -> None:
         if self._context.delete("pods", pod):
@@ -183,9 +183,9 @@ class JobController:
         ttl = job["spec"].get("ttlSecondsAfterFinished")
         if ttl is None:
             return None
-        left = finished + ttl - self._context.now
-        if left > 0:
-            return float(left)
+        remaining = finished + ttl - self._context.now
+        if remaining > 0:
+            return float(remaining)
         self._context.delete(RESOURCE, job)
         return None
 

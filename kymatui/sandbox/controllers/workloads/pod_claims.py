@@ -26,16 +26,16 @@ def seconds_of(stamp: str | None) -> float:
 
 
 def is_ready(pod: Mapping[str, Any]) -> bool:
-    found = find_condition((pod.get("status") or {}).get("conditions"), "Ready")
-    return found is not None and found.get("status") == "True"
+    condition = find_condition((pod.get("status") or {}).get("conditions"), "Ready")
+    return condition is not None and condition.get("status") == "True"
 
 
 def available_in(pod: Mapping[str, Any], min_ready: int, now: float) -> float | None:
     """Return 0 for an available pod, the seconds until it is one, None if it is not ready."""
     if not is_ready(pod):
         return None
-    found = find_condition(pod["status"]["conditions"], "Ready") or {}
-    return max(0.0, seconds_of(found.get("lastTransitionTime")) + min_ready - now) if min_ready else 0.0
+    condition = find_condition(pod["status"]["conditions"], "Ready") or {}
+    return max(0.0, seconds_of(condition.get("lastTransitionTime")) + min_ready - now) if min_ready else 0.0
 
 
 def is_finished(pod: Mapping[str, Any]) -> bool:
@@ -59,18 +59,18 @@ class PodClaims:
         """Return the owner's objects; adopt and release by label, except while the owner is deleted."""
         uid = owner["metadata"]["uid"]
         namespace = owner["metadata"].get("namespace", "")
-        found: list[Obj] = []
+        claims: list[Obj] = []
         for obj in self._context.observer.all(self._resource, namespace):
             labels = obj["metadata"].get("labels") or {}
             matching = bool(selector) and selects(selector or {}, labels)
             if is_controlled_by(obj, uid):
                 if matching or is_terminating(owner):
-                    found.append(obj)
+                    claims.append(obj)
                 else:
                     self._release(obj, uid)
             elif matching and self._may_adopt(obj, owner) and self._adopt(obj, owner):
-                found.append(obj)
-        return found
+                claims.append(obj)
+        return claims
 
     @staticmethod
     def _may_adopt(obj: Obj, owner: Obj) -> bool:
@@ -100,7 +100,7 @@ class PodClaims:
 def pod_from(template: Mapping[str, Any], owner_ref: Obj, *, generate_name: str = "", name: str = "") -> Obj:
     """Return a pod of a template, owned by `owner_ref`."""
     metadata = template.get("metadata") or {}
-    made: Obj = {
+    pod: Obj = {
         "metadata": {
             "labels": dict(metadata.get("labels") or {}),
             "annotations": dict(metadata.get("annotations") or {}),
@@ -109,10 +109,10 @@ def pod_from(template: Mapping[str, Any], owner_ref: Obj, *, generate_name: str 
         "spec": dict(template.get("spec") or {}),
     }
     if metadata.get("finalizers"):
-        made["metadata"]["finalizers"] = list(metadata["finalizers"])
-    made["metadata"] = {k: v for k, v in made["metadata"].items() if v}
-    made["metadata"].update({"generateName": generate_name} if generate_name else {"name": name})
-    return made
+        pod["metadata"]["finalizers"] = list(metadata["finalizers"])
+    pod["metadata"] = {k: v for k, v in pod["metadata"].items() if v}
+    pod["metadata"].update({"generateName": generate_name} if generate_name else {"name": name})
+    return pod
 
 
 def deletion_order(pods: Sequence[Obj]) -> list[Obj]:

@@ -56,10 +56,10 @@ class ReplicaSets:
 
     def _scale(self, replica_set: Obj, active: list[Obj]) -> str | None:
         """Create or delete the difference in pods; return the message of a failed creation."""
-        wanted = replica_set["spec"].get("replicas", 1)
-        if len(active) < wanted:
-            return self._create(replica_set, min(wanted - len(active), BURST))
-        for pod in deletion_order(active)[: len(active) - wanted]:
+        replicas = replica_set["spec"].get("replicas", 1)
+        if len(active) < replicas:
+            return self._create(replica_set, min(replicas - len(active), BURST))
+        for pod in deletion_order(active)[: len(active) - replicas]:
             if self._context.delete("pods", pod):
                 self._event(replica_set, "SuccessfulDelete", f"Deleted pod: {pod['metadata']['name']}")
         return None
@@ -70,13 +70,13 @@ class ReplicaSets:
         for _ in range(count):
             pod = pod_from(replica_set["spec"].get("template") or {}, reference, generate_name=f"{name}-")
             try:
-                made = self._context.client.create("pods", pod, namespace=namespace)
+                created = self._context.client.create("pods", pod, namespace=namespace)
             except StatusError as error:
                 if error.status.get("reason") == "Forbidden" and "being terminated" in str(error):
                     return None
                 self._event(replica_set, "FailedCreate", f"Error creating: {error}", type="Warning")
                 return str(error)
-            self._event(replica_set, "SuccessfulCreate", f"Created pod: {made['metadata']['name']}")
+            self._event(replica_set, "SuccessfulCreate", f"Created pod: {created['metadata']['name']}")
         return None
 
     def _write_status(self, replica_set: Obj, pods: list[Obj], failure: str | None) -> float | None:
@@ -107,7 +107,7 @@ class ReplicaSets:
     def _failed(self, current: Obj, failure: str) -> list[Obj]:
         """Return conditions with the first failure only: each message names another pod and would be a change."""
         known = (current.get("status") or {}).get("conditions") or []
-        if any(given["type"] == "ReplicaFailure" for given in known):
+        if any(entry["type"] == "ReplicaFailure" for entry in known):
             return list(known)
         return with_condition(known, condition("ReplicaFailure", True, "FailedCreate", failure), self._context.stamp)
 

@@ -20,8 +20,8 @@ _NEVER = 2**31 - 1
 
 
 def replicas_of(obj: Mapping[str, Any]) -> int:
-    found: int = obj["spec"].get("replicas", 1)
-    return found
+    replicas: int = obj["spec"].get("replicas", 1)
+    return replicas
 
 
 def total(replica_sets: Sequence[Obj]) -> int:
@@ -62,9 +62,9 @@ def has_deadline(deployment: Mapping[str, Any]) -> bool:
     return bool(deployment["spec"].get("progressDeadlineSeconds", 600) != _NEVER)
 
 
-def same_template(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+def same_template(template: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Return whether templates are equal, ignoring the hash label that the controller adds."""
-    return _without_hash(one) == _without_hash(other)
+    return _without_hash(template) == _without_hash(other)
 
 
 def _without_hash(template: Mapping[str, Any]) -> Obj:
@@ -122,32 +122,32 @@ def old_replicas(deployment: Obj, replica_sets: Sequence[Obj], new: Obj, olds: S
     most = total(replica_sets) - minimum - new_missing
     if most <= 0:
         return {}
-    found: dict[str, int] = {}
-    most = _shrink_unhealthy(olds, most, found)
+    sizes: dict[str, int] = {}
+    most = _shrink_unhealthy(olds, most, sizes)
     spare = status_total(replica_sets, "availableReplicas") - minimum
     if spare > 0:
-        _shrink_healthy(olds, spare, found)
-    return {name: count for name, count in found.items() if count != _by_name(olds, name)}
+        _shrink_healthy(olds, spare, sizes)
+    return {name: count for name, count in sizes.items() if count != _by_name(olds, name)}
 
 
-def _shrink_unhealthy(olds: Sequence[Obj], most: int, found: dict[str, int]) -> int:
+def _shrink_unhealthy(olds: Sequence[Obj], most: int, sizes: dict[str, int]) -> int:
     for rs in age_order(olds):
         have = replicas_of(rs)
         broken = have - (rs.get("status") or {}).get("availableReplicas", 0)
         gone = min(most, broken) if have and broken > 0 else 0
         if gone > 0:
-            found[rs["metadata"]["name"]] = have - gone
+            sizes[rs["metadata"]["name"]] = have - gone
             most -= gone
     return most
 
 
-def _shrink_healthy(olds: Sequence[Obj], spare: int, found: dict[str, int]) -> None:
+def _shrink_healthy(olds: Sequence[Obj], spare: int, sizes: dict[str, int]) -> None:
     for rs in age_order(olds):
         name = rs["metadata"]["name"]
-        have = found.get(name, replicas_of(rs))
+        have = sizes.get(name, replicas_of(rs))
         gone = min(have, spare)
         if gone > 0:
-            found[name] = have - gone
+            sizes[name] = have - gone
             spare -= gone
 
 
@@ -161,16 +161,16 @@ def proportions(deployment: Obj, active: Sequence[Obj]) -> dict[str, int]:
     allowed = replicas_of(deployment) + surge if replicas_of(deployment) > 0 else 0
     to_add = allowed - total(active)
     order = sorted(active, key=lambda rs: (replicas_of(rs), rs["metadata"].get("creationTimestamp", "")), reverse=True)
-    found: dict[str, int] = {}
+    sizes: dict[str, int] = {}
     added = 0
     for rs in order:
         share = _proportion(rs, deployment, to_add, added) if to_add else 0
-        found[rs["metadata"]["name"]] = replicas_of(rs) + share
+        sizes[rs["metadata"]["name"]] = replicas_of(rs) + share
         added += share
     if order and to_add != added:
         first = order[0]["metadata"]["name"]
-        found[first] = max(0, found[first] + to_add - added)
-    return found
+        sizes[first] = max(0, sizes[first] + to_add - added)
+    return sizes
 
 
 def _proportion(rs: Obj, deployment: Obj, to_add: int, added: int) -> int:
@@ -196,16 +196,16 @@ def with_progress(conditions: Sequence[Condition], new: Condition, now: str) -> 
     if known is not None and known["status"] == new["status"] and known.get("reason") == new.get("reason"):
         return list(conditions)
     kept = known["lastTransitionTime"] if known is not None and known["status"] == new["status"] else now
-    made = {**new, "lastUpdateTime": now, "lastTransitionTime": kept}
-    return [*(c for c in conditions if c["type"] != new["type"]), made]
+    progress = {**new, "lastUpdateTime": now, "lastTransitionTime": kept}
+    return [*(c for c in conditions if c["type"] != new["type"]), progress]
 
 
 def is_complete(deployment: Obj, status: Mapping[str, Any]) -> bool:
-    wanted = replicas_of(deployment)
+    replicas = replicas_of(deployment)
     return bool(
-        status.get("updatedReplicas", 0) == wanted
-        and status.get("replicas", 0) == wanted
-        and status.get("availableReplicas", 0) == wanted
+        status.get("updatedReplicas", 0) == replicas
+        and status.get("replicas", 0) == replicas
+        and status.get("availableReplicas", 0) == replicas
         and status.get("observedGeneration", 0) >= deployment["metadata"].get("generation", 1)
     )
 

@@ -33,121 +33,121 @@ class StatefulSets:
         queue.follow_owner("pods", "StatefulSet")
 
     def reconcile(self, key: Key) -> float | None:
-        found = self._context.observer.get(RESOURCE, key)
-        if found is None:
+        stateful_set = self._context.observer.get(RESOURCE, key)
+        if stateful_set is None:
             return None
-        if is_terminating(found):
+        if is_terminating(stateful_set):
             return None
-        update = self._revisions.current(found)["metadata"]["name"]
-        current = self._current_revision(found, update)
-        pods = {ordinal_of(p, found): p for p in self._claims.of(found, found["spec"]["selector"])}
-        wait = self._step(found, pods, current, update)
-        self._write_status(found, current, update)
+        update = self._revisions.current(stateful_set)["metadata"]["name"]
+        current = self._current_revision(stateful_set, update)
+        pods = {ordinal_of(p, stateful_set): p for p in self._claims.of(stateful_set, stateful_set["spec"]["selector"])}
+        wait = self._step(stateful_set, pods, current, update)
+        self._write_status(stateful_set, current, update)
         return wait
 
-    def _current_revision(self, found: Obj, update: str) -> str:
-        known = (found.get("status") or {}).get("currentRevision")
-        names = {r["metadata"]["name"] for r in self._revisions.of(found)}
+    def _current_revision(self, stateful_set: Obj, update: str) -> str:
+        known = (stateful_set.get("status") or {}).get("currentRevision")
+        names = {r["metadata"]["name"] for r in self._revisions.of(stateful_set)}
         return str(known) if known in names else update
 
     # -- reconciliation
 
-    def _step(self, found: Obj, pods: dict[int, Obj], current: str, update: str) -> float | None:
+    def _step(self, stateful_set: Obj, pods: dict[int, Obj], current: str, update: str) -> float | None:
         """Create, delete or update one pod (all at once with podManagementPolicy Parallel)."""
-        spec = found["spec"]
+        spec = stateful_set["spec"]
         first = (spec.get("ordinals") or {}).get("start", 0)
-        wanted = range(first, first + spec.get("replicas", 1))
+        ordinals = range(first, first + spec.get("replicas", 1))
         ordered = spec.get("podManagementPolicy", "OrderedReady") == "OrderedReady"
         waits: list[float] = []
-        for ordinal in wanted:
+        for ordinal in ordinals:
             pod = pods.get(ordinal)
             if pod is not None and is_finished(pod) and not is_terminating(pod):
-                self._delete(found, pod)
+                self._delete(stateful_set, pod)
                 return None
             if pod is None:
-                self._create(found, ordinal, self._revision_for(found, ordinal, current, update))
+                self._create(stateful_set, ordinal, self._revision_for(stateful_set, ordinal, current, update))
                 if ordered:
                     return None
                 continue
-            left = available_in(pod, spec.get("minReadySeconds", 0), self._context.now)
-            if ordered and (is_terminating(pod) or left != 0):
-                return left or None
-            if left:
-                waits.append(left)
-        if self._shrink(found, pods, wanted, ordered=ordered):
+            seconds = available_in(pod, spec.get("minReadySeconds", 0), self._context.now)
+            if ordered and (is_terminating(pod) or seconds != 0):
+                return seconds or None
+            if seconds:
+                waits.append(seconds)
+        if self._shrink(stateful_set, pods, ordinals, ordered=ordered):
             return None
-        self._update_pods(found, pods, wanted, update)
+        self._update_pods(stateful_set, pods, ordinals, update)
         return min(waits) if waits else None
 
-    def _shrink(self, found: Obj, pods: dict[int, Obj], wanted: range, *, ordered: bool) -> bool:
-        condemned = sorted((o for o in pods if o not in wanted), reverse=True)
+    def _shrink(self, stateful_set: Obj, pods: dict[int, Obj], ordinals: range, *, ordered: bool) -> bool:
+        condemned = sorted((o for o in pods if o not in ordinals), reverse=True)
         for ordinal in condemned:
             if is_terminating(pods[ordinal]):
                 if ordered:
                     return True
                 continue
-            self._delete(found, pods[ordinal])
+            self._delete(stateful_set, pods[ordinal])
             if ordered:
                 return True
         return bool(condemned)
 
-    def _update_pods(self, found: Obj, pods: dict[int, Obj], wanted: range, update: str) -> None:
+    def _update_pods(self, stateful_set: Obj, pods: dict[int, Obj], ordinals: range, update: str) -> None:
         """Delete the last outdated pod above the partition, if the pods behind it are healthy."""
-        strategy = found["spec"].get("updateStrategy") or {}
+        strategy = stateful_set["spec"].get("updateStrategy") or {}
         if strategy.get("type") == "OnDelete":
             return
         partition = (strategy.get("rollingUpdate") or {}).get("partition", 0)
-        for ordinal in sorted((o for o in wanted if o - wanted.start >= partition), reverse=True):
+        for ordinal in sorted((o for o in ordinals if o - ordinals.start >= partition), reverse=True):
             pod = pods.get(ordinal)
             if pod is None:
                 return
             if revision_label(pod) != update and not is_terminating(pod):
-                self._delete(found, pod)
+                self._delete(stateful_set, pod)
                 return
             if is_terminating(pod) or not is_ready(pod):
                 return
 
     @staticmethod
-    def _revision_for(found: Obj, ordinal: int, current: str, update: str) -> str:
-        strategy = found["spec"].get("updateStrategy") or {}
+    def _revision_for(stateful_set: Obj, ordinal: int, current: str, update: str) -> str:
+        strategy = stateful_set["spec"].get("updateStrategy") or {}
         partition = (strategy.get("rollingUpdate") or {}).get("partition", 0)
-        first = (found["spec"].get("ordinals") or {}).get("start", 0)
+        first = (stateful_set["spec"].get("ordinals") or {}).get("start", 0)
         behind = strategy.get("type", "RollingUpdate") == "RollingUpdate" and ordinal - first < partition
         return current if behind else update
 
     # -- pods and claims
 
-    def _create(self, found: Obj, ordinal: int, revision: str) -> None:
-        namespace, name = key_of(found)
+    def _create(self, stateful_set: Obj, ordinal: int, revision: str) -> None:
+        namespace, name = key_of(stateful_set)
         pod_name = f"{name}-{ordinal}"
-        template = self._template(found, revision)
-        pod = pod_from(template, owner_reference("apps/v1", "StatefulSet", found), name=pod_name)
+        template = self._template(stateful_set, revision)
+        pod = pod_from(template, owner_reference("apps/v1", "StatefulSet", stateful_set), name=pod_name)
         labels = pod["metadata"].setdefault("labels", {})
         labels.update({NAME_LABEL: pod_name, INDEX_LABEL: str(ordinal), REVISION_LABEL: revision})
         spec = pod["spec"]
         spec["hostname"] = pod_name
-        if found["spec"].get("serviceName"):
-            spec["subdomain"] = found["spec"]["serviceName"]
-        self._mount_claims(found, pod_name, spec)
+        if stateful_set["spec"].get("serviceName"):
+            spec["subdomain"] = stateful_set["spec"]["serviceName"]
+        self._mount_claims(stateful_set, pod_name, spec)
         try:
             self._context.client.create("pods", pod, namespace=namespace)
         except StatusError as error:
             message = f"create Pod {pod_name} in StatefulSet {name} failed error: {error}"
             if error.reason != "AlreadyExists" and "being terminated" not in str(error):
-                self._event(found, "FailedCreate", message, type="Warning")
+                self._event(stateful_set, "FailedCreate", message, type="Warning")
                 raise
             return
-        self._event(found, "SuccessfulCreate", f"Create Pod {pod_name} in StatefulSet {name} successful")
+        self._event(stateful_set, "SuccessfulCreate", f"Create Pod {pod_name} in StatefulSet {name} successful")
 
-    def _template(self, found: Obj, revision: str) -> Obj:
-        stored = next((r for r in self._revisions.of(found) if r["metadata"]["name"] == revision), None)
-        template = dict(stored["data"]["spec"]["template"]) if stored else dict(found["spec"]["template"])
+    def _template(self, stateful_set: Obj, revision: str) -> Obj:
+        stored = next((r for r in self._revisions.of(stateful_set) if r["metadata"]["name"] == revision), None)
+        template = dict(stored["data"]["spec"]["template"]) if stored else dict(stateful_set["spec"]["template"])
         template.pop("$patch", None)
         return template
 
-    def _mount_claims(self, found: Obj, pod_name: str, spec: Obj) -> None:
-        namespace, name = key_of(found)
-        templates = found["spec"].get("volumeClaimTemplates") or []
+    def _mount_claims(self, stateful_set: Obj, pod_name: str, spec: Obj) -> None:
+        namespace, name = key_of(stateful_set)
+        templates = stateful_set["spec"].get("volumeClaimTemplates") or []
         own = {t["metadata"]["name"] for t in templates}
         volumes = [v for v in spec.get("volumes") or [] if v["name"] not in own]
         for template in templates:
@@ -158,38 +158,41 @@ class StatefulSets:
                 continue
             labels = {
                 **(template["metadata"].get("labels") or {}),
-                **(found["spec"]["selector"].get("matchLabels") or {}),
+                **(stateful_set["spec"]["selector"].get("matchLabels") or {}),
             }
             annotations = template["metadata"].get("annotations") or {}
-            made = {"metadata": {"name": claim, "labels": labels, "annotations": annotations}, "spec": template["spec"]}
-            self._context.client.create(CLAIMS, made, namespace=namespace)
+            volume_claim = {
+                "metadata": {"name": claim, "labels": labels, "annotations": annotations},
+                "spec": template["spec"],
+            }
+            self._context.client.create(CLAIMS, volume_claim, namespace=namespace)
             message = f"Create Claim {claim} Pod {pod_name} in StatefulSet {name} success"
-            self._event(found, "SuccessfulCreate", message)
+            self._event(stateful_set, "SuccessfulCreate", message)
         if volumes:
             spec["volumes"] = volumes
 
-    def _delete(self, found: Obj, pod: Obj) -> None:
-        name, set_name = pod["metadata"]["name"], found["metadata"]["name"]
+    def _delete(self, stateful_set: Obj, pod: Obj) -> None:
+        name, set_name = pod["metadata"]["name"], stateful_set["metadata"]["name"]
         if self._context.delete("pods", pod):
-            self._event(found, "SuccessfulDelete", f"Delete Pod {name} in StatefulSet {set_name} successful")
+            self._event(stateful_set, "SuccessfulDelete", f"Delete Pod {name} in StatefulSet {set_name} successful")
 
     # -- status
 
-    def _write_status(self, found: Obj, current: str, update: str) -> None:
-        latest = self._context.observer.get(RESOURCE, key_of(found))
-        if latest is None or latest["metadata"]["uid"] != found["metadata"]["uid"]:
+    def _write_status(self, stateful_set: Obj, current: str, update: str) -> None:
+        latest = self._context.observer.get(RESOURCE, key_of(stateful_set))
+        if latest is None or latest["metadata"]["uid"] != stateful_set["metadata"]["uid"]:
             return
-        pods = self._claims.of(found, found["spec"]["selector"])
+        pods = self._claims.of(stateful_set, stateful_set["spec"]["selector"])
         here = [p for p in pods if not is_terminating(p)]
         ready = [p for p in here if is_ready(p)]
-        minimum = found["spec"].get("minReadySeconds", 0)
+        minimum = stateful_set["spec"].get("minReadySeconds", 0)
         updated = [p for p in here if revision_label(p) == update]
-        replicas = found["spec"].get("replicas", 1)
+        replicas = stateful_set["spec"].get("replicas", 1)
         if current != update and len(updated) == replicas == len(ready) == len(pods):
             current = update
-            self._revisions.clean_up(found, [update])
+            self._revisions.clean_up(stateful_set, [update])
         status: Obj = {
-            "observedGeneration": found["metadata"].get("generation", 1),
+            "observedGeneration": stateful_set["metadata"].get("generation", 1),
             "replicas": len(pods),
             "readyReplicas": len(ready),
             "currentReplicas": sum(revision_label(p) == current for p in here),
@@ -202,14 +205,14 @@ class StatefulSets:
         status["collisionCount"] = (latest.get("status") or {}).get("collisionCount", 0)
         self._context.write_status(RESOURCE, latest, status)
 
-    def _event(self, found: Obj, reason: str, message: str, *, type: Any = "Normal") -> None:
-        self._context.recorder.event(found, "StatefulSet", "apps/v1", reason, message, type=type, source=SOURCE)
+    def _event(self, stateful_set: Obj, reason: str, message: str, *, type: Any = "Normal") -> None:
+        self._context.recorder.event(stateful_set, "StatefulSet", "apps/v1", reason, message, type=type, source=SOURCE)
 
 
-def ordinal_of(pod: Obj, found: Obj) -> int:
+def ordinal_of(pod: Obj, stateful_set: Obj) -> int:
     """Return the ordinal in the pod's name, -1 for a pod of another owner."""
     head, _, tail = pod["metadata"]["name"].rpartition("-")
-    return int(tail) if head == found["metadata"]["name"] and tail.isdigit() else -1
+    return int(tail) if head == stateful_set["metadata"]["name"] and tail.isdigit() else -1
 
 
 def revision_label(pod: Obj) -> str:

@@ -142,9 +142,9 @@ def validate_update(group: str, kind: str, new: Object, old: Object, subresource
         return errors + (config_rules.validate_service_status(new) if known == ("", "Service") else [])
     rules = _CREATE.get(known) if known not in _ONLY_UPDATE_RULES else None
     changes = _UPDATE.get(known)
-    found = changes(new, old) if changes is not None else []
+    problems = changes(new, old) if changes is not None else []
     valid = rules(new) if rules is not None else []
-    return errors + (valid + found if known in _RULES_FIRST else found + valid)
+    return errors + (valid + problems if known in _RULES_FIRST else problems + valid)
 
 
 def validate_custom_metadata(obj: Object, old: Object | None, *, namespaced: bool) -> Errors:

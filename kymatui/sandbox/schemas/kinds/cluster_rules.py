@@ -69,8 +69,8 @@ def validate_ingress(obj: Object) -> Errors:
             continue
         if not http.get("paths"):
             errors.append(required(f"{at}.http.paths"))
-        for place, path in enumerate(http.get("paths") or ()):
-            errors += _validate_ingress_path(path, f"{at}.http.paths[{place}]")
+        for position, path in enumerate(http.get("paths") or ()):
+            errors += _validate_ingress_path(path, f"{at}.http.paths[{position}]")
     return errors
 
 
@@ -253,10 +253,10 @@ def validate_network_policy(obj: Object) -> Errors:
 def _validate_policy_rule(rule: Object, at: str, peers: str) -> Errors:
     errors: Errors = []
     for index, port in enumerate(rule.get("ports") or ()):
-        place = f"{at}.ports[{index}]"
-        errors += one_of(port, "protocol", ("SCTP", "TCP", "UDP"), place)
+        location = f"{at}.ports[{index}]"
+        errors += one_of(port, "protocol", ("SCTP", "TCP", "UDP"), location)
         if port.get("port") is not None:
-            errors += validate_port_or_name(port["port"], f"{place}.port")
+            errors += validate_port_or_name(port["port"], f"{location}.port")
     for index, peer in enumerate(rule.get(peers) or ()):
         errors += _validate_peer(peer, f"{at}.{peers}[{index}]")
     return errors
@@ -268,10 +268,13 @@ def _validate_peer(peer: Object, at: str) -> Errors:
         errors += validate_selector(peer.get(name), f"{at}.{name}")
     block = peer.get("ipBlock")
     if block is not None:
-        given = block.get("cidr") or ""
-        if not given:
+        block_cidr = block.get("cidr") or ""
+        if not block_cidr:
             errors.append(required(f"{at}.ipBlock.cidr"))
-        errors += [invalid_value(f"{at}.ipBlock.cidr", given, problem) for problem in (cidr(given) if given else ())]
+        errors += [
+            invalid_value(f"{at}.ipBlock.cidr", block_cidr, problem)
+            for problem in (cidr(block_cidr) if block_cidr else ())
+        ]
         if peer.get("podSelector") is not None or peer.get("namespaceSelector") is not None:
             errors.append(forbidden(at, "may not specify both ipBlock and another peer"))
     elif peer.get("podSelector") is None and peer.get("namespaceSelector") is None:
@@ -282,10 +285,10 @@ def _validate_peer(peer: Object, at: str) -> Errors:
 def validate_api_service(obj: Object) -> Errors:
     spec: Object = obj["spec"]
     group, version = spec.get("group") or "", spec.get("version") or ""
-    name, wanted = obj["metadata"].get("name") or "", f"{version}.{group}"
+    name, expected = obj["metadata"].get("name") or "", f"{version}.{group}"
     errors: Errors = []
-    if name != wanted:
-        errors.append(invalid_value("metadata.name", name, f'must be `spec.version+"."+spec.group`: "{wanted}"'))
+    if name != expected:
+        errors.append(invalid_value("metadata.name", name, f'must be `spec.version+"."+spec.group`: "{expected}"'))
     if group:
         errors += [invalid_value("spec.group", group, problem) for problem in dns_subdomain(group)]
     elif version != "v1":
@@ -309,10 +312,10 @@ def validate_endpoints(obj: Object) -> Errors:
         if not subset.get("addresses") and not subset.get("notReadyAddresses"):
             errors.append(required(at, "must specify `addresses` or `notReadyAddresses`"))
         for field in ("addresses", "notReadyAddresses"):
-            for place, address in enumerate(subset.get(field) or ()):
-                errors += _validate_endpoint(address.get("ip") or "", f"{at}.{field}[{place}].ip")
-        for place, port in enumerate(subset.get("ports") or ()):
-            number, where = port.get("port") or 0, f"{at}.ports[{place}]"
+            for position, address in enumerate(subset.get(field) or ()):
+                errors += _validate_endpoint(address.get("ip") or "", f"{at}.{field}[{position}].ip")
+        for position, port in enumerate(subset.get("ports") or ()):
+            number, where = port.get("port") or 0, f"{at}.ports[{position}]"
             if len(subset["ports"]) > 1 and not port.get("name"):
                 errors.append(required(f"{where}.name"))
             errors += [invalid_value(f"{where}.port", number, problem) for problem in port_number(number)]

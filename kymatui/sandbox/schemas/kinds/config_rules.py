@@ -177,7 +177,7 @@ def _validate_affinity(spec: Object) -> Errors:
 def _validate_service_ports(ports: list[Object], kind: str, *, headless: bool) -> Errors:
     errors: Errors = []
     names: set[str] = set()
-    seen: set[tuple[Any, Any]] = set()
+    numbers: set[tuple[Any, Any]] = set()
     for index, port in enumerate(ports):
         at = f"spec.ports[{index}]"
         name, number = port.get("name") or "", port.get("port") or 0
@@ -195,9 +195,9 @@ def _validate_service_ports(ports: list[Object], kind: str, *, headless: bool) -
         errors += [invalid_value(f"{at}.appProtocol", protocol, problem) for problem in qualified_name(protocol or "x")]
         if port.get("nodePort") and kind in ("ClusterIP", "ExternalName"):
             errors.append(forbidden(f"{at}.nodePort", f"may not be used when `type` is '{kind}'"))
-        if (number, port.get("protocol")) in seen and not headless:
+        if (number, port.get("protocol")) in numbers and not headless:
             errors.append(_same_port(at, port))
-        seen.add((number, port.get("protocol")))
+        numbers.add((number, port.get("protocol")))
     return errors
 
 

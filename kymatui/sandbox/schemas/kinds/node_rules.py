@@ -35,7 +35,7 @@ _HTTP_PATH = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
 def validate_node(obj: Object) -> Errors:
     spec: Object = obj.get("spec") or {}
     errors: Errors = []
-    seen: set[tuple[str, str]] = set()
+    keys: set[tuple[str, str]] = set()
     for index, taint in enumerate(spec.get("taints") or ()):
         at = f"metadata.taints[{index}]"
         key, effect = taint.get("key") or "", taint.get("effect") or ""
@@ -45,11 +45,11 @@ def validate_node(obj: Object) -> Errors:
             errors.append(required(f"{at}.effect"))
         elif effect not in _EFFECTS:
             errors.append(unsupported(f"{at}.effect", effect, _EFFECTS))
-        if (key, effect) in seen:
+        if (key, effect) in keys:
             errors.append(duplicate(at, taint))
-        seen.add((key, effect))
-    for index, given in enumerate(spec.get("podCIDRs") or ()):
-        errors += [invalid_value(f"spec.podCIDRs[{index}]", given, problem) for problem in cidr(given)]
+        keys.add((key, effect))
+    for index, block in enumerate(spec.get("podCIDRs") or ()):
+        errors += [invalid_value(f"spec.podCIDRs[{index}]", block, problem) for problem in cidr(block)]
     return errors
 
 

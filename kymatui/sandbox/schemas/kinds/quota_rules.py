@@ -110,13 +110,13 @@ def validate_quota_update(new: Object, old: Object) -> Errors:
 def validate_range(obj: Object) -> Errors:
     """Return the errors of a LimitRange."""
     errors: Errors = []
-    seen: set[str] = set()
+    kinds: set[str] = set()
     for index, limit in enumerate((obj.get("spec") or {}).get("limits") or ()):
         at, kind = f"spec.limits[{index}]", limit.get("type") or ""
         errors += [invalid_value(f"{at}.type", kind, problem) for problem in qualified_name(kind)]
-        if kind in seen:
+        if kind in kinds:
             errors.append(duplicate(f"{at}.type", kind))
-        seen.add(kind)
+        kinds.add(kind)
         errors += _validate_limit(limit, kind, at)
     return errors
 
@@ -148,13 +148,13 @@ _ORDERED = (
 )
 
 
-def _validate_bounds(given: Object, name: str, at: str) -> Errors:
+def _validate_bounds(bounds: Object, name: str, at: str) -> Errors:
     errors: Errors = []
-    for low, low_words, high, high_words, place, shown in _ORDERED:
-        if given[low] is not None and given[high] is not None and amount(given[low]) > amount(given[high]):
-            text = f"{low_words} {given[low]} is greater than {high_words} {given[high]}"
-            errors.append(invalid_value(f"{at}.{place}[{name}]", given[shown], text))
-    ratio = given["maxLimitRequestRatio"]
+    for low, low_words, high, high_words, location, shown in _ORDERED:
+        if bounds[low] is not None and bounds[high] is not None and amount(bounds[low]) > amount(bounds[high]):
+            text = f"{low_words} {bounds[low]} is greater than {high_words} {bounds[high]}"
+            errors.append(invalid_value(f"{at}.{location}[{name}]", bounds[shown], text))
+    ratio = bounds["maxLimitRequestRatio"]
     if ratio is not None and amount(ratio) < Fraction(1):
         errors.append(invalid_value(f"{at}.maxLimitRequestRatio[{name}]", ratio, f"ratio {ratio} is less than 1"))
     return errors

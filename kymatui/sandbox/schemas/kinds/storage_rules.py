@@ -77,10 +77,10 @@ def _validate_sources(spec: Object) -> Errors:
         if index:
             errors.append(forbidden(at, "may not specify more than 1 volume type"))
             continue
-        given: Object = spec[source]
-        errors += [required(f"{at}.{name}") for name in _NEEDED.get(source, ()) if not given.get(name)]
-        if ".." in (given.get("path") or "").split("/"):
-            errors.append(invalid_value(f"{at}.path", given["path"], "must not contain '..'"))
+        volume_source: Object = spec[source]
+        errors += [required(f"{at}.{name}") for name in _NEEDED.get(source, ()) if not volume_source.get(name)]
+        if ".." in (volume_source.get("path") or "").split("/"):
+            errors.append(invalid_value(f"{at}.path", volume_source["path"], "must not contain '..'"))
     if "local" in sources and spec.get("nodeAffinity") is None:
         errors.append(required("spec.nodeAffinity", "Local volume requires node affinity"))
     return errors
@@ -115,14 +115,14 @@ def validate_driver_update(new: Object, old: Object) -> Errors:
 def validate_node_drivers(obj: Object) -> Errors:
     """Return the errors of a CSINode."""
     errors: Errors = []
-    seen: set[str] = set()
+    names: set[str] = set()
     for index, driver in enumerate(obj["spec"].get("drivers") or ()):
         at = f"spec.drivers[{index}]"
         errors += [required(f"{at}.{name}") for name in ("name", "nodeID") if not driver.get(name)]
         name = driver.get("name") or ""
-        if name in seen:
+        if name in names:
             errors.append(duplicate(f"{at}.name", name))
-        seen.add(name)
+        names.add(name)
     return errors
 
 
@@ -132,10 +132,10 @@ def validate_attachment(obj: Object) -> Errors:
     source: Object = spec.get("source") or {}
     errors = [] if spec.get("attacher") else [required("spec.attacher")]
     text = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
-    given = [name for name in ("inlineVolumeSpec", "persistentVolumeName") if source.get(name)]
-    if not given:
+    sources = [name for name in ("inlineVolumeSpec", "persistentVolumeName") if source.get(name)]
+    if not sources:
         errors.append(required("spec.source", text))
-    elif len(given) > 1:
+    elif len(sources) > 1:
         errors.append(forbidden("spec.source", text))
     node = spec.get("nodeName") or ""
     return errors + [invalid_value("spec.nodeName", node, problem) for problem in dns_subdomain(node)]

@@ -19,48 +19,50 @@ def named(field: str, value: str, rule: Callable[[str], list[str]]) -> Errors:
 
 def validate_affinity(affinity: Object, at: str) -> Errors:
     errors: Errors = []
-    wanted = "requiredDuringSchedulingIgnoredDuringExecution"
+    field = "requiredDuringSchedulingIgnoredDuringExecution"
     node: Object = affinity.get("nodeAffinity") or {}
-    if node.get(wanted) is not None and not node[wanted].get("nodeSelectorTerms"):
+    if node.get(field) is not None and not node[field].get("nodeSelectorTerms"):
         errors.append(
-            required(f"{at}.nodeAffinity.{wanted}.nodeSelectorTerms", "must have at least one node selector term")
+            required(f"{at}.nodeAffinity.{field}.nodeSelectorTerms", "must have at least one node selector term")
         )
     for kind in ("podAffinity", "podAntiAffinity"):
-        for index, term in enumerate((affinity.get(kind) or {}).get(wanted) or ()):
-            place = f"{at}.{kind}.{wanted}[{index}]"
-            errors += validate_selector(term.get("labelSelector"), f"{place}.labelSelector")
+        for index, term in enumerate((affinity.get(kind) or {}).get(field) or ()):
+            location = f"{at}.{kind}.{field}[{index}]"
+            errors += validate_selector(term.get("labelSelector"), f"{location}.labelSelector")
             key = term.get("topologyKey") or ""
             if not key:
-                errors.append(required(f"{place}.topologyKey", "can not be empty"))
-            errors += named(f"{place}.topologyKey", key, qualified_name)
+                errors.append(required(f"{location}.topologyKey", "can not be empty"))
+            errors += named(f"{location}.topologyKey", key, qualified_name)
     return errors
 
 
 def validate_tolerations(tolerations: list[Object], at: str) -> Errors:
     errors: Errors = []
     for index, toleration in enumerate(tolerations):
-        place = f"{at}[{index}]"
+        location = f"{at}[{index}]"
         key, operator = toleration.get("key") or "", toleration.get("operator") or ""
         effect = toleration.get("effect") or ""
         if key:
-            errors += named(f"{place}.key", key, qualified_name)
+            errors += named(f"{location}.key", key, qualified_name)
         elif operator != "Exists":
             text = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
-            errors.append(invalid_value(f"{place}.operator", operator, text))
+            errors.append(invalid_value(f"{location}.operator", operator, text))
         if toleration.get("tolerationSeconds") is not None and effect != "NoExecute":
             errors.append(
-                invalid_value(f"{place}.effect", effect, "effect must be 'NoExecute' when `tolerationSeconds` is set")
+                invalid_value(
+                    f"{location}.effect", effect, "effect must be 'NoExecute' when `tolerationSeconds` is set"
+                )
             )
         if operator == "Exists" and toleration.get("value"):
             errors.append(
                 invalid_value(
-                    f"{place}.operator", toleration["value"], "value must be empty when `operator` is 'Exists'"
+                    f"{location}.operator", toleration["value"], "value must be empty when `operator` is 'Exists'"
                 )
             )
         elif operator not in ("", "Equal", "Exists"):
-            errors.append(unsupported(f"{place}.operator", operator, ("Equal", "Exists")))
+            errors.append(unsupported(f"{location}.operator", operator, ("Equal", "Exists")))
         if effect and effect not in ("NoSchedule", "PreferNoSchedule", "NoExecute"):
-            errors.append(unsupported(f"{place}.effect", effect, ("NoSchedule", "PreferNoSchedule", "NoExecute")))
+            errors.append(unsupported(f"{location}.effect", effect, ("NoSchedule", "PreferNoSchedule", "NoExecute")))
     return errors
 
 
@@ -68,20 +70,20 @@ def validate_aliases(aliases: list[Object], at: str) -> Errors:
     errors: Errors = []
     for index, alias in enumerate(aliases):
         errors += named(f"{at}[{index}].ip", alias.get("ip") or "", ip_address)
-        for place, name in enumerate(alias.get("hostnames") or ()):
-            errors += named(f"{at}[{index}].hostnames[{place}]", name, dns_subdomain)
+        for position, name in enumerate(alias.get("hostnames") or ()):
+            errors += named(f"{at}[{index}].hostnames[{position}]", name, dns_subdomain)
     return errors
 
 
 def validate_spread(constraints: list[Object], at: str) -> Errors:
     errors: Errors = []
     for index, constraint in enumerate(constraints):
-        place = f"{at}[{index}]"
+        location = f"{at}[{index}]"
         skew = constraint.get("maxSkew") or 0
         if skew <= 0:
-            errors.append(invalid_value(f"{place}.maxSkew", skew, "must be greater than zero"))
+            errors.append(invalid_value(f"{location}.maxSkew", skew, "must be greater than zero"))
         if not constraint.get("topologyKey"):
-            errors.append(required(f"{place}.topologyKey", "can not be empty"))
-        errors += one_of(constraint, "whenUnsatisfiable", ("DoNotSchedule", "ScheduleAnyway"), place)
-        errors += validate_selector(constraint.get("labelSelector"), f"{place}.labelSelector")
+            errors.append(required(f"{location}.topologyKey", "can not be empty"))
+        errors += one_of(constraint, "whenUnsatisfiable", ("DoNotSchedule", "ScheduleAnyway"), location)
+        errors += validate_selector(constraint.get("labelSelector"), f"{location}.labelSelector")
     return errors

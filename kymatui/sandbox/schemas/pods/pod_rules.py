@@ -103,16 +103,16 @@ def _validate_volumes(volumes: list[Object], at: str) -> tuple[set[str], Errors]
     known: set[str] = set()
     errors: Errors = []
     for index, volume in enumerate(volumes):
-        place = f"{at}[{index}]"
+        location = f"{at}[{index}]"
         name = volume.get("name") or ""
         errors_here: Errors = []
         if not name:
-            errors_here.append(required(f"{place}.name"))
+            errors_here.append(required(f"{location}.name"))
         else:
-            errors_here += named(f"{place}.name", name, dns_label)
-        errors_here = _validate_source(volume, place) + errors_here
+            errors_here += named(f"{location}.name", name, dns_label)
+        errors_here = _validate_source(volume, location) + errors_here
         if name in known:
-            errors_here.append(duplicate(f"{place}.name", name))
+            errors_here.append(duplicate(f"{location}.name", name))
         if not errors_here or all(error.kind == "Duplicate" for error in errors_here):
             known.add(name)
         errors += errors_here
@@ -136,9 +136,9 @@ def _validate_source(volume: Object, at: str) -> Errors:
         if index:
             errors.append(forbidden(f"{at}.{source}", "may not specify more than 1 volume type"))
             continue
-        given: Object = volume.get(source) or {}
-        errors += [required(f"{at}.{source}.{name}") for name in _NEEDED.get(source, ()) if not given.get(name)]
-        errors += _validate_items(given.get("items") or [], f"{at}.{source}.items")
+        volume_source: Object = volume.get(source) or {}
+        errors += [required(f"{at}.{source}.{name}") for name in _NEEDED.get(source, ()) if not volume_source.get(name)]
+        errors += _validate_items(volume_source.get("items") or [], f"{at}.{source}.items")
     return errors
 
 
@@ -160,16 +160,16 @@ def _validate_items(items: list[Object], at: str) -> Errors:
 def _validate_containers(containers: list[Object], volumes: set[str], names: set[str], at: str) -> Errors:
     errors: Errors = []
     for index, container in enumerate(containers):
-        place = f"{at}[{index}]"
+        location = f"{at}[{index}]"
         name = container.get("name") or ""
         if not name:
-            errors.append(required(f"{place}.name"))
+            errors.append(required(f"{location}.name"))
         else:
-            errors += named(f"{place}.name", name, dns_label)
+            errors += named(f"{location}.name", name, dns_label)
         if name and name in names:
-            errors.append(duplicate(f"{place}.name", name))
+            errors.append(duplicate(f"{location}.name", name))
         names.add(name)
-        errors += _validate_container(container, volumes, place)
+        errors += _validate_container(container, volumes, location)
     return errors
 
 
@@ -197,32 +197,32 @@ def _validate_ports(ports: list[Object], at: str) -> Errors:
     errors: Errors = []
     names: set[str] = set()
     for index, port in enumerate(ports):
-        place = f"{at}[{index}]"
+        location = f"{at}[{index}]"
         name = port.get("name") or ""
         if name:
             problems = port_name(name)
-            errors += [invalid_value(f"{place}.name", name, problem) for problem in problems]
+            errors += [invalid_value(f"{location}.name", name, problem) for problem in problems]
             if not problems and name in names:
-                errors.append(duplicate(f"{place}.name", name))
+                errors.append(duplicate(f"{location}.name", name))
             names.add(name)
         number = port.get("containerPort") or 0
         if not number:
-            errors.append(required(f"{place}.containerPort"))
+            errors.append(required(f"{location}.containerPort"))
         else:
-            errors += [invalid_value(f"{place}.containerPort", number, problem) for problem in port_number(number)]
+            errors += [invalid_value(f"{location}.containerPort", number, problem) for problem in port_number(number)]
         host = port.get("hostPort") or 0
         if host:
-            errors += [invalid_value(f"{place}.hostPort", host, problem) for problem in port_number(host)]
-        errors += one_of(port, "protocol", PROTOCOLS, place)
+            errors += [invalid_value(f"{location}.hostPort", host, problem) for problem in port_number(host)]
+        errors += one_of(port, "protocol", PROTOCOLS, location)
     return errors
 
 
 def _validate_host_ports(containers: list[Object], at: str) -> Errors:
     """Return the errors of host ports: on the host network they must equal the container ports."""
     return [
-        invalid_value(f"{at}[{index}].ports[{place}].hostPort", port["hostPort"], _SAME_PORT)
+        invalid_value(f"{at}[{index}].ports[{position}].hostPort", port["hostPort"], _SAME_PORT)
         for index, container in enumerate(containers)
-        for place, port in enumerate(container.get("ports") or ())
+        for position, port in enumerate(container.get("ports") or ())
         if port.get("hostPort") and port["hostPort"] != port.get("containerPort")
     ]
 
@@ -230,35 +230,35 @@ def _validate_host_ports(containers: list[Object], at: str) -> Errors:
 def _validate_environment(container: Object, at: str) -> Errors:
     errors: Errors = []
     for index, variable in enumerate(container.get("env") or ()):
-        place = f"{at}.env[{index}]"
+        location = f"{at}.env[{index}]"
         if not variable.get("name"):
-            errors.append(required(f"{place}.name"))
+            errors.append(required(f"{location}.name"))
         else:
-            errors += named(f"{place}.name", variable["name"], environment_name)
+            errors += named(f"{location}.name", variable["name"], environment_name)
         if variable.get("valueFrom") is not None:
-            errors += _validate_value_from(variable, f"{place}.valueFrom")
+            errors += _validate_value_from(variable, f"{location}.valueFrom")
     for index, source in enumerate(container.get("envFrom") or ()):
-        given = [name for name in ("configMapRef", "secretRef") if source.get(name) is not None]
-        if not given:
+        sources = [name for name in ("configMapRef", "secretRef") if source.get(name) is not None]
+        if not sources:
             errors.append(invalid_value(f"{at}.envFrom", "", "must specify one of: `configMapRef` or `secretRef`"))
-        elif len(given) > 1:
+        elif len(sources) > 1:
             errors.append(invalid_value(f"{at}.envFrom", "", "may not have more than one field specified at a time"))
-        errors += [required(f"{at}.envFrom[{index}].{name}.name") for name in given if not source[name].get("name")]
+        errors += [required(f"{at}.envFrom[{index}].{name}.name") for name in sources if not source[name].get("name")]
     return errors
 
 
 def _validate_value_from(variable: Object, at: str) -> Errors:
     source: Object = variable["valueFrom"]
     errors: Errors = []
-    given = [name for name in _VALUE_SOURCES if source.get(name) is not None]
-    for name in given:
+    sources = [name for name in _VALUE_SOURCES if source.get(name) is not None]
+    for name in sources:
         errors += _validate_reference(name, source[name], f"{at}.{name}")
-    if not given:
+    if not sources:
         listed = ", ".join(f"`{name}`" for name in _VALUE_SOURCES[:-1])
         errors.append(invalid_value(at, "", f"must specify one of: {listed} or `{_VALUE_SOURCES[-1]}`"))
     if variable.get("value"):
         errors.append(invalid_value(at, "", "may not be specified when `value` is not empty"))
-    elif len(given) > 1:
+    elif len(sources) > 1:
         errors.append(invalid_value(at, "", "may not have more than one field specified at a time"))
     return errors
 
@@ -285,16 +285,16 @@ def _validate_mounts(mounts: list[Object], volumes: set[str], at: str) -> Errors
     errors: Errors = []
     paths: set[str] = set()
     for index, mount in enumerate(mounts):
-        place = f"{at}[{index}]"
+        location = f"{at}[{index}]"
         name, path = mount.get("name") or "", mount.get("mountPath") or ""
         if not name:
-            errors.append(required(f"{place}.name"))
+            errors.append(required(f"{location}.name"))
         if name not in volumes:
-            errors.append(not_found(f"{place}.name", name))
+            errors.append(not_found(f"{location}.name", name))
         if not path:
-            errors.append(required(f"{place}.mountPath"))
+            errors.append(required(f"{location}.mountPath"))
         elif path in paths:
-            errors.append(invalid_value(f"{place}.mountPath", path, "must be unique"))
+            errors.append(invalid_value(f"{location}.mountPath", path, "must be unique"))
         paths.add(path)
         sub_path = mount.get("subPath") or ""
         if sub_path.startswith("/"):
@@ -306,8 +306,8 @@ def _validate_mounts(mounts: list[Object], volumes: set[str], at: str) -> Errors
 
 def _validate_handler(handler: Object, at: str) -> Errors:
     errors: Errors = []
-    given = [name for name in _HANDLERS if (handler or {}).get(name) is not None]
-    for index, name in enumerate(given):
+    actions = [name for name in _HANDLERS if (handler or {}).get(name) is not None]
+    for index, name in enumerate(actions):
         if index:
             errors.append(forbidden(f"{at}.{name}", "may not specify more than 1 handler type"))
             continue
@@ -318,7 +318,7 @@ def _validate_handler(handler: Object, at: str) -> Errors:
             errors += validate_port_or_name(action.get("port", 0), f"{at}.{name}.port")
         if name == "httpGet":
             errors += one_of(action, "scheme", ("HTTP", "HTTPS"), f"{at}.httpGet")
-    if not given and not (handler or {}).get("sleep"):
+    if not actions and not (handler or {}).get("sleep"):
         errors.append(required(at, "must specify a handler type"))
     return errors
 

@@ -18,10 +18,10 @@ def validate_pod_update(new: Object, old: Object) -> list[ApiFieldError]:
     count = len(spec.get("containers") or ())
     if count != len(stored.get("containers") or ()):
         return [forbidden("spec.containers", "pod updates may not add or remove containers")]
-    for one in (spec, stored):
-        one.pop("activeDeadlineSeconds", None)
+    for pod_spec in (spec, stored):
+        pod_spec.pop("activeDeadlineSeconds", None)
         for name in ("containers", "initContainers"):
-            for container in one.get(name) or ():
+            for container in pod_spec.get(name) or ():
                 container.pop("image", None)
     old_tolerations, tolerations = stored.pop("tolerations", None) or [], spec.pop("tolerations", None) or []
     errors: list[ApiFieldError] = []

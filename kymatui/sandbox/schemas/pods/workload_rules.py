@@ -113,12 +113,12 @@ def _strategy(strategy: Object, at: str) -> Errors:
     if kind != "RollingUpdate":
         shown = {"Type": kind, "RollingUpdate": None}
         return [_unsupported_struct(at, shown, ("Recreate", "RollingUpdate"))]
-    place = f"{at}.rollingUpdate"
+    location = f"{at}.rollingUpdate"
     unavailable, surge = (rolling or {}).get("maxUnavailable", 0), (rolling or {}).get("maxSurge", 0)
-    errors = int_or_percent(unavailable, f"{place}.maxUnavailable") + int_or_percent(surge, f"{place}.maxSurge")
+    errors = int_or_percent(unavailable, f"{location}.maxUnavailable") + int_or_percent(surge, f"{location}.maxSurge")
     if not errors and _amount(unavailable) == 0 and _amount(surge) == 0:
-        errors.append(invalid_value(f"{place}.maxUnavailable", unavailable, "may not be 0 when `maxSurge` is 0"))
-    return errors + _at_most_all(unavailable, f"{place}.maxUnavailable")
+        errors.append(invalid_value(f"{location}.maxUnavailable", unavailable, "may not be 0 when `maxSurge` is 0"))
+    return errors + _at_most_all(unavailable, f"{location}.maxUnavailable")
 
 
 def _unsupported_struct(at: str, shown: Object, choices: tuple[str, ...]) -> ApiFieldError:
@@ -196,13 +196,17 @@ def validate_daemon_set(obj: Object) -> Errors:
     strategy: Object = spec.get("updateStrategy") or {}
     if strategy.get("type") == "RollingUpdate":
         rolling: Object = strategy.get("rollingUpdate") or {}
-        place = "spec.updateStrategy.rollingUpdate"
+        location = "spec.updateStrategy.rollingUpdate"
         unavailable, surge = rolling.get("maxUnavailable", 0), rolling.get("maxSurge", 0)
-        errors += int_or_percent(unavailable, f"{place}.maxUnavailable") + int_or_percent(surge, f"{place}.maxSurge")
+        errors += int_or_percent(unavailable, f"{location}.maxUnavailable") + int_or_percent(
+            surge, f"{location}.maxSurge"
+        )
         if _amount(unavailable) and _amount(surge):
-            errors.append(invalid_value(f"{place}.maxSurge", surge, "may not be set when maxUnavailable is non-zero"))
+            errors.append(
+                invalid_value(f"{location}.maxSurge", surge, "may not be set when maxUnavailable is non-zero")
+            )
         if not _amount(unavailable) and not _amount(surge):
-            errors.append(required(f"{place}.maxUnavailable", "cannot be 0 when maxSurge is 0"))
+            errors.append(required(f"{location}.maxUnavailable", "cannot be 0 when maxSurge is 0"))
     elif strategy.get("type") != "OnDelete":
         shown = {"Type": strategy.get("type"), "RollingUpdate": None}
         errors.append(_unsupported_struct("spec.updateStrategy", shown, ("RollingUpdate", "OnDelete")))

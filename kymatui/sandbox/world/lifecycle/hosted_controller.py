@@ -41,15 +41,17 @@ class HostedController:
         self._observer = observer
         self._concerns = concerns
         self._watches = tuple(controller.watches())
-        self._kind, self._namespace = next((one.kind, one.namespace or None) for one in self._watches if one.listed)
+        self._kind, self._namespace = next(
+            (watch.kind, watch.namespace or None) for watch in self._watches if watch.listed
+        )
         self._failures: dict[Key, int] = {}
         self._cancel = threading.Event()
         self._queue: ControllerQueue | None = None
 
     def watch(self, queue: ControllerQueue) -> None:
         self._queue = queue
-        for one in self._watches:
-            self._follow(one, queue)
+        for watch in self._watches:
+            self._follow(watch, queue)
         for key in self._listed():
             self.wake(key)
 
@@ -68,10 +70,10 @@ class HostedController:
         """Return the objects to reconcile after a change of one on which they depend, or of themselves."""
         ref = ObjectRef(watched.kind, *changed.key)
         if watched.owner is not None:
-            found: Iterable[ObjectRef] | None = watched.owner(ref, changed.labels.get(watched.label, ""))
+            keys: Iterable[ObjectRef] | None = watched.owner(ref, changed.labels.get(watched.label, ""))
         else:
-            found = watched.keys(ref)
-        return self._listed() if found is None else [(one.namespace, one.name) for one in found]
+            keys = watched.keys(ref)
+        return self._listed() if keys is None else [(key.namespace, key.name) for key in keys]
 
     def _listed(self) -> list[Key]:
         """Return all objects of the controller's own kind."""

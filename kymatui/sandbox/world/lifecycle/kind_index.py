@@ -82,11 +82,11 @@ class KindIndex:
     def find(self, api_version: str, kind: str) -> tuple[str, bool] | None:
         """Return ("deployments.apps", namespaced), or None if no CRD has the kind."""
         group = api_version.rpartition("/")[0]
-        found = self._found.get((group, kind))
-        if found is None:
+        entry = self._found.get((group, kind))
+        if entry is None:
             self._learn()
-            found = self._found.get((group, kind))
-        return found
+            entry = self._found.get((group, kind))
+        return entry
 
     def _learn(self) -> None:
         for stored in self._store.walk(DEFINITIONS):

@@ -107,16 +107,16 @@ class LifecycleManager:
 
     def resource_changed(self, kyma: str, module: str) -> None:
         """Reconcile a module's Manifest after a change of its CRs in a runtime ("" for the only one)."""
-        for found in self._observer.store.walk(MANIFESTS, self._namespace):
-            if found.labels.get(LABEL_MODULE_NAME) == module and kyma in ("", found.labels.get(LABEL_KYMA_NAME)):
-                self._manifests.wake(found.key, DELAY)
+        for stored in self._observer.store.walk(MANIFESTS, self._namespace):
+            if stored.labels.get(LABEL_MODULE_NAME) == module and kyma in ("", stored.labels.get(LABEL_KYMA_NAME)):
+                self._manifests.wake(stored.key, DELAY)
 
     def _is_kyma_concerned(self, key: Key) -> bool:
         return self._runtimes is None or key[1] in self._runtimes
 
     def _is_manifest_concerned(self, key: Key) -> bool:
-        found = self._observer.store.get(MANIFESTS, *key) if self._runtimes is not None else None
-        return found is None or found.labels.get(LABEL_KYMA_NAME, "") in (self._runtimes or {})
+        stored = self._observer.store.get(MANIFESTS, *key) if self._runtimes is not None else None
+        return stored is None or stored.labels.get(LABEL_KYMA_NAME, "") in (self._runtimes or {})
 
 
 def _module_context(
@@ -165,12 +165,12 @@ def _clusters(
 ) -> RuntimeClusters:
     """Return the runtimes with these field managers; without any, the control plane is the only one."""
 
-    def cluster(name: str, found: ControllerManager) -> LocalCluster:
-        return LocalCluster(name, found.context.client, applier=applier, creator=creator)
+    def cluster(name: str, manager: ControllerManager) -> LocalCluster:
+        return LocalCluster(name, manager.context.client, applier=applier, creator=creator)
 
     if runtimes is None:
         return SingleCluster(cluster("kcp", controllers))
-    return LocalRuntimes({name: cluster(name, found) for name, found in runtimes.items()})
+    return LocalRuntimes({name: cluster(name, manager) for name, manager in runtimes.items()})
 
 
 class LocalRuntimes:

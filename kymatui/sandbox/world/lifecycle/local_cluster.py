@@ -78,16 +78,16 @@ class LocalCluster:
     # -- kinds
 
     def kind(self, gvk: GroupVersionKind) -> ServedKind | None:
-        found = self._client.resource_of_kind(gvk.api_version, gvk.kind)
-        return _served(found) if found is not None else None
+        resource = self._client.resource_of_kind(gvk.api_version, gvk.kind)
+        return _served(resource) if resource is not None else None
 
     def kinds(self, group: str, kind: str) -> Sequence[ServedKind]:
-        return [one for one in self._all() if (one.gvk.group, one.gvk.kind) == (group, kind)]
+        return [served for served in self._all() if (served.gvk.group, served.gvk.kind) == (group, kind)]
 
     def all_kinds(self) -> Sequence[ServedKind]:
         preferred: dict[tuple[str, str], ServedKind] = {}
-        for one in self._all():
-            preferred.setdefault((one.gvk.group, one.gvk.kind), one)
+        for served in self._all():
+            preferred.setdefault((served.gvk.group, served.gvk.kind), served)
         return tuple(preferred.values())
 
     def unread_groups(self) -> Sequence[tuple[str, str]]:
@@ -97,14 +97,14 @@ class LocalCluster:
         """Do nothing: every call asks the server's own catalog."""
 
     def _all(self) -> list[ServedKind]:
-        return [_served(one) for one in self._client.all_resources()]
+        return [_served(resource) for resource in self._client.all_resources()]
 
     def resource(self, gvk: GroupVersionKind) -> str:
         """Return the name that the sandbox uses ("deployments.apps"). Raise NotFoundError for an unknown kind."""
-        found = self._client.resource_of_kind(gvk.api_version, gvk.kind)
-        if found is None:
+        resource = self._client.resource_of_kind(gvk.api_version, gvk.kind)
+        if resource is None:
             raise NotFoundError(f"{self._name} does not serve {gvk}", status=404)
-        return found.full_name
+        return resource.full_name
 
     # -- reading
 
@@ -287,9 +287,9 @@ def _require_write(dry_run: bool) -> None:
         _refuse("dry runs")
 
 
-def _served(found: ResourceOfKind) -> ServedKind:
-    gvk = GroupVersionKind(found.group, found.version, found.kind)
-    return ServedKind(gvk, found.name, found.namespaced, found.verbs)
+def _served(resource: ResourceOfKind) -> ServedKind:
+    gvk = GroupVersionKind(resource.group, resource.version, resource.kind)
+    return ServedKind(gvk, resource.name, resource.namespaced, resource.verbs)
 
 
 def _error_of(error: StatusError) -> ClusterError:

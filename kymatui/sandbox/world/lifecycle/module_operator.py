@@ -104,24 +104,24 @@ class ModuleOperator:
 
     def _ensure(self, resource: Obj, workload: str, version: str) -> None:
         key = (self._module.namespace, workload)
-        found = self._context.observer.get("deployments.apps", key)
-        wanted = operand(self._module, workload, version)
-        if found is None:
+        deployment = self._context.observer.get("deployments.apps", key)
+        desired = operand(self._module, workload, version)
+        if deployment is None:
             own = {k: resource["metadata"][k] for k in ("name", "uid")}
             reference = {**own, "apiVersion": self._module.resource.api_version, "kind": self._module.resource.kind}
             if key_of(resource)[0] == self._module.namespace:
-                wanted["metadata"]["ownerReferences"] = [{**reference, "controller": True, "blockOwnerDeletion": True}]
-            self._context.client.create("deployments.apps", wanted, namespace=self._module.namespace)
+                desired["metadata"]["ownerReferences"] = [{**reference, "controller": True, "blockOwnerDeletion": True}]
+            self._context.client.create("deployments.apps", desired, namespace=self._module.namespace)
             return
-        image = wanted["spec"]["template"]["spec"]["containers"][0]["image"]
-        containers: list[Obj] = found["spec"]["template"]["spec"]["containers"]
+        image = desired["spec"]["template"]["spec"]["containers"][0]["image"]
+        containers: list[Obj] = deployment["spec"]["template"]["spec"]["containers"]
         if containers[0]["image"] != image:
             containers[0]["image"] = image
-            self._context.client.update("deployments.apps", found)
+            self._context.client.update("deployments.apps", deployment)
 
     def _is_available(self, workload: str) -> bool:
-        found = self._context.observer.get("deployments.apps", (self._module.namespace, workload))
-        return bool(found and (found.get("status") or {}).get("availableReplicas"))
+        deployment = self._context.observer.get("deployments.apps", (self._module.namespace, workload))
+        return bool(deployment and (deployment.get("status") or {}).get("availableReplicas"))
 
     def _serve_users(self) -> None:
         """Set the status of objects that users created."""
@@ -143,15 +143,15 @@ class ModuleOperator:
     def _delete(self, resource: Obj) -> float | None:
         if self._finalizer not in (resource["metadata"].get("finalizers") or []):
             return None
-        left = self._left_by_users()
-        if left:
-            self._report(resource, "Warning", "ResourcesExist", f"cannot be deleted while these exist: {left}")
+        user_objects = self._left_by_users()
+        if user_objects:
+            self._report(resource, "Warning", "ResourcesExist", f"cannot be deleted while these exist: {user_objects}")
             return None
         gone = True
         for workload in self._module.workloads:
-            found = self._context.observer.get("deployments.apps", (self._module.namespace, workload))
-            if found is not None:
-                self._context.delete("deployments.apps", found)
+            deployment = self._context.observer.get("deployments.apps", (self._module.namespace, workload))
+            if deployment is not None:
+                self._context.delete("deployments.apps", deployment)
                 gone = False
         if not gone:
             self._report(resource, "Deleting", "Deleting", "removing what was installed")
@@ -165,15 +165,15 @@ class ModuleOperator:
         for kind in self._module.user_kinds:
             keys = self._context.observer.keys(kind.resource)
             if keys:
-                places = ", ".join(f"{namespace}/{name}" for namespace, name in keys[:SHOWN])
+                names = ", ".join(f"{namespace}/{name}" for namespace, name in keys[:SHOWN])
                 more = f" and {len(keys) - SHOWN} more" if len(keys) > SHOWN else ""
-                texts.append(f"{len(keys)} {kind.kind} ({places}{more})")
+                texts.append(f"{len(keys)} {kind.kind} ({names}{more})")
         return "; ".join(texts)
 
     def _release(self, resource: Obj) -> None:
         namespace, name = key_of(resource)
-        left = [f for f in resource["metadata"]["finalizers"] if f != self._finalizer]
-        patch = {"metadata": {"finalizers": left or None}}
+        finalizers = [f for f in resource["metadata"]["finalizers"] if f != self._finalizer]
+        patch = {"metadata": {"finalizers": finalizers or None}}
         try:
             self._context.client.patch(self._resource, name, patch, namespace=namespace)
         except StatusError as error:
@@ -188,16 +188,16 @@ class ModuleOperator:
             return
         module = self._module
         known = current.get("status") or {}
-        made = condition("Ready", state == "Ready", reason, message)
+        new_condition = condition("Ready", state == "Ready", reason, message)
         if module.rules:
             # A module with customStateCheck reports a phase; with a state it would need no rules.
             phase = {"Ready": "Running", "Warning": "Degraded", "Processing": "Pending"}.get(state, state)
             status: dict[str, Any] = {**module.reports, "phase": phase}
         else:
             generation = current["metadata"].get("generation", 1)
-            made["observedGeneration"] = generation
+            new_condition["observedGeneration"] = generation
             status = {"state": state, "observedGeneration": generation}
-        conditions = with_condition(known.get("conditions"), made, self._context.stamp)
+        conditions = with_condition(known.get("conditions"), new_condition, self._context.stamp)
         if self._context.write_status(self._resource, current, {**status, "conditions": conditions}):
             kind = module.resource
             self._context.recorder.event(

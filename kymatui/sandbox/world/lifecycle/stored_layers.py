@@ -50,12 +50,12 @@ def unpack(content: bytes, source_type: str) -> bytes:
 
 def parse(text: bytes) -> list[Obj]:
     """Return the objects of a multi-document YAML; lists are flattened, duplicates dropped."""
-    found: dict[tuple[str, ...], Obj] = {}
-    for document in documents(text, whole=True):
+    objects: dict[tuple[str, ...], Obj] = {}
+    for document in documents(text, keeps_integers=True):
         is_list = isinstance(document, dict) and document.get("kind") == "List"
         for obj in document.get("items", []) if is_list else [document]:
             if isinstance(obj, dict) and "kind" in obj:
                 metadata = obj.get("metadata") or {}
                 identity = (obj["apiVersion"], obj["kind"], metadata.get("namespace", ""), metadata.get("name", ""))
-                found.setdefault(identity, obj)
-    return list(found.values())
+                objects.setdefault(identity, obj)
+    return list(objects.values())

@@ -50,13 +50,13 @@ def templates(
 
 
 def _labels(module: SampleModule) -> dict[str, str]:
-    found = {f"{PREFIX}/module-name": module.name}
+    labels = {f"{PREFIX}/module-name": module.name}
     if module.style is not ModuleStyle.COMMUNITY:
-        found[f"{PREFIX}/managed-by"] = "kyma"
-    for name, wanted in (("beta", module.beta), ("internal", module.internal), ("mandatory-module", module.mandatory)):
-        if wanted:
-            found[f"{PREFIX}/{name}"] = "true"
-    return found
+        labels[f"{PREFIX}/managed-by"] = "kyma"
+    for name, is_set in (("beta", module.beta), ("internal", module.internal), ("mandatory-module", module.mandatory)):
+        if is_set:
+            labels[f"{PREFIX}/{name}"] = "true"
+    return labels
 
 
 def _new_template(module: SampleModule, namespace: str, version: str, packed: PackedModule, registry_url: str) -> Obj:
@@ -127,12 +127,12 @@ def _manager(module: SampleModule) -> Obj:
 
 def _links(module: SampleModule, version: str, packed: PackedModule, registry_url: str) -> list[Obj]:
     """Return working links: blobs of the sandbox's registry, charts by their reference."""
-    found = [{"name": "rawManifest", "link": f"{registry_url}/v2/{packed.repository}/blobs/{packed.raw}"}]
+    links = [{"name": "rawManifest", "link": f"{registry_url}/v2/{packed.repository}/blobs/{packed.raw}"}]
     host = registry_url.partition("//")[2]
     if module.packing is Packing.CHART:
-        found.append({"name": "chart", "link": f"oci://{host}/{CHARTS}/{module.name}:{version}"})
+        links.append({"name": "chart", "link": f"oci://{host}/{CHARTS}/{module.name}:{version}"})
     if packed.kustomization:
-        found.append(
+        links.append(
             {"name": "kustomization", "link": f"{registry_url}/v2/{packed.repository}/blobs/{packed.kustomization}"}
         )
-    return found
+    return links

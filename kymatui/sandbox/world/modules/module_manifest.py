@@ -14,15 +14,15 @@ Obj = dict[str, Any]
 
 def manifest_objects(module: SampleModule, version: str) -> list[Obj]:
     """Return the objects of a module version in the order of a release manifest."""
-    found: list[Obj] = []
+    objects: list[Obj] = []
     if module.namespace != "kyma-system":
-        found.append({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": module.namespace}})
-    found += definitions_of(module)
-    found += [_service_account(module), *_roles(module), _configuration(module, version)]
+        objects.append({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": module.namespace}})
+    objects += definitions_of(module)
+    objects += [_service_account(module), *_roles(module), _configuration(module, version)]
     if version == module.versions[0] and len(module.versions) > 1:
-        found.append(_legacy(module))
-    found += [_metrics(module), manager(module, version)]
-    return found
+        objects.append(_legacy(module))
+    objects += [_metrics(module), manager(module, version)]
+    return objects
 
 
 _DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
@@ -48,8 +48,8 @@ def manifest_text(module: SampleModule, version: str) -> str:
 def definitions_of(module: SampleModule) -> list[Obj]:
     """Return the CRDs of a module: its module CR, and the kinds that users create."""
     own = module.resource
-    found = [module_definition(own.group, own.kind, own.plural, own.version)]
-    return found + [user_definition(k.group, k.kind, k.plural, k.version) for k in module.user_kinds]
+    definitions = [module_definition(own.group, own.kind, own.plural, own.version)]
+    return definitions + [user_definition(k.group, k.kind, k.plural, k.version) for k in module.user_kinds]
 
 
 def default_resource(module: SampleModule) -> Obj:
@@ -71,8 +71,8 @@ def labels(module: SampleModule) -> dict[str, str]:
 
 
 def _metadata(module: SampleModule, name: str, *, namespaced: bool = True) -> Obj:
-    found: Obj = {"name": name, "labels": labels(module)}
-    return {**found, "namespace": module.namespace} if namespaced else found
+    metadata: Obj = {"name": name, "labels": labels(module)}
+    return {**metadata, "namespace": module.namespace} if namespaced else metadata
 
 
 def _service_account(module: SampleModule) -> Obj:

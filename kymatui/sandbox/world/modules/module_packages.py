@@ -140,8 +140,8 @@ def descriptor_of(module: SampleModule, version: str, registry: str, blobs: Blob
 
 
 def _images(module: SampleModule, version: str) -> dict[str, str]:
-    found = {module.manager_name: module.image(version)}
-    return found | {name: module.workload_image(name, version) for name in module.workloads}
+    images = {module.manager_name: module.image(version)}
+    return images | {name: module.workload_image(name, version) for name in module.workloads}
 
 
 def _push_component(

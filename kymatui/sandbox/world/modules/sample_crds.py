@@ -27,8 +27,8 @@ def module_definition(group: str, kind: str, plural: str, version: str) -> Schem
         ),
         "x-kubernetes-preserve-unknown-fields": True,
     }
-    made = version_of(version, ANYTHING, status, columns=(STATE_COLUMN, AGE_COLUMN))
-    return definition(group, kind, plural, [made], categories=["kyma-modules"])
+    main_version = version_of(version, ANYTHING, status, columns=(STATE_COLUMN, AGE_COLUMN))
+    return definition(group, kind, plural, [main_version], categories=["kyma-modules"])
 
 
 def user_definition(group: str, kind: str, plural: str, version: str) -> Schema:

@@ -14,8 +14,8 @@ TIME: Schema = {"type": "string", "format": "date-time"}
 
 
 def text(description: str = "", **more: Any) -> Schema:
-    found: Schema = {"type": "string", **more}
-    return {**found, "description": description} if description else found
+    schema: Schema = {"type": "string", **more}
+    return {**schema, "description": description} if description else schema
 
 
 def choice(values: Sequence[str], **more: Any) -> Schema:
@@ -23,23 +23,23 @@ def choice(values: Sequence[str], **more: Any) -> Schema:
 
 
 def record(properties: dict[str, Schema], required: Sequence[str] = (), **more: Any) -> Schema:
-    found: Schema = {"type": "object", "properties": properties, **more}
+    schema: Schema = {"type": "object", "properties": properties, **more}
     if required:
-        found["required"] = list(required)
-    return found
+        schema["required"] = list(required)
+    return schema
 
 
 def items(schema: Schema, key: str = "", **more: Any) -> Schema:
     """Return a list schema; with `key`, a list map."""
-    found: Schema = {"type": "array", "items": schema, **more}
+    array: Schema = {"type": "array", "items": schema, **more}
     if key:
-        found.update({"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [key]})
-    return found
+        array.update({"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [key]})
+    return array
 
 
 def conditions() -> Schema:
     """Return the schema of a list of metav1.Condition by type."""
-    one = record(
+    condition = record(
         {
             "type": text(
                 pattern=r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?"
@@ -54,7 +54,7 @@ def conditions() -> Schema:
         },
         ["type", "status", "reason", "message", "lastTransitionTime"],
     )
-    return items(one, "type")
+    return items(condition, "type")
 
 
 AGE_COLUMN: Schema = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
@@ -75,14 +75,14 @@ def version_of(
         properties["spec"] = spec
     if status is not None:
         properties["status"] = status
-    found: Schema = {
+    version_entry: Schema = {
         "name": name,
         "served": True,
         "storage": True,
         "additionalPrinterColumns": list(columns),
         "schema": {"openAPIV3Schema": record(properties, required)},
     }
-    return {**found, "subresources": {"status": {}}} if status is not None else found
+    return {**version_entry, "subresources": {"status": {}}} if status is not None else version_entry
 
 
 def definition(

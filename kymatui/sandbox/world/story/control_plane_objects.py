@@ -132,7 +132,7 @@ def _webhooks(runtime: LocalClient, namespace: str) -> None:
     service = {"metadata": {"name": WEBHOOK}, "spec": {"ports": [{"port": 443, "targetPort": 8443}], "selector": app}}
     create(runtime, "services", service, SYSTEM)
     create(runtime, "secrets", {"metadata": {"name": f"{WEBHOOK}-tls"}, "stringData": {"ca.crt": "sandbox"}}, SYSTEM)
-    hooks = [_webhook(namespace, *found[:4]) for found in _WATCHERS]
+    hooks = [_webhook(namespace, *watcher[:4]) for watcher in _WATCHERS]
     configuration = {"metadata": {"name": WEBHOOK}, "webhooks": hooks}
     create(runtime, "validatingwebhookconfigurations.admissionregistration.k8s.io", configuration)
 

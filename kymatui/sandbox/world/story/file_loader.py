@@ -42,8 +42,8 @@ class _Found(Struct, frozen=True, dict=True):
     @property
     def title(self) -> str:
         metadata = self.obj.get("metadata") or {}
-        place = "/".join(p for p in (metadata.get("namespace"), metadata.get("name")) if p)
-        return f"{self.obj['kind']} {place}"
+        full_name = "/".join(p for p in (metadata.get("namespace"), metadata.get("name")) if p)
+        return f"{self.obj['kind']} {full_name}"
 
 
 def load(client: LocalClient, store: ObjectStore, paths: Iterable[Path], *, namespace: str = "default") -> LoadReport:
@@ -54,8 +54,8 @@ def load(client: LocalClient, store: ObjectStore, paths: Iterable[Path], *, name
     the rest is loaded. Raise ConfigurationError if a path does not exist.
     """
     report = LoadReport()
-    found = sorted(_objects(_files(paths), report), key=lambda f: f.rank)
-    _Loading(client, KindIndex(store), namespace, report).go_on(found)
+    entries = sorted(_objects(_files(paths), report), key=lambda f: f.rank)
+    _Loading(client, KindIndex(store), namespace, report).go_on(entries)
     return report
 
 
@@ -69,27 +69,27 @@ class _Loading:
         self._report = report
         self._end = client.clock.now() + PATIENCE_SECONDS
 
-    def go_on(self, found: Sequence[_Found]) -> None:
-        waiting = [one for one in found if not self._put(one)]
+    def go_on(self, entries: Sequence[_Found]) -> None:
+        waiting = [entry for entry in entries if not self._put(entry)]
         if waiting:
             self._client.clock.call_later(PAUSE_SECONDS, lambda: self.go_on(waiting))
         else:
             self._report.done = True
 
-    def _put(self, one: _Found) -> bool:
+    def _put(self, entry: _Found) -> bool:
         """Write the object; return False if it must be retried."""
         try:
-            note = _put(self._client, self._kinds, one.obj, self._namespace)
+            note = _put(self._client, self._kinds, entry.obj, self._namespace)
         except LookupError as error:
             if self._client.clock.now() < self._end:
                 return False
-            self._report.failures.append(f"{one.path}: {one.title}: {error.args[0]}")
+            self._report.failures.append(f"{entry.path}: {entry.title}: {error.args[0]}")
         except (StatusError, ValueError) as error:
-            self._report.failures.append(f"{one.path}: {one.title}: {error}")
+            self._report.failures.append(f"{entry.path}: {entry.title}: {error}")
         else:
-            self._report.loaded.append(one.title)
+            self._report.loaded.append(entry.title)
             if note:
-                self._report.skipped.append(f"{one.path}: {one.title}: {note}")
+                self._report.skipped.append(f"{entry.path}: {entry.title}: {note}")
         return True
 
 
@@ -123,7 +123,7 @@ def _documents(path: Path) -> list[Any]:
     text = path.read_bytes()
     if path.suffix == ".json":
         return [read_json(text)]
-    return [document for document in documents(text, whole=True) if document is not None]
+    return [document for document in documents(text, keeps_integers=True) if document is not None]
 
 
 def _flattened(document: Any) -> Sequence[Any]:
@@ -144,10 +144,10 @@ def _is_object(obj: Any) -> bool:
 
 def _put(client: LocalClient, kinds: KindIndex, obj: Obj, default: str) -> str:
     """Create or replace the object and write its status; return why the status was left out, or ""."""
-    found = kinds.find(obj["apiVersion"], obj["kind"])
-    if found is None:
+    known = kinds.find(obj["apiVersion"], obj["kind"])
+    if known is None:
         raise LookupError(f"no matches for kind {obj['kind']!r} in version {obj['apiVersion']!r}")
-    resource, namespaced = found
+    resource, namespaced = known
     version = obj["apiVersion"].rpartition("/")[2]
     metadata = {k: v for k, v in obj["metadata"].items() if k not in ("uid", "resourceVersion", "managedFields")}
     if namespaced:
@@ -155,13 +155,13 @@ def _put(client: LocalClient, kinds: KindIndex, obj: Obj, default: str) -> str:
         _ensure_namespace(client, metadata["namespace"])
     else:
         metadata.pop("namespace", None)
-    made = {**obj, "metadata": metadata}
+    body = {**obj, "metadata": metadata}
     try:
-        created = client.create(resource, made, namespace=metadata.get("namespace", ""), version=version)
+        created = client.create(resource, body, namespace=metadata.get("namespace", ""), version=version)
     except StatusError as error:
         if error.reason != "AlreadyExists":
             raise
-        created = _replace(client, resource, made, version)
+        created = _replace(client, resource, body, version)
     if obj.get("status") and resource not in ("namespaces", DEFINITIONS):
         return _write_status(client, resource, created, obj["status"], version)
     return ""

@@ -43,23 +43,23 @@ def populate_remote(
     client = control.context.client
     packed = world_population.pack_all(registry)
     world_population.prepare(client, namespaces=(CONTROL,))
-    for found in runtimes.values():
-        world_population.prepare(found.controllers.context.client)
+    for runtime in runtimes.values():
+        world_population.prepare(runtime.controllers.context.client)
     story = Story(client.clock)
 
     def fill() -> None:
         world_population.announce(client, registry, packed, CONTROL)
         _fill_fleet(control, runtimes, others, registry)
-        clusters = {name: found.controllers for name, found in runtimes.items()}
+        clusters = {name: hosted.controllers for name, hosted in runtimes.items()}
         LifecycleManager(control, registry.store, CONTROL, clusters)
-        for name, found in runtimes.items():
-            _prepare_runtime(found, name)
+        for name, entry in runtimes.items():
+            _prepare_runtime(entry, name)
             world_population.create(client, KYMAS, _control_kyma(name), CONTROL)
-            world_population.create(client, "secrets", sample_fleet.access_secret(name, found.kubeconfig), CONTROL)
-            tell_situations(story, found.controllers.context, (control.context, (CONTROL, name)))
+            world_population.create(client, "secrets", sample_fleet.access_secret(name, entry.kubeconfig), CONTROL)
+            tell_situations(story, entry.controllers.context, (control.context, (CONTROL, name)))
         if overseen:
             add_control_plane_objects(
-                client, CONTROL, [found.controllers.context.client for found in runtimes.values()]
+                client, CONTROL, [hosted.controllers.context.client for hosted in runtimes.values()]
             )
             story.add(
                 StoryStep(
@@ -78,26 +78,26 @@ def populate_remote(
 
 def _control_kyma(name: str) -> Obj:
     """Return the control plane's Kyma, which describes the runtime; its modules are in the runtime's Kyma."""
-    made = world_population.kyma()
-    labels = {**made["metadata"]["labels"], "kyma-project.io/runtime-id": name}
-    metadata = {**made["metadata"], "name": name, "namespace": CONTROL, "labels": labels}
-    return {**made, "metadata": metadata, "spec": {"channel": made["spec"]["channel"]}}
+    kyma = world_population.kyma()
+    labels = {**kyma["metadata"]["labels"], "kyma-project.io/runtime-id": name}
+    metadata = {**kyma["metadata"], "name": name, "namespace": CONTROL, "labels": labels}
+    return {**kyma, "metadata": metadata, "spec": {"channel": kyma["spec"]["channel"]}}
 
 
-def _prepare_runtime(found: RuntimeCluster, name: str) -> None:
+def _prepare_runtime(runtime: RuntimeCluster, name: str) -> None:
     """Start the modules' operators, and create the runtime's Kyma, which lists its modules."""
-    client = found.controllers.context.client
-    made = world_population.kyma()
-    world_population.start_operators(found.controllers)
+    client = runtime.controllers.context.client
+    kyma = world_population.kyma()
+    world_population.start_operators(runtime.controllers)
     labels = {
-        **made["metadata"]["labels"],
+        **kyma["metadata"]["labels"],
         "kyma-project.io/runtime-id": name,
         f"{PREFIX}/watched-by": "kyma",
         f"{PREFIX}/managed-by": "kyma",
     }
     annotations = {f"deprecated-{PREFIX}/owned-by": f"{CONTROL}/{name}"}
-    metadata = {**made["metadata"], "labels": labels, "annotations": annotations}
-    world_population.create(client, KYMAS, {**made, "metadata": metadata}, SYSTEM)
+    metadata = {**kyma["metadata"], "labels": labels, "annotations": annotations}
+    world_population.create(client, KYMAS, {**kyma, "metadata": metadata}, SYSTEM)
 
 
 def _fill_fleet(
@@ -109,7 +109,7 @@ def _fill_fleet(
     noticed = {name: sample_fleet.NOTICED[wrong] for name, wrong in wrongs.items() if wrong in sample_fleet.NOTICED}
     store, address = context.observer.store, registry.address
     sample_fleet.fill(store, others, now=context.now, registry=address, access_errors=noticed)
-    kubeconfig = next((found.kubeconfig for found in runtimes.values()), "")
+    kubeconfig = next((entry.kubeconfig for entry in runtimes.values()), "")
     for name, wrong in wrongs.items():
         for secret in sample_fleet.wrong_secrets(name, wrong, kubeconfig):
             world_population.create(context.client, "secrets", secret, CONTROL)

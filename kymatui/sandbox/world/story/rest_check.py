@@ -43,17 +43,17 @@ def has_rolled_out(workload: Obj) -> bool:
     progressing = find_condition(status.get("conditions"), "Progressing")
     if progressing is not None and progressing["status"] == "False":
         return True
-    wanted = replicas_of(workload)
+    replicas = replicas_of(workload)
     return all(
-        status.get(field, 0) == wanted
+        status.get(field, 0) == replicas
         for field in ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas")
     )
 
 
 def _lasts(control: StoreReader, kyma: tuple[str, str]) -> bool:
     """Return whether the Kyma's modules and Manifests have a final state."""
-    found = control.get(KYMAS, kyma)
-    modules = ((found or {}).get("status") or {}).get("modules") or []
+    kyma_object = control.get(KYMAS, kyma)
+    modules = ((kyma_object or {}).get("status") or {}).get("modules") or []
     manifests = [m for m in control.all(MANIFESTS, kyma[0]) if _owner(m) == kyma[1]]
     states = [m["state"] for m in modules] + [(m.get("status") or {}).get("state", "") for m in manifests]
     return bool(modules) and not {"", "Processing"} & set(states)
@@ -74,5 +74,5 @@ def _is_reported(runtime: StoreReader, module: SampleModule) -> bool:
 
 def _is_final(resource: Obj) -> bool:
     status = resource.get("status") or {}
-    said = status.get("state") or status.get("phase") or ""
-    return said not in ("", "Processing", "Pending")
+    state = status.get("state") or status.get("phase") or ""
+    return state not in ("", "Processing", "Pending")

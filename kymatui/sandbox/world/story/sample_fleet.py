@@ -105,7 +105,7 @@ def runtime(draw: Draw, name: str, now: float, registry: str, many: int = PER_KY
     names = [CHOSEN[(start + i) % len(CHOSEN)] for i in range(many)]
     kyma_uid = draw.uuid("kyma", name)
     manifests = [_manifest(draw, name, kyma_uid, module_named(m), channel, created, registry) for m in names]
-    modules = [_module_status(module_named(m), made) for m, made in zip(names, manifests, strict=True)]
+    modules = [_module_status(module_named(m), manifest) for m, manifest in zip(names, manifests, strict=True)]
     state = kyma_state([m["state"] for m in modules], []).value
     labels = {
         f"{PREFIX}/managed-by": "lifecycle-manager",
@@ -317,7 +317,7 @@ def wrong_secrets(kyma: str, how: str, kubeconfig: str) -> list[Obj]:
     `kubeconfig` belongs to another Kyma's runtime.
     """
     lines = kubeconfig.splitlines()
-    made: Mapping[str, list[Obj]] = {
+    secrets: Mapping[str, list[Obj]] = {
         "missing": [],
         "doubled": [access_secret(kyma, kubeconfig), access_secret(kyma, kubeconfig, name=f"kubeconfig-{kyma}-old")],
         "no config": [access_secret(kyma, kubeconfig, key="kubeconfig")],
@@ -328,13 +328,13 @@ def wrong_secrets(kyma: str, how: str, kubeconfig: str) -> list[Obj]:
         "another's": [access_secret(kyma, kubeconfig)],
         "unreachable": [access_secret(kyma, _replaced(lines, "server", "https://127.0.0.1:9"))],
     }
-    return list(made[how])
+    return list(secrets[how])
 
 
 def _replaced(lines: Sequence[str], field: str, value: str, other: str = "") -> str:
     """Return the text with each `field: …` set to another value, or replaced by `other`."""
-    found = [
+    parts = [
         line.partition(f"{field}:")[0] + (other or f"{field}: {value}") if f"{field}:" in line else line
         for line in lines
     ]
-    return "\n".join(itertools.chain(found, [""]))
+    return "\n".join(itertools.chain(parts, [""]))

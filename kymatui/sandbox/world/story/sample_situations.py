@@ -57,8 +57,8 @@ class _Teller:
     def _status(self, name: str) -> Obj:
         kyma = self._control_observer.get(KYMAS, self._kyma) or {}
         modules = (kyma.get("status") or {}).get("modules") or []
-        found: Obj = next((m for m in modules if m["name"] == name), {})
-        return found
+        status: Obj = next((m for m in modules if m["name"] == name), {})
+        return status
 
     def _is(self, name: str, *states: str, version: str = "") -> bool:
         status = self._status(name)
@@ -69,8 +69,8 @@ class _Teller:
 
     def _is_working(self, module: SampleModule) -> bool:
         """Return whether the operator has taken over the module CR."""
-        found = self._resource(module)
-        return bool(found and found["metadata"].get("finalizers") and found.get("status"))
+        resource = self._resource(module)
+        return bool(resource and resource["metadata"].get("finalizers") and resource.get("status"))
 
     # -- actions
 
@@ -81,11 +81,11 @@ class _Teller:
         if kyma is None:
             raise LookupError(title)
         entries = kyma["spec"]["modules"]
-        left = [e for e in entries if e["name"] != name]
+        remaining = [e for e in entries if e["name"] != name]
         if fields:
             known = next((e for e in entries if e["name"] == name), {"name": name})
-            left.append({k: v for k, v in {**known, **fields}.items() if v is not None})
-        self._client.patch(KYMAS, title, {"spec": {"modules": left}}, namespace=namespace)
+            remaining.append({k: v for k, v in {**known, **fields}.items() if v is not None})
+        self._client.patch(KYMAS, title, {"spec": {"modules": remaining}}, namespace=namespace)
 
     def _set_image(self, module: SampleModule, version: str) -> None:
         patch = [
@@ -170,9 +170,9 @@ class _Teller:
         module = module_named(name)
 
         def use() -> None:
-            for place, host in (("shop", "orders"), ("billing", "invoices")):
+            for namespace, host in (("shop", "orders"), ("billing", "invoices")):
                 rule = {"hosts": [host], "gateway": "kyma-system/kyma-gateway", "service": {"name": host, "port": 80}}
-                self._user_object(module, host, place, rule)
+                self._user_object(module, host, namespace, rule)
 
         def ready() -> bool:
             return self._is(name, "Ready") and self._is_working(module)
@@ -194,8 +194,8 @@ class _Teller:
 
         def use() -> None:
             source = {"inline": {"source": "module.exports = { main: () => 'hello' }"}}
-            for place, title in (("shop", "price"), ("shop", "stock"), ("billing", "tax")):
-                self._user_object(module, title, place, {"runtime": "nodejs22", "source": source})
+            for namespace, title in (("shop", "price"), ("shop", "stock"), ("billing", "tax")):
+                self._user_object(module, title, namespace, {"runtime": "nodejs22", "source": source})
 
         return [StoryStep(f"{name} is used", lambda: self._is_working(module), use)]
 

@@ -71,12 +71,12 @@ def pack_all(registry: SandboxRegistry) -> PACKED:
 def announce(client: LocalClient, registry: SandboxRegistry, packed: PACKED, namespace: str = SYSTEM) -> None:
     """Create the templates and release metas of modules in `namespace`, of community modules in default."""
     for module in MODULES:
-        place = "default" if module.style is ModuleStyle.COMMUNITY else namespace
-        meta = release_meta(module, place)
+        home = "default" if module.style is ModuleStyle.COMMUNITY else namespace
+        meta = release_meta(module, home)
         if meta is not None:
-            create(client, RELEASES, meta, place)
-        for template in templates(module, place, packed[module.name], registry.url):
-            create(client, TEMPLATES, template, place)
+            create(client, RELEASES, meta, home)
+        for template in templates(module, home, packed[module.name], registry.url):
+            create(client, TEMPLATES, template, home)
 
 
 def prepare(client: LocalClient, *, namespaces: tuple[str, ...] = (SYSTEM,)) -> None:
@@ -117,13 +117,13 @@ def populate(controllers: ControllerManager, registry: SandboxRegistry) -> Sampl
 
 def are_established(observer: StoreReader) -> bool:
     """Return whether Kyma's CRDs are served."""
-    return all(is_established(observer, wanted["metadata"]["name"]) for wanted in read_crds())
+    return all(is_established(observer, crd["metadata"]["name"]) for crd in read_crds())
 
 
 def is_established(observer: StoreReader, definition: str) -> bool:
     """Return whether the resources of a CRD are served."""
-    found = observer.get(DEFINITIONS, ("", definition)) or {}
-    established = find_condition((found.get("status") or {}).get("conditions"), "Established")
+    crd = observer.get(DEFINITIONS, ("", definition)) or {}
+    established = find_condition((crd.get("status") or {}).get("conditions"), "Established")
     return established is not None and established["status"] == "True"
 
 
