@@ -17,6 +17,8 @@ from pathlib import Path
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from tests.ports import is_left_out
+
 TESTS = Path(__file__).parent
 
 
@@ -24,7 +26,8 @@ def look_first(copies: int) -> None:
     """Imports the modules of tests in that many copies of this process, each its part, unless somebody did before."""
     if sys.dont_write_bytecode or any(TESTS.glob("__pycache__/test_*-pytest-*.pyc")):
         return
-    modules = sorted(TESTS.rglob("test_*.py"), key=lambda path: path.stat().st_size)
+    modules = [path for path in TESTS.rglob("test_*.py") if not is_left_out(path)]
+    modules.sort(key=lambda path: path.stat().st_size)
     children = [_copy(modules[number::copies]) for number in range(copies)]
     for child in children:
         os.waitpid(child, 0)

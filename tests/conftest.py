@@ -8,11 +8,13 @@ import gc
 import inspect
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies
 
 from tests.collecting import look_first
+from tests.ports import is_left_out
 from tests.sandboxes.starting import CAN_COPY, template
 
 # properties hold or not, however busy the machine is
@@ -36,11 +38,27 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a script: what starts inherits it
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if CAN_COPY and not hasattr(config, "workerinput") and not config.option.collectonly:
-        if config.args_source is not pytest.Config.ArgsSource.ARGS:
+        if not _has_arguments(config):
             look_first(copies=2)
         running = contextlib.ExitStack()
         running.enter_context(template())
         config.add_cleanup(running.close)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """A run without arguments has of the ports what finds most; see `tests.ports`."""
+    return True if not _has_arguments(config) and collection_path.is_file() and is_left_out(collection_path) else None
+
+
+@pytest.hookimpl(optionalhook=True)  # of pytest-xdist
+def pytest_configure_node(node: Any) -> None:
+    """Workers get paths in any case: tell them whether somebody named them."""
+    node.workerinput["has_arguments"] = _has_arguments(node.config)
+
+
+def _has_arguments(config: pytest.Config) -> bool:
+    worker = getattr(config, "workerinput", None)
+    return worker["has_arguments"] if worker else config.args_source is pytest.Config.ArgsSource.ARGS
 
 
 @pytest.hookimpl(tryfirst=True)
