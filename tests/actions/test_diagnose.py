@@ -89,6 +89,10 @@ class FakeSession:
             raise UnreachableError("silent")
         return verb != "delete"
 
+    def may_write(self, namespaces: object) -> bool:
+        del namespaces
+        return True
+
     def version(self) -> str:
         return "v1.34.2"
 

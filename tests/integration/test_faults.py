@@ -199,9 +199,21 @@ def test_a_token_that_stops_being_valid_and_comes_back(cluster: Embedded) -> Non
         for name in session.feeds:
             reaches(session, name, FeedState.STALE)
         assert "does not accept the credentials" in feed(session, KYMAS).message
+        assert feed(session, KYMAS).is_login_rejected
+        assert "log in again" in feed(session, KYMAS).hint
         cluster.fault("restore-token", token=VIEWER)
         all_live(session)
+        assert not feed(session, KYMAS).is_login_rejected
         is_right(session)
+
+
+def test_a_user_may_write_where_a_role_allows_it(cluster: Embedded) -> None:
+    cluster.grant("test-all", *EVERYTHING)
+    with cluster.session() as admin, cluster.session(viewer=True) as viewer:
+        assert admin.home.may_write(["kyma-system"])
+        assert not viewer.home.may_write(["kyma-system"]), "its role lists and watches"
+        cluster.fault("error", resource="selfsubjectrulesreviews.authorization.k8s.io")
+        assert viewer.home.may_write(["kyma-system"]), "what is unknown is not denied"
 
 
 def test_a_plugin_is_asked_again_when_its_token_is_refused(cluster: Embedded, tmp_path: Path) -> None:
@@ -256,6 +268,7 @@ def test_a_token_that_is_not_valid_at_the_start(cluster: Embedded) -> None:
     with cluster.session(viewer=True, wait=False) as session:
         with pytest.raises(UnauthorizedError):
             session.wait_complete(20)
+        assert feed(session, KYMAS).is_login_rejected
         cluster.fault("restore-token", token=VIEWER)
         all_live(session)
         is_right(session)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import yaml
 from msgspec.structs import replace
@@ -16,6 +16,7 @@ from kymatui.domain.plans.cluster_target import ClusterTarget
 from kymatui.domain.remote.runtime_pair import RuntimePair
 from kymatui.domain.remote.watcher_chains import WatcherChain
 from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, Feed, FeedState, Object, Snapshot
+from kymatui.engine.cluster.ports import Cluster
 from kymatui.errors import KymatuiError
 from kymatui.sessions.cluster.session_options import RemoteOptions
 from kymatui.settings.config_file import Settings
@@ -24,7 +25,7 @@ from tests.domain import builders as b
 from tests.domain.test_maintenance import SATURDAY, policy
 from tests.domain.test_pairs import World
 from tests.domain.test_watcher_chains import Parts
-from tests.ui.worlds import StillSession, world
+from tests.ui.worlds import SilentCluster, StillSession, world
 
 CONTROL = "kcp-system"
 EVERY_SATURDAY = policy(SATURDAY)
@@ -227,6 +228,7 @@ class StillFleet:
     read_only = False
     traffic = (0, 0)
     target = ClusterTarget("kcp-prod", "api.kcp-prod.example.com")
+    home = cast("Cluster", SilentCluster())
 
     def __init__(self, wanted: str = "", feeds: dict[str, Feed] | None = None) -> None:
         self.requested_runtime = wanted

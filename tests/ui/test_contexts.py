@@ -35,7 +35,7 @@ from tests.domain import builders as b
 from tests.ui.conftest import Compare
 from tests.ui.driving import SIZE, Size, cell, ready, shown, table, text, until
 from tests.ui.fleets import StillFleet
-from tests.ui.worlds import StillSession, world
+from tests.ui.worlds import SilentCluster, StillSession, world
 
 SETTINGS = Settings(contexts={"prod*": {"accent": "red", "read_only": True}})
 
@@ -62,7 +62,7 @@ class Session(StillSession):
         self.closed.set()
 
 
-class Namespaces:
+class Namespaces(SilentCluster):
     """A cluster with three namespaces."""
 
     name = "dev"
@@ -70,7 +70,7 @@ class Namespaces:
     def kind(self, gvk: GroupVersionKind) -> object:
         return gvk
 
-    def get(self, ref: ObjectRef) -> object:
+    def get(self, ref: ObjectRef, *, cancel: object = None) -> dict[str, Any] | None:
         return next((one for one in self.list(ref.kind) if one["metadata"]["name"] == ref.name), None)
 
     def list(self, gvk: GroupVersionKind) -> Any:

@@ -94,6 +94,10 @@ class LoggingSession(StillSession):
     def cluster(self) -> Cluster:
         return cast("Cluster", self.logs)
 
+    @property
+    def home(self) -> Cluster:
+        return super().cluster
+
 
 def second_pod() -> dict[str, Any]:
     statuses: list[dict[str, Any]] = [{"name": name, "state": {"running": {}}} for name in ("manager", "istio-proxy")]

@@ -122,9 +122,10 @@ def _feeds(world: ClusterIndex) -> Iterator[Problem]:
     lost = {name: feed for name, feed in feeds.items() if feed.state in _LOST and not name.startswith(CATALOG_FEED)}
     if runtime is not None and runtime.state is FeedState.FAILED:  # report the runtime once, not each of its lists
         own = {name: lost.pop(name) for name in tuple(lost) if name not in NAMING_LISTS}
-        yield _lost(own, "the runtime", runtime.message)
+        yield _lost(own, "the runtime", runtime)
     if lost:
-        yield _lost(lost, "the server", next((feed.message for feed in lost.values() if feed.message), ""))
+        reasons = sorted(lost.values(), key=lambda feed: (not feed.is_login_rejected, not feed.message))
+        yield _lost(lost, "the server", reasons[0])
     for name, feed in feeds.items():
         said = f": {feed.message}" if feed.message else ""
         if name.startswith(CATALOG_FEED):
@@ -161,9 +162,12 @@ _TOLD_BY: Final = {
 """What a list tells that rows alone do not say; the state of a module CR is said in its module's row."""
 
 
-def _lost(feeds: Mapping[str, Feed], who: str, message: str) -> Problem:
+def _lost(feeds: Mapping[str, Feed], who: str, reason: Feed) -> Problem:
     """Return one problem for a server that does not answer, however many lists are affected."""
-    said = f": {message}" if message else ""
+    said = f": {reason.message}" if reason.message else ""
+    if reason.is_login_rejected:
+        message = f"{who} rejects your login{said}. {reason.login_advice}"
+        return Problem(Severity.WARNING, message, Actor.YOU)
     if len(feeds) == 1:
         (name,) = feeds
         return Problem(Severity.WARNING, f"{who} does not return {name}{said}", Actor.CLUSTER, "", name)

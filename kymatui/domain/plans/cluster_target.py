@@ -19,6 +19,7 @@ class ClusterTarget(Struct, frozen=True):
     runtime     namespace/name of a runtime of the context's control plane, "" for the context's own cluster
     control     host and port of the control plane's API server, for a runtime
     kyma        namespace/name of the Kyma that a plan edits, "" for plans of other objects
+    user        whom the requests impersonate, "" for the context's own user
     """
 
     context: str
@@ -28,6 +29,7 @@ class ClusterTarget(Struct, frozen=True):
     runtime: str = ""
     control: str = ""
     kyma: str = ""
+    user: str = ""
 
     def of_kyma(self, kymas: Iterable[str]) -> ClusterTarget:
         """Return the target of a plan that edits these Kymas."""
@@ -56,7 +58,8 @@ class ClusterTarget(Struct, frozen=True):
         if self.runtime:
             named = f"runtime {self.runtime} ({self.server or 'not connected'}) of {named}"
         where = f"namespace {self.namespace}" if self.namespace else "all namespaces"
-        return sanitize(f"Cluster: {named}, {where}, {self.access}")
+        user = f", as {self.user}" if self.user else ""
+        return sanitize(f"Cluster: {named}, {where}, {self.access}{user}")
 
     @property
     def lines(self) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.errors import KymatuiError, UnauthorizedError
 
 if TYPE_CHECKING:
     from kymatui.domain.kyma.maintenance_windows import ControllerSettings
@@ -68,12 +69,26 @@ class Feed(Struct, frozen=True):
     """The status of one list and its watch; `since` is in seconds of the Unix clock, 0 before the list.
 
     A list that failed for a reason that may pass is requested again before `retried_until`, on the same clock.
+    `hint` says what to do about `message`; `is_login_rejected` means that only another login helps.
     """
 
     state: FeedState
     since: float = 0.0
     message: str = ""
     retried_until: float = 0.0
+    hint: str = ""
+    is_login_rejected: bool = False
+
+    @classmethod
+    def of_error(cls, state: FeedState, since: float, error: KymatuiError, retried_until: float = 0.0) -> Feed:
+        """Return the status of a list, or a connection, that an error keeps from being read."""
+        return cls(state, since, str(error), retried_until, error.hint, isinstance(error, UnauthorizedError))
+
+    @property
+    def login_advice(self) -> str:
+        """Return what to do about a rejected login: "Log in again"."""
+        hint = self.hint or "log in again"
+        return f"{hint[:1].upper()}{hint[1:]}"
 
 
 class Snapshot(Struct, frozen=True):

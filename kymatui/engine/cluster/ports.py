@@ -238,6 +238,10 @@ class Cluster(Protocol):
         """Return whether the user has this permission, by access review."""
         ...
 
+    def may_write(self, namespaces: Iterable[str]) -> bool:
+        """Return whether the user may write any object in one of the namespaces; True where that is unknown."""
+        ...
+
 
 class Backup(Protocol):
     """The store of objects that are about to be deleted."""

@@ -272,3 +272,6 @@ class RetryingCluster:
             return self._try(lambda: self._cluster.allowed(verb, gvk, namespace, name))
         except NotFoundError:
             return True  # the kind is not served yet; the real request will decide
+
+    def may_write(self, namespaces: Iterable[str]) -> bool:
+        return self._cluster.may_write(namespaces)

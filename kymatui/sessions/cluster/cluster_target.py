@@ -14,7 +14,11 @@ def read_cluster_target(client: Client) -> ClusterTarget:
     """Return the cluster of one context."""
     connection = client.transport.connection
     return ClusterTarget(
-        connection.context, connection.endpoint.host, connection.namespace, read_only=client.transport.read_only
+        connection.context,
+        connection.endpoint.host,
+        connection.namespace,
+        read_only=client.transport.read_only,
+        user=connection.impersonated,
     )
 
 
@@ -28,4 +32,5 @@ def read_runtime_target(home: Client, key: tuple[str, str], namespace: str, clie
         control.read_only,
         "/".join(key),
         control.server,
+        user=control.user,
     )

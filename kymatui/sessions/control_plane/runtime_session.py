@@ -291,5 +291,5 @@ def _runtime_feed(inner: CatalogSession | None, error: KymatuiError | None, sinc
         failure, silence = inner.failure, inner.client.heartbeat.silence
         if silence is not None:
             return Feed(FeedState.STALE, silence.since, silence.message)
-        return Feed(FeedState.FAILED, since, str(failure)) if failure else Feed(FeedState.LIVE, since)
-    return Feed(FeedState.FAILED, since, str(error)) if error is not None else Feed(FeedState.SYNCING)
+        return Feed.of_error(FeedState.FAILED, since, failure) if failure else Feed(FeedState.LIVE, since)
+    return Feed.of_error(FeedState.FAILED, since, error) if error is not None else Feed(FeedState.SYNCING)

@@ -97,7 +97,7 @@ class FeedDirector:
             except Exception as error:  # noqa: BLE001 (a dead thread would leave the screen at "loading")
                 attempt += 1
                 self.failure = as_kymatui_error(error)
-                self._feeds.failed(str(self.failure))
+                self._feeds.failed(self.failure)
                 self._bell.ring()
             self.notify()
             self._due.wait(_BACKOFF.delay(attempt - 1) if attempt else self._pause())

@@ -18,6 +18,7 @@ from kymatui.domain.snapshot.snapshots import Feed, FeedState, Object
 if TYPE_CHECKING:
     from kymatui.adapters.kube.api.client import Client
     from kymatui.adapters.kube.objects.api_resource import ApiResource
+    from kymatui.errors import KymatuiError
 
 
 _AT_ONCE = 6
@@ -109,11 +110,11 @@ class Feeds:
         if line.store.feed.state is not FeedState.ABSENT:
             line.store.publish(Feed(FeedState.ABSENT, time.time(), message))
 
-    def failed(self, message: str) -> None:
+    def failed(self, error: KymatuiError) -> None:
         """Mark the kinds without a watch as failed; a watch reports its own failure."""
         for line in self._all():
             if line.watch is None:
-                line.store.publish(Feed(FeedState.FAILED, line.store.feed.since, message))
+                line.store.publish(Feed.of_error(FeedState.FAILED, line.store.feed.since, error))
 
     def drop(self, name: str) -> None:
         """Stop a feed and delete its objects."""

@@ -182,7 +182,7 @@ class ControlPlaneAudit:
 
 def _feed(error: ClusterError) -> Feed:
     state = {403: FeedState.FORBIDDEN, 404: FeedState.ABSENT}.get(error.status, FeedState.FAILED)
-    return Feed(state, time.time(), str(error))
+    return Feed.of_error(state, time.time(), error)
 
 
 def _key(raw: Object) -> RuntimeKey:

@@ -125,7 +125,8 @@ class FleetApp(KymatuiApp, FleetFlowApp):
             return replace(facts, counts=counts, banner=facts.banner or banner)
         feed = self.runtime_feed
         if feed is not None and feed.state is FeedState.FAILED:
-            words = f"▲ cannot read the runtime: {sanitize(feed.message)}; the data is from its control plane"
+            advice = f". {feed.login_advice}" if feed.is_login_rejected else ""
+            words = f"▲ cannot read the runtime: {sanitize(feed.message + advice)}; the data is from its control plane"
             return replace(facts, banner=words, connection="control plane only", tone="warning")
         if feed is not None and feed.state is FeedState.SYNCING:
             return replace(facts, connection="connecting", tone="processing")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kymatui.domain.kubernetes.refs import ObjectRef
     from kymatui.domain.plans.cluster_target import ClusterTarget
     from kymatui.domain.snapshot.snapshots import Snapshot
+    from kymatui.engine.cluster.ports import Cluster
 
 CATALOG = "catalog"
 CLUSTER = "cluster"
@@ -51,6 +52,10 @@ class ConnectionSource(Protocol):
 
     @property
     def traffic(self) -> tuple[int, int]: ...
+
+    @property
+    def home(self) -> Cluster:
+        """Return the cluster with the Manifests, the labels and the operator."""
 
     def start(self, on_change: Callable[[], None]) -> None: ...
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kymatui.actions.session import Session
+from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.domain.snapshot.snapshots import Feed, FeedState
 from kymatui.errors import KymatuiError
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from kymatui.domain.plans.cluster_target import ClusterTarget
     from kymatui.domain.snapshot.object_index import ObjectIndex
     from kymatui.domain.snapshot.snapshots import Object, Snapshot
+    from kymatui.engine.cluster.ports import Cluster
     from kymatui.settings.config_file import Settings
     from kymatui.ui.connection.component_reader import ComponentReader
     from kymatui.ui.connection.signature_watch import SignatureWatch
@@ -58,6 +60,9 @@ class ClusterView:
         self.versions: VersionReader | None = None  # made when versions are first compared, with all that it imports
         self.signatures: SignatureWatch | None = None  # made when the catalog first shows them
         self.components: ComponentReader | None = None
+        self.may_write = True
+        """Whether the user may write anything, as far as the server has answered."""
+        self._rights_asked = False
         self._clock = clock
         self._memory = ReadCache()
         self.flow_memory = ReadCache()
@@ -94,11 +99,37 @@ class ClusterView:
             feeds = {name: Feed(FeedState.SYNCING) for name in before.snapshot.feeds}
             self.snapshot, self.locations = replace(before.snapshot, feeds=feeds), before.locations
 
+    @property
+    def written_clusters(self) -> Sequence[Cluster]:
+        """Return the clusters that the view's Kyma and modules are on, as far as they are connected."""
+        session = self.session
+        if session is None:
+            return ()
+        return (session.home, session.cluster) if session.is_connected and session.kyma is not None else (session.home,)
+
+    @property
+    def kyma_namespaces(self) -> frozenset[str]:
+        """Return the namespaces of the Kymas, as far as they are known."""
+        return frozenset(read_ref(kyma).namespace for kyma in self.kymas)
+
+    def ask_rights(self) -> bool:
+        """Return True once, when the Kymas are known in whose namespaces `read_rights` looks."""
+        asks = bool(self.kyma_namespaces) and not self._rights_asked
+        self._rights_asked = self._rights_asked or asks
+        return asks
+
+    def read_rights(self) -> None:
+        """Ask the clusters whether the user may write anything; blocks."""
+        own = {self.target.namespace} if self.target is not None else set()
+        namespaces = sorted(filter(None, own | self.kyma_namespaces))
+        self.may_write = any(cluster.may_write(namespaces) for cluster in self.written_clusters)
+
     def start(self) -> None:
         """Start the connection in a thread."""
         self.link.start()
 
     def retry(self) -> None:
+        self._rights_asked = False
         self.link.retry()
 
     def close(self) -> None:

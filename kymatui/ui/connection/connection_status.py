@@ -9,13 +9,17 @@ from msgspec import Struct
 from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.snapshot.snapshots import CATALOG_FEED, Feed, FeedState, is_namespaced_feed
-from kymatui.errors import KymatuiError
+from kymatui.errors import KymatuiError, UnauthorizedError
 
 OUT_OF_DATE = "the data is out of date"
+LOGIN_REJECTED = "The cluster rejects your login"
 
 
 class ConnectionStatus(Struct, frozen=True):
-    """Connection status; `stale_since` locks writes and dims the rows, `age` is the time since then."""
+    """Connection status; `stale_since` locks writes and dims the rows, `age` is the time since then.
+
+    `rejected` is the list that the cluster refuses because of the login.
+    """
 
     word: str
     tone: str
@@ -23,6 +27,7 @@ class ConnectionStatus(Struct, frozen=True):
     why: str = ""
     age: str = ""
     is_offline: bool = False
+    rejected: Feed | None = None
 
 
 def describe_connection(feeds: Mapping[str, Feed], now: float, failure: KymatuiError | None = None) -> ConnectionStatus:
@@ -31,11 +36,13 @@ def describe_connection(feeds: Mapping[str, Feed], now: float, failure: KymatuiE
     Forbidden and absent kinds are problems and not stale. Catalogs from outside the cluster are ignored.
     """
     if failure is not None:
-        return ConnectionStatus("offline", "error", is_offline=True)
+        rejected = Feed.of_error(FeedState.FAILED, 0.0, failure) if isinstance(failure, UnauthorizedError) else None
+        return _offline(rejected)
     feeds = {name: feed for name, feed in feeds.items() if not name.startswith(CATALOG_FEED)}
     # Feeds of a single screen are reported on that screen, unless the connection is lost.
     feeds = {n: feed for n, feed in feeds.items() if feed.state is FeedState.STALE or not is_namespaced_feed(n)}
     states = [feed.state for feed in feeds.values()]
+    rejected = next((feed for feed in feeds.values() if feed.is_login_rejected), None)
     if not states:
         return ConnectionStatus("connecting", "processing")
     if FeedState.STALE in states:
@@ -43,9 +50,10 @@ def describe_connection(feeds: Mapping[str, Feed], now: float, failure: KymatuiE
         since = min(feed.since for feed in stale)
         why = next((feed.message for feed in stale if feed.message), "")
         age = format_duration(now - since)
-        return ConnectionStatus(f"stale {age}", "error", since or now, why, age)
+        word = "login rejected" if rejected else f"stale {age}"
+        return ConnectionStatus(word, "error", since or now, why, age, rejected=rejected)
     if FeedState.FAILED in states and not {FeedState.LIVE, FeedState.SYNCING}.intersection(states):
-        return ConnectionStatus("offline", "error", is_offline=True)
+        return _offline(rejected)
     waiting = states.count(FeedState.SYNCING)
     if waiting:
         return ConnectionStatus(f"loading {len(states) - waiting}/{len(states)}", "processing")
@@ -54,8 +62,15 @@ def describe_connection(feeds: Mapping[str, Feed], now: float, failure: KymatuiE
     return ConnectionStatus("live", "ready")
 
 
+def _offline(rejected: Feed | None) -> ConnectionStatus:
+    return ConnectionStatus("login rejected" if rejected else "offline", "error", is_offline=True, rejected=rejected)
+
+
 def connection_banner(connection: ConnectionStatus, failure: KymatuiError | None) -> str:
     """Return the banner for data that may be outdated; "" where it is current."""
+    if connection.rejected is not None:
+        data = f"; the data is {connection.age} old" if connection.age else ""
+        return f"▲ {LOGIN_REJECTED}{data}. {sanitize(connection.rejected.login_advice)}"
     if failure is not None:
         return sanitize(f"▲ the data is out of date: {failure}")
     if connection.stale_since:

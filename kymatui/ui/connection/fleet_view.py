@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from kymatui.domain.kyma.maintenance_windows import ControllerSettings
     from kymatui.domain.plans.cluster_target import ClusterTarget
     from kymatui.domain.remote.watcher_chains import WatcherChain
+    from kymatui.engine.cluster.ports import Cluster
     from kymatui.sessions.cluster.session_options import RemoteOptions
     from kymatui.ui.viewmodels.row_list import Row
 
@@ -125,6 +126,7 @@ class FleetView(ClusterView):
         self.fleet_link.start()
 
     def retry(self) -> None:
+        self._rights_asked = False
         self.fleet_link.retry()
 
     def close(self) -> None:
@@ -148,6 +150,14 @@ class FleetView(ClusterView):
     @property
     def target(self) -> ClusterTarget | None:
         return self.fleet_link.session.target if self.fleet_link.session is not None else None
+
+    @property
+    def kyma_namespaces(self) -> frozenset[str]:
+        return frozenset(key[0] for key in self.seen.picture.runtimes) if self.seen is not None else frozenset()
+
+    @property
+    def written_clusters(self) -> Sequence[Cluster]:
+        return (self.fleet_link.session.home,) if self.fleet_link.session is not None else ()
 
     @property
     def connection(self) -> ConnectionStatus:
@@ -242,7 +252,7 @@ class RuntimeViews:
 
     def _feed(self, view: ClusterView) -> Feed:
         if view.failure is not None:
-            return Feed(FeedState.FAILED, 0.0, str(view.failure))
+            return Feed.of_error(FeedState.FAILED, 0.0, view.failure)
         feeds = view.snapshot.feeds if view.snapshot is not None else {}
         return feeds.get(RUNTIME_FEED, Feed(FeedState.SYNCING))
 

@@ -183,6 +183,8 @@ class ContextSwitch:
         """Return how to leave a context that does not answer; "" where it does, or is the first."""
         if not self.previous or not connection.is_offline:
             return ""
+        if connection.rejected is not None:
+            return sanitize(f"▲ {self._here} rejects your login; `:ctx -` returns to {self.previous}")
         return sanitize(f"▲ {self._here} does not answer; `:ctx -` returns to {self.previous}")
 
 

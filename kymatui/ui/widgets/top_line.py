@@ -19,14 +19,15 @@ from kymatui.ui.terminal.plain_widgets import PlainText
 class FrameFacts(Struct, frozen=True):
     """Content of the top line; `connection` is a word such as "live" or "stale 42s", `tone` its colour.
 
-    Lists are narrowed to the namespace `only`. `manager` manages the modules; `traffic` has the numbers of read and
-    other requests, to prove read-only.
+    Lists are narrowed to the namespace `only`, requests impersonate `user`. `manager` manages the modules; `traffic`
+    has the numbers of read and other requests, to prove read-only.
     """
 
     trail: tuple[str, ...] = ()
     cluster: str = ""
     namespace: str = ""
     only: str = ""
+    user: str = ""
     mode: str = "RW"
     connection: str = "connecting"
     tone: str = "processing"
@@ -98,6 +99,8 @@ class TopLine(PlainText):
             named = facts.namespace and wide and not facts.only
             where = sanitize(f"{facts.cluster}/{facts.namespace}" if named else facts.cluster)
             left += [Content.styled(" ctx ", "$foreground-muted"), Content.styled(where, "$secondary")]
+        if facts.user:
+            left += [Content.styled(" as ", "$foreground-muted"), Content.styled(sanitize(facts.user), "bold $accent")]
         if facts.only:
             left += [Content.styled("  ns ", "$foreground-muted"), Content.styled(sanitize(facts.only), "bold $accent")]
         said = Content.assemble(*left)

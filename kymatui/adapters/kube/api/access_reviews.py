@@ -19,6 +19,11 @@ _ROOT = "/apis/authorization.k8s.io/v1"
 _LIFETIME = 300.0  # seconds for which an answer about permissions is used again
 
 
+_WRITES = frozenset({"*", "create", "update", "patch", "delete", "deletecollection"})
+_REVIEWED = frozenset({"authorization.k8s.io", "authentication.k8s.io"})
+"""API groups that every user may create objects of."""
+
+
 class Rights(Struct, frozen=True):
     """The permission rules of one namespace.
 
@@ -31,6 +36,14 @@ class Rights(Struct, frozen=True):
     def allow(self, verb: str, group: str, resource: str, name: str = "") -> bool:
         """Return whether a rule allows the request; `resource` may name a subresource ("pods/log")."""
         return any(_allows(rule, verb, group, resource, name) for rule in self.rules)
+
+    @property
+    def can_write(self) -> bool:
+        """Return whether a rule allows to write; reviews of one's own rights store nothing."""
+        return any(
+            _WRITES.intersection(rule.get("verbs") or ()) and not _REVIEWED.issuperset(rule.get("apiGroups") or ())
+            for rule in self.rules
+        )
 
 
 def _allows(rule: Mapping[str, Any], verb: str, group: str, resource: str, name: str) -> bool:
@@ -102,6 +115,14 @@ class Reviews:
                 self._pending.pop(namespace, None)
             pending.done.set()
         return found
+
+    def may_write(self, namespace: str) -> bool:
+        """Return whether the user may write any object of a namespace; True where the server cannot list every rule."""
+        try:
+            rights = self.rights(namespace)
+        except ClusterError:
+            return True
+        return rights.incomplete or rights.can_write
 
     def _review_rules(self, namespace: str) -> Rights:
 

@@ -38,7 +38,7 @@ class Connection(Struct, frozen=True):
 
     `title` is a display name, empty where the context name serves. A connection that is `given` comes from a Secret,
     and `context` names that Secret. `request_timeout` is in seconds, 0 for the transport's own limits. `repr` shows
-    only the context name, no secrets.
+    only the context name, no secrets. `impersonated` is the user of `--as`, or of `as` in the kubeconfig.
     """
 
     key: ClusterKey
@@ -50,6 +50,7 @@ class Connection(Struct, frozen=True):
     title: str = ""
     given: bool = False
     request_timeout: float = 0.0
+    impersonated: str = ""
 
     @property
     def name(self) -> str:
@@ -81,11 +82,12 @@ def connect(
     chosen = config.context(context, overrides)
     endpoint = read_endpoint(chosen.cluster)
     read_user(chosen.user, endpoint, chosen.cluster)  # to raise now, not at the first request
+    impersonated = str(chosen.user.body.get("as") or "") if chosen.user else ""
     return Connection(
         key=chosen.key,
         context=chosen.name,
         namespace=namespace or chosen.namespace,
-        user=" as ".join(filter(None, (chosen.user.name if chosen.user else "", overrides.impersonated))),
+        user=" as ".join(filter(None, (chosen.user.name if chosen.user else "", impersonated))),
         endpoint=endpoint,
         credentials=CredentialSource(
             _reader(kubeconfig, chosen, environment, overrides),
@@ -93,6 +95,7 @@ def connect(
             kind=authentication_kind(chosen.user),
         ),
         request_timeout=overrides.request_timeout,
+        impersonated=impersonated,
     )
 
 

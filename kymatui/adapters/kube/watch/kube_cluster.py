@@ -254,6 +254,9 @@ class KubeCluster:
         resource = self.client.resource(gvk)
         return self._reviews.allowed(verb, resource.plural, resource.group, namespace=namespace, name=name)
 
+    def may_write(self, namespaces: Iterable[str]) -> bool:
+        return any(self._reviews.may_write(namespace) for namespace in namespaces)
+
     def _write(self, ref: ObjectRef, write: Callable[[ApiResource], Object], *, dry_run: bool = False) -> Object:
         """Write one object and return the server's answer; all writes but deletions come through here."""
         return self._of_kind(ref.kind, write)

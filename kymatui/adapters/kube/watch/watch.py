@@ -211,10 +211,10 @@ class Watch:
             # One answer of a gateway must not silence a watch for the hours that it names.
             wait = max(wait, min(error.retry_after, self._timing.slow))
         if self._synced:
-            self.store.publish(Feed(FeedState.STALE, self._reader.heard, str(error)))
+            self.store.publish(Feed.of_error(FeedState.STALE, self._reader.heard, error))
         else:
             until = self._retried_until(error, wait)
-            self.store.publish(Feed(FeedState.FAILED, self.store.feed.since, str(error), until))
+            self.store.publish(Feed.of_error(FeedState.FAILED, self.store.feed.since, error, until))
         return wait
 
     def _retried_until(self, error: KymatuiError, wait: float) -> float:

@@ -257,6 +257,9 @@ class LocalCluster:
     def allowed(self, verb: str, gvk: GroupVersionKind, namespace: str = "", name: str = "") -> bool:
         return True  # the in-process client is of system:masters
 
+    def may_write(self, namespaces: Iterable[str]) -> bool:
+        return True
+
     # -- requests
 
     def _as(self, manager: str, operator: str = MANAGER) -> LocalClient:

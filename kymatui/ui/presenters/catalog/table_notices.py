@@ -8,7 +8,8 @@ from msgspec import Struct
 
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
-from kymatui.errors import KymatuiError
+from kymatui.errors import KymatuiError, UnauthorizedError
+from kymatui.ui.connection.connection_status import LOGIN_REJECTED
 
 if TYPE_CHECKING:
     from kymatui.domain.catalog.rows import Catalog
@@ -37,7 +38,7 @@ def table_notice(
 ) -> TableNotice | None:
     """Return the notice; None where there are rows. `namespace` is the one that the table is narrowed to."""
     if failure is not None and catalog is None:
-        return TableNotice("No connection", sanitize(str(failure)), sanitize(failure.hint), "error")
+        return failure_notice(failure)
     if shown:
         return None
     if catalog is not None and catalog.rows and filtered:
@@ -55,6 +56,21 @@ def table_notice(
     return _empty(snapshot, [snapshot.feeds.get(f"{kind}.{GROUP}", Feed(FeedState.SYNCING)) for kind in CATALOG_KINDS])
 
 
+def failure_notice(failure: KymatuiError) -> TableNotice:
+    """Return the notice of a connection that was never opened."""
+    if isinstance(failure, UnauthorizedError):
+        return failed_notice(Feed.of_error(FeedState.FAILED, 0.0, failure), LOGIN_REJECTED)
+    return TableNotice("No connection", sanitize(str(failure)), sanitize(failure.hint), "error")
+
+
+def failed_notice(failed: Feed, title: str) -> TableNotice:
+    """Return the notice of a list that failed; a rejected login has a title and advice of its own."""
+    if failed.is_login_rejected:
+        advice = sanitize(f"{failed.login_advice}; ctrl-r retries")
+        return TableNotice(LOGIN_REJECTED, sanitize(failed.message), advice, "error")
+    return TableNotice(title, sanitize(failed.message), "ctrl-r retries", "error")
+
+
 def _is_loading(snapshot: Snapshot) -> bool:
     return any(feed.state is FeedState.SYNCING for feed in snapshot.feeds.values())
 
@@ -64,7 +80,7 @@ def _empty(snapshot: Snapshot, feeds: list[Feed]) -> TableNotice:
     done = sum(feed.state is not FeedState.SYNCING for feed in snapshot.feeds.values())
     if FeedState.FAILED in states:
         failed = next(feed for feed in feeds if feed.state is FeedState.FAILED)
-        return TableNotice("The cluster does not answer", sanitize(failed.message), "ctrl-r retries", "error")
+        return failed_notice(failed, "The cluster does not answer")
     if FeedState.SYNCING in states:
         return TableNotice("Loading …", f"{done} of {format_count(len(snapshot.feeds), 'kind')}", tone="processing")
     if all(state is FeedState.ABSENT for state in states):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.snapshot.cluster_index import KYMA_FEED
 from kymatui.domain.snapshot.snapshots import FeedState
-from kymatui.ui.presenters.catalog.table_notices import TableNotice
+from kymatui.ui.presenters.catalog.table_notices import TableNotice, failed_notice, failure_notice
 
 if TYPE_CHECKING:
     from kymatui.domain.fleet.fleet_tracker import FleetSnapshot
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def fleet_notice(fleet: FleetSnapshot | None, failure: KymatuiError | None, shown: int) -> TableNotice | None:
     """Return the notice; None where there are rows."""
     if failure is not None and fleet is None:
-        return TableNotice("No connection", sanitize(str(failure)), sanitize(failure.hint), "error")
+        return failure_notice(failure)
     if shown:
         return None
     if fleet is None:
@@ -37,7 +37,8 @@ def fleet_notice(fleet: FleetSnapshot | None, failure: KymatuiError | None, show
             "Not allowed to list Kymas",
             "ask for the rights get, list and watch",
         ),
-        FeedState.FAILED: ("The control plane does not answer", "ctrl-r retries"),
     }
+    if feed.state is FeedState.FAILED:
+        return failed_notice(feed, "The control plane does not answer")
     title, hint = words.get(feed.state, ("No runtimes", "the control plane has no Kyma"))
     return TableNotice(title, sanitize(feed.message), hint, "warning" if feed.state in words else "muted")
