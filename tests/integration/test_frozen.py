@@ -91,6 +91,48 @@ def test_a_frozen_server_is_stale_and_live_again_by_itself(sandbox: RunningSandb
         eventually(lambda: word(session) == "live")
 
 
+@pytest.mark.parametrize("fault", ["error", "hang"])
+def test_a_server_without_storage_is_stale_until_it_is_ready_whatever_its_watches_send(
+    sandbox: RunningSandbox, fault: str
+) -> None:
+    """As with etcd stopped: watches of the cache stay open and send bookmarks, `/readyz` fails or is silent."""
+    timing = WatchTiming(pulse=HeartbeatTiming(quiet=0.4, patience=0.3, again=0.1, ready=0.3))
+    faults = FaultClient.for_kubeconfig(sandbox.kubeconfig, "kcp")
+    session = open_session(SessionOptions(str(sandbox.kubeconfig), "kcp"), timing)
+    session.start(lambda: None)
+    try:
+        assert session.wait_complete(30)
+        eventually(lambda: word(session) == "live")
+        faults.send(fault, {"verb": "get"})
+        eventually(lambda: word(session) == "stale")
+        words = []
+        for _ in range(150):
+            session.client.transport._hear()  # as every byte of a watch does
+            words.append(word(session))
+            time.sleep(0.02)
+        assert set(words) == {"stale"}, "it changes to and fro"
+    finally:
+        faults.send("clear", {})
+        eventually(lambda: word(session) == "live")
+        session.close()
+
+
+def test_a_server_that_sends_and_is_not_ready_is_not_live(sandbox: RunningSandbox) -> None:
+    timing = WatchTiming(pulse=HeartbeatTiming(quiet=60.0, patience=0.3, again=0.1, ready=0.3))
+    faults = FaultClient.for_kubeconfig(sandbox.kubeconfig, "kcp")
+    session = open_session(SessionOptions(str(sandbox.kubeconfig), "kcp"), timing)
+    session.start(lambda: None)
+    try:
+        assert session.wait_complete(30)
+        eventually(lambda: word(session) == "live")
+        faults.send("error", {"verb": "get"})
+        eventually(lambda: word(session) == "stale")
+    finally:
+        faults.send("clear", {})
+        eventually(lambda: word(session) == "live")
+        session.close()
+
+
 def test_a_server_that_freezes_before_its_lists_came_is_not_loading(sandbox: RunningSandbox) -> None:
     faults = FaultClient.for_kubeconfig(sandbox.kubeconfig, "kcp")
     faults.send("latency", {"resource": "deployments.apps", "seconds": 60.0})

@@ -6,17 +6,17 @@ import functools
 from typing import Any, cast
 
 import pytest
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from kymatui.domain.plans.cluster_target import ClusterTarget
-from kymatui.domain.snapshot.snapshots import Feed, FeedState
+from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.errors import UnauthorizedError, UnreachableError
 from kymatui.ui.connection.connection_status import connection_banner, describe_connection
 from kymatui.ui.presenters.catalog.table_notices import table_notice
 from kymatui.ui.presenters.fleet.fleet_notices import fleet_notice
 from tests.domain import builders as b
-from tests.ui.driving import SIZE, ready, text, until
+from tests.ui.driving import SIZE, ready, table, text, until
 from tests.ui.fleets import StillFleet, fleet_app
 from tests.ui.worlds import SilentCluster, StillSession, app_on, world
 
@@ -61,7 +61,6 @@ def test_a_table_that_a_rejected_login_leaves_empty_names_the_login() -> None:
 
 def empty_catalog() -> Any:
     from kymatui.domain.catalog.catalog import build_catalog
-    from kymatui.domain.snapshot.snapshots import Snapshot
 
     return build_catalog(Snapshot("test"), b.NOW)
 
@@ -111,3 +110,15 @@ async def test_the_header_and_plans_name_whom_requests_impersonate() -> None:
         app = await ready(pilot)
         await until(pilot, functools.partial(lambda: "as jane" in text(app, "TopLine")))
     assert target.line.endswith("read-write, as jane")
+
+
+async def test_a_table_that_comes_back_has_the_focus_again() -> None:
+    session = StillSession(world())
+    full, silent = session.snapshot(), Snapshot("test", feeds=feeds(FeedState.FAILED, SILENT))
+    async with app_on(session).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        session.show(**asdict(silent))
+        await until(pilot, lambda: app.screen.focused is None)
+        session.show(**asdict(full))
+        await until(pilot, lambda: app.screen.focused is not None)
+        assert app.screen.focused is table(app)

@@ -137,7 +137,7 @@ class ContextSwitch:
         except KymatuiError as error:
             raise _with_stay(error, here) from error
         self._open_context(lambda: session, _place(session), again=True, only=self._app.only_namespace)
-        self._app.notify(sanitize(f"reconnected; the kubeconfig changed: {', '.join(changed)}"))
+        self._app.notify(sanitize(f"the kubeconfig changed ({', '.join(changed)}); connecting with it"))
 
     # namespaces
 

@@ -85,8 +85,17 @@ class TablePane(Vertical):
 
     def show_notice(self, found: TableNotice | None) -> None:
         """Display a notice instead of the table, or the table and the reason of its line."""
-        show_notice(self.query_one("#catalog-body"), found)
+        body = self.query_one("#catalog-body")
+        returns = found is None and body.has_class("-notice")
+        show_notice(body, found)
         self.show_reason()
+        if returns:
+            self.call_after_refresh(self._focus_table)
+
+    def _focus_table(self) -> None:
+        """Give the focus back to the table, which lost it while it was hidden."""
+        if self.is_attached and self.screen.focused is None:
+            self.screen.set_focus(self.table)
 
     @on(RowTable.Highlighted)
     def show_reason(self) -> None:

@@ -2,7 +2,9 @@
 
 A connection to a process that hangs, or to a machine behind a network that drops packets, stays open for minutes. So
 after some seconds without a byte from the server, the heartbeat requests `/readyz`. Every answer below 500 counts as
-alive: a proxy answers 502 to 504 for a server that is down, and a server that lost its storage answers 500.
+alive: a proxy answers 502 to 504 for a server that is down, and a server that lost its storage answers 500. The watches
+of such a server stay open and send bookmarks: so it is asked now and then while it sends, and once it failed, only its
+own answer ends the silence.
 """
 
 from __future__ import annotations
@@ -29,19 +31,21 @@ class HeartbeatTiming(Struct, frozen=True):
     """Times in seconds. Silence is reported after `quiet` plus two times `patience`, within 20 seconds.
 
     quiet      without a byte from the server before a request is sent
+    ready      between two requests to a server that sends
     patience   to wait for the answer
     again      until the next request after no answer
     slow       the same where no credential is available: plugins may open a browser
     """
 
     quiet: float = 9.0
+    ready: float = 30.0
     patience: float = 4.0
     again: float = 2.0
     slow: float = 60.0
 
 
 class Silence(Struct, frozen=True):
-    """A server that does not answer; `since` is the time of its last byte, in Unix seconds."""
+    """A server that does not answer, or is not ready; `since` is the time of its last byte, in Unix seconds."""
 
     since: float
     message: str
@@ -87,14 +91,14 @@ class Heartbeat:
                 self._stopped.set()
 
     def _run(self, pulse: HeartbeatTiming, stopped: threading.Event) -> None:
+        asked = time.monotonic()
         while not stopped.is_set():
-            heard = self._transport.heard
-            left = pulse.quiet - (time.monotonic() - heard)
-            if heard and left <= 0:
-                left = self._ask_twice(pulse, stopped)
-            elif self._silence is not None:
-                self._publish(None)
-            stopped.wait(max(left, 0.01) if heard else pulse.again)
+            heard, now = self._transport.heard, time.monotonic()
+            wait = min(pulse.quiet - (now - heard), pulse.ready - (now - asked))
+            if heard and (wait <= 0 or self._silence is not None):
+                wait = self._ask_twice(pulse, stopped)
+                asked = time.monotonic()
+            stopped.wait(max(wait, 0.01) if heard else pulse.again)
 
     def _ask_twice(self, pulse: HeartbeatTiming, stopped: threading.Event) -> float:
         """Send up to two requests, since a server may be restarting, and return the seconds to wait."""
@@ -102,7 +106,8 @@ class Heartbeat:
         for _ in range(2 if self._silence is None else 1):
             began = time.monotonic()
             error = self._ask(pulse, stopped)
-            if error is None or self._transport.heard != heard:
+            sends = self._transport.heard != heard and not _has_failed(error) and self._silence is None
+            if error is None or sends:
                 self._publish(None)
                 return pulse.quiet
             if stopped.wait(max(0.0, began + pulse.patience - time.monotonic())):
@@ -115,7 +120,7 @@ class Heartbeat:
         try:
             self._transport.send(Request("GET", _PATH, accept="*/*", timeout=(pulse.patience, pulse.patience)), stopped)
         except ClusterError as error:
-            return error if error.status >= _FAILING or not error.status else None
+            return error if _has_failed(error) or not error.status else None
         except Exception as error:  # noqa: BLE001 (a dead thread would leave a silent server "live")
             return as_kymatui_error(error)
         return None
@@ -127,3 +132,8 @@ class Heartbeat:
         for changed in self._listeners:
             with contextlib.suppress(KymatuiError):  # a listener's error must not end the heartbeat
                 changed()
+
+
+def _has_failed(error: KymatuiError | None) -> bool:
+    """Return whether the server answered that it is not ready; another error is no answer."""
+    return isinstance(error, ClusterError) and error.status >= _FAILING
