@@ -23,6 +23,8 @@ CATALOG_FEED = "catalog "
 """The prefix of feed names of catalogs outside the cluster."""
 
 
+LOGIN_REJECTED = "The cluster rejects your login"
+
 RUNTIME_FEED = "runtime"
 """The feed name for the runtime's own connection, apart from its control plane."""
 

@@ -8,11 +8,10 @@ from msgspec import Struct
 
 from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import sanitize
-from kymatui.domain.snapshot.snapshots import CATALOG_FEED, Feed, FeedState, is_namespaced_feed
+from kymatui.domain.snapshot.snapshots import CATALOG_FEED, LOGIN_REJECTED, Feed, FeedState, is_namespaced_feed
 from kymatui.errors import KymatuiError, UnauthorizedError
 
 OUT_OF_DATE = "the data is out of date"
-LOGIN_REJECTED = "The cluster rejects your login"
 
 
 class ConnectionStatus(Struct, frozen=True):

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
-from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
+from kymatui.domain.snapshot.snapshots import LOGIN_REJECTED, Feed, FeedState, Snapshot
 from kymatui.errors import KymatuiError, UnauthorizedError
-from kymatui.ui.connection.connection_status import LOGIN_REJECTED
 
 if TYPE_CHECKING:
     from kymatui.domain.catalog.rows import Catalog
