@@ -218,8 +218,8 @@ class KymatuiApp(FlowApp):
         if isinstance(failure, ConfigurationError) and not self.contexts.previous:  # nothing to return to: print it
             self.fatal = failure
             self.exit(failure.exit_code, return_code=failure.exit_code)
-        if not self.read_only and self.view.ask_rights():
-            self.jobs.run_beside(self.read_rights(self.view))
+        if not self.read_only:
+            self.view.ask_rights()
         self.redraw()
         self._announcements.announce_changes(self.view.history)
 
@@ -233,11 +233,6 @@ class KymatuiApp(FlowApp):
         accent = self.settings.context(place.context).accent
         for name in ACCENTS:
             self.set_class(name == accent, f"-accent-{name}")
-
-    async def read_rights(self, view: ClusterView) -> None:
-        """Ask whether the user may write anything, and display it."""
-        await self.jobs.in_thread(view.read_rights)
-        self.redraw()
 
     async def look_back(self, place: ClusterConnection) -> None:
         """Report what an earlier run left unfinished; import the journal reader only after the first rows."""
@@ -261,7 +256,7 @@ class KymatuiApp(FlowApp):
             namespace=session.namespace if session is not None and self.NARROWS else self._namespace,
             only=self.only_namespace,
             user=self.view.target.user if self.view.target is not None else "",
-            mode=self._mode,
+            mode="AUDIT" if self._audit else "READ-ONLY" if self.read_only else self.view.write_mode,
             connection=connection.word,
             tone=connection.tone,
             counts=counts,
@@ -272,12 +267,6 @@ class KymatuiApp(FlowApp):
             manager_short=management.short if management is not None else "",
             traffic=session.traffic if self._audit and session is not None else None,
         )
-
-    @property
-    def _mode(self) -> str:
-        if self._audit or self.read_only:
-            return "AUDIT" if self._audit else "READ-ONLY"
-        return "RW" if self.view.may_write else "MAY ONLY READ"
 
     @property
     def shown(self) -> FramedScreen | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -41,6 +43,10 @@ if TYPE_CHECKING:
 
 SIGNATURES = "signatures"
 """The mailbox key that redraws the screen after answers of registries."""
+
+
+RIGHTS = "rights"
+"""The mailbox key that redraws the screen after the answer of an access review."""
 
 
 class ClusterView:
@@ -112,17 +118,23 @@ class ClusterView:
         """Return the namespaces of the Kymas, as far as they are known."""
         return frozenset(read_ref(kyma).namespace for kyma in self.kymas)
 
-    def ask_rights(self) -> bool:
-        """Return True once, when the Kymas are known in whose namespaces `read_rights` looks."""
-        asks = bool(self.kyma_namespaces) and not self._rights_asked
-        self._rights_asked = self._rights_asked or asks
-        return asks
+    def ask_rights(self) -> None:
+        """Ask the clusters in a thread whether the user may write anything; once, when the Kymas are known."""
+        if self.kyma_namespaces and not self._rights_asked:
+            self._rights_asked = True
+            threading.Thread(target=self._read_rights, name="rights", daemon=True).start()
 
-    def read_rights(self) -> None:
-        """Ask the clusters whether the user may write anything; blocks."""
+    def _read_rights(self) -> None:
         own = {self.target.namespace} if self.target is not None else set()
         namespaces = sorted(filter(None, own | self.kyma_namespaces))
-        self.may_write = any(cluster.may_write(namespaces) for cluster in self.written_clusters)
+        with contextlib.suppress(KymatuiError):  # a runtime may be lost meanwhile
+            self.may_write = any(cluster.may_write(namespaces) for cluster in self.written_clusters)
+            self._hole.put(RIGHTS, True)
+
+    @property
+    def write_mode(self) -> str:
+        """Return the mode of the top line: whether the user may write."""
+        return "RW" if self.may_write else "MAY ONLY READ"
 
     def start(self) -> None:
         """Start the connection in a thread."""
