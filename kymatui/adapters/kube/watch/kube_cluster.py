@@ -31,16 +31,30 @@ _METADATA = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
 _METADATA_LIST = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 
 
-class KubeCluster:
+class ReviewedCluster:
+    """The permissions of a cluster's user, by access review."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self._reviews = Reviews(client.transport)
+
+    def allowed(self, verb: str, gvk: GroupVersionKind, namespace: str = "", name: str = "") -> bool:
+        resource = self.client.resource(gvk)
+        return self._reviews.allowed(verb, resource.plural, resource.group, namespace=namespace, name=name)
+
+    def may_write(self, namespaces: Iterable[str]) -> bool:
+        return any(self._reviews.may_write(namespace) for namespace in namespaces)
+
+
+class KubeCluster(ReviewedCluster):
     """Implements `kymatui.engine.cluster.ports.Cluster`; threads may share it.
 
     `unattended` is for programs whose watches no one sees standing still.
     """
 
     def __init__(self, client: Client, *, timing: WatchTiming | None = None, unattended: bool = False) -> None:
-        self.client = client
+        super().__init__(client)
         self._timing = UNATTENDED if unattended else timing
-        self._reviews = Reviews(client.transport)
 
     @property
     def name(self) -> str:
@@ -247,15 +261,6 @@ class KubeCluster:
             )
 
         return self._of_kind(ref.kind, write).get("kind") == "Status" and not dry_run
-
-    # permissions
-
-    def allowed(self, verb: str, gvk: GroupVersionKind, namespace: str = "", name: str = "") -> bool:
-        resource = self.client.resource(gvk)
-        return self._reviews.allowed(verb, resource.plural, resource.group, namespace=namespace, name=name)
-
-    def may_write(self, namespaces: Iterable[str]) -> bool:
-        return any(self._reviews.may_write(namespace) for namespace in namespaces)
 
     def _write(self, ref: ObjectRef, write: Callable[[ApiResource], Object], *, dry_run: bool = False) -> Object:
         """Write one object and return the server's answer; all writes but deletions come through here."""
