@@ -26,10 +26,7 @@ from kymatui.ui.navigation.command_table import ScreenCommand
 from kymatui.ui.navigation.key_help import key_name
 from kymatui.ui.panes.catalog_pane import CatalogPane
 from kymatui.ui.panes.checks_pane import ChecksPane
-from kymatui.ui.panes.documents_pane import DocumentsPane
-from kymatui.ui.panes.events_pane import EventsPane
-from kymatui.ui.panes.history_pane import HistoryPane
-from kymatui.ui.panes.overview_pane import OverviewPane
+from kymatui.ui.panes.module_panes import DocumentsPane, EventsPane, HistoryPane, OverviewPane
 from kymatui.ui.panes.resources_pane import ResourcesPane
 from kymatui.ui.panes.runtimes_pane import RuntimesPane
 from kymatui.ui.panes.table_pane import TablePane

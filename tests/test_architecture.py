@@ -505,7 +505,7 @@ def test_docstrings_of_functions_begin_with_an_imperative(files: list[structure.
 # What servers, charts, files and plugins write reaches the terminal and the log through doors (see SECURITY.md).
 DOORS = ("cli/output/printing.py", "cli/output/terminal.py")
 DRAWS = {
-    "cli/commands/program/splash.py": "the first words of the screen, with sequences of its own",
+    "cli/commands/program/screen.py": "the first words of the screen, with sequences of its own",
     "cli/output/transfers.py": "bars, which move the cursor; their texts are sanitized",
 }
 _STREAMS = tuple(f"sys.{name}" for name in ("stdout", "stderr", "__stdout__", "__stderr__"))

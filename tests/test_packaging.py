@@ -14,7 +14,7 @@ HEAVY = ("kubernetes", "oras", "yaml", "aiohttp", "requests", "urllib3", "jsonsc
 
 
 def test_the_stylesheets_are_found_beside_the_checkout() -> None:
-    from kymatui.ui.terminal.stylesheets import styles_dir
+    from kymatui.ui.terminal.themes import styles_dir
 
     assert (styles_dir() / "app.tcss").is_file()
 

@@ -15,7 +15,7 @@ import pytest
 import kymatui
 from kymatui.cli.main import main
 from kymatui.errors import ConfigurationError, KymatuiError
-from kymatui.ui.terminal import stylesheets
+from kymatui.ui.terminal import themes
 from tests.cli.terminal import in_terminal
 from tests.sandboxes.starting import ReadySandbox, ready_sandbox
 
@@ -107,10 +107,10 @@ def test_the_stylesheets_are_looked_for_in_the_package_and_beside_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module = tmp_path / "kymatui" / "ui" / "terminal" / "stylesheets.py"
-    monkeypatch.setattr(stylesheets, "__file__", str(module))
+    monkeypatch.setattr(themes, "__file__", str(module))
     with pytest.raises(ConfigurationError, match="stylesheets"):
-        stylesheets.styles_dir()
+        themes.styles_dir()
     for folder in (tmp_path / "styles", tmp_path / "kymatui" / "styles"):
         folder.mkdir(parents=True)
         (folder / "app.tcss").touch()
-        assert stylesheets.styles_dir() == folder
+        assert themes.styles_dir() == folder

@@ -13,7 +13,7 @@ import pytest
 from rich.color import Color, ColorSystem
 from textual.theme import Theme
 
-from kymatui.cli.commands.program.terminal_abilities import has_utf8, theme_for_colours
+from kymatui.cli.commands.program.screen import has_utf8, theme_for_colours
 from kymatui.cli.output.colours import MAGENTA, STATE_COLOURS
 from kymatui.domain.kyma.states import State
 from kymatui.ui.terminal.themes import THEMES

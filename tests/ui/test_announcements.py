@@ -9,8 +9,7 @@ from textual.pilot import Pilot
 
 from kymatui.domain.catalog.change_history import ModuleChange, changes_since, worse_states
 from kymatui.settings.config_file import Settings
-from kymatui.ui.application.kymatui_app import KymatuiApp
-from kymatui.ui.terminal.terminal_notice import terminal_notice
+from kymatui.ui.application.kymatui_app import KymatuiApp, terminal_notice
 from tests.domain import builders as b
 from tests.ui.driving import SIZE, ready, until
 from tests.ui.worlds import StillSession, app_on, world

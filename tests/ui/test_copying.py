@@ -9,8 +9,8 @@ from textual.pilot import Pilot
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.errors import ForbiddenError
+from kymatui.ui.application.copy_commands import module_subject, object_subject
 from kymatui.ui.navigation.history import ScreenStep
-from kymatui.ui.presenters.module.copy_forms import module_subject, object_subject
 from tests.ui.driving import SIZE, ready, shown, table, until
 from tests.ui.test_objects import POD, body, line_of, ref, tree_of
 from tests.ui.worlds import StillSession, app_on, world

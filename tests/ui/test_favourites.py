@@ -10,11 +10,11 @@ from textual.pilot import Pilot
 
 from kymatui.adapters.files.context_memory import MOST_PINNED, ContextMemory
 from kymatui.ui.application.kymatui_app import KymatuiApp
-from kymatui.ui.terminal.ascii_filter import ascii_only
+from kymatui.ui.terminal.text_filters import ascii_only
 from kymatui.ui.viewmodels.row_filter import parse_filter
 from kymatui.ui.viewmodels.row_list import Cell, Row
 from kymatui.ui.viewmodels.sorting import SortOrder, arrange_rows
-from kymatui.ui.widgets.row_drawing import PINNED
+from kymatui.ui.widgets.row_table import PINNED
 from tests.domain import builders as b
 from tests.ui.driving import SIZE, ready, shown, table, until
 from tests.ui.worlds import StillSession, app_on, world

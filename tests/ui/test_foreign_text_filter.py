@@ -13,7 +13,7 @@ from textual.color import Color
 from textual.widgets import Static
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
-from kymatui.ui.terminal.foreign_text_filter import ForeignTextFilter, without_controls
+from kymatui.ui.terminal.text_filters import ForeignTextFilter, without_controls
 from tests.structure import PACKAGE
 from tests.ui.driving import SIZE, ready, until
 from tests.ui.worlds import StillSession, app_on, world
@@ -63,4 +63,4 @@ def test_only_notifications_are_written_past_the_filter() -> None:
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Attribute) and node.attr in ("_driver", "driver", "__stderr__", "__stdout__"):
                 found.add(path.relative_to(PACKAGE).as_posix())
-    assert found == {"ui/terminal/terminal_notice.py"}
+    assert found == {"ui/application/kymatui_app.py"}

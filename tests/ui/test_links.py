@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 
 from kymatui.ui.application.kymatui_app import KymatuiApp
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
-from kymatui.ui.flows.module_links import has_browser
+from kymatui.ui.flows.module_actions import has_browser
 from tests.ui.driving import ready, text, until
 from tests.ui.worlds import StillSession, app_on, world
 
@@ -38,7 +38,7 @@ def app() -> KymatuiApp:
 def opened(app: KymatuiApp, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     found: list[str] = []
     monkeypatch.setattr(app, "open_url", lambda url, new_tab=True: found.append(url))
-    monkeypatch.setattr("kymatui.ui.flows.module_links.has_browser", lambda: True)
+    monkeypatch.setattr("kymatui.ui.flows.module_actions.has_browser", lambda: True)
     return found
 
 
@@ -76,7 +76,7 @@ async def test_without_a_browser_the_link_is_copied(
     pilot: Pilot[Any], opened: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app = await ready(pilot)
-    monkeypatch.setattr("kymatui.ui.flows.module_links.has_browser", lambda: False)
+    monkeypatch.setattr("kymatui.ui.flows.module_actions.has_browser", lambda: False)
     await pilot.press("j", "j", "o")
     await until(pilot, lambda: app.clipboard == CODE)
     assert opened == []

@@ -14,7 +14,7 @@ from kymatui.domain.logs.log_query import LogOptions
 from kymatui.domain.logs.log_ring import LogRing
 from kymatui.domain.logs.log_sources import LogSource
 from kymatui.ui.logs.log_labels import reading_words, source_labels, trouble_words
-from kymatui.ui.logs.log_window import LogWindow
+from kymatui.ui.logs.log_text import LogWindow
 from tests.domain.test_logs import OTHER, SOURCE, line
 
 

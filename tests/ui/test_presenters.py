@@ -35,8 +35,8 @@ from kymatui.ui.presenters.catalog import change_rows, channel_matrix, problem_r
 from kymatui.ui.presenters.catalog.table_notices import table_notice
 from kymatui.ui.presenters.module import event_rows, module_facts, state_check_lines, version_rows
 from kymatui.ui.presenters.module.object_tree import foldable_keys, tree_branches, tree_rows
-from kymatui.ui.terminal.ascii_filter import ascii_only
 from kymatui.ui.terminal.file_saving import as_file_name, save_file, save_new_file
+from kymatui.ui.terminal.text_filters import ascii_only
 from kymatui.ui.viewmodels.columns import Column
 from kymatui.ui.viewmodels.row_filter import parse_filter
 from kymatui.ui.viewmodels.row_list import Cell, Row

@@ -16,7 +16,7 @@ from textual.widgets import Input
 
 from kymatui.domain.snapshot.snapshots import Feed, FeedState
 from kymatui.errors import ConfigurationError, UnreachableError
-from kymatui.ui.application.kymatui_app import KymatuiApp
+from kymatui.ui.application.kymatui_app import KymatuiApp, advance_ages
 from kymatui.ui.base.framed_screen import FramedScreen
 from kymatui.ui.base.help_screen import HelpScreen
 from kymatui.ui.base.screen_keys import key_help
@@ -31,7 +31,6 @@ from kymatui.ui.screens.object_screen import ObjectScreen
 from kymatui.ui.screens.problems_screen import ProblemsScreen
 from kymatui.ui.viewmodels.row_list import Row
 from kymatui.ui.viewmodels.sorting import SortOrder
-from kymatui.ui.widgets.advancing import advance_ages
 from kymatui.ui.widgets.document import Document
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.plan_widgets import PlanTable

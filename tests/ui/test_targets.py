@@ -20,7 +20,7 @@ from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
 from kymatui.ui.flows.kyma_edit import edit_modules
 from kymatui.ui.navigation.history import ScreenStep
-from kymatui.ui.widgets.target_line import TargetLine
+from kymatui.ui.widgets.status_line import TargetLine
 from tests.ui.driving import SIZE, ready, until
 from tests.ui.fleets import StillFleet
 from tests.ui.previews import PREVIEW

@@ -16,7 +16,7 @@ from kymatui.ui.application.fleet_app import FleetApp
 from kymatui.ui.screens.catalog_screen import CatalogScreen
 from kymatui.ui.screens.fleet.fleet_screen import FleetScreen
 from kymatui.ui.screens.fleet.whatif_screen import WhatIfScreen
-from kymatui.ui.terminal.file_names import manifest_paths
+from kymatui.ui.terminal.file_saving import manifest_paths
 from kymatui.ui.widgets.live_table import LiveTable
 from tests.domain import builders as b
 from tests.ui.driving import text as text_of

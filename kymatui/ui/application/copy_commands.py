@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -13,7 +15,6 @@ from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.navigation.command_table import ScreenCommand, unknown_name
 from kymatui.ui.presenters.catalog.problem_rows import problem_of
-from kymatui.ui.presenters.module.copy_forms import LineSubject, module_subject, object_subject
 from kymatui.ui.presenters.module.yaml_documents import as_yaml
 from kymatui.ui.presenters.plans.deletion_stages import deletion_subject
 from kymatui.ui.screens.deletion_screen import DeletionScreen
@@ -28,6 +29,7 @@ from kymatui.ui.viewmodels.table_export import export_table
 if TYPE_CHECKING:
     from kymatui.ui.flows.flow_app import FlowApp
     from kymatui.ui.widgets.live_table import LiveTable
+
 
 FORMS = ("name", "kubectl", "path", "yaml", "line", "table")
 _LABELS = {
@@ -147,3 +149,48 @@ def _context(app: FlowApp) -> str:
     """Return the context for kubectl; "" for a runtime, to which no context of the control plane leads."""
     session = app.view.session
     return "" if session is None or session.target.has_control_plane else session.name
+
+
+# What can be copied of a line: its object's name, a kubectl command, a JSON path.
+
+
+class LineSubject(Struct, frozen=True):
+    """What a line is about; `ref` is the object whose YAML can be copied, None without one."""
+
+    name: str
+    kubectl: str = ""
+    path: str = ""
+    ref: ObjectRef | None = None
+
+
+def object_subject(ref: ObjectRef, context: str, path: str = "") -> LineSubject:
+    """Return the subject of a line about an object, or about the field of it at `path` ("status.state").
+
+    Without a field, the path finds the object in a list. `context` is "" where no context leads to the cluster.
+    """
+    if path:
+        field = "{." + path.removeprefix("$").removeprefix(".") + "}"
+        return LineSubject(path, f"{_get(ref, context)} -o jsonpath={quote(field)}", field, ref)
+    return LineSubject(
+        ref.name, f"{_get(ref, context)} -o yaml", f"{{.items[?(@.metadata.name=={_text(ref.name)})]}}", ref
+    )
+
+
+def module_subject(module: str, kyma: ObjectRef | None, cr: ObjectRef | None, context: str) -> LineSubject:
+    """Return the subject of a line about a module: its status in the Kyma, and the YAML of its module CR."""
+    path = f"{{.status.modules[?(@.name=={_text(module)})]}}"
+    command = f"{_get(kyma, context)} -o jsonpath={quote(path)}" if kyma is not None else ""
+    return LineSubject(module, command, path if kyma is not None else "", cr)
+
+
+def _get(ref: ObjectRef, context: str) -> str:
+    words = ["kubectl"]
+    words += ["--context", quote(context)] if context else []
+    words += ["-n", quote(ref.namespace)] if ref.namespace else []
+    kind = f"{ref.kind.kind.lower()}.{ref.kind.group}" if ref.kind.group else ref.kind.kind.lower()
+    return " ".join([*words, "get", quote(kind), quote(ref.name)])
+
+
+def _text(name: str) -> str:
+    """Return a name as kubectl's JSONPath reads it, in double quotes."""
+    return json.dumps(name, ensure_ascii=False)

@@ -5,46 +5,45 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from rich.console import Console
+from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.filter import LineFilter
+from textual.screen import Screen
 
 from kymatui.actions.session import Session
 from kymatui.adapters.files.context_memory import ContextMemory
-from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.errors import ConfigurationError, KymatuiError
 from kymatui.settings.config_file import Settings
 from kymatui.settings.options_schema import ACCENTS
-from kymatui.ui.application.announcements import Announcements
 from kymatui.ui.application.navigator import Navigator
 from kymatui.ui.application.screen_registry import HOME, key_scopes
-from kymatui.ui.base.framed_screen import FramedScreen
-from kymatui.ui.base.screen_frame import AsksAgain
+from kymatui.ui.base.framed_screen import AsksAgain, FramedScreen
 from kymatui.ui.connection.cluster_link import ClusterConnection
 from kymatui.ui.connection.cluster_view import ClusterView
 from kymatui.ui.connection.connection_status import OUT_OF_DATE, connection_banner
 from kymatui.ui.connection.mailbox import Mailbox
 from kymatui.ui.flows.context_switch import ContextSwitch
-from kymatui.ui.flows.favourites import Favourites
-from kymatui.ui.flows.flow_app import FlowApp
+from kymatui.ui.flows.flow_app import Favourites, FlowApp
 from kymatui.ui.flows.job_controller import JOBS, ScreenJobs
 from kymatui.ui.navigation.command_table import ScreenCommand
 from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.navigation.keymaps import keymap_problems
 from kymatui.ui.screens.catalog_screen import CatalogScreen
-from kymatui.ui.terminal.ascii_filter import AsciiFilter
-from kymatui.ui.terminal.foreign_text_filter import ForeignTextFilter
 from kymatui.ui.terminal.glyphs import SIGNS
-from kymatui.ui.terminal.stylesheets import styles_dir
-from kymatui.ui.terminal.themes import THEMES, begin_with_theme, default_state_colours
-from kymatui.ui.widgets.advancing import advance_ages
+from kymatui.ui.terminal.text_filters import AsciiFilter, ForeignTextFilter
+from kymatui.ui.terminal.themes import THEMES, begin_with_theme, default_state_colours, styles_dir
+from kymatui.ui.widgets.fact_list import Facts
+from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.top_line import FrameFacts
 
 if TYPE_CHECKING:
     from textual.command import Provider
 
+    from kymatui.domain.catalog.change_history import ChangeHistory, ModuleChange
     from kymatui.domain.catalog.rows import Catalog
     from kymatui.sessions.contexts import KubeContexts
 
@@ -343,3 +342,88 @@ class KymatuiApp(FlowApp):
             self.jobs.run_flow(self.jobs.quit())
         else:
             self.exit(0)
+
+
+# Announcements of modules that got worse while you look elsewhere.
+
+
+_SECONDS: Final = 15.0
+
+
+class Announcements:
+    """Announcer of each worse state, once: in the corner, and by the terminal if you look at another window."""
+
+    def __init__(self, app: FlowApp, *, silent: bool) -> None:
+        """Take `silent` for an audit, which notifies no terminal."""
+        self._app = app
+        self._silent = silent
+        self._newest: dict[int, ModuleChange] = {}
+
+    def announce_changes(self, history: ChangeHistory | None) -> None:
+        """Announce what got worse since the last look at this history."""
+        if history is None or not history.changes:
+            return
+        from kymatui.domain.catalog.change_history import changes_since, worse_states  # not before the first paint
+
+        fresh = changes_since(history.changes, self._newest.get(id(history)))
+        self._newest[id(history)] = history.changes[0]
+        for change in worse_states(fresh):
+            self._announce(change)
+
+    def _announce(self, change: ModuleChange) -> None:
+        from kymatui.domain.kyma.states import State
+
+        app = self._app
+        row = app.catalog.row(change.module) if app.catalog is not None else None
+        text = sanitize(f"{change.module} is {change.after} (was {change.before})")
+        reason = sanitize(row.reason.text) if row is not None else ""
+        if not self._is_displayed(change.module):
+            severity = "error" if change.after == State.ERROR else "warning"
+            app.notify(f"{text}. {reason}".rstrip(". "), severity=severity, timeout=_SECONDS)  # type: ignore[arg-type]
+        if not self._silent and not app.app_focus:
+            write_notice(app, app.settings.notifications, text)
+
+    def _is_displayed(self, module: str) -> bool:
+        """Return whether the screen on top has the module's state: the catalog, or the module itself."""
+        shown = self._app.shown
+        if shown is None or shown is not self._app.screen:
+            return False
+        return shown.step.kind == "modules" or shown.step.about == module
+
+
+# Notifications that terminals pass on to the desktop.
+
+
+_MOST: Final = 200  # characters of a title or text
+
+
+def terminal_notice(kind: str, title: str, text: str) -> str:
+    """Return the escape sequence of a notification, "" for "off".
+
+    iTerm2, kitty and WezTerm know OSC 9, foot and urxvt OSC 777. Control characters and separators are left out.
+    """
+    title, text = (_plain(part) for part in (title, text))
+    if kind == "osc9":
+        return f"\x1b]9;{title}: {text}\x07"
+    return f"\x1b]777;notify;{title};{text}\x07" if kind == "osc777" else ""
+
+
+def write_notice(app: App[Any], kind: str, text: str) -> None:
+    """Write a notification to the terminal of an app; nothing where it has none or `kind` is "off"."""
+    sequence = terminal_notice(kind, app.title, text)
+    if sequence and app._driver is not None:  # as Textual itself writes OSC 52; it has no public way
+        app._driver.write(sequence)
+
+
+def _plain(text: str) -> str:
+    return "".join(letter for letter in text if letter.isprintable() and letter != ";")[:_MOST]
+
+
+def advance_ages(screen: Screen[Any], now: float) -> None:
+    """Advance the ages in tables and lists of facts that are on the screen."""
+    for table in screen.query(LiveTable):
+        if table.is_on_screen:
+            table.advance(now)
+    for facts in screen.query(Facts):
+        if facts.is_on_screen:
+            facts.advance(now)

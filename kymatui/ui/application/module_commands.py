@@ -19,8 +19,7 @@ from kymatui.ui.flows.deletion import start_deletion
 from kymatui.ui.flows.direct_install import adopt, install, start_install, upgrade, upgrade_all
 from kymatui.ui.flows.flow_app import why_no_plan
 from kymatui.ui.flows.kyma_edit import OWN, SAME, edit_modules
-from kymatui.ui.flows.module_actions import Flow, open_action_menu, run_label_command
-from kymatui.ui.flows.module_links import open_link
+from kymatui.ui.flows.module_actions import Flow, open_action_menu, open_link, run_label_command
 from kymatui.ui.flows.object_edit import KYMA, edit_object
 from kymatui.ui.flows.restore import run_restore_command
 from kymatui.ui.flows.resume import resume_job

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from kymatui.ui.application.screen_registry import screen_for
-from kymatui.ui.base.framed_screen import FramedScreen
-from kymatui.ui.base.screen_frame import HasTabs
+from kymatui.ui.base.framed_screen import FramedScreen, HasTabs
 from kymatui.ui.navigation.history import FLEET_PROBLEMS, OPEN_RUNTIME_FIRST, ScreenStep, Trail, VisitHistory
 
 if TYPE_CHECKING:

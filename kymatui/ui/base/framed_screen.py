@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast, runtime_checkable
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
+from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.ui.base.command_line import CommandLine, FilterLine
-from kymatui.ui.base.disabled_keys import DisabledKeysScreen
-from kymatui.ui.base.screen_frame import ScreenFrame
-from kymatui.ui.base.screen_keys import key_help, why_no_step
+from kymatui.ui.base.screen_keys import DisabledKeysScreen, key_help, why_no_step
 from kymatui.ui.navigation.command_table import ScreenCommand
 from kymatui.ui.navigation.history import LOGS, OBJECT_LOGS, ScreenStep
 from kymatui.ui.terminal.file_saving import as_file_name
 from kymatui.ui.terminal.plain_widgets import Static
 from kymatui.ui.widgets.key_bar import KeyBar
-from kymatui.ui.widgets.top_line import TopLine
+from kymatui.ui.widgets.live_table import LiveTable
+from kymatui.ui.widgets.top_line import FrameFacts, TopLine
 
 if TYPE_CHECKING:
+    from textual.screen import Screen
+
     from kymatui.ui.base.screen_app import ScreenApp
 
 
@@ -181,3 +183,64 @@ class FramedScreen(DisabledKeysScreen[None]):
         crumbs = " › ".join(step.crumb for step in self.kymatui.ways.trail_to(self))
         keys = key_help(self, self.name_in_help, self.why_off)
         self.app.push_screen(HelpScreen(f"Keys › {crumbs}", keys, self.command_line.commands()))
+
+
+# Frame around every full screen: top line, banner and key bar.
+
+
+@runtime_checkable
+class HasTabs(Protocol):
+    """Screen with tabs that a step can name."""
+
+    async def show_tab(self, tab: str) -> None: ...
+
+
+@runtime_checkable
+class AsksAgain(Protocol):
+    """Screen with unwatched content, which it reads again on request."""
+
+    def ask_again(self) -> None: ...
+
+
+class ScreenFrame:
+    """Frame of one screen."""
+
+    def __init__(self, screen: Screen[Any]) -> None:
+        self._screen = screen
+
+    @property
+    def is_whole(self) -> bool:
+        """Return whether the frame's widgets exist; False during composition and removal.
+
+        Called for every key that is drawn, so it searches nothing: the widgets are children of the screen.
+        """
+        return self._screen.is_mounted and {TopLine, KeyBar} <= {type(child) for child in self._screen.children}
+
+    def show(self, facts: FrameFacts) -> None:
+        trail = cast("ScreenApp", self._screen.app).ways.trail_to(self._screen)
+        self._screen.query_one(TopLine).facts = facts.with_trail(*(step.crumb for step in trail))
+        banner = self._screen.query_one("#banner", Static)
+        banner.display = bool(facts.banner)
+        if facts.banner:
+            banner.update(facts.banner)
+
+
+class ListScreen(FramedScreen):
+    """Screen whose table has the focus and takes filters, orders and exports."""
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.show_catalog()
+        self.set_focus(self.main_widget())
+
+    def main_widget(self) -> LiveTable:
+        return self.query_one(LiveTable)
+
+    def open_module(self, name: str, tab: str) -> None:
+        """Open a module unless it has left the catalog."""
+        catalog = self.kymatui.catalog
+        if catalog is not None and catalog.row(name) is not None:
+            self.kymatui.ways.open(ScreenStep("module", name, tab))
+        else:
+            said = f"{sanitize(name)} is not in this catalog" if name else "this line has no module"
+            self.notify(said, timeout=3)

@@ -13,10 +13,10 @@ from kymatui.ui.base.first_paint import FirstPaintModal
 from kymatui.ui.navigation.command_table import ScreenCommand
 from kymatui.ui.navigation.key_help import KeyHelp, group_keys
 from kymatui.ui.terminal.plain_widgets import Static
-from kymatui.ui.viewmodels.facts import Fact
+from kymatui.ui.viewmodels.display_text import Fact
+from kymatui.ui.widgets.document import TextScroll
 from kymatui.ui.widgets.fact_list import Facts
 from kymatui.ui.widgets.prompt import Prompt
-from kymatui.ui.widgets.scrolling import TextScroll
 
 if TYPE_CHECKING:
     from kymatui.ui.widgets.prompt import Mode

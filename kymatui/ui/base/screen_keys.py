@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from textual import events
 from textual.actions import parse
+from textual.screen import Screen, ScreenResultType
 
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.ui.base.first_paint import FirstPaintScreen
 from kymatui.ui.navigation.key_help import KeyHelp, group_of, join_keys, key_name
 
 if TYPE_CHECKING:
     from textual.binding import Binding
-    from textual.screen import Screen
 
     from kymatui.ui.navigation.history import VisitHistory
 
@@ -56,3 +59,27 @@ def key_help(screen: Screen[Any], name: str, why_off: WhyOff) -> list[KeyHelp]:
         KeyHelp(group, join_keys(names), label, why_off(*action_of(binding)), binding.id or "")
         for (group, label, _), (names, binding) in found.items()
     ]
+
+
+_SILENT: Final = frozenset({"back"})  # users press Escape to reach the first screen for sure
+
+
+class DisabledKeysScreen(FirstPaintScreen[ScreenResultType]):
+    """Screen that finds the disabled action by its binding; subclasses return the reason."""
+
+    def why_off(self, action: str, choice: object = "") -> str:
+        """Return why an action with its first parameter is disabled now; "" where it is enabled."""
+        del action, choice
+        return ""
+
+    def on_key(self, event: events.Key) -> None:
+        """Report the reason of a disabled key; pass enabled keys on."""
+        active = self.active_bindings.get(event.key)
+        if active is None or active.enabled or not isinstance(active.node, Screen):
+            return
+        action, choice = action_of(active.binding)
+        reason = self.why_off(action, choice) if action not in _SILENT else ""
+        if reason:
+            event.stop()
+            label = active.binding.description
+            self.notify(sanitize(f"{label} is disabled: {reason}"), severity="warning", timeout=5)

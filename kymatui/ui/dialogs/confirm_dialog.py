@@ -13,7 +13,7 @@ from textual.content import Content
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.ui.base.first_paint import FirstPaintModal
 from kymatui.ui.terminal.plain_widgets import Static, Vertical
-from kymatui.ui.widgets.target_line import TargetLine
+from kymatui.ui.widgets.status_line import TargetLine
 
 if TYPE_CHECKING:
     from kymatui.domain.plans.cluster_target import ClusterTarget

@@ -18,9 +18,8 @@ from textual.binding import Binding, BindingType
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewAnswer, PreviewVerdict
-from kymatui.ui.base.disabled_keys import DisabledKeysScreen
 from kymatui.ui.base.first_paint import FirstPaintModal
-from kymatui.ui.base.screen_keys import action_of
+from kymatui.ui.base.screen_keys import DisabledKeysScreen, action_of
 from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
 from kymatui.ui.navigation.key_help import KeyHelp, key_name
 from kymatui.ui.terminal.file_saving import as_file_name, save_new_file
@@ -28,7 +27,7 @@ from kymatui.ui.terminal.plain_widgets import Box, Horizontal, Input, Static, Ve
 from kymatui.ui.widgets.key_bar import KeyBar
 from kymatui.ui.widgets.plan_widgets import DiffView, PlanTable, Tick, line_columns, plan_notes, plan_summary
 from kymatui.ui.widgets.row_table import RowTable
-from kymatui.ui.widgets.target_line import TargetLine
+from kymatui.ui.widgets.status_line import TargetLine
 from kymatui.ui.widgets.tone_styles import with_tone
 
 if TYPE_CHECKING:

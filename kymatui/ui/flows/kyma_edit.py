@@ -10,8 +10,17 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from kymatui.actions.batch import Work
-from kymatui.actions.edits.label_edits import LabelEditing, LabelItem, plan_labels
-from kymatui.actions.edits.module_edits import EditControls, EditItem, EditPlan, ModuleEditing, edit_item, plan_edits
+from kymatui.actions.edits.module_edits import (
+    EditControls,
+    EditItem,
+    EditPlan,
+    LabelEditing,
+    LabelItem,
+    ModuleEditing,
+    edit_item,
+    plan_edits,
+    plan_labels,
+)
 from kymatui.actions.edits.uninstall import UninstallConsent
 from kymatui.actions.jobs import FOLLOW_SECONDS, JobReport, JobSpec
 from kymatui.actions.modules.handover import planned_handover

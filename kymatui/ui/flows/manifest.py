@@ -25,7 +25,7 @@ from kymatui.errors import ConfigurationError, RefusedError
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
 from kymatui.ui.flows.batch_job import run_batch_job
-from kymatui.ui.presenters.plans.manifest_preview import manifest_title, preview_manifest
+from kymatui.ui.presenters.plans.install_preview import manifest_title, preview_manifest
 from kymatui.ui.viewmodels.questions import ChoiceOption, Question
 
 if TYPE_CHECKING:

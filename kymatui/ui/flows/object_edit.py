@@ -14,12 +14,13 @@ from kymatui.adapters.files.object_editor import edit_in_editor
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.plans.jobs import KYMA_KEY, module_key
+from kymatui.domain.plans.plan_preview import PlannedChange, Preview, PreviewLine
 from kymatui.domain.snapshot.missing_lists import RowFact
 from kymatui.engine.plans.diff import state_digest
 from kymatui.errors import ConfigurationError, ForbiddenError, NotFoundError
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
-from kymatui.ui.presenters.plans.object_edit_preview import object_edit_title, preview_object_edit
+from kymatui.ui.presenters.plans.install_preview import changed_fields
 from kymatui.ui.viewmodels.questions import ChoiceOption, Question
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from kymatui.domain.kubernetes.refs import ObjectRef
     from kymatui.engine.cluster.ports import Cluster
     from kymatui.ui.flows.flow_app import FlowApp
+
 
 Object = dict[str, Any]
 KYMA = "kyma"
@@ -127,3 +129,17 @@ def _write(cluster: Cluster, edit: ObjectEdit, report: JobReport) -> str:
     report.step(_STEP)
     apply_edit(cluster, edit, report.cancel)
     return f"{edit.ref} changed"
+
+
+# Preview of one object that the user rewrote.
+
+
+def object_edit_title(edit: ObjectEdit) -> str:
+    """Return a title such as `edit Serverless kyma-system/default`."""
+    return f"edit {edit.ref}"
+
+
+def preview_object_edit(edit: ObjectEdit, management: str) -> Preview:
+    """Return the fields that the server's dry run changed."""
+    line = PreviewLine(PlannedChange.CHANGE, str(edit.ref), "", tuple(changed_fields(edit.changes)))
+    return Preview(object_edit_title(edit), (line,), management, question=f"Change {edit.ref}?")

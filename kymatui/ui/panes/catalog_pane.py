@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import work
@@ -11,10 +11,18 @@ from textual.content import Content
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.ui.navigation.command_table import ScreenCommand, unknown_name
-from kymatui.ui.panes.column_choice import COLUMN_NAMES, ColumnChoice
 from kymatui.ui.panes.table_pane import TablePane
-from kymatui.ui.presenters.catalog.catalog_columns import ALL_MODULES, CatalogView, catalog_views
+from kymatui.ui.presenters.catalog.catalog_columns import (
+    ALL_MODULES,
+    COLUMNS,
+    OFFERED,
+    CatalogView,
+    catalog_views,
+    choose_columns,
+    columns_of,
+)
 from kymatui.ui.presenters.catalog.table_notices import table_notice
+from kymatui.ui.viewmodels.columns import Column
 from kymatui.ui.viewmodels.row_list import Row
 from kymatui.ui.viewmodels.sorting import SortOrder
 from kymatui.ui.widgets.live_table import LiveTable
@@ -213,3 +221,30 @@ class CatalogPane(TablePane):
             self._choose_columns(words)
         else:
             self.action_columns()
+
+
+COLUMN_NAMES = tuple(column.id for column in COLUMNS)
+
+
+class ColumnChoice:
+    """Chosen columns of one screen, applied to its `table`."""
+
+    def __init__(self, table: Callable[[], LiveTable]) -> None:
+        self._table = table
+        self._chosen: tuple[Column, ...] = ()
+
+    @property
+    def chosen(self) -> Sequence[Column]:
+        return self._chosen
+
+    def choose(self, names: Sequence[str]) -> None:
+        self._chosen = choose_columns(names)
+
+    def show(self, view: CatalogView) -> None:
+        """Display the columns of the view; drop a sort order whose column is gone."""
+        table, wanted = self._table(), columns_of(view, self._chosen)
+        if table.grid.columns == wanted:
+            return
+        table.set_columns(wanted)
+        if OFFERED not in wanted and table.order is not None and table.order.column == OFFERED.id:
+            table.set_order(SortOrder())

@@ -18,7 +18,7 @@ from kymatui.ui.base.screen_keys import key_for
 from kymatui.ui.panes.pane import Pane
 from kymatui.ui.presenters.module import state_check_lines
 from kymatui.ui.terminal.plain_widgets import Input
-from kymatui.ui.viewmodels.facts import Fact
+from kymatui.ui.viewmodels.display_text import Fact
 from kymatui.ui.widgets.fact_list import Facts
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable

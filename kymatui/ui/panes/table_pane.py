@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from textual import on
 from textual.app import ComposeResult
 from textual.content import Content
+from textual.widget import Widget
 
-from kymatui.ui.base.notice_box import show_notice
 from kymatui.ui.navigation.command_table import ScreenCommand
 from kymatui.ui.presenters.catalog.table_notices import TableNotice
 from kymatui.ui.terminal.plain_widgets import Box, Static, Vertical
@@ -16,6 +16,7 @@ from kymatui.ui.viewmodels.row_list import rows_with
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable
 from kymatui.ui.widgets.status_line import StatusLine
+from kymatui.ui.widgets.tone_styles import with_tone
 from kymatui.ui.widgets.view_tabs import Tab, ViewTabs
 
 
@@ -124,3 +125,13 @@ class TablePane(Vertical):
     def action_sort(self, column: str) -> None:
         """Sort by the column; by the same column again in reverse."""
         self.table.sort_by(column)
+
+
+def show_notice(body: Widget, found: TableNotice | None) -> None:
+    """Display the notice instead of the table in `body`, or the table where there is none."""
+    body.set_class(found is not None, "-notice")
+    if found is not None:
+        lines = [with_tone(found.title, found.tone, bold=True)]
+        lines += [Content(f"\n{found.body}")] if found.body else []
+        lines += [Content.styled(f"\n\n{found.hint}", "$foreground-muted")] if found.hint else []
+        body.query_one("#notice", Static).update(Content.assemble(*lines))

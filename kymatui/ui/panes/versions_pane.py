@@ -25,10 +25,10 @@ from kymatui.ui.navigation.history import template_component_step
 from kymatui.ui.panes.pane import Pane
 from kymatui.ui.presenters.module import version_rows
 from kymatui.ui.viewmodels.sorting import SortOrder
+from kymatui.ui.widgets.document import TextScroll
 from kymatui.ui.widgets.fact_list import Facts
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable
-from kymatui.ui.widgets.scrolling import TextScroll
 
 if TYPE_CHECKING:
     from kymatui.actions.session import Session

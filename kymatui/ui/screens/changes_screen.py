@@ -8,7 +8,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.content import Content
 
-from kymatui.ui.base.list_screen import ListScreen
+from kymatui.ui.base.framed_screen import ListScreen
 from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.presenters.catalog.change_rows import COLUMNS, change_rows, format_change
 from kymatui.ui.terminal.plain_widgets import Static

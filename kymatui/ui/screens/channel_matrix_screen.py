@@ -8,7 +8,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from kymatui.ui.base.list_screen import ListScreen
+from kymatui.ui.base.framed_screen import ListScreen
 from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.presenters.catalog.channel_matrix import channel_columns, channel_rows
 from kymatui.ui.viewmodels.sorting import SortOrder

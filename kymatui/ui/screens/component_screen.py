@@ -27,11 +27,10 @@ from kymatui.ui.navigation.history import (
 )
 from kymatui.ui.presenters.module import component_rows
 from kymatui.ui.terminal.plain_widgets import Static
-from kymatui.ui.widgets.document import Document
+from kymatui.ui.widgets.document import Document, TextScroll
 from kymatui.ui.widgets.fact_list import Facts
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable
-from kymatui.ui.widgets.scrolling import TextScroll
 from kymatui.ui.widgets.tone_styles import with_tone
 
 

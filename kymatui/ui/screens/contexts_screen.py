@@ -11,7 +11,7 @@ from textual.content import Content
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.errors import KymatuiError
-from kymatui.ui.base.list_screen import ListScreen
+from kymatui.ui.base.framed_screen import ListScreen
 from kymatui.ui.flows.flow_app import flow_app
 from kymatui.ui.navigation.history import CONTEXTS, ScreenStep
 from kymatui.ui.presenters.catalog.context_rows import COLUMNS, context_rows, explain_context

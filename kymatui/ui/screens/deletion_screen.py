@@ -25,7 +25,7 @@ from kymatui.ui.presenters.plans.job_rows import background_job_line
 from kymatui.ui.terminal.plain_widgets import Box, Static, VerticalScroll
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable
-from kymatui.ui.widgets.target_line import TargetLine
+from kymatui.ui.widgets.status_line import TargetLine
 from kymatui.ui.widgets.tone_styles import tone_lines, with_tone
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from textual.content import Content
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.plans.jobs import Job, format_job_counts
-from kymatui.ui.base.list_screen import ListScreen
+from kymatui.ui.base.framed_screen import ListScreen
 from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
 from kymatui.ui.flows.flow_app import flow_app, why_no_plan
 from kymatui.ui.flows.job_controller import read_interrupted
@@ -25,8 +25,7 @@ from kymatui.ui.terminal.plain_widgets import Static
 from kymatui.ui.viewmodels.sorting import SortOrder
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable
-from kymatui.ui.widgets.status_line import StatusLine
-from kymatui.ui.widgets.target_line import TargetLine
+from kymatui.ui.widgets.status_line import StatusLine, TargetLine
 from kymatui.ui.widgets.tone_styles import with_tone
 
 if TYPE_CHECKING:

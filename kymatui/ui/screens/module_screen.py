@@ -14,10 +14,7 @@ from kymatui.domain.catalog.rows import ModuleRow
 from kymatui.ui.connection.cluster_link import FollowedObjects
 from kymatui.ui.navigation.history import YAML, ScreenStep
 from kymatui.ui.panes.checks_pane import ChecksPane
-from kymatui.ui.panes.documents_pane import DocumentsPane
-from kymatui.ui.panes.events_pane import EventsPane
-from kymatui.ui.panes.history_pane import HistoryPane
-from kymatui.ui.panes.overview_pane import OverviewPane
+from kymatui.ui.panes.module_panes import DocumentsPane, EventsPane, HistoryPane, OverviewPane
 from kymatui.ui.panes.pane import Pane
 from kymatui.ui.panes.resources_pane import ResourcesPane
 from kymatui.ui.panes.versions_pane import VersionsPane

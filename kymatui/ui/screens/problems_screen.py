@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
-from kymatui.ui.base.list_screen import ListScreen
+from kymatui.ui.base.framed_screen import ListScreen
 from kymatui.ui.navigation.history import LOGS, ScreenStep, object_step
 from kymatui.ui.presenters.catalog.problem_rows import (
     COLUMNS,

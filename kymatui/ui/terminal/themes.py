@@ -6,10 +6,13 @@ or 8 colours the screen starts with `terminal`, as others would fold into each o
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from textual.app import App
 from textual.theme import Theme
+
+from kymatui.errors import ConfigurationError
 
 DARK = Theme(
     name="kymatui-dark",
@@ -148,3 +151,15 @@ def begin_with_theme(app: App[Any], name: str) -> None:
     app.set_reactive(App.theme, name)
     app.stylesheet.set_variables(app.get_css_variables())
     app.update_classes({f"-theme-{name}": True, "-dark-mode": True}, update=False)
+
+
+def styles_dir() -> Path:
+    """Return the folder of the stylesheets.
+
+    Raises ConfigurationError if the installation lacks it.
+    """
+    packaged = Path(__file__).resolve().parents[2] / "styles"
+    for folder in (packaged, packaged.parents[1] / "styles"):
+        if (folder / "app.tcss").is_file():
+            return folder
+    raise ConfigurationError(f"no stylesheets in {packaged}", hint="reinstall kymatui")

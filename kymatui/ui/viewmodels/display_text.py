@@ -6,6 +6,7 @@ import re
 import time
 from pathlib import Path
 
+from msgspec import Struct
 from rich.cells import cell_len, set_cell_size
 
 __all__ = ["as_screen_commands", "clip", "clock_time", "fit_to_width", "shorten_path"]
@@ -42,3 +43,12 @@ def shorten_path(path: str | Path) -> str:
 def clock_time(at: float) -> str:
     """Return the time of day in UTC of a Unix time: `14:03:22`."""
     return time.strftime("%H:%M:%S", time.gmtime(at))
+
+
+class Fact(Struct, frozen=True):
+    """Label, text and tone; `link` makes the text a hyperlink in terminals that have them (OSC 8)."""
+
+    label: str
+    text: str
+    tone: str = ""
+    link: str = ""

@@ -10,8 +10,7 @@ from textual.geometry import Size
 from textual.style import Style
 
 from kymatui.ui.terminal.plain_widgets import PlainText
-from kymatui.ui.viewmodels.display_text import fit_to_width
-from kymatui.ui.viewmodels.facts import Fact
+from kymatui.ui.viewmodels.display_text import Fact, fit_to_width
 from kymatui.ui.widgets.tone_styles import with_tone
 
 _WIDEST = 44  # cells of the labels' column; longer labels are shortened

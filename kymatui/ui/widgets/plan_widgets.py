@@ -17,9 +17,8 @@ from kymatui.ui.terminal.plain_widgets import Static
 from kymatui.ui.viewmodels.columns import Column
 from kymatui.ui.viewmodels.display_text import as_screen_commands
 from kymatui.ui.viewmodels.row_list import Cell, Row
-from kymatui.ui.widgets.document import Document
+from kymatui.ui.widgets.document import SCROLL_KEYS, Document
 from kymatui.ui.widgets.row_table import RowTable
-from kymatui.ui.widgets.scrolling import SCROLL_KEYS
 from kymatui.ui.widgets.tone_styles import with_tone
 
 TONES = {

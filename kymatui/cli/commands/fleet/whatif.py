@@ -3,28 +3,41 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import time
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kymatui.actions.modules.version_content import VersionReader
 from kymatui.actions.modules.version_report import compare_contents
 from kymatui.cli.cluster_options import add_cluster_options, add_remote_options
 from kymatui.cli.commands.fleet.sync import read_labels
-from kymatui.cli.commands.fleet.whatif_output import MoveReport, forecast_text
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.fleet_filters import add_fleet_filters, choose_listed, require_drift
 from kymatui.cli.options.listing import add_list_output, add_list_timeout, read_again
-from kymatui.cli.output.listing import ListPrinter
+from kymatui.cli.output.audit_formats import sarif_log, stamp
+from kymatui.cli.output.differences import affected_json, change_json
+from kymatui.cli.output.html_page import html_page, html_table, html_text
+from kymatui.cli.output.listing import Listing, ListPrinter, render
+from kymatui.cli.output.printing import document, markdown, table
 from kymatui.cli.session_arguments import remote_options_of
 from kymatui.domain.fleet.runtimes import build_fleet
+from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma.versions import same_version
+from kymatui.domain.versions.manifest_diff import DiffSection
+from kymatui.domain.whatif.canaries import Canary, propose_canaries
+from kymatui.domain.whatif.canary_edits import CanaryEdit, canary_edits
 from kymatui.domain.whatif.catalog_change import CatalogChange, without_other_kymas
 from kymatui.domain.whatif.fleet_objects import RELEASE_META, FleetObjects
-from kymatui.domain.whatif.forecast import Forecast, foresee
-from kymatui.domain.whatif.groups import GROUPS
-from kymatui.domain.whatif.summary import change_notes, forecast_notes
+from kymatui.domain.whatif.forecast import Forecast, ModuleForecast, foresee
+from kymatui.domain.whatif.groups import GROUPS, ForecastGroup, count_kinds, group_forecast
+from kymatui.domain.whatif.messages import kind_label, reason_words, result_words
+from kymatui.domain.whatif.module_results import ModuleResult, ResultKind, state_after
+from kymatui.domain.whatif.summary import change_notes, forecast_notes, forecast_summary
 from kymatui.domain.whatif.version_moves import version_moves
 from kymatui.errors import PartlyDoneError, RefusedError, UnknownNameError, UsageError
 from kymatui.sessions.fetching import LazyFetcher
@@ -32,7 +45,10 @@ from kymatui.sessions.fetching import LazyFetcher
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from kymatui.actions.modules.version_report import VersionReport
+    from kymatui.domain.whatif.version_moves import VersionMove
     from kymatui.engine.cluster.ports import Cluster
+
 
 _FAILING: Final = ("uninstall", "downgrade-refused", "error")
 _FAIL_ON: Final = (*_FAILING, "downgrade", "not-installed", "await-window", "upgrade", "install", "any", "never")
@@ -199,3 +215,383 @@ def _fails(forecast: Forecast, outcomes: Iterable[str]) -> bool:
         return False
     kinds = {entry.kind.value for entry in forecast.changed}
     return bool(kinds) if "any" in wanted else bool(kinds & wanted)
+
+
+# A forecast as `kymatui whatif` prints it: numbers, runtimes, canaries, and SARIF for a check of a pull request.
+
+
+Json = dict[str, Any]
+_LEVELS: Final = {ResultKind.UNINSTALL: "error", ResultKind.ERROR: "error", ResultKind.HELD_BACK: "warning"}
+_SECTIONS: Final = (DiffSection.IMAGES, DiffSection.RBAC, DiffSection.CRDS)
+_TITLES: Final = {
+    ResultKind.UNINSTALL: "A module is uninstalled",
+    ResultKind.ERROR: "A module has no usable version",
+    ResultKind.NOT_INSTALLED: "A requested module is not installed",
+    ResultKind.HELD_BACK: "A downgrade is refused",
+    ResultKind.DOWNGRADE: "A module is downgraded",
+    ResultKind.WAIT: "An upgrade awaits a maintenance window",
+    ResultKind.UPGRADE: "A module is upgraded",
+    ResultKind.INSTALL: "A module is installed",
+    ResultKind.RECOVER: "An error or a refused downgrade ends",
+}
+
+
+class MoveReport(Struct, frozen=True):
+    """What differs between the versions of a move, None if a template of them is in no catalog."""
+
+    move: VersionMove
+    report: VersionReport | None
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """Return what could not be compared, and why."""
+        if self.report is not None:
+            return tuple(f"{self.move.module} {one}" for one in self.report.unread)
+        lacking = self.move.installed if self.move.before is None else self.move.version
+        return (f"{self.move.module} {lacking}: no ModuleTemplate",)
+
+
+def forecast_text(
+    forecast: Forecast, args: argparse.Namespace, fleet: FleetObjects, moves: Sequence[MoveReport] = ()
+) -> str:
+    """Return the forecast of a fleet in the format of `-o`; `moves` are the compared versions."""
+    if args.output == "sarif":
+        return document(_sarif(forecast), "json")
+    if args.output == "html":
+        return forecast_page(forecast, forecast_summary(forecast), args.group, _tables(moves))
+    listing = _listing(forecast, args, fleet)
+    return render(_with_moves(listing, moves, args.output) if args.manifests else listing, args)
+
+
+def _listing(forecast: Forecast, args: argparse.Namespace, fleet: FleetObjects) -> Listing[Any]:
+    if args.canaries:
+        return _canaries(forecast, fleet)
+    return _each(forecast) if args.each or args.runtime or args.module else _groups(forecast, args.group)
+
+
+def _with_moves(listing: Listing[Any], moves: Sequence[MoveReport], form: str) -> Listing[Any]:
+    draw = markdown if form == "md" else table
+    compared = [_move_json(one) for one in moves]
+    return replace(
+        listing,
+        below=(*(draw(header, rows) for _, header, rows in _tables(moves)), *listing.below),
+        document=lambda listed: {**listing.document(listed), "versions": compared},
+    )
+
+
+def _tables(moves: Sequence[MoveReport]) -> list[Table]:
+    """Return what the versions of the moves differ in, without empty tables."""
+    found: list[Table] = [
+        (
+            "Risks",
+            ("MODULE", "FROM", "TO", "RISK", "OBJECT", "WHAT"),
+            [row for one in moves for row in _risk_rows(one)],
+        ),
+        (
+            "Versions",
+            ("MODULE", "FROM", "TO", "SECTION", "CHANGE", "WHAT", "VALUE"),
+            [row for one in moves for row in _move_rows(one)],
+        ),
+    ]
+    return [one for one in found if one[2]]
+
+
+# lists
+
+
+def _groups(forecast: Forecast, by: str) -> Listing[ForecastGroup]:
+    groups = group_forecast(forecast, by)
+    return Listing(
+        header=(*((by.upper(),) if by else ()), "OUTCOME", "MODULE", "INSTALLED", "VERSION", "RUNTIMES", "WHY"),
+        entries=groups,
+        lines=lambda one: ((*((one.group,) if by else ()), *_group_row(one)),),
+        document=lambda listed: _json(forecast, by, listed),
+        item=lambda one: _group_json(one, by),
+        name=lambda one: one.module,
+        below=(forecast_summary(forecast),),
+        empty=forecast_summary(forecast),
+    )
+
+
+def _group_row(one: ForecastGroup) -> Sequence[str]:
+    why = reason_words(one.example, one.window)
+    return kind_label(one.kind), one.module, one.installed, one.version, str(len(one.entries)), why
+
+
+def _each(forecast: Forecast) -> Listing[ModuleForecast]:
+    return Listing(
+        header=("RUNTIME", "PLAN", "REGION", "CHANNEL", "OUTCOME", "MODULE", "INSTALLED", "VERSION", "WHY"),
+        entries=[entry for group in group_forecast(forecast) for entry in group.entries],
+        lines=lambda entry: (_entry_row(forecast, entry),),
+        document=lambda listed: {**_head(forecast), "changes": [_entry_json(entry) for entry in listed]},
+        item=_entry_json,
+        name=lambda entry: entry.runtime[1],
+        wide=("PLAN", "REGION", "CHANNEL"),
+        below=(forecast_summary(forecast),),
+        empty=forecast_summary(forecast),
+    )
+
+
+def _entry_row(forecast: Forecast, entry: ModuleForecast) -> Sequence[str]:
+    runtime = forecast.runtimes[entry.runtime]
+    place = (runtime.name, runtime.plan, runtime.region, runtime.channel)
+    return (
+        *place,
+        kind_label(entry.kind),
+        entry.module,
+        entry.installed,
+        entry.then.version,
+        reason_words(entry),
+    )
+
+
+def _canaries(forecast: Forecast, fleet: FleetObjects) -> Listing[Canary]:
+    found = propose_canaries(forecast)
+    edits = canary_edits(fleet, found)
+    return Listing(
+        header=("RUNTIME", "PLAN", "REGION", "CHANNEL", "REPRESENTS", "CHANGES"),
+        entries=found,
+        lines=lambda one: (_canary_row(one),),
+        document=lambda listed: {
+            **_head(forecast),
+            "canaries": [_canary_json(one) for one in listed],
+            "edits": [_edit_json(one) for one in edits],
+        },
+        item=_canary_json,
+        name=lambda one: one.runtime.name,
+        below=(_canary_hint(found, edits), forecast_summary(forecast)),
+        empty=forecast_summary(forecast),
+    )
+
+
+def _canary_hint(canaries: Sequence[Canary], edits: Sequence[CanaryEdit]) -> str:
+    """Return the commands that try the change on the canaries, else the options that limit an edit to them."""
+    if not edits:
+        return f"To limit an edit (`kymatui channel`, `enable` …) to these runtimes, add: {_chosen(canaries)}"
+    first = "A channel has the version already. To try it on the canaries, one by one until one fails:"
+    return "\n".join([first, *(f"  {_edit_command(one)}" for one in edits)])
+
+
+def _chosen(canaries: Sequence[Canary]) -> str:
+    return shlex.join(["--fleet", *(word for one in canaries for word in ("--runtime", one.runtime.name))])
+
+
+def _edit_command(one: CanaryEdit) -> str:
+    """Return the campaign of an edit: every runtime is a canary of it, so that the first failure stops it."""
+    words = ["kymatui", "channel", one.module, one.channel, "--fleet", "--allow-fleet-writes"]
+    names = [word for name in one.runtimes for word in ("--runtime", name)]
+    return shlex.join([*words, "--canaries", str(len(one.runtimes)), *names])
+
+
+def _canary_row(one: Canary) -> Sequence[str]:
+    changes = ", ".join(
+        f"{kind_label(entry.kind)} {entry.module} {entry.then.version}".strip() for entry in one.entries
+    )
+    place = (one.runtime.name, one.runtime.plan, one.runtime.region, one.runtime.channel)
+    return (*place, format_count(one.alike, "runtime"), changes)
+
+
+def _risk_rows(one: MoveReport) -> list[Sequence[str]]:
+    """Return the risks, then the objects of the cluster that lose something, if it was asked."""
+    if one.report is None:
+        return []
+    versions = one.move.module, one.move.installed, one.move.version
+    risks = [(*versions, risk.label, risk.object, risk.what) for risk in one.report.risks]
+    affected = [
+        (*versions, found.label, found.crd, " ".join(filter(None, (found.what, found.message))))
+        for found in one.report.affected
+    ]
+    return [*risks, *affected]
+
+
+def _move_rows(one: MoveReport) -> list[Sequence[str]]:
+    """Return images, rights and CRDs; JSON has all sections."""
+    if one.report is None:
+        return []
+    sections = one.report.sections
+    return [
+        (one.move.module, one.move.installed, one.move.version, str(name), str(change.kind), change.path, change.values)
+        for name in _SECTIONS
+        for change in sections.get(name, ())
+    ]
+
+
+# JSON
+
+
+def _head(forecast: Forecast) -> Json:
+    return {
+        "cluster": forecast.cluster,
+        "takenAt": stamp(forecast.taken_at),
+        "runtimes": len(forecast.runtimes),
+        "counts": {kind.value: number for kind, number in count_kinds(forecast.changed).items()},
+        "added": [f"{namespace}/{name}" for namespace, name in forecast.added],
+        "malformed": [item.ref.path for item in forecast.malformed],
+    }
+
+
+def _json(forecast: Forecast, by: str, groups: Sequence[ForecastGroup]) -> Mapping[str, Any]:
+    return {
+        **_head(forecast),
+        "groups": [_group_json(one, by) for one in groups],
+        "changes": [_entry_json(entry) for entry in forecast.changed],
+    }
+
+
+def _group_json(one: ForecastGroup, by: str) -> Json:
+    found: Json = {
+        "outcome": one.kind.value,
+        "module": one.module,
+        "installed": one.installed or None,
+        "version": one.version or None,
+        "reason": one.reason.value or None,
+        "message": reason_words(one.example, one.window) or None,
+        "runtimes": len(one.entries),
+    }
+    return {by: one.group, **found} if by else found
+
+
+def _entry_json(entry: ModuleForecast) -> Json:
+    namespace, name = entry.runtime
+    return {
+        "runtime": name,
+        "namespace": namespace,
+        "module": entry.module,
+        "outcome": entry.kind.value,
+        "installed": entry.installed or None,
+        "today": _result_json(entry.today),
+        "then": _result_json(entry.then),
+        "message": reason_words(entry) or None,
+    }
+
+
+def _result_json(result: ModuleResult) -> Json:
+    state, window = state_after(result), result.window
+    return {
+        "result": result.kind.value,
+        "version": result.version or None,
+        "channel": result.channel or None,
+        "reason": result.reason.value or None,
+        "state": state.value if state is not None else None,
+        "downtime": result.downtime,
+        "window": {"begin": stamp(window.begin), "end": stamp(window.end)} if window is not None else None,
+    }
+
+
+def _move_json(one: MoveReport) -> Json:
+    sections = one.report.sections if one.report is not None else {}
+    return {
+        "module": one.move.module,
+        "from": one.move.installed,
+        "to": one.move.version,
+        "runtimes": one.move.runtimes,
+        "differences": {str(name): [change_json(change) for change in found] for name, found in sections.items()},
+        "risks": [
+            {"risk": risk.kind.value, "object": risk.object, "what": risk.what or None}
+            for risk in (one.report.risks if one.report is not None else ())
+        ],
+        "affected": [affected_json(found) for found in (one.report.affected if one.report is not None else ())],
+        "unread": list(one.unread),
+    }
+
+
+def _canary_json(one: Canary) -> Json:
+    return {
+        "runtime": one.runtime.name,
+        "namespace": one.runtime.ref.namespace,
+        "plan": one.runtime.plan or None,
+        "region": one.runtime.region or None,
+        "channel": one.runtime.channel or None,
+        "standsFor": one.alike,
+        "changes": [_entry_json(entry) for entry in one.entries],
+    }
+
+
+def _edit_json(one: CanaryEdit) -> Json:
+    return {
+        "module": one.module,
+        "version": one.version,
+        "channel": one.channel,
+        "runtimes": list(one.runtimes),
+        "command": _edit_command(one),
+    }
+
+
+def _sarif(forecast: Forecast) -> Json:
+    """Return one result for each group of runtimes: thousands of equal results hide the others."""
+    groups = group_forecast(forecast)
+    kinds = list(dict.fromkeys(one.kind for one in groups))
+    rules = [
+        {
+            "id": f"whatif.{kind.value}",
+            "shortDescription": {"text": _TITLES[kind]},
+            "defaultConfiguration": {"level": _LEVELS.get(kind, "note")},
+        }
+        for kind in kinds
+    ]
+    return sarif_log(rules, [_sarif_result(forecast, one, kinds) for one in groups], forecast.taken_at)
+
+
+def _sarif_result(forecast: Forecast, one: ForecastGroup, kinds: Sequence[ResultKind]) -> Json:
+    versions = " → ".join(filter(None, (one.installed, one.version)))
+    why = reason_words(one.example, one.window)
+    text = f"{one.module} {versions}: {kind_label(one.kind)} in {format_count(len(one.entries), 'runtime')}"
+    place = "/".join((forecast.cluster, one.module))
+    return {
+        "ruleId": f"whatif.{one.kind.value}",
+        "ruleIndex": kinds.index(one.kind),
+        "level": _LEVELS.get(one.kind, "note"),
+        "message": {"text": f"{text} ({why})" if why else text},
+        "locations": [{"logicalLocations": [{"fullyQualifiedName": place, "kind": "resource"}]}],
+        "properties": {**_group_json(one, ""), "names": [name for _, name in one.runtimes[:100]]},
+    }
+
+
+MOST_RUNTIMES: Final = 1000
+"""Runtimes that one number opens; a browser is slow with more, and JSON has all."""
+Table = tuple[str, Sequence[str], Sequence[Sequence[str]]]
+"""Title, header and rows."""
+
+
+def forecast_page(forecast: Forecast, summary: str, by: str, tables: Sequence[Table] = ()) -> str:
+    """Return the page; `by` groups runtimes, `tables` follow the numbers."""
+    return html_page(f"What if: {forecast.cluster}", _parts(forecast, summary, by, tables))
+
+
+def _parts(forecast: Forecast, summary: str, by: str, tables: Sequence[Table]) -> Iterator[str]:
+    yield f"<p>{html_text(summary)}<br><small>{stamp(forecast.taken_at)}</small></p>"
+    for group, found in groupby(group_forecast(forecast, by), key=lambda one: one.group):
+        yield f"<h2>{html_text(f'{by}: {group}')}</h2>" if by else "<h2>Changes</h2>"
+        for one in found:
+            yield _number(forecast, one)
+    for title, header, rows in tables:
+        yield f"<h2>{html_text(title)}</h2>"
+        yield html_table([name.capitalize() for name in header], rows)
+    canaries = propose_canaries(forecast)
+    if canaries:
+        yield "<h2>Canaries</h2>"
+        rows = [
+            (one.runtime.name, one.runtime.plan, one.runtime.region, one.runtime.channel, str(one.alike))
+            for one in canaries
+        ]
+        yield html_table(("Runtime", "Plan", "Region", "Channel", "Represents"), rows)
+
+
+def _number(forecast: Forecast, one: ForecastGroup) -> str:
+    count = format_count(len(one.entries), "runtime")
+    versions = " → ".join(filter(None, (one.installed, one.version)))
+    why = reason_words(one.example, one.window)
+    head = " ".join(filter(None, (one.module, versions)))
+    title = f"<strong>{html_text(kind_label(one.kind))}</strong> {html_text(head)}: {count}"
+    rest = len(one.entries) - MOST_RUNTIMES
+    more = f"<p>{format_count(rest, 'more runtime')}: `-o json` has all.</p>" if rest > 0 else ""
+    header = ("Runtime", "Plan", "Region", "Channel", "Today", "Then", "Why")
+    body = html_table(header, [_row(forecast, entry) for entry in one.entries[:MOST_RUNTIMES]])
+    small = f"<br><small>{html_text(why)}</small>" if why else ""
+    return f"<details><summary>{title}{small}</summary>{body}{more}</details>"
+
+
+def _row(forecast: Forecast, entry: ModuleForecast) -> Sequence[str]:
+    runtime = forecast.runtimes[entry.runtime]
+    place = (runtime.name, runtime.plan, runtime.region, runtime.channel)
+    return (*place, result_words(entry.today), result_words(entry.then), reason_words(entry))

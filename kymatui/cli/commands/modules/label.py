@@ -29,7 +29,7 @@ from kymatui.errors import UnknownNameError, UsageError
 
 if TYPE_CHECKING:
     from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
-    from kymatui.actions.edits.label_edits import LabelItem, LabelPlan
+    from kymatui.actions.edits.module_edits import LabelItem, LabelPlan
     from kymatui.actions.plans import Uninstall
     from kymatui.actions.session import Session
     from kymatui.domain.kyma_edit.label_edit import LabelEdit, LabelProposal
@@ -74,7 +74,7 @@ def _labels(words: Sequence[str]) -> Mapping[str, str | None]:
 
 
 def _run(args: argparse.Namespace, labels: Mapping[str, str | None], session: Session, changed: threading.Event) -> int:
-    from kymatui.actions.edits.label_edits import LabelEditing, plan_labels
+    from kymatui.actions.edits.module_edits import LabelEditing, plan_labels
     from kymatui.sessions.deletions import edits_of
 
     edits = edits_of(session)

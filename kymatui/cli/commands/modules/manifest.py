@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from kymatui.actions.batch import run_batch
+from kymatui.actions.batch import Work, run_batch
 from kymatui.actions.jobs import job_cluster
 from kymatui.cli.options.batch_renderers import renderer_of
 from kymatui.cli.options.direct_install import add_running, open_context, waiting_note
 from kymatui.cli.options.unknown_names import require_known
-from kymatui.cli.output.manifest_results import ManifestView
-from kymatui.cli.output.printing import print_line
+from kymatui.cli.output.batch_view import BatchQuestion, BatchView
+from kymatui.cli.output.printing import markdown, paragraph, print_line, table
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.plans.plan_summary import summarize_actions
 from kymatui.errors import UsageError
 
 if TYPE_CHECKING:
@@ -66,3 +69,89 @@ def _print_written(proposal: ManifestProposal) -> None:
 def _print_progress(now: ManifestProgress) -> None:
     """Print the operator's progress to standard error."""
     print_line(f"  {now.message}{waiting_note(now.message, now.actor)}", sys.stderr)
+
+
+if TYPE_CHECKING:
+    from kymatui.actions.modules.manifest import ManifestItem, ManifestProposal, ManifestResult
+
+    _View = BatchView[ManifestProposal, ManifestResult]
+else:
+    _View = BatchView
+
+
+class ManifestView(_View):
+    """Manifests of kymatui's operator."""
+
+    kind = "manifest"
+    list_key = "manifests"
+
+    def summary(self, items: Sequence[ManifestItem]) -> str:
+        refused = "refused" if self.is_list else ""
+        return summarize_actions((item.refusal and refused) or _what(item.required_plan) for item in items)
+
+    def item_text(self, item: ManifestItem, form: str) -> str:
+        return _proposal_text(item.required_plan, form)
+
+    def row(self, item: ManifestItem) -> list[str]:
+        if item.refusal is not None:
+            return [item.name, "", f"refused: {self.trouble(item)}"]
+        return [item.name, item.required_plan.version, _what(item.required_plan)]
+
+    def unchanged(self, items: Sequence[ManifestItem]) -> str:
+        if self.is_list:
+            return "no changes: the Manifests have these versions already"
+        return sanitize(f"no changes: {items[0].required_plan.ref} has this version already")
+
+    def item_document(self, item: ManifestItem, outcome: str) -> dict[str, Any]:
+        return _proposal_json(item.required_plan, outcome)
+
+    def item_outcome(self, item: ManifestItem, outcome: str) -> str:
+        if item.error is not None:
+            return "unfinished"
+        if item.work is Work.NOTHING:
+            return "unchanged"
+        if outcome != "unfinished":
+            return outcome
+        return "done" if item.result is not None else "planned"
+
+    def question(self, items: Sequence[ManifestItem]) -> BatchQuestion:
+        action = f"Apply {', '.join(str(item.required_plan.ref) for item in items)}"
+        options = {} if self.is_list else {"version": items[0].required_plan.version}
+        return BatchQuestion(action, options=options)
+
+    def outcome(self, items: Sequence[ManifestItem]) -> str:
+        return "done" if self.args.wait else "written"
+
+    def lines(self, items: Sequence[ManifestItem]) -> str:
+        done = [item.result.message for item in items if item.result is not None and item.error is None]
+        return "\n".join(map(sanitize, done)) or "no module is complete"
+
+
+def _what(proposal: ManifestProposal) -> str:
+    return "same" if proposal.changes_nothing else "create" if proposal.live is None else "change"
+
+
+def _proposal_text(proposal: ManifestProposal, form: str) -> str:
+    """Return what is written where, line by line."""
+    where = f" on {proposal.sides[0]}, for {proposal.sides[1]}" if proposal.sides else ""
+    rows = [[_what(proposal), f"{proposal.ref}{where}", f"{proposal.module} {proposal.version}"]]
+    parts = [(markdown if form == "md" else table)(("ACTION", "OBJECT", "MODULE"), rows)]
+    parts.append("\n".join(paragraph(line, form) for line in proposal.diff))
+    if not proposal.operator.works:
+        why = sanitize(proposal.operator.message)
+        parts.append(paragraph(f"warning: no effect until you start `kymatui operator` ({why})", form))
+    return "\n\n".join(parts)
+
+
+def _proposal_json(proposal: ManifestProposal, outcome: str) -> dict[str, Any]:
+    """Return `{"object", "name", "version", "installed", "manifest", "conflicts", "operator", "outcome"}`."""
+    return {
+        "object": str(proposal.ref),
+        "name": proposal.module,
+        "version": proposal.version,
+        "installed": (proposal.live.version or None) if proposal.live is not None else None,
+        "manifest": proposal.body,
+        "conflicts": list(proposal.owners),
+        "operator": proposal.operator.message or None,
+        "outcome": outcome,
+    }

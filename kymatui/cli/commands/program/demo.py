@@ -13,7 +13,7 @@ from kymatui.cli.session_arguments import open_configured_session, session_optio
 from kymatui.errors import ConfigurationError, UsageError
 from kymatui.sandbox.door import MAX_KYMAS, start_sandbox
 from kymatui.sessions.contexts import KubeContexts
-from kymatui.ui.terminal.stylesheets import styles_dir
+from kymatui.ui.terminal.themes import styles_dir
 
 if TYPE_CHECKING:
     from kymatui.sessions.cluster.catalog_session import CatalogSession

@@ -5,20 +5,15 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
-from kymatui.cli.commands.program.splash import splash_screen
-from kymatui.cli.commands.program.terminal_abilities import require_screen, settings_for_locale, theme_for_colours
 from kymatui.cli.options.unknown_names import require_namespace
-from kymatui.cli.session_arguments import (
-    is_remote,
-    open_configured_session,
-    remote_options_of,
-    session_options_of,
-)
+from kymatui.cli.output.terminal import raw_stream
+from kymatui.cli.session_arguments import is_remote, open_configured_session, remote_options_of, session_options_of
 from kymatui.errors import KymatuiError, UsageError
 from kymatui.settings.config_file import Settings
 
@@ -192,3 +187,75 @@ def _require_success(opened: Sequence[CatalogSession | RemoteSession], failure: 
         session.require_kyma()
     except KymatuiError as error:
         raise session.failure or error from None
+
+
+_ALTERNATE, _NORMAL = "\x1b[?1049h", "\x1b[?1049l"
+_NO_CURSOR, _CURSOR = "\x1b[?25l", "\x1b[?25h"
+_CLEAR: Final = "\x1b[2J\x1b[H"
+
+
+@contextmanager
+def splash_screen(*, ascii_only: bool, place: str = "modules") -> Iterator[None]:
+    """Show the words until the screen paints over them; an error on the way finds the terminal as it was."""
+    if os.environ.get("TERM", "dumb") == "dumb":
+        yield
+        return
+    sign = ">" if ascii_only or "utf" not in (sys.stderr.encoding or "").lower() else "›"
+    _write(f"{_ALTERNATE}{_NO_CURSOR}{_CLEAR} kymatui {sign} {place}   starting")
+    try:
+        yield
+    except BaseException:
+        _write(_CURSOR + _NORMAL)
+        raise
+
+
+def _write(text: str) -> None:
+    """Write to standard error, on which the screen is drawn; the screen reports a closed terminal."""
+    try:
+        stream = raw_stream(sys.stderr)
+        stream.write(text)
+        stream.flush()
+    except OSError:
+        return
+
+
+# What the terminal can show: a screen at all, characters beyond ASCII, colours of its own choice.
+
+
+_WITHOUT_SCREEN: Final = ("dumb", "unknown")
+_LOCALE: Final = ("LC_ALL", "LC_CTYPE", "LANG")
+_OWN_COLOURS: Final = ("terminal", "mono")
+"""Themes that 8 and 16 colours can show."""
+
+
+def require_screen(environment: Mapping[str, str] = os.environ) -> None:
+    """Raise UsageError for a terminal that cannot place its cursor, such as a shell in Emacs."""
+    if (name := environment.get("TERM", "")) in _WITHOUT_SCREEN:
+        raise UsageError(
+            f"the terminal cannot display a screen (TERM={name})",
+            hint="`kymatui catalog` prints the modules; or set TERM as your terminal needs it, such as xterm-256color",
+        )
+
+
+def settings_for_locale(settings: Settings) -> Settings:
+    """Return the settings with ASCII only where the locale has no UTF-8, unless KYMATUI_ASCII decides."""
+    if has_utf8() or os.environ.get("KYMATUI_ASCII"):
+        return settings
+    return replace(settings, ascii=True)
+
+
+def theme_for_colours(theme: str, colours: str | None) -> str:
+    """Return the theme for a terminal; `colours` is rich's name of its colour system.
+
+    With 8 or 16 colours it is the terminal's own, as the colours of other themes would fold into each other.
+    """
+    return "terminal" if colours == "standard" and theme not in _OWN_COLOURS else theme
+
+
+def has_utf8(environment: Mapping[str, str] = os.environ) -> bool:
+    """Return whether the locale's characters are UTF-8; without any locale they are taken to be so."""
+    name = next((value for variable in _LOCALE if (value := environment.get(variable))), "")
+    _, _, codeset = name.partition("@")[0].partition(".")
+    if codeset:
+        return codeset.lower().replace("-", "") == "utf8"
+    return name not in ("C", "POSIX")

@@ -10,7 +10,7 @@ from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.modules.module_signature import ModuleSignature, SignatureStatus
 from kymatui.ui.presenters.catalog.catalog_rows import ABSENT, SIGNATURE_TONES
 from kymatui.ui.viewmodels.columns import Column
-from kymatui.ui.viewmodels.facts import Fact
+from kymatui.ui.viewmodels.display_text import Fact
 from kymatui.ui.viewmodels.row_list import Cell, Row
 
 COLUMNS: tuple[Column, ...] = (

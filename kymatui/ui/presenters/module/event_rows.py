@@ -19,7 +19,7 @@ from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.snapshot.object_index import ObjectIndex
 from kymatui.domain.snapshot.snapshots import Snapshot
 from kymatui.ui.viewmodels.columns import Column
-from kymatui.ui.viewmodels.facts import Fact
+from kymatui.ui.viewmodels.display_text import Fact
 from kymatui.ui.viewmodels.row_list import Cell
 from kymatui.ui.viewmodels.row_list import Row as Line
 

@@ -21,7 +21,7 @@ from kymatui.domain.versions.evidence import Evidence
 from kymatui.domain.versions.messages import drift_words, note_words, refusal_words, source_words
 from kymatui.ui.presenters.catalog.catalog_rows import ABSENT, TONES, format_age, state_cell
 from kymatui.ui.terminal.glyphs import SIGNS
-from kymatui.ui.viewmodels.facts import Fact
+from kymatui.ui.viewmodels.display_text import Fact
 
 
 def declared(module: ModuleRow, catalog: Catalog) -> list[Fact]:

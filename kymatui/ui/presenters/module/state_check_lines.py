@@ -11,7 +11,7 @@ from kymatui.domain.snapshot.missing_lists import RowFact
 from kymatui.domain.versions.messages import source_words
 from kymatui.ui.presenters.catalog.catalog_rows import TONES
 from kymatui.ui.viewmodels.columns import Column
-from kymatui.ui.viewmodels.facts import Fact
+from kymatui.ui.viewmodels.display_text import Fact
 from kymatui.ui.viewmodels.row_list import Cell
 from kymatui.ui.viewmodels.row_list import Row as Line
 

@@ -10,7 +10,7 @@ from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.versions.version_diff import ChangeKind
 from kymatui.ui.presenters.catalog.catalog_rows import ABSENT, version_cell
 from kymatui.ui.viewmodels.columns import Column
-from kymatui.ui.viewmodels.facts import Fact
+from kymatui.ui.viewmodels.display_text import Fact
 from kymatui.ui.viewmodels.row_list import Cell
 from kymatui.ui.viewmodels.row_list import Row as Line
 

@@ -12,7 +12,7 @@ from textual.content import Content
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.remote.side_by_side import SideBySide, compare_sides
 from kymatui.errors import KymatuiError
-from kymatui.ui.base.list_screen import ListScreen
+from kymatui.ui.base.framed_screen import ListScreen
 from kymatui.ui.connection.remote_reading import LatestReading
 from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.presenters.fleet import runtime_comparison

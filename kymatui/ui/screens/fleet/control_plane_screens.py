@@ -23,7 +23,7 @@ from kymatui.domain.remote.runtime_pair import effective_kyma
 from kymatui.domain.snapshot.cluster_index import CATALOG_FEEDS
 from kymatui.domain.snapshot.missing_lists import explain_missing
 from kymatui.errors import KymatuiError
-from kymatui.ui.base.list_screen import ListScreen
+from kymatui.ui.base.framed_screen import ListScreen
 from kymatui.ui.connection.remote_reading import LatestReading
 from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.presenters.fleet import control_plane_reports

@@ -14,10 +14,10 @@ from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, recent_changes
 from kymatui.domain.fleet.pending_actions import pending_actions
 from kymatui.domain.kubernetes.refs import split_name
 from kymatui.domain.kubernetes.terminal_text import sanitize
-from kymatui.ui.base.list_screen import ListScreen
+from kymatui.ui.base.framed_screen import ListScreen
 from kymatui.ui.navigation.history import FLEET_PROBLEMS, ScreenStep
 from kymatui.ui.presenters.fleet import fleet_reports
-from kymatui.ui.presenters.fleet.matrix_cursor import MatrixCursor
+from kymatui.ui.presenters.fleet.fleet_reports import MatrixCursor
 from kymatui.ui.screens.fleet.fleet_screen import FleetScreen
 from kymatui.ui.terminal.plain_widgets import Static
 from kymatui.ui.viewmodels.columns import Column

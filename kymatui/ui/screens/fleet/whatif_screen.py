@@ -13,7 +13,7 @@ from kymatui.domain.kubernetes.refs import split_name
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.whatif.summary import forecast_summary
 from kymatui.domain.whatif.version_lines import CellKind
-from kymatui.ui.base.list_screen import ListScreen
+from kymatui.ui.base.framed_screen import ListScreen
 from kymatui.ui.connection.forecast_link import ForecastLink, ForecastReading
 from kymatui.ui.navigation.history import WHATIF, ScreenStep
 from kymatui.ui.presenters.fleet import forecast_rows
