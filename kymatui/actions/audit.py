@@ -10,9 +10,9 @@ from typing import Any, Final, Protocol
 from msgspec.structs import replace
 
 from kymatui.actions.session import Session
+from kymatui.domain.audit.findings import Inspection, InstallationRecord, InventoryOwner, MissingPermission
 from kymatui.domain.audit.fleet_rules import unreachable_finding
 from kymatui.domain.audit.ignores import IgnoreEntry
-from kymatui.domain.audit.inspection import Inspection, InstallationRecord, InventoryOwner, MissingPermission
 from kymatui.domain.audit.kyma_rules import unread_findings
 from kymatui.domain.audit.report import AuditReport, audit, audit_catalog, audit_runtime, has_no_modules, judge_findings
 from kymatui.domain.catalog.catalog import build_catalog

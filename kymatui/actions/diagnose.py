@@ -15,10 +15,9 @@ from kymatui.domain.catalog.object_tree import build_tree
 from kymatui.domain.catalog.rows import ModuleRow
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.domain.logs.log_order import format_line
+from kymatui.domain.logs.log_lines import format_line
 from kymatui.domain.logs.log_query import LogOptions
-from kymatui.domain.logs.log_sources import ContainerRole, LogSource, PodContainer
-from kymatui.domain.logs.module_logs import find_logs, log_roots
+from kymatui.domain.logs.log_sources import ContainerRole, LogSource, PodContainer, find_logs, log_roots
 from kymatui.domain.objects.redaction import Redactor
 from kymatui.domain.objects.references import SECRET
 from kymatui.domain.snapshot.object_index import ObjectIndex, index_objects

@@ -12,8 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kymatui.domain.kubernetes.backoff import Backoff
-from kymatui.domain.logs.log_lines import LineReader, LineSplitter, PodLogLine
-from kymatui.domain.logs.log_order import interleave
+from kymatui.domain.logs.log_lines import LineReader, LineSplitter, PodLogLine, interleave
 from kymatui.domain.logs.log_query import LogOptions, LogQuery
 from kymatui.domain.logs.log_sources import LogSource
 from kymatui.engine.cluster.ports import Cluster, LogStream

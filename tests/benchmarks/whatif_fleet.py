@@ -21,7 +21,7 @@ from kymatui.domain.kyma.maintenance_windows import ControllerSettings
 from kymatui.domain.whatif.catalog_change import CatalogChange
 from kymatui.domain.whatif.fleet_objects import FleetObjectsBuilder, build_fleet_objects
 from kymatui.domain.whatif.forecast import Forecast, ForecastMemory, foresee
-from kymatui.domain.whatif.groups import count_kinds, group_forecast
+from kymatui.domain.whatif.summary import count_kinds, group_forecast
 from kymatui.sandbox.door import start_sandbox
 from kymatui.sandbox.world.story.sample_fleet import CHOSEN, CONTROL, Draw, runtime
 from kymatui.sessions.cluster.cluster_access import open_cluster

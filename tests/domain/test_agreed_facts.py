@@ -22,8 +22,7 @@ from kymatui.domain.kyma.versions import same_version
 from kymatui.domain.ownership import deletion_protection
 from kymatui.domain.snapshot.cluster_index import index_cluster
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
-from kymatui.domain.versions.offers import find_offer
-from kymatui.domain.versions.resolution import missing_versions
+from kymatui.domain.versions.resolution import find_offer, missing_versions
 from kymatui.domain.whatif.catalog_change import CatalogChange
 from kymatui.domain.whatif.fleet_objects import build_fleet_objects
 from kymatui.domain.whatif.summary import change_notes

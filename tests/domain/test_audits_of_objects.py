@@ -8,8 +8,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kymatui.domain.audit.findings import AuditFinding
-from kymatui.domain.audit.inspection import Inspection, InstallationRecord, InventoryOwner, MissingPermission
+from kymatui.domain.audit.findings import (
+    AuditFinding,
+    Inspection,
+    InstallationRecord,
+    InventoryOwner,
+    MissingPermission,
+)
 from kymatui.domain.audit.report import audit
 from kymatui.domain.kubernetes.managed_fields import field_writers, format_path, owned_value
 from kymatui.domain.kubernetes.object_meta import read_ref

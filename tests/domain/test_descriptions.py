@@ -9,10 +9,8 @@ from hypothesis import given, settings
 
 from kymatui.domain.catalog.module_events import Event
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.domain.objects.containers import container_reports
-from kymatui.domain.objects.description import Description
-from kymatui.domain.objects.description_text import describe_lines
-from kymatui.domain.objects.owners import find_owners
+from kymatui.domain.objects.description import Description, find_owners
+from kymatui.domain.objects.description_text import container_reports, describe_lines
 from kymatui.domain.objects.references import Reference, ReferenceState, ResolvedReference, find_references
 from tests.domain import builders as b
 from tests.domain.test_any_input import JSON

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kymatui.domain.audit.inspection import Inspection
+from kymatui.domain.audit.findings import Inspection
 from kymatui.domain.audit.report import audit
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.catalog_json import catalog_to_json, row_json

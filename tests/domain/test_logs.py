@@ -10,11 +10,25 @@ from hypothesis import strategies as st
 
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.domain.logs.log_lines import CUT, LineReader, LineSplitter, PodLogLine, clean_log_text
-from kymatui.domain.logs.log_order import format_line, interleave
+from kymatui.domain.logs.log_lines import (
+    CUT,
+    LineReader,
+    LineSplitter,
+    PodLogLine,
+    clean_log_text,
+    format_line,
+    interleave,
+)
 from kymatui.domain.logs.log_query import LogOptions, LogQuery
-from kymatui.domain.logs.log_sources import ContainerRole, LogSource, choose_sources, containers_of, pods_below
-from kymatui.domain.logs.module_logs import find_logs, log_roots
+from kymatui.domain.logs.log_sources import (
+    ContainerRole,
+    LogSource,
+    choose_sources,
+    containers_of,
+    find_logs,
+    log_roots,
+    pods_below,
+)
 from kymatui.domain.snapshot.missing_lists import ListGap
 from kymatui.domain.snapshot.object_index import ObjectIndex, index_objects
 from kymatui.domain.snapshot.read_cache import ReadCache

@@ -11,7 +11,7 @@ from kymatui.domain.kyma.template_index import TemplateIndex
 from kymatui.domain.plans.cluster_management import ClusterManager
 from kymatui.domain.plans.direct_install import InstallChoice, choose_template, install_refusals, unknown_lists
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
-from kymatui.domain.versions.offers import AmbiguousOffer, NoSuchModule, NoSuchVersion, OfferResult, find_offer
+from kymatui.domain.versions.resolution import AmbiguousOffer, NoSuchModule, NoSuchVersion, OfferResult, find_offer
 from tests.domain.builders import NOW, community_template, kyma, meta, shelf, template
 
 

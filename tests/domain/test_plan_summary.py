@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kymatui.domain.fleet.campaigns import CampaignOutcome, CampaignStep, summarize_campaign
-from kymatui.domain.plans.plan_preview import PlannedChange, Preview, PreviewLine
-from kymatui.domain.plans.plan_summary import summarize_actions
+from kymatui.domain.plans.plan_preview import PlannedChange, Preview, PreviewLine, summarize_actions
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from kymatui.domain.kubernetes.managed_fields import applied_entry, content_writ
 from kymatui.domain.kubernetes.object_meta import field_managers
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
-from kymatui.domain.plans.managed_resources import associated_kinds
+from kymatui.domain.kyma.module_templates import associated_kinds
 from tests.domain.builders import a_template, labels, manifest, template
 
 RULE_OLD = GroupVersionKind("gateway.kyma-project.io", "v1beta1", "APIRule")

@@ -6,7 +6,7 @@ from typing import Any
 
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
-from kymatui.domain.remote.restored_kyma import restored_spec
+from kymatui.domain.remote.kyma_sync import restored_spec
 from tests.domain.builders import kyma, manifest, report, stamp
 
 Json = dict[str, Any]

@@ -6,8 +6,13 @@ from typing import Any
 
 import pytest
 
-from kymatui.domain.versions.immutable_fields import IMMUTABLE_FIELDS, STATEFUL_SET_MUTABLE, immutable_changes
-from kymatui.domain.versions.version_risks import VersionRisk, manifest_risks
+from kymatui.domain.versions.version_risks import (
+    IMMUTABLE_FIELDS,
+    STATEFUL_SET_MUTABLE,
+    VersionRisk,
+    immutable_changes,
+    manifest_risks,
+)
 from kymatui.domain.versions.version_risks import VersionRiskKind as Kind
 
 Json = dict[str, Any]

@@ -17,11 +17,9 @@ from kymatui.domain.whatif.catalog_change import CatalogChange, apply_change
 from kymatui.domain.whatif.fleet_document import FORMAT, fleet_document, read_fleet_document
 from kymatui.domain.whatif.fleet_objects import FleetObjects, FleetObjectsBuilder, build_fleet_objects
 from kymatui.domain.whatif.forecast import Forecast, ForecastMemory, ModuleForecast, foresee
-from kymatui.domain.whatif.groups import count_kinds, group_forecast
-from kymatui.domain.whatif.messages import reason_words
 from kymatui.domain.whatif.module_results import ResultKind, ResultReason
+from kymatui.domain.whatif.summary import count_kinds, group_forecast, reason_words, version_moves
 from kymatui.domain.whatif.version_lines import CellKind, version_lines
-from kymatui.domain.whatif.version_moves import version_moves
 from tests.domain.builders import NOW, PREFIX, kyma, labels, meta, old_template, report, template
 
 Json = dict[str, Any]

@@ -22,14 +22,13 @@ from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef, split_name
 from kymatui.domain.kyma.kymas import ModuleRequest, Policy
 from kymatui.domain.kyma.manifests import Manifest, default_resource
-from kymatui.domain.kyma.module_templates import ModuleTemplate
+from kymatui.domain.kyma.module_templates import ModuleTemplate, associated_kinds
 from kymatui.domain.kyma.states import State
 from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit
 from kymatui.domain.modules.presence import ManagerVisibility, Presence
 from kymatui.domain.modules.risks import effective_policies, unreleased_words
 from kymatui.domain.ownership import owning_manifest
 from kymatui.domain.plans.direct_install import unknown_lists
-from kymatui.domain.plans.managed_resources import associated_kinds
 from kymatui.domain.snapshot.cluster_index import CATALOG_FEEDS, CRD_FEED, ClusterIndex, index_cluster
 from kymatui.domain.snapshot.missing_lists import explain_missing, gap_of
 from kymatui.domain.snapshot.read_cache import ReadCache

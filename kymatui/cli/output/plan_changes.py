@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kymatui.cli.output.printing import markdown, paragraph, table
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.ownership import LABEL_PART_OF
-from kymatui.domain.plans.plan_summary import summarize_actions
+from kymatui.domain.plans.plan_preview import summarize_actions
 
 if TYPE_CHECKING:
     from kymatui.engine.plans.diff import FieldDiff

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from kymatui.domain.kubernetes.terminal_text import format_count
-from kymatui.domain.plans.plan_summary import summarize_actions
+from kymatui.domain.plans.plan_preview import summarize_actions
 
 if TYPE_CHECKING:
     from kymatui.actions.plans import Uninstall

@@ -10,8 +10,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from kymatui.domain.audit.findings import AuditFinding, AuditInput, AuditRule
-from kymatui.domain.audit.inspection import InstallationRecord, InventoryOwner
+from kymatui.domain.audit.findings import AuditFinding, AuditInput, AuditRule, InstallationRecord, InventoryOwner
 from kymatui.domain.kubernetes.managed_fields import (
     KUBERNETES_COMPONENTS,
     NAMELESS,

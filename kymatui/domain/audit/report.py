@@ -19,9 +19,8 @@ from kymatui.domain.audit import (
     template_rules,
     version_rules,
 )
-from kymatui.domain.audit.findings import AuditFinding, AuditInput, AuditRule, Check, severity_rank
+from kymatui.domain.audit.findings import AuditFinding, AuditInput, AuditRule, Check, Inspection, severity_rank
 from kymatui.domain.audit.ignores import EXPIRED, IgnoreEntry, expired_findings, find_ignore
-from kymatui.domain.audit.inspection import Inspection
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.module_inputs import CatalogOptions
 from kymatui.domain.catalog.rows import Catalog

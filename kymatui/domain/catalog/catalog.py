@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -17,12 +17,7 @@ from kymatui.domain.catalog.assessment import (
     check_resources,
     effective_rules,
 )
-from kymatui.domain.catalog.catalog_problems import (
-    catalog_problems,
-    is_orphaned,
-    row_problems,
-    taken_over_problems,
-)
+from kymatui.domain.catalog.catalog_problems import catalog_problems, is_orphaned, row_problems, taken_over_problems
 from kymatui.domain.catalog.module_inputs import (
     CatalogOptions,
     ModuleInputs,
@@ -35,7 +30,6 @@ from kymatui.domain.catalog.module_inputs import (
 )
 from kymatui.domain.catalog.reasons import choose_reason
 from kymatui.domain.catalog.rows import Catalog, CatalogOrigin, CheckedResource, KymaSummary, ModuleRow, StateReports
-from kymatui.domain.catalog.unknown_facts import unknown_facts
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import LABEL_SKIP, read_meta
 from kymatui.domain.kyma.kyma_keeper import reason_with_keeper, statement_with_keeper, with_keeper
@@ -48,10 +42,20 @@ from kymatui.domain.modules.pod_failures import PodFailure, find_pod_failure
 from kymatui.domain.modules.presence import ManagerVisibility, Presence, determine_presence
 from kymatui.domain.modules.readiness import Readiness, check_readiness
 from kymatui.domain.modules.risks import find_risks, kyma_error_words
-from kymatui.domain.snapshot.cluster_index import KYMA_FEED, MANIFEST_FEED, ClusterIndex, index_cluster
+from kymatui.domain.snapshot.cluster_index import (
+    CATALOG_FEEDS,
+    INVENTORY_FEED,
+    KYMA_FEED,
+    MANIFEST_FEED,
+    RELEASE_FEED,
+    ClusterIndex,
+    index_cluster,
+)
+from kymatui.domain.snapshot.missing_lists import ListGap, RowFact, UnknownFact
 from kymatui.domain.snapshot.read_cache import ReadCache
-from kymatui.domain.snapshot.snapshots import PODS, Snapshot, namespaced_feed
+from kymatui.domain.snapshot.snapshots import PODS, RUNTIME_FEED, Snapshot, namespaced_feed
 from kymatui.domain.versions.drift import Drift, DriftKind, compute_drift
+from kymatui.domain.versions.refusals import CatalogUnreadable, ChannelUnknown
 from kymatui.domain.versions.resolution import upcoming_window
 
 _REMEMBERED = "row "
@@ -362,3 +366,60 @@ def _reports(subject: ModuleInputs, checked: Sequence[CheckedResource], ready: R
         resource=checked[0].klm.state.value if checked else "",
         manager=ready.state.value if ready is not None else "",
     )
+
+
+def unknown_facts(
+    subject: ModuleInputs, world: ClusterIndex, there: Presence, drifted: Drift, installed: str, actor: Actor
+) -> Mapping[RowFact, UnknownFact]:
+    """Return why facts of a module's row are unknown; facts without an entry are known."""
+    kyma = world.missing([KYMA_FEED]) if world.kyma is None else None
+    found = {fact: why for fact, why in _declared(subject, world, kyma) if why is not None}
+    found |= {fact: why for fact, why in _observed(subject, world, there, installed, kyma) if why is not None}
+    if actor is Actor.UNKNOWN:
+        found[RowFact.ACTOR] = found.get(RowFact.CHECKS) or UnknownFact(ListGap.UNKNOWN, (), "the runtime was not read")
+    compared = drifted.kind not in (DriftKind.UNKNOWN, DriftKind.NONE) or there is Presence.NOT_INSTALLED
+    why = found.get(RowFact.INSTALLED) or found.get(RowFact.DESIRED)
+    return found if compared or why is None else {**found, RowFact.DRIFT: why}
+
+
+def _declared(
+    subject: ModuleInputs, world: ClusterIndex, kyma: UnknownFact | None
+) -> Iterator[tuple[RowFact, UnknownFact | None]]:
+    catalog = world.missing(CATALOG_FEEDS)
+    if not subject.managed:
+        yield RowFact.MANAGED, kyma
+    if subject.managed or kyma is not None:  # the status mirrors the requests, but not the policy
+        yield RowFact.POLICY, world.missing([KYMA_FEED, RUNTIME_FEED])
+    if not subject.mandatory and subject.meta is None:
+        yield RowFact.MANDATORY, catalog
+    if not subject.resolution.channel and subject.origin is CatalogOrigin.KYMA and not subject.mandatory:
+        yield RowFact.CHANNEL, kyma
+    if not subject.desired:
+        refusal = subject.resolution.refusal
+        said = refusal.why if isinstance(refusal, ChannelUnknown | CatalogUnreadable) else None
+        yield RowFact.DESIRED, said or catalog or kyma
+    if subject.meta is None and not any(offer.channels for offer in subject.offers):
+        yield RowFact.CHANNELS, catalog
+    yield RowFact.NEWEST, world.missing(CATALOG_FEEDS[:1])
+    if subject.manifest is None:
+        yield RowFact.MANIFEST, world.missing([MANIFEST_FEED])
+
+
+def _observed(
+    subject: ModuleInputs, world: ClusterIndex, there: Presence, installed: str, kyma: UnknownFact | None
+) -> Iterator[tuple[RowFact, UnknownFact | None]]:
+    names = unreadable_kinds(subject, world)
+    hidden = world.missing(names) or (UnknownFact(ListGap.UNKNOWN, names) if names else None)
+    sources = world.missing((CATALOG_FEEDS[0], MANIFEST_FEED))
+    if subject.resources is None:
+        kind = world.feed_of(subject.kind) if subject.kind is not None else ""
+        yield RowFact.CHECKS, world.missing([kind]) or hidden
+    elif subject.kind is None:  # the template, which names the kind, may be missing
+        yield RowFact.CHECKS, world.missing(CATALOG_FEEDS[:1])
+    if there is Presence.UNKNOWN:
+        yield RowFact.STATE, hidden or kyma or sources or UnknownFact(ListGap.UNKNOWN)
+    unrecorded = subject.manifest is None and subject.installation is None
+    if not subject.managed and unrecorded and there is not Presence.NOT_INSTALLED:
+        yield RowFact.INSTALLED_BY, world.missing([KYMA_FEED, MANIFEST_FEED, INVENTORY_FEED, RELEASE_FEED])
+    if not installed and there is not Presence.NOT_INSTALLED:
+        yield RowFact.INSTALLED, hidden or kyma or sources

@@ -250,3 +250,10 @@ def template_violations(template: ModuleTemplate) -> tuple[Flaw, ...]:
             path = f"spec.customStateCheck[{index}].mappedState"
             found.append(Flaw(path, "one of the states of lifecycle-manager", repr(rule.mapped_state)))
     return tuple(found)
+
+
+def associated_kinds(template: ModuleTemplate) -> tuple[GroupVersionKind, ...]:
+    """Return the kinds that a template declares, plus the module CR's kind; never the Kyma."""
+    own = template.resource_kind
+    kinds = (*template.associated, *((own,) if own is not None else ()))
+    return tuple(dict.fromkeys(kind for kind in kinds if kind.kind and kind.kind != "Kyma"))

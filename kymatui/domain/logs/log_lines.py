@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import heapq
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
@@ -131,3 +133,25 @@ def clean_log_text(text: str) -> str:
     if text.isprintable():
         return text
     return sanitize(_ESCAPES.sub("", text).rstrip("\r").expandtabs(8))
+
+
+# The order of lines of many containers, when all of them are read to their end.
+
+
+def interleave(streams: Iterable[Iterable[PodLogLine]]) -> Iterator[PodLogLine]:
+    """Yield the lines of ordered streams by time, reading no more of a stream than its next line.
+
+    Lines of the same time come in the order of the streams.
+    """
+    return heapq.merge(*streams, key=attrgetter("at"))
+
+
+def prefix_of(line: PodLogLine) -> str:
+    """Return the prefix of a line among those of other containers, as `kubectl logs --prefix` prints it."""
+    return f"[pod/{line.source.pod}/{line.source.container}] "
+
+
+def format_line(line: PodLogLine, *, prefix: bool = False, timestamps: bool = False) -> str:
+    """Return a line for a file or a terminal."""
+    stamp = f"{line.stamp} " if timestamps and line.stamp else ""
+    return f"{prefix_of(line) if prefix else ''}{stamp}{line.text}"

@@ -10,8 +10,10 @@ from kymatui.domain.catalog.module_events import Event
 from kymatui.domain.kubernetes.conditions import Condition, read_conditions
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.managed_fields import FieldWriter, field_writers
-from kymatui.domain.kubernetes.object_meta import ObjectMeta, WithRaw, read_meta
+from kymatui.domain.kubernetes.object_meta import ObjectMeta, WithRaw, read_meta, read_ref
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.objects.references import ResolvedReference
+from kymatui.domain.ownership import owning_manifest
 from kymatui.domain.snapshot.snapshots import Object
 
 _NEGATIVE = ("Pressure", "Failure", "Failed", "Suspended", "NetworkUnavailable", "Degraded", "Stalled")
@@ -44,3 +46,29 @@ def is_bad(condition: Condition) -> bool:
     """Return whether a condition reports a problem: most say True when all is well, some the opposite."""
     expected = "False" if condition.type.endswith(_NEGATIVE) else "True"
     return condition.status not in (expected, "")
+
+
+# The owners of an object: by owner reference, and the Manifest that lifecycle-manager applied it from.
+
+
+_MANIFEST = GroupVersionKind("operator.kyma-project.io", "v1beta2", "Manifest")
+
+
+class ObjectOwner(Struct, frozen=True):
+    """An owner by reference, or the Manifest that lifecycle-manager applied the object from (`is_manifest`)."""
+
+    ref: ObjectRef
+    is_controller: bool = False
+    is_manifest: bool = False
+
+
+def find_owners(raw: Object) -> tuple[ObjectOwner, ...]:
+    """Return the owners; an owner by reference is in the namespace of the object, or in none."""
+    own = read_ref(raw).namespace
+    found = []
+    for one in JsonReader(raw).child("metadata").children("ownerReferences"):
+        kind = GroupVersionKind.of(one.text("apiVersion"), one.text("kind"))
+        found.append(ObjectOwner(ObjectRef(kind, own, one.text("name")), is_controller=one.flag("controller")))
+    namespace, _, name = owning_manifest(raw).partition("/")
+    manifest = [ObjectOwner(ObjectRef(_MANIFEST, namespace, name), is_manifest=True)] if name else []
+    return (*found, *manifest)

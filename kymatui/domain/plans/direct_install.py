@@ -17,7 +17,7 @@ from kymatui.domain.modules.presence import Presence
 from kymatui.domain.plans.cluster_management import ClusterManager
 from kymatui.domain.snapshot.missing_lists import gap_of
 from kymatui.domain.snapshot.snapshots import Feed, FeedState
-from kymatui.domain.versions.offers import AmbiguousOffer, NoSuchModule, NoSuchVersion, find_offer
+from kymatui.domain.versions.resolution import AmbiguousOffer, NoSuchModule, NoSuchVersion, find_offer
 from kymatui.errors import RefusedError, did_you_mean
 
 RAW_MANIFEST = "rawManifest"

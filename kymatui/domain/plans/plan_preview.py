@@ -5,14 +5,15 @@ A preview is plain text, for any plan: a Kyma edit, an installation, a deletion.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
-from kymatui.domain.plans.plan_summary import NO_CHANGES, summary_parts
 
 
 class PlannedChange(StrEnum):
@@ -157,3 +158,37 @@ class PreviewAnswer(Struct, frozen=True):
     @property
     def is_yes(self) -> bool:
         return self.verdict is PreviewVerdict.ACCEPTED
+
+
+# The summary of a plan: how many objects it creates, changes and deletes, and modules that it installs.
+
+
+NO_CHANGES: Final = "no changes"
+_PHRASES: Final = {
+    "create": ("to create", "to create"),
+    "install": ("module to install", "modules to install"),
+    "change": ("to change", "to change"),
+    "delete": ("to delete", "to delete"),
+    "uninstall": ("module to uninstall", "modules to uninstall"),
+    "keep": ("to keep", "to keep"),
+    "conflict": ("conflict", "conflicts"),
+    "blocked": ("blocked", "blocked"),
+    "refused": ("refused", "refused"),
+    "same": ("unchanged", "unchanged"),
+}
+"""What each action reads, for one object and for several, in the order of the summary."""
+
+
+def summarize_actions(actions: Iterable[str]) -> str:
+    """Return a summary such as `2 to create, 1 to change, 1 to delete`; zero counts are left out."""
+    return ", ".join(part for _, part in summary_parts(actions)) or NO_CHANGES
+
+
+def summary_parts(actions: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """Return each action of a plan with its part of the summary."""
+    found = Counter(actions)
+    return tuple(
+        (action, f"{found[action]} {one if found[action] == 1 else many}")
+        for action, (one, many) in _PHRASES.items()
+        if found[action]
+    )

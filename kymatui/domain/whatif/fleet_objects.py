@@ -12,7 +12,7 @@ from kymatui.domain.fleet.fleet_tracker import RuntimeKey
 from kymatui.domain.kubernetes.object_meta import MalformedObject, read_ref
 from kymatui.domain.kyma.kymas import KYMA_NAME, KYMA_NAMESPACE, Kyma, read_kyma
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings
-from kymatui.domain.remote.restored_kyma import reported_requests
+from kymatui.domain.remote.kyma_sync import reported_requests
 from kymatui.domain.snapshot.snapshots import Object
 
 KYMA: Final = "Kyma"

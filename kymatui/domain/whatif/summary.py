@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
 
+from msgspec import Struct
+
+from kymatui.domain.fleet.fleet_tracker import RuntimeKey
+from kymatui.domain.fleet.runtimes import Runtime, group_name
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.terminal_text import format_count
-from kymatui.domain.versions.resolution import missing_versions
+from kymatui.domain.kyma.maintenance_windows import MaintenanceWindow
+from kymatui.domain.kyma.module_templates import ModuleTemplate
+from kymatui.domain.versions.messages import refusal_words, window_words
+from kymatui.domain.versions.resolution import find_version, missing_versions
 from kymatui.domain.whatif.catalog_change import CatalogChange, apply_change
 from kymatui.domain.whatif.fleet_objects import FleetObjects
-from kymatui.domain.whatif.forecast import Forecast
-from kymatui.domain.whatif.groups import count_kinds
-from kymatui.domain.whatif.messages import kind_label
-from kymatui.domain.whatif.module_results import namespace_catalogs
+from kymatui.domain.whatif.forecast import BY_RISK, Forecast, ModuleForecast
+from kymatui.domain.whatif.module_results import ModuleResult, ResultKind, ResultReason, namespace_catalogs
 
 
 def forecast_summary(forecast: Forecast) -> str:
@@ -57,3 +63,154 @@ def forecast_notes(forecast: Forecast) -> Iterator[str]:
         yield f"Kyma {namespace}/{name} is not in the fleet; counted as a new runtime"
     for item in forecast.malformed:
         yield f"{item.ref} is malformed and not in the forecast: {item.reason}"
+
+
+# The versions between which a change moves modules, with both templates.
+
+
+_MOVES: Final = (ResultKind.UPGRADE, ResultKind.DOWNGRADE, ResultKind.WAIT)
+
+
+class VersionMove(Struct, frozen=True):
+    """A module that moves from one version to another in some runtimes; a template is None if no catalog has it."""
+
+    module: str
+    installed: str
+    version: str
+    runtimes: int
+    before: ModuleTemplate | None
+    after: ModuleTemplate | None
+
+
+def version_moves(fleet: FleetObjects, change: CatalogChange, forecast: Forecast) -> tuple[VersionMove, ...]:
+    """Return the moves, by module and versions; those that await a maintenance window count.
+
+    The installed version's template is today's, because the change may replace or delete it.
+    """
+    counts: dict[tuple[str, str, str, str], int] = {}
+    for entry in forecast.changed:
+        if entry.kind in _MOVES and entry.installed:
+            key = entry.module, entry.installed, entry.then.version, entry.runtime[0]
+            counts[key] = counts.get(key, 0) + 1
+    namespaces = {key[3] for key in counts}
+    today, then = (namespace_catalogs(one, namespaces) for one in (fleet, apply_change(fleet, change)))
+    return tuple(
+        VersionMove(
+            module,
+            installed,
+            version,
+            count,
+            find_version(today[namespace].index, module, installed, namespace),
+            find_version(then[namespace].index, module, version, namespace),
+        )
+        for (module, installed, version, namespace), count in sorted(counts.items())
+    )
+
+
+# Messages for forecasts; they decide nothing.
+
+
+_REASONS: Final[Mapping[ResultReason, str]] = {
+    ResultReason.MANDATORY_BLOCKED: "another mandatory module has no ModuleTemplate, which blocks all of them",
+    ResultReason.MANDATORY_DELETED: "its ModuleReleaseMeta, which made it mandatory, is deleted",
+    ResultReason.NOT_REQUESTED: "the Kyma does not request it",
+    ResultReason.NOT_UNINSTALLED: (
+        "the Kyma does not request it, but its version cannot be resolved: lifecycle-manager leaves its Manifest"
+    ),
+    ResultReason.UNMANAGED: "the module is unmanaged",
+    ResultReason.SKIPPED: "the Kyma has the skip label",
+    ResultReason.KYMA_DELETING: "the Kyma is being deleted",
+    ResultReason.TEMPLATE_MISSING: "the ModuleTemplate of the mandatory version is missing",
+}
+
+
+def kind_label(kind: ResultKind) -> str:
+    """Return an outcome as text: JSON has the same words with hyphens."""
+    return kind.value.replace("-", " ")
+
+
+def result_words(result: ModuleResult) -> str:
+    """Return a result with its version: `upgrade 1.2.0`, `keep 1.1.0`."""
+    return " ".join(filter(None, (kind_label(result.kind), result.version)))
+
+
+def reason_words(entry: ModuleForecast, window: MaintenanceWindow | None = None) -> str:
+    """Return why a module gets its outcome; `window` is the first of several runtimes that wait."""
+    then = entry.then
+    if then.kind is ResultKind.WAIT:
+        return f"needs downtime; {window_words(window or then.window)}"
+    if then.refusal is not None:
+        return refusal_words(then.refusal)
+    if then.reason is not ResultReason.NONE:
+        return _REASONS.get(then.reason, "")
+    if entry.kind in (ResultKind.RECOVER, ResultKind.INSTALL) and entry.today.refusal is not None:
+        return f"today: {refusal_words(entry.today.refusal)}"
+    return _version_words(then)
+
+
+def _version_words(then: ModuleResult) -> str:
+    parts = [f"channel {then.channel}"] if then.channel else []
+    return ", ".join([*parts, "needs downtime"] if then.downtime else parts)
+
+
+# A forecast in numbers: runtimes by module, outcome, versions and reason, and by plan, region, channel or account.
+
+
+GROUPS: Final = ("plan", "region", "platform-region", "channel", "account")
+_GroupKey = tuple[str, str, ResultKind, ResultReason, str, str]
+
+
+class ForecastGroup(Struct, frozen=True):
+    """Runtimes in which a change does the same to one module.
+
+    `group` is the plan, region, … or "" for the whole fleet; `installed` and `version` are those before and after;
+    `window` is the first maintenance window of these runtimes, None if none waits or the policy is unknown.
+    """
+
+    group: str
+    module: str
+    kind: ResultKind
+    reason: ResultReason
+    installed: str
+    version: str
+    entries: tuple[ModuleForecast, ...]
+    window: MaintenanceWindow | None
+
+    @property
+    def runtimes(self) -> tuple[RuntimeKey, ...]:
+        return tuple(entry.runtime for entry in self.entries)
+
+    @property
+    def example(self) -> ModuleForecast:
+        """Return one of the equal entries, for messages."""
+        return self.entries[0]
+
+
+def group_forecast(forecast: Forecast, by: str = "") -> tuple[ForecastGroup, ...]:
+    """Return the groups of what changes, by group, risk and module."""
+    found: dict[tuple[_GroupKey, str], list[ModuleForecast]] = {}
+    for entry in forecast.changed:
+        group = _group_of(forecast.runtimes, entry, by)
+        key = group, entry.module, entry.kind, entry.then.reason, entry.installed, entry.then.version
+        # some reasons name a channel: rows that read alike are one, others are not
+        message = "" if entry.then.window is not None else reason_words(entry)
+        found.setdefault((key, message), []).append(entry)
+    groups = [ForecastGroup(*key, tuple(entries), _first_window(entries)) for (key, _), entries in found.items()]
+    return tuple(sorted(groups, key=lambda one: (one.group, BY_RISK.index(one.kind), one.module, -len(one.entries))))
+
+
+def _group_of(runtimes: Mapping[RuntimeKey, Runtime], entry: ModuleForecast, by: str) -> str:
+    return group_name(runtimes[entry.runtime], by) if by else ""
+
+
+def _first_window(entries: Iterable[ModuleForecast]) -> MaintenanceWindow | None:
+    windows = [entry.then.window for entry in entries if entry.then.window is not None]
+    return min(windows, key=lambda window: window.begin, default=None)
+
+
+def count_kinds(entries: Iterable[ModuleForecast]) -> Mapping[ResultKind, int]:
+    """Return the number of runtimes by what becomes of any of their modules, in the order of risk, without zeros."""
+    found: dict[ResultKind, set[RuntimeKey]] = {kind: set() for kind in BY_RISK}
+    for entry in entries:
+        found[entry.kind].add(entry.runtime)
+    return {kind: len(keys) for kind, keys in found.items() if keys}

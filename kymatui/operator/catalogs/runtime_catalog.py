@@ -17,8 +17,7 @@ from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, OPERATOR, re
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import Kyma
 from kymatui.domain.kyma.template_index import TemplateIndex
-from kymatui.domain.remote.catalog_sync import RuntimeCopies, plan_sync
-from kymatui.domain.remote.catalog_writes import CatalogWrites, catalog_writes
+from kymatui.domain.remote.catalog_sync import CatalogWrites, RuntimeCopies, catalog_writes, plan_sync
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, Object
 from kymatui.errors import CancelledError, KymatuiError, NotFoundError

@@ -22,7 +22,7 @@ from kymatui.domain.kyma.kymas import NO_CHANNEL, SKIP_WINDOWS, Kyma, read_kyma
 from kymatui.domain.kyma.states import State, modules_condition
 from kymatui.domain.modules.risks import NO_ACCESS
 from kymatui.domain.plans.kyma_manifest import MANAGED_BY
-from kymatui.domain.remote.restored_kyma import restored_spec
+from kymatui.domain.remote.kyma_sync import restored_spec
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, Object, PatchKind
 from kymatui.errors import CancelledError, ConfigurationError, ConflictError, KymatuiError, UnauthorizedError
 from kymatui.operator.catalogs.catalog_cache import RELEASE_META, TEMPLATE

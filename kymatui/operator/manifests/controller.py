@@ -15,7 +15,7 @@ from kymatui.domain.kubernetes.object_meta import (
 )
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.manifests import read_manifest
-from kymatui.domain.objects.owners import find_owners
+from kymatui.domain.objects.description import find_owners
 from kymatui.domain.plans.kyma_manifest import MANAGED_BY
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.errors import ConfigurationError, NotFoundError, RefusedError

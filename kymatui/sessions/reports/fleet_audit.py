@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+    from kymatui.domain.audit.findings import Inspection
     from kymatui.domain.audit.ignores import IgnoreEntry
-    from kymatui.domain.audit.inspection import Inspection
     from kymatui.domain.fleet.fleet_tracker import RuntimeKey
     from kymatui.sessions.cluster.catalog_session import CatalogSession
     from kymatui.sessions.cluster.session_options import RemoteOptions, SessionOptions

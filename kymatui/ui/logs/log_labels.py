@@ -12,8 +12,7 @@ from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.logs.log_query import LogOptions
-from kymatui.domain.logs.log_sources import LogSource
-from kymatui.domain.logs.module_logs import ModuleLogs
+from kymatui.domain.logs.log_sources import LogSource, ModuleLogs
 
 _LONGEST = 30  # cells before each line; the end of a Pod's name is what differs
 

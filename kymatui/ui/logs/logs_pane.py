@@ -14,10 +14,9 @@ from textual.content import Content
 
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
-from kymatui.domain.logs.log_order import format_line
+from kymatui.domain.logs.log_lines import format_line
 from kymatui.domain.logs.log_query import LogOptions
-from kymatui.domain.logs.log_sources import LogSource, PodContainer, choose_sources
-from kymatui.domain.logs.module_logs import ModuleLogs, find_logs, log_roots
+from kymatui.domain.logs.log_sources import LogSource, ModuleLogs, PodContainer, choose_sources, find_logs, log_roots
 from kymatui.errors import KymatuiError
 from kymatui.ui.connection.cluster_link import FollowedObjects
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen

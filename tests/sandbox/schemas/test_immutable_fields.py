@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kymatui.domain.versions.immutable_fields import IMMUTABLE_FIELDS, STATEFUL_SET_MUTABLE, immutable_changes
+from kymatui.domain.versions.version_risks import IMMUTABLE_FIELDS, STATEFUL_SET_MUTABLE, immutable_changes
 from kymatui.sandbox.schemas.kinds.builtin_validation import validate_update
 from kymatui.sandbox.schemas.pods.workload_rules import _STATEFUL_FIELDS
 

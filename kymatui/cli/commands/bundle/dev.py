@@ -34,8 +34,7 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
 from kymatui.domain.kyma.problems import Severity
-from kymatui.domain.logs.log_lines import PodLogLine
-from kymatui.domain.logs.log_order import format_line
+from kymatui.domain.logs.log_lines import PodLogLine, format_line
 from kymatui.domain.logs.log_sources import LogSource
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.errors import (

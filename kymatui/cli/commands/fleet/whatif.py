@@ -29,16 +29,24 @@ from kymatui.domain.fleet.runtimes import build_fleet
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma.versions import same_version
 from kymatui.domain.versions.manifest_diff import DiffSection
-from kymatui.domain.whatif.canaries import Canary, propose_canaries
-from kymatui.domain.whatif.canary_edits import CanaryEdit, canary_edits
+from kymatui.domain.whatif.canaries import Canary, CanaryEdit, canary_edits, propose_canaries
 from kymatui.domain.whatif.catalog_change import CatalogChange, without_other_kymas
 from kymatui.domain.whatif.fleet_objects import RELEASE_META, FleetObjects
 from kymatui.domain.whatif.forecast import Forecast, ModuleForecast, foresee
-from kymatui.domain.whatif.groups import GROUPS, ForecastGroup, count_kinds, group_forecast
-from kymatui.domain.whatif.messages import kind_label, reason_words, result_words
 from kymatui.domain.whatif.module_results import ModuleResult, ResultKind, state_after
-from kymatui.domain.whatif.summary import change_notes, forecast_notes, forecast_summary
-from kymatui.domain.whatif.version_moves import version_moves
+from kymatui.domain.whatif.summary import (
+    GROUPS,
+    ForecastGroup,
+    change_notes,
+    count_kinds,
+    forecast_notes,
+    forecast_summary,
+    group_forecast,
+    kind_label,
+    reason_words,
+    result_words,
+    version_moves,
+)
 from kymatui.errors import PartlyDoneError, RefusedError, UnknownNameError, UsageError
 from kymatui.sessions.fetching import LazyFetcher
 
@@ -46,7 +54,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from kymatui.actions.modules.version_report import VersionReport
-    from kymatui.domain.whatif.version_moves import VersionMove
+    from kymatui.domain.whatif.summary import VersionMove
     from kymatui.engine.cluster.ports import Cluster
 
 

@@ -17,10 +17,9 @@ from kymatui.cli.output.printing import print_line, print_message, print_text
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.module_events import module_objects
 from kymatui.domain.kubernetes.terminal_text import format_count
-from kymatui.domain.logs.log_order import format_line
+from kymatui.domain.logs.log_lines import format_line
 from kymatui.domain.logs.log_query import LogOptions
-from kymatui.domain.logs.log_sources import LogSource, choose_sources
-from kymatui.domain.logs.module_logs import ModuleLogs, find_logs, log_roots
+from kymatui.domain.logs.log_sources import LogSource, ModuleLogs, choose_sources, find_logs, log_roots
 from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact
 from kymatui.domain.snapshot.object_index import ObjectIndex, index_objects
 from kymatui.domain.snapshot.read_cache import ReadCache

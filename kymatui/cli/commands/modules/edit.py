@@ -15,7 +15,7 @@ from kymatui.cli.options.unknown_names import require_known
 from kymatui.cli.output.plan_changes import from_to
 from kymatui.cli.output.plan_header import plan_document, plan_text
 from kymatui.cli.output.printing import markdown, print_line, print_text, table
-from kymatui.domain.plans.plan_summary import summarize_actions
+from kymatui.domain.plans.plan_preview import summarize_actions
 from kymatui.errors import (
     ForbiddenError,
     NotFoundError,

@@ -19,7 +19,7 @@ from kymatui.cli.output.plan_header import plan_text
 from kymatui.cli.output.printing import print_line, print_text, wrapped
 from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import sanitize
-from kymatui.domain.plans.plan_summary import summarize_actions
+from kymatui.domain.plans.plan_preview import summarize_actions
 from kymatui.errors import RefusedError, UnknownNameError, UsageError, did_you_mean, nearest_names
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from kymatui.cli.options.unknown_names import require_known
 from kymatui.cli.output.batch_view import BatchQuestion, BatchView
 from kymatui.cli.output.printing import markdown, paragraph, print_line, table
 from kymatui.domain.kubernetes.terminal_text import sanitize
-from kymatui.domain.plans.plan_summary import summarize_actions
+from kymatui.domain.plans.plan_preview import summarize_actions
 from kymatui.errors import UsageError
 
 if TYPE_CHECKING:

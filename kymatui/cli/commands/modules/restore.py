@@ -16,7 +16,7 @@ from kymatui.cli.options.direct_install import CommandContext, add_running, open
 from kymatui.cli.output.batch_view import BatchQuestion, BatchView
 from kymatui.cli.output.printing import document, markdown, paragraph, print_line, print_text, table
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
-from kymatui.domain.plans.plan_summary import summarize_actions
+from kymatui.domain.plans.plan_preview import summarize_actions
 from kymatui.errors import RefusedError
 
 if TYPE_CHECKING:

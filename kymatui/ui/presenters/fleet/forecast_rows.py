@@ -13,9 +13,8 @@ from kymatui.domain.fleet.short_names import short_names
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.kyma.versions import version_order
 from kymatui.domain.whatif.forecast import BY_RISK, Forecast, ModuleForecast
-from kymatui.domain.whatif.groups import count_kinds
-from kymatui.domain.whatif.messages import kind_label, reason_words, result_words
 from kymatui.domain.whatif.module_results import ResultKind
+from kymatui.domain.whatif.summary import count_kinds, kind_label, reason_words, result_words
 from kymatui.domain.whatif.version_lines import CellKind, VersionLine, version_lines
 from kymatui.ui.presenters.catalog.catalog_rows import ABSENT
 from kymatui.ui.presenters.fleet.runtime_rows import key_text
