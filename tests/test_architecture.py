@@ -130,11 +130,11 @@ def test_the_global_generator_of_random_numbers_is_left_alone(files: list[struct
 YAML_DOORS = {"helm/yaml/node_reader.py", "helm/yaml/reading.py"}
 JSON_DOORS = {
     "json_input.py": "the door",
-    "adapters/kube/api/discovery_cache.py": "kymatui's own file, read into types",
+    "adapters/kube/api/discovery.py": "kymatui's own file, read into types",
     "adapters/kube/objects/decoder.py": "answers of API servers, weighed before (`require_light`)",
     "adapters/kube/transport/status_errors.py": "the body of an error, at most 512 KiB",
     "adapters/kube/watch/remembering_cluster.py": "an object that was read before",
-    "engine/apply/preparation.py": "values that were written a moment before",
+    "engine/apply/planner.py": "values that were written a moment before",
     "domain/inventories.py": "counted before, and read into types",
     "engine/jobs/journal.py": "kymatui's own file, read into types line by line",
     "schemas/values/field_sets.py": "the key of a list item in managed fields, which the server wrote",

@@ -32,8 +32,8 @@ from kymatui.domain.kyma_edit.edit_progress import EditProgress
 from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit
 from kymatui.domain.snapshot.cluster_index import ClusterIndex, index_cluster
 from kymatui.engine.cluster.ports import Backup, Cluster
-from kymatui.engine.deletion.deletion_progress import DeletionSoFar, stopped_deletion
 from kymatui.engine.deletion.deletion_state import (
+    DeletionSoFar,
     DeletionState,
     ManagedBy,
     ModuleCRHandling,
@@ -41,6 +41,7 @@ from kymatui.engine.deletion.deletion_state import (
     expected,
     new_manager_since,
     requested,
+    stopped_deletion,
 )
 from kymatui.engine.deletion.managed_deletion import (
     DeletionConsent,

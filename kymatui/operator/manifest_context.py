@@ -63,7 +63,7 @@ def connection_target(context: StandaloneContext, namespace: str) -> ClusterTarg
 
 def _home_target(context: StandaloneContext) -> ClusterTarget:
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-    from kymatui.sessions.cluster.cluster_target import read_cluster_target as cluster_target
+    from kymatui.sessions.cluster.cluster_access import read_cluster_target as cluster_target
 
     assert isinstance(context.home, KubeCluster)
     return cluster_target(context.home.client)

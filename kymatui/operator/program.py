@@ -25,7 +25,7 @@ from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings, UnreadablePolicy, WindowPolicy, read_policy
 from kymatui.domain.remote.watcher_agent import AgentOptions
-from kymatui.engine.cluster.request_rate import RequestRate
+from kymatui.engine.cluster.request_scope import RequestRate
 from kymatui.engine.jobs.identity import own_identity
 from kymatui.errors import ConfigurationError, UsageError
 from kymatui.operator.catalogs.catalog_cache import CatalogCache

@@ -15,9 +15,11 @@ from kymatui.adapters.http.http_service import (
     OversizedBody,
     ServedReply,
     ServedRequest,
+    ServerTls,
+    TlsFiles,
     parse_address,
+    read_authorities,
 )
-from kymatui.adapters.http.server_tls import ServerTls, TlsFiles, read_authorities
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.remote.watcher_agent import AgentOptions
 from kymatui.errors import ConfigurationError, UsageError

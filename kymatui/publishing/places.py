@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator
 
 from kymatui.adapters.content.blob_cache import try_lock
-from kymatui.adapters.files.cache_folder import cache_folder
+from kymatui.adapters.files.user_files import cache_folder
 from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.errors import ConfigurationError, RefusedError
 from kymatui.ocm.component_location import NameMapping

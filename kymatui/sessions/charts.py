@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kymatui.adapters.files.cache_folder import cache_folder
+from kymatui.adapters.files.user_files import cache_folder
 from kymatui.errors import HelmError, UsageError
 
 if TYPE_CHECKING:

@@ -161,7 +161,7 @@ class KubeContexts:
 
 def _require_namespace(session: Any, namespace: str) -> None:
     if namespace:
-        from kymatui.sessions.cluster.namespace_check import require_namespace
+        from kymatui.sessions.cluster.cluster_access import require_namespace
 
         require_namespace(session.cluster, namespace)
 

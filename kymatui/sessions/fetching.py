@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kymatui.adapters.files.cache_folder import cache_folder
+from kymatui.adapters.files.user_files import cache_folder
 
 if TYPE_CHECKING:
     from kymatui.adapters.content.blob_fetcher import BlobFetcher

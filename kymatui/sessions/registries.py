@@ -17,7 +17,7 @@ def open_registries(options: FetchOptions, report: Callable[[str, int, int], Non
 
     `report` gets what is read or sent ("sending sha256:…"), and how many of how many bytes are.
     """
-    from kymatui.adapters.oci.registry_artifacts import RegistryArtifacts
+    from kymatui.adapters.oci.registry import RegistryArtifacts
 
     return RegistryArtifacts(insecure=options.insecure, ca=options.ca, report=report)
 

@@ -9,8 +9,7 @@ import pytest
 
 from kymatui.actions.components.stored_components import StoredComponent, component_versions, require_component
 from kymatui.adapters.oci.image_manifest import IMAGE_INDEX, IMAGE_MANIFEST
-from kymatui.adapters.oci.registry import Registry
-from kymatui.adapters.oci.registry_artifacts import RegistryArtifacts
+from kymatui.adapters.oci.registry import Registry, RegistryArtifacts
 from kymatui.errors import RegistryError
 from kymatui.ocm import DescriptorError
 from kymatui.ocm.component_location import ComponentLocation, tag_of, version_of

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from kymatui.adapters.oci.image_manifest import IMAGE_MANIFEST, digest_of
-from kymatui.adapters.oci.registry_artifacts import RegistryArtifacts
+from kymatui.adapters.oci.registry import RegistryArtifacts
 from kymatui.errors import RegistryError
 from tests.sandbox.registry.conftest import Serve, Served, serve  # noqa: F401 (a fixture)
 

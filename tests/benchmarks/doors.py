@@ -300,7 +300,7 @@ def _settings(path: Path) -> object:
 
 
 def _edited(content: bytes) -> object:
-    from kymatui.engine.cluster.yaml_input import parse_yaml
+    from kymatui.engine.cluster.yaml_output import parse_yaml
 
     return parse_yaml(content.decode("utf-8", "replace"))
 

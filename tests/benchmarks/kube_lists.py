@@ -124,7 +124,7 @@ def work(way: str, port: int) -> Callable[[], int]:
     from kymatui.adapters.kube.watch.projections import MetadataOnly
     from kymatui.adapters.kube.watch.watch import Watch
     from kymatui.adapters.kube.watch.watch_cache import Store
-    from kymatui.adapters.kube.watch.watch_subject import WatchSubject
+    from kymatui.adapters.kube.watch.watch_reader import WatchSubject
     from kymatui.domain.snapshot.snapshots import FeedState
     from tests.adapters.clusters import transport
 
@@ -149,7 +149,7 @@ def work(way: str, port: int) -> Callable[[], int]:
 
 
 def run(way: str, port: int, pipe: multiprocessing.connection.Connection) -> None:
-    from kymatui.sessions.feeds.garbage_collector import raise_gc_thresholds
+    from kymatui.sessions.feeds.feeds import raise_gc_thresholds
 
     raise_gc_thresholds()
     task = work(way, port)

@@ -17,7 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from kymatui.adapters.oci.registry_artifacts import RegistryArtifacts
+from kymatui.adapters.oci.registry import RegistryArtifacts
 from kymatui.engine.sources.component_artifact import MANIFEST_TYPE, content_descriptor
 from kymatui.sandbox.sandbox_process import start_sandbox
 

@@ -26,8 +26,8 @@ import urllib3
 
 from kymatui.adapters.http.deadlines import answered_within
 from kymatui.adapters.kube.transport import transport as module
-from kymatui.adapters.kube.transport.read_only_gate import is_read_only_request
 from kymatui.adapters.kube.transport.streams import ApiReply
+from kymatui.adapters.kube.transport.transport import is_read_only_request
 from kymatui.errors import ConflictError, ServerError, UnreachableError
 
 MISHAPS = ("kill-before", "kill-after", "error", "conflict", "throttle", "drop", "lose", "hang", "stall")

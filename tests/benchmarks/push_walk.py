@@ -26,7 +26,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from kymatui.adapters.oci.registry_artifacts import RegistryArtifacts
+from kymatui.adapters.oci.registry import RegistryArtifacts
 from kymatui.cli.commands.bundle import add, create, sign  # noqa: F401 (what the commands need is imported once)
 from kymatui.cli.commands.bundle import copy as copy_command  # noqa: F401
 from kymatui.cli.main import main as kymatui

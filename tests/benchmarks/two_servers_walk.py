@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from kymatui.adapters.kube.transport.read_only_gate import is_read_only_request
+from kymatui.adapters.kube.transport.transport import is_read_only_request
 from kymatui.domain.snapshot.snapshots import FeedState
 from kymatui.sandbox.door import start_sandbox
 from kymatui.sandbox.fault_client import FaultClient

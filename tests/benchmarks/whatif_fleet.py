@@ -26,8 +26,8 @@ from kymatui.sandbox.door import start_sandbox
 from kymatui.sandbox.world.story.sample_fleet import CHOSEN, CONTROL, Draw, runtime
 from kymatui.sessions.cluster.cluster_access import open_cluster
 from kymatui.sessions.cluster.session_options import SessionOptions
-from kymatui.sessions.feeds.garbage_collector import raise_gc_thresholds
-from kymatui.sessions.reports.fleet_objects import read_fleet_objects
+from kymatui.sessions.feeds.feeds import raise_gc_thresholds
+from kymatui.sessions.reports.what_if import read_fleet_objects
 from kymatui.ui.presenters.fleet.forecast_rows import ForecastLines
 from tests.benchmarks.fleet_following import told
 from tests.domain import builders as b

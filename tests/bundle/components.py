@@ -9,7 +9,7 @@ from typing import Any
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, NoEncryption, PrivateFormat
 
 from kymatui.actions.components.stored_components import StoredComponent, require_component
-from kymatui.adapters.oci.registry_artifacts import RegistryArtifacts
+from kymatui.adapters.oci.registry import RegistryArtifacts
 from kymatui.engine.sources.component_artifact import (
     MANIFEST_TYPE,
     blob_digest,

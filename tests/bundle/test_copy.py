@@ -11,7 +11,7 @@ import pytest
 
 from kymatui.adapters.files.image_layout import ImageLayout
 from kymatui.adapters.oci.image_manifest import IMAGE_INDEX, IMAGE_MANIFEST, digest_of
-from kymatui.adapters.oci.registry_artifacts import RegistryArtifacts
+from kymatui.adapters.oci.registry import RegistryArtifacts
 from kymatui.cli.main import main
 from kymatui.errors import RegistryError
 from kymatui.ocm import Keys

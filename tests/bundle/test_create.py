@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from kymatui.actions.components.stored_components import StoredComponent, find_component, require_component
 from kymatui.adapters.files.image_layout import ImageLayout
-from kymatui.adapters.oci.registry_artifacts import RegistryArtifacts
+from kymatui.adapters.oci.registry import RegistryArtifacts
 from kymatui.cli.main import main
 from kymatui.engine.bundles.tar_archives import read_tar
 from kymatui.engine.sources.component_artifact import MANIFEST_TYPE, component_artifact

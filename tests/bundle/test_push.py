@@ -11,7 +11,7 @@ import yaml
 
 from kymatui.adapters.files.image_layout import ImageLayout
 from kymatui.adapters.oci.image_manifest import IMAGE_INDEX, IMAGE_MANIFEST
-from kymatui.adapters.oci.registry_artifacts import RegistryArtifacts
+from kymatui.adapters.oci.registry import RegistryArtifacts
 from kymatui.cli.main import main
 from tests.bundle.components import MANIFEST, NAME, VERSION, document, key_files, local, put, stored
 from tests.bundle.sources import write_sources

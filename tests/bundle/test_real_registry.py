@@ -23,7 +23,7 @@ import yaml
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from kymatui.actions.components.stored_components import find_component, require_component
-from kymatui.adapters.oci.registry_artifacts import RegistryArtifacts
+from kymatui.adapters.oci.registry import RegistryArtifacts
 from kymatui.cli.main import main
 from kymatui.ocm.component_location import ComponentLocation
 from tests.bundle.components import key_files

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kymatui.adapters.oci.registry_artifacts import RegistryArtifacts
+from kymatui.adapters.oci.registry import RegistryArtifacts
 from kymatui.cli.main import main
 from kymatui.publishing.sign import SignRequest, sign_component
 from tests.bundle.components import MANIFEST, NAME, NOTE, VERSION, document, local, location, put

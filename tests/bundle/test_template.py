@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from kymatui.actions.components.stored_components import publish
-from kymatui.adapters.oci.registry_artifacts import RegistryArtifacts
+from kymatui.adapters.oci.registry import RegistryArtifacts
 from kymatui.cli.main import main
 from kymatui.engine.sources.component_artifact import blob_digest, resource_layer
 from kymatui.ocm.component_location import ComponentLocation

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kymatui.adapters.oci.registry_artifacts import RegistryArtifacts
+from kymatui.adapters.oci.registry import RegistryArtifacts
 from tests.bundle.test_image_signatures import push
 from tests.sandbox.registry.conftest import Serve, serve  # noqa: F401 (a fixture)
 

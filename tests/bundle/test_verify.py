@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kymatui.adapters.oci.image_manifest import IMAGE_MANIFEST, digest_of
-from kymatui.adapters.oci.registry_artifacts import RegistryArtifacts
+from kymatui.adapters.oci.registry import RegistryArtifacts
 from kymatui.cli.main import main
 from kymatui.errors import OutdatedError, RefusedError, RegistryError
 from kymatui.ocm import ALGORITHMS, Keys, SignatureError

@@ -13,8 +13,7 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from kymatui.adapters.kube.transport.read_only_gate import is_read_only_request
-from kymatui.adapters.kube.transport.transport import Request, Transport
+from kymatui.adapters.kube.transport.transport import Request, Transport, is_read_only_request
 from kymatui.cli.main import main
 from kymatui.cli.output import audit_formats
 from kymatui.domain.audit.findings import AuditFinding

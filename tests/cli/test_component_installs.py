@@ -12,12 +12,12 @@ import pytest
 import yaml
 
 from kymatui.actions.components.stored_components import require_component
-from kymatui.adapters.oci.registry_artifacts import RegistryArtifacts
+from kymatui.adapters.oci.registry import RegistryArtifacts
 from kymatui.cli.main import main
 from kymatui.crds import read_crds
 from kymatui.domain.inventories import Origin
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.inventory.inventory_lookup import read_inventory
+from kymatui.engine.inventory.release_store import read_inventory
 from kymatui.engine.jobs.run import SystemClock
 from kymatui.ocm.component_location import ComponentLocation
 from kymatui.sessions.cluster.cluster_access import open_cluster

@@ -26,8 +26,7 @@ from kymatui.engine.cluster.ports import PatchKind
 from kymatui.errors import RefusedError
 from kymatui.operator.framework.controller import GroupReports
 from kymatui.operator.program import CONTROLLERS, OperatorOptions, operator_context
-from kymatui.sessions.cluster.cluster_access import open_cluster
-from kymatui.sessions.cluster.cluster_target import read_cluster_target
+from kymatui.sessions.cluster.cluster_access import open_cluster, read_cluster_target
 from kymatui.sessions.cluster.session_options import SessionOptions
 from kymatui.sessions.fetching import FetchOptions
 from tests.engine.objects import config_map

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import pytest
 
 from kymatui.adapters.kube.auth.context_list import list_contexts
-from kymatui.adapters.kube.transport.read_only_gate import is_read_only_request
+from kymatui.adapters.kube.transport.transport import is_read_only_request
 from kymatui.cli.command_table import COMMANDS, by_name
 from kymatui.cli.commands.program import screen
 from kymatui.cli.main import main

@@ -12,7 +12,7 @@ import pytest
 from textual.binding import Binding
 from textual.screen import Screen
 
-from kymatui.adapters.kube.transport.read_only_gate import is_read_only_request
+from kymatui.adapters.kube.transport.transport import is_read_only_request
 from kymatui.domain.snapshot.snapshots import FeedState
 from kymatui.sandbox.fault_client import FaultClient
 from kymatui.sessions.cluster.session_options import RemoteOptions, SessionOptions

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kymatui.adapters.kube.transport.read_only_gate import is_read_only_request
+from kymatui.adapters.kube.transport.transport import is_read_only_request
 from tests.cli.walking import Tried, all_screens, walk_catalog, walk_fleet
 from tests.ui.parsing import parse_once
 

@@ -24,7 +24,7 @@ import kymatui.cli
 from kymatui.cli.command_table import COMMANDS, by_name
 from kymatui.cli.main import main
 from kymatui.cli.output.printing import print_line
-from kymatui.sessions.cluster.cluster_target import read_cluster_target
+from kymatui.sessions.cluster.cluster_access import read_cluster_target
 from tests.cli.intruding import FLOWS, MODULE, NEW, Flow, Meeting, Stage, interrupted, restoring, run, told
 from tests.sandboxes.starting import told_sandbox
 

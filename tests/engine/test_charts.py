@@ -19,8 +19,7 @@ from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.deletion import module_deletion, uninstall_plan
 from kymatui.engine.deletion.managed_deletion import DeletionConsent
 from kymatui.engine.deletion.uninstall_plan import WHOLE, DeletionScope
-from kymatui.engine.inventory.inventory_lookup import read_inventory
-from kymatui.engine.inventory.release_store import SECRET, ReleaseStore
+from kymatui.engine.inventory.release_store import SECRET, ReleaseStore, read_inventory
 from kymatui.engine.jobs.run import SystemClock, begin
 from kymatui.engine.plans.plan import Action
 from kymatui.engine.plans.plan_json import plan_from_json, plan_to_json

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kymatui.engine.cluster.finalizers import deletion_blocker
+from kymatui.engine.cluster.kind_order import deletion_blocker
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.engine import Options, check, install
 from kymatui.engine.apply.drift_check import ObjectDriftKind
-from kymatui.engine.dryrun.client_side_apply import merge_client_side
+from kymatui.engine.dryrun.field_takeover import merge_client_side
 from kymatui.engine.plans.plan import Action
 from kymatui.errors import ClusterError, InvalidError, ReadOnlyError, ServerError
 from tests.engine import objects as make

@@ -20,7 +20,7 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.ownership import Owner, OwnerKind
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.inventory.inventory_store import ApplySetStore
-from kymatui.engine.inventory.kept_objects import keep_reason
+from kymatui.engine.inventory.managed_resources import keep_reason
 from kymatui.engine.plans.plan import Action
 from kymatui.errors import ConfigurationError
 from tests.engine import objects as make

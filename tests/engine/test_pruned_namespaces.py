@@ -9,7 +9,7 @@ from kymatui.adapters.files.backups import BackupFile
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.apply import applier
 from kymatui.engine.cluster.ports import PatchKind
-from kymatui.engine.inventory.inventory_lookup import read_inventory
+from kymatui.engine.inventory.release_store import read_inventory
 from kymatui.engine.jobs.run import SystemClock, begin
 from kymatui.engine.plans.plan import Action, Intent, Plan, Step
 from kymatui.errors import PartlyDoneError

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kymatui.domain.kubernetes.object_meta import read_ref
-from kymatui.engine.dryrun.no_op_check import is_no_op
+from kymatui.engine.dryrun.preview import is_no_op
 from tests.engine import objects as make
 from tests.engine.places import Json, Place
 

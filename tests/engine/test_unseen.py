@@ -19,7 +19,7 @@ from kymatui.engine.deletion import module_deletion, uninstall_plan
 from kymatui.engine.deletion.managed_deletion import DeletionConsent
 from kymatui.engine.deletion.module_deletion import DeletionOutcome
 from kymatui.engine.deletion.uninstall_plan import UninstallPlan
-from kymatui.engine.inventory.inventory_lookup import read_inventory
+from kymatui.engine.inventory.release_store import read_inventory
 from kymatui.engine.jobs.run import Progress, SystemClock, begin
 from kymatui.engine.plans.plan import Intent
 from kymatui.errors import PartlyDoneError, RefusedError

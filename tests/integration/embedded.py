@@ -15,7 +15,7 @@ from kymatui.adapters.kube.api.client import Client, PatchType, Write
 from kymatui.adapters.kube.auth.connection import connect
 from kymatui.adapters.kube.objects.api_resource import ApiResource
 from kymatui.adapters.kube.transport.transport import Transport
-from kymatui.adapters.kube.watch.watch_subject import WatchTiming
+from kymatui.adapters.kube.watch.watch_reader import WatchTiming
 from kymatui.crds import read_crds
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.snapshot.snapshots import Feed, FeedState

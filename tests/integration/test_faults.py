@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kymatui.adapters.kube.watch.watch_subject import WatchTiming
+from kymatui.adapters.kube.watch.watch_reader import WatchTiming
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.rows import Catalog, ModuleRow
 from kymatui.domain.snapshot.snapshots import FeedState, Object

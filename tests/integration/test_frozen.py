@@ -17,7 +17,7 @@ import yaml
 
 from kymatui.adapters.kube.transport.heartbeat import Heartbeat, HeartbeatTiming
 from kymatui.adapters.kube.transport.transport import Transport
-from kymatui.adapters.kube.watch.watch_subject import WatchTiming
+from kymatui.adapters.kube.watch.watch_reader import WatchTiming
 from kymatui.cli.main import main
 from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, Feed, FeedState
 from kymatui.errors import KymatuiError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kymatui.adapters.kube.objects.api_resource import ApiResource
-from kymatui.sessions.feeds.crd_metadata import CrdMetadata
+from kymatui.sessions.cluster.catalog_feeds import CrdMetadata
 
 
 def item(name: str) -> dict[str, Any]:

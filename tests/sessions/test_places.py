@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from platformdirs import user_cache_path
 
-from kymatui.adapters.files.cache_folder import cache_folder
+from kymatui.adapters.files.user_files import cache_folder
 
 
 @pytest.mark.parametrize("given", [None, "", "  ", "relative/path", "/absolute/path", " /spaces/around "])

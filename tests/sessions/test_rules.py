@@ -9,7 +9,7 @@ import pytest
 from kymatui.domain.kyma.maintenance_windows import WindowPolicy
 from kymatui.errors import ConfigurationError
 from kymatui.sessions.cluster.catalog_session import open_session
-from kymatui.sessions.cluster.configured_rules import read_configured_rules
+from kymatui.sessions.cluster.controller_rules import read_configured_rules
 from kymatui.sessions.cluster.session_options import SessionOptions
 from tests.adapters.clusters import eventually, serving, write_kubeconfig
 from tests.sessions.worlds import kyma_cluster

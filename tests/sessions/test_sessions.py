@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kymatui.adapters.kube.watch.watch_subject import WatchTiming
+from kymatui.adapters.kube.watch.watch_reader import WatchTiming
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.rows import ModuleRow
 from kymatui.domain.kubernetes.refs import GroupVersionKind

@@ -12,7 +12,7 @@ from textual.screen import Screen
 from textual.widgets import TextArea
 
 from kymatui.domain.kubernetes.schema_forms import FieldKind, FormField
-from kymatui.engine.cluster.yaml_input import parse_yaml
+from kymatui.engine.cluster.yaml_output import parse_yaml
 from kymatui.ui.application.kymatui_app import KymatuiApp
 from kymatui.ui.dialogs.action_menu import MenuItem, MenuScreen
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from kymatui.adapters.oci.registry_artifacts import RegistryArtifacts
+from kymatui.adapters.oci.registry import RegistryArtifacts
 from kymatui.domain.modules.module_signature import SignatureStatus
 from kymatui.ui.application.kymatui_app import KymatuiApp
 from tests.bundle.components import document, key_files, put

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from textual.pilot import Pilot
 
 from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
-from kymatui.adapters.kube.transport.read_only_gate import is_read_only_request
+from kymatui.adapters.kube.transport.transport import is_read_only_request
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma_edit.module_edit import EditProposal
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot

@@ -334,7 +334,7 @@ class ManifestWriting(Verb[ManifestProposal, ManifestResult]):
 
 def _layer(template: ModuleTemplate) -> ManifestLayer | None:
     """Return where the descriptor says that the module's objects lie; None where it does not, or cannot be read."""
-    from kymatui.engine.sources.component_layers import manifest_layer
+    from kymatui.engine.sources.oci_layers import manifest_layer
     from kymatui.ocm import DescriptorError, module_layers, read_descriptor
 
     raw = (template.raw.get("spec") or {}).get("descriptor")

@@ -183,7 +183,7 @@ def find_installed(cluster: Cluster, name: str, namespace: str = "") -> Inventor
 
 def find_installations(cluster: Cluster, name: str, namespace: str = "") -> tuple[Inventory, ...]:
     """Return all installations of a name, by namespace: those of kymatui, and Helm releases."""
-    from kymatui.engine.inventory.inventory_lookup import read_inventory
+    from kymatui.engine.inventory.release_store import read_inventory
     from kymatui.engine.jobs.run import SystemClock
 
     places = [namespace] if namespace else sorted(set(_places(cluster, name)))

@@ -18,10 +18,10 @@ from kymatui.domain.kyma.versions import newest_above, same_version
 from kymatui.domain.plans.cluster_management import detect_management
 from kymatui.domain.plans.direct_install import choose_template, install_refusals
 from kymatui.domain.snapshot.cluster_index import index_cluster
-from kymatui.engine.bundles.chart_location import chart_location
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.inventory.inventory_store import ApplySetStore, secret_text
 from kymatui.engine.inventory.release_store import SECRET
+from kymatui.engine.sources.chart_lookup import chart_location
 from kymatui.errors import ForbiddenError, KymatuiError, RefusedError
 
 if TYPE_CHECKING:

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 from urllib3.exceptions import HTTPError
 
-from kymatui.adapters.http.abandonable import run_abandonable
-from kymatui.adapters.http.deadlines import answered_within
-from kymatui.adapters.http.requests_import import load_requests
+from kymatui.adapters.http.deadlines import answered_within, run_abandonable
 from kymatui.adapters.http.response_body import BodyError, OversizedError, read_body
 from kymatui.adapters.http.safe_urls import MOST_REDIRECTS, next_address, redact_url
-from kymatui.adapters.http.web_session import open_web_session
+from kymatui.adapters.http.web_session import load_requests, open_web_session
 from kymatui.adapters.oci.requester import innermost_reason
 from kymatui.errors import CancelledError, RegistryError
 

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from kymatui.domain.kubernetes.terminal_text import error_reason, sanitize
-from kymatui.engine.cluster.yaml_input import parse_yaml
-from kymatui.engine.cluster.yaml_output import dump_yaml
+from kymatui.engine.cluster.yaml_output import dump_yaml, parse_yaml
 from kymatui.errors import ConfigurationError, InvalidError, KymatuiError
 
 _LARGEST: Final = 4 * 1024 * 1024  # bytes of an edited file; API servers accept 3 MiB

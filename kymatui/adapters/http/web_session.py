@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from functools import lru_cache
 from http.cookiejar import DefaultCookiePolicy
 from typing import TYPE_CHECKING, Any
 
 from kymatui.adapters.http.deadlines import time_answers
-from kymatui.adapters.http.requests_import import load_requests
 
 if TYPE_CHECKING:
     from requests import PreparedRequest, Session
@@ -65,3 +65,12 @@ def _adapter() -> Any:
             return manager
 
     return TimedAdapter
+
+
+_LOCK = threading.Lock()
+
+
+def load_requests() -> None:
+    """Import `requests`. Call this before the import of any library that imports it."""
+    with _LOCK:
+        import requests  # noqa: F401

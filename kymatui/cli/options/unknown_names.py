@@ -91,7 +91,7 @@ def _unknown_channel(channel: str, known: Sequence[str], where: str) -> UnknownN
 
 def require_namespace(cluster: Cluster, args: argparse.Namespace) -> None:
     """Raise UnknownNameError where --namespace names none of the cluster; what may not be read is not known."""
-    from kymatui.sessions.cluster.namespace_check import require_namespace as require
+    from kymatui.sessions.cluster.cluster_access import require_namespace as require
 
     if name := getattr(args, "namespace", None):
         require(cluster, name)

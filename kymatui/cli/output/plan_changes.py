@@ -13,8 +13,7 @@ from kymatui.domain.plans.plan_preview import summarize_actions
 
 if TYPE_CHECKING:
     from kymatui.engine.plans.diff import FieldDiff
-    from kymatui.engine.plans.grants import Grant
-    from kymatui.engine.plans.plan import Plan, Step
+    from kymatui.engine.plans.plan import Grant, Plan, Step
 
 _MOST_FIELDS = 12  # changed fields of one object; the others are counted
 _LONGEST = 60  # characters of a value
@@ -23,7 +22,7 @@ _BEFORE = 20  # characters of what two values have in common, before what they h
 
 def changes_text(plan: Plan, form: str) -> str:
     """Return what will be done, object by object, with the fields that change; what stays as it is is only counted."""
-    from kymatui.engine.deletion.deletion_backup import describe_backup
+    from kymatui.engine.deletion.prune_plan import describe_backup
 
     draw = markdown if form == "md" else table
     before = [step for step in plan.hooks if step.event.startswith("pre-")]

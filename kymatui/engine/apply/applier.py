@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -11,25 +11,26 @@ from kymatui.domain.inventories import Inventory, InventoryItem, InventoryState,
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.modules.readiness import check_readiness
 from kymatui.domain.ownership import LABEL_PART_OF, OwnerKind, resource_policy
-from kymatui.engine.apply.apply_progress import apply_progress
 from kymatui.engine.apply.plan_refusals import refuse_blocked_plan, refuse_foreign_plan
 from kymatui.engine.apply.planner import own_namespace
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.kind_order import defined_kinds, is_definition
 from kymatui.engine.cluster.ports import NAMESPACE, Object
-from kymatui.engine.deletion.deletion_backup import save_deletions
+from kymatui.engine.deletion.prune_plan import save_deletions
 from kymatui.engine.deletion.pruning import Pruning
 from kymatui.engine.dryrun.field_takeover import HELM, take_over_fields
 from kymatui.engine.dryrun.preview import conflicts_of, is_yielding, observe
-from kymatui.engine.inventory.inventory_lookup import inventory_store_for, read_inventory
 from kymatui.engine.inventory.inventory_store import InventoryStore
 from kymatui.engine.inventory.ownership_marks import ADOPTED_MANAGERS, bundle_owner
 from kymatui.engine.inventory.ownership_transfer import take_over
+from kymatui.engine.inventory.release_store import inventory_store_for, read_inventory
 from kymatui.engine.jobs.hooks import run_hooks
+from kymatui.engine.jobs.job_progress import APPLY_WORDS, DELETION_WORDS, JobProgress, read_at_stop
 from kymatui.engine.jobs.run import FRESH, Progress, Run
-from kymatui.engine.jobs.wait import is_deleted_when_done, wait_ready
+from kymatui.engine.jobs.wait import has_readiness, is_deleted_when_done, wait_ready
 from kymatui.engine.plans.plan import Action, BundlePart, Plan, Step
 from kymatui.engine.plans.plan_json import bundle_digest
 from kymatui.errors import (
@@ -369,3 +370,30 @@ def _bodies(plan: Plan) -> Mapping[tuple[str, str, str, str], Object]:
 def _is_adopted(step: Step) -> bool:
     """Return whether the inventory gets an object that only the adopted version has, until it is deleted."""
     return step.action is Action.DELETE or is_definition(step.ref)
+
+
+def apply_progress(
+    plan: Plan, run: Run, written: Sequence[ObjectRef], deleted: Sequence[ObjectRef]
+) -> tuple[JobProgress, ...]:
+    """Return what is done and left of a plan, by object."""
+    left = [step for step in plan.writes if step.ref not in {*written, *deleted}]
+    starting = _starting(plan, run)
+    name = plan.bundle.name
+    undo = f"`kymatui delete {name}`" if plan.first and written else ""
+    not_ready = {subject for subject, _ in starting}
+    applied = tuple(subject for subject in map(str, written) if subject not in not_ready)
+    not_applied = tuple(str(step.ref) for step in left if step.action is not Action.DELETE)
+    not_deleted = tuple(str(step.ref) for step in left if step.action is Action.DELETE)
+    return (
+        JobProgress(APPLY_WORDS, applied, starting, not_applied, undo=undo),
+        JobProgress(DELETION_WORDS, tuple(map(str, deleted)), left=not_deleted),
+    )
+
+
+def _starting(plan: Plan, run: Run) -> tuple[tuple[str, str], ...]:
+    """Return the applied objects that are not ready, each with what it waits for."""
+    refs = [ref for ref in map(read_ref, plan.bundle.objects) if has_readiness(ref)]
+    bodies = read_at_stop(refs, lambda _: run.outside)
+    found = zip(refs, bodies, strict=True) if bodies is not None else ()
+    ready = ((ref, check_readiness(body, run.clock.now())) for ref, body in found if body is not None)
+    return tuple((str(ref), one.message) for ref, one in ready if not one.ready)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.managed_fields import finalizer_owners
+from kymatui.domain.kubernetes.object_meta import GARBAGE_COLLECTION, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import Object
 from kymatui.errors import ConfigurationError
@@ -152,3 +153,18 @@ def unique_objects(objects: Iterable[Object]) -> Iterator[Object]:
         if key not in seen:
             seen.add(key)
             yield body
+
+
+def deletion_blocker(live: Mapping[str, Any]) -> str:
+    """Return what blocks the deletion of an object, to append to its name.
+
+    The garbage collector's own finalizers only wait for dependent objects.
+    """
+    metadata: Mapping[str, Any] = live.get("metadata") or {}
+    if not metadata.get("deletionTimestamp"):
+        return ", deletion not started"
+    owners = {name: owner for name, owner in finalizer_owners(live).items() if name not in GARBAGE_COLLECTION}
+    if not owners:
+        return ", terminating"
+    said = ", ".join(f"{name} (set by {owner})" if owner else name for name, owner in owners.items())
+    return f", blocked by {'finalizers' if len(owners) > 1 else 'finalizer'} {said}"

@@ -5,12 +5,13 @@ from __future__ import annotations
 import threading
 from typing import Final
 
+from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
 from kymatui.domain.kyma_edit.entry_patch import EntryChange, KymaEdit, edit_entry
 from kymatui.domain.kyma_edit.label_edit import LabelEdit, label_edit
 from kymatui.engine.cluster.ports import Cluster, Object, PatchKind
-from kymatui.errors import ConflictError, InvalidError, NotFoundError, RefusedError
+from kymatui.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError, RefusedError
 
 ATTEMPTS: Final = 5  # retries while other parts of the Kyma change
 
@@ -107,3 +108,26 @@ def _uid(edit: KymaEdit) -> str:
 
 def _entry(edit: KymaEdit) -> str:
     return str(dict(edit.before)) if edit.before is not None else "not set"
+
+
+_GROUP = "operator.kyma-project.io"
+
+
+def refuse_kyma_managed(cluster: Cluster, module: str) -> str:
+    """Raise RefusedError if a Kyma requests the module; return a note if Kymas cannot be listed."""
+    kinds = cluster.kinds(_GROUP, "Kyma")
+    if not kinds:
+        return ""
+    try:
+        kymas = cluster.list(kinds[0].gvk)
+    except ForbiddenError as error:
+        return f"it is unknown whether a Kyma requests {module}: {error}"
+    for raw in kymas:
+        spec, meta = JsonReader(raw).child("spec"), JsonReader(raw).child("metadata")
+        entry = next((one for one in spec.children("modules") if one.text("name") == module), None)
+        if entry is not None and entry.flag("managed", True):
+            raise RefusedError(
+                f"{module} is managed by the Kyma {meta.text('namespace')}/{meta.text('name')}; no changes made",
+                hint="disable it in the Kyma, or set it to unmanaged",
+            )
+    return ""

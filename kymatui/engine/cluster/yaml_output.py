@@ -12,6 +12,9 @@ from typing import Any, Final
 import yaml
 
 from kymatui.domain.kubernetes.terminal_text import escape_yaml, sanitize_lines
+from kymatui.errors import InvalidError
+from kymatui.helm.yaml.errors import YamlError
+from kymatui.helm.yaml.reading import load_exactly
 
 _AMBIGUOUS: Final = re.compile(r"[-+.]?[0-9].*|[-+]?\..*|=|~|<<|y|n|yes|no|on|off|true|false|null", re.I | re.S)
 
@@ -32,3 +35,11 @@ def dump_yaml(value: Any) -> str:
     """Return one document, with a newline at its end; keys stay in order."""
     text: str = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
     return escape_yaml(text)  # such characters are within double quotes
+
+
+def parse_yaml(text: str) -> Any:
+    """Return the first document; times and dates are texts, whole numbers int. Raise InvalidError."""
+    try:
+        return load_exactly(text, strict=True)
+    except YamlError as error:
+        raise InvalidError(f"invalid YAML: {error.summary}", status=422) from None

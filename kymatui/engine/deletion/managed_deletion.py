@@ -16,7 +16,7 @@ from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.ownership import ObjectOwnership, describe_objects, resource_policy
 from kymatui.domain.plans.accepted_objects import AcceptedObjects, summarize_names
 from kymatui.engine.cluster.concurrency import run_for_each
-from kymatui.engine.cluster.finalizers import deletion_blocker
+from kymatui.engine.cluster.kind_order import deletion_blocker
 from kymatui.engine.cluster.ports import Object
 from kymatui.engine.inventory.managed_resources import ManagedObject, ManagedObjects
 from kymatui.engine.jobs.object_deletion import ObjectDeletion, delete_object

@@ -26,10 +26,11 @@ from kymatui.engine.deletion.cascade_contents import (
 )
 from kymatui.engine.dryrun.preview import observe
 from kymatui.engine.inventory.crd_holders import NO_HOLDERS, CrdHolders, find_crd_holders
-from kymatui.engine.inventory.kept_objects import keep_reason
+from kymatui.engine.inventory.managed_resources import keep_reason
 from kymatui.engine.inventory.ownership_marks import bundle_owner
 from kymatui.engine.jobs.object_deletion import uid_of
-from kymatui.engine.plans.plan import Action, BundlePart, Intent, ObservedVersion, Step
+from kymatui.engine.jobs.run import Progress, Run
+from kymatui.engine.plans.plan import Action, BundlePart, Intent, ObservedVersion, Plan, Step
 
 FIRST_PHASE: Final = 1_000  # above every wave of applied objects
 SECOND_PHASE: Final = 1_001  # dependencies are deleted after the objects that use them
@@ -226,3 +227,37 @@ def phases(steps: Sequence[Step]) -> tuple[tuple[Step, ...], ...]:
     late = [step for step in deletions if step.wave == SECOND_PHASE]
     namespaces = tuple(step for step in late if is_namespace(step.ref))
     return (early, tuple(step for step in late if not is_namespace(step.ref)), namespaces)
+
+
+# The backup of objects that an upgrade deletes, saved before any write, and again if they changed.
+
+
+def describe_backup(plan: Plan) -> str:
+    """Return the plan's note about the backup, "" if it deletes nothing."""
+    number = plan.deletion_count
+    what = "saved to a backup first" if plan.intent.backup else "not saved to a backup"
+    if number < 2:
+        return f"the object to delete is {what}" if number else ""
+    return f"the {number} objects to delete are {what}"
+
+
+def save_deletions(run: Run, steps: Iterable[Step], search: CascadeContents) -> None:
+    """Save the objects that the steps delete. Raises ConfigurationError if the backup cannot be written."""
+    refs = [step.ref for step in steps if step.action is Action.DELETE]
+    if run.backup is None or not refs:
+        return
+    found = [live for live in run_for_each(refs, run.cluster.get, run.cancel, run.limits.width) if live is not None]
+    for live in found:
+        save(run, live, search.of(live))
+    if found:
+        run.report(Progress(run.backup.message))
+
+
+def save(run: Run, live: Object, contents: Iterable[ContainedObject]) -> None:
+    """Save an object and its dependents unless the backup already has their current state."""
+    if run.backup is None:
+        return
+    refs = [one.ref for one in contents if one.ref is not None]
+    for body in (live, *run_for_each(refs, run.cluster.get, run.cancel, run.limits.width)):
+        if body is not None and not run.backup.holds(uid_of(body), str(body["metadata"].get("resourceVersion") or "")):
+            run.backup.save(body)

@@ -9,13 +9,11 @@ from kymatui.domain.inventories import Inventory, InventoryItem
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.cluster.concurrency import run_for_each
-from kymatui.engine.cluster.finalizers import deletion_blocker
-from kymatui.engine.cluster.kind_order import is_definition, is_namespace
+from kymatui.engine.cluster.kind_order import deletion_blocker, is_definition, is_namespace
 from kymatui.engine.cluster.ports import Object
 from kymatui.engine.deletion.cascade_contents import ContainedObject, name_contents, staying
-from kymatui.engine.deletion.deletion_backup import save
-from kymatui.engine.deletion.prune_plan import phases, planned_uids, prune_contents
-from kymatui.engine.inventory.kept_objects import keep_reason
+from kymatui.engine.deletion.prune_plan import phases, planned_uids, prune_contents, save
+from kymatui.engine.inventory.managed_resources import keep_reason
 from kymatui.engine.inventory.ownership_marks import bundle_owner
 from kymatui.engine.jobs.crd_deletion import UnplannedDeletions, record_instances, unplanned_error
 from kymatui.engine.jobs.object_deletion import ObjectDeletion, delete_object

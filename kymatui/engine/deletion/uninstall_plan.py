@@ -29,16 +29,15 @@ from kymatui.engine.deletion.cascade_contents import (
     staying,
 )
 from kymatui.engine.inventory.crd_holders import find_crd_holders
-from kymatui.engine.inventory.inventory_lookup import read_inventory
 from kymatui.engine.inventory.inventory_store import CONFIG_MAP
-from kymatui.engine.inventory.kept_objects import keep_reason
 from kymatui.engine.inventory.managed_resources import (
     ManagedKinds,
     ManagedObjects,
+    keep_reason,
     list_managed_resources,
     managed_kinds,
 )
-from kymatui.engine.inventory.release_store import SECRET, ReleaseStore
+from kymatui.engine.inventory.release_store import SECRET, ReleaseStore, read_inventory
 from kymatui.engine.jobs.hooks import hook_key
 from kymatui.engine.jobs.object_deletion import uid_of, version_of
 from kymatui.engine.plans.plan import Action, BundlePart, RequiredPermission, Step

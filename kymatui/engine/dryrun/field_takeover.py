@@ -15,7 +15,6 @@ from kymatui.domain.kubernetes.managed_fields import Path, applied_entry, field_
 from kymatui.domain.kubernetes.object_meta import read_kind
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.cluster.ports import Cluster, Object
-from kymatui.engine.dryrun.client_side_apply import merge_client_side
 from kymatui.engine.inventory.ownership_marks import HELM_MANAGER
 from kymatui.engine.inventory.ownership_transfer import patch_current
 
@@ -163,3 +162,34 @@ def _as_stored(body: Mapping[str, Any]) -> dict[str, Any]:
         return dict(body)
     coded = {name: base64.b64encode(str(text).encode()).decode() for name, text in texts.items()}
     return {**{k: v for k, v in body.items() if k != "stringData"}, "data": {**(body.get("data") or {}), **coded}}
+
+
+_KEYS: Final = ("name", "containerPort", "port", "mountPath", "devicePath", "ip", "topologyKey", "uid", "type")
+
+
+def merge_client_side(live: Mapping[str, Any], body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `live` with the fields of `body`."""
+    found = _merged(live, {key: value for key, value in body.items() if key != "stringData"})
+    return dict(found) if isinstance(found, Mapping) else {}
+
+
+def _merged(live: Any, wanted: Any) -> Any:
+    if isinstance(live, Mapping) and isinstance(wanted, Mapping):
+        return {**live, **{key: _merged(live.get(key), value) for key, value in wanted.items()}}
+    if isinstance(live, list) and isinstance(wanted, list):
+        return _merged_list(live, wanted)
+    return wanted
+
+
+def _merged_list(live: Sequence[Any], wanted: Sequence[Any]) -> list[Any]:
+    key = next((key for key in _KEYS if _identifies(key, live) and _identifies(key, wanted)), "")
+    if not key:
+        return list(wanted)
+    new = {item[key]: item for item in wanted}
+    merged = [_merged(item, new.pop(item[key])) if item[key] in new else item for item in live]
+    return [*merged, *new.values()]
+
+
+def _identifies(key: str, items: Sequence[Any]) -> bool:
+    values = [item.get(key) if isinstance(item, Mapping) else None for item in items]
+    return bool(values) and None not in values and len({str(value) for value in values}) == len(values)

@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import threading
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kymatui.domain.kubernetes.managed_fields import Path, applied_entry
+from kymatui.domain.kubernetes.managed_fields import Path, applied_entry, read_key
 from kymatui.domain.kubernetes.object_meta import field_managers, read_ref
+from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.ownership import LIFECYCLE_APPLIER, Owner, OwnerKind, read_owner
-from kymatui.engine.cluster.kind_order import is_definition
+from kymatui.engine.bundles.bundle import Bundle, BundleHook, hooks_of
+from kymatui.engine.cluster.concurrency import run_for_each
+from kymatui.engine.cluster.kind_order import defined_kinds, is_definition
 from kymatui.engine.cluster.ports import FIELD_MANAGER, Cluster, Object, PatchKind
 from kymatui.engine.cluster.retries import field_conflicts
-from kymatui.engine.dryrun.client_side_apply import merge_client_side
-from kymatui.engine.dryrun.field_takeover import leftover_fields, object_after_takeover, patch_between
-from kymatui.engine.dryrun.no_op_check import is_no_op
+from kymatui.engine.dryrun.field_takeover import (
+    leftover_fields,
+    merge_client_side,
+    object_after_takeover,
+    patch_between,
+)
 from kymatui.engine.inventory.ownership_marks import ADOPTED_MANAGERS, HELM_MANAGER
 from kymatui.engine.inventory.ownership_transfer import is_lifecycle_manager_mark
+from kymatui.engine.jobs.hooks import BEFORE_CREATION, hook_key, was_created_by_hook
 from kymatui.engine.plans.diff import FieldDiff, diff_objects, state_digest
-from kymatui.engine.plans.plan import Action, FieldConflict, ObservedVersion
+from kymatui.engine.plans.plan import Action, BundlePart, FieldConflict, ObservedVersion, Step
 from kymatui.errors import ClusterError, ConflictError, ForbiddenError, InvalidError, NotFoundError, ServerError
 
 _MANAGER: Final = re.compile(r'conflict with "((?:[^"\\]|\\.)*)"')
@@ -286,3 +294,161 @@ def _being_deleted(live: Mapping[str, Any]) -> str:
     finalizers = live["metadata"].get("finalizers") or ()
     held = f" (finalizers: {', '.join(finalizers)})" if finalizers else ""
     return f"it is being deleted{held}"
+
+
+# Dry runs of hooks: each is created with dryRun, like the applied objects.
+#
+# A hook may need objects of another hook or of the module; if these do not exist yet, the hook is not blocked.
+
+
+_EXISTS: Final = "AlreadyExists"
+
+
+class PlannedContext(Struct, frozen=True):
+    """The planned context of the hooks: kinds and namespaces of the plan, and completed hooks."""
+
+    kinds: Collection[GroupVersionKind]
+    namespaces: Collection[str]
+    done: Collection[str] = ()
+    unfinished: bool = False
+
+
+def dry_run_hooks(
+    bundle: Bundle, verb: str, cluster: Cluster, stage: PlannedContext, cancel: threading.Event, width: int
+) -> tuple[Step, ...]:
+    """Return the hooks of install, upgrade or rollback in order; those the server rejects are BLOCKED."""
+    events = (f"pre-{verb}", f"post-{verb}")
+    hooks = [(event, one) for event in events for one in hooks_of(bundle.hooks, event)]
+    brought = {*stage.kinds, *defined_kinds(one.body for _, one in hooks)}
+    made = run_for_each(hooks, lambda pair: _Trial(cluster, stage, brought, *pair).step(), cancel, width)
+    return tuple(made)
+
+
+class _Trial(Struct, frozen=True):
+    cluster: Cluster
+    stage: PlannedContext
+    brought: Collection[GroupVersionKind]
+    event: str
+    hook: BundleHook
+
+    def step(self) -> Step:
+        ref = read_ref(self.hook.body)
+        if hook_key(self.event, self.hook) in self.stage.done:
+            return self._hook_step(Action.SAME, "has already run")
+        if ref.namespace in self.stage.namespaces:
+            return self._later(f"namespace {ref.namespace} is part of the plan")
+        if self.cluster.kind(ref.kind) is None:
+            if ref.kind in self.brought:
+                return self._later("its CRD is part of the plan")
+            return self._hook_step(Action.BLOCKED, f"the cluster does not serve {ref.kind}")
+        if self.cluster.read_only:
+            return self._occupied() or self._later(COMPARED_LOCALLY)
+        return self._tried()
+
+    def _occupied(self) -> Step | None:
+        """Return the blocked step if another client's object has the name of the hook: it is never deleted."""
+        try:
+            live = self.cluster.get(read_ref(self.hook.body))
+        except ForbiddenError:  # the run finds out before it deletes anything
+            return None
+        if live is None or was_created_by_hook(live):
+            return None
+        reason = "already exists and was not created by a hook, so it is not deleted; rename or delete it"
+        return self._hook_step(Action.BLOCKED, reason)
+
+    def _tried(self) -> Step:
+        try:
+            self.cluster.create(self.hook.body, dry_run=True)
+        except ConflictError as error:
+            return self._there(error)
+        except NotFoundError as error:
+            return self._later(f"not checked: {error}")  # the namespace of another hook
+        except (ForbiddenError, InvalidError) as error:
+            if NO_DRY_RUN in str(error):
+                return self._later(f"not checked: {error}")
+            return self._hook_step(Action.BLOCKED, str(error))
+        except ServerError as error:
+            if WEBHOOK not in str(error):
+                raise
+            return self._hook_step(Action.BLOCKED, str(error))
+        return self._hook_step(Action.CREATE, "")
+
+    def _there(self, error: ClusterError) -> Step:
+        if getattr(error, "reason", "") != _EXISTS:
+            return self._hook_step(Action.BLOCKED, str(error))
+        policies: Sequence[str] = self.hook.hook.delete_policies
+        if not policies or BEFORE_CREATION in policies:
+            return self._occupied() or self._hook_step(Action.CREATE, "the existing one is deleted first")
+        reason = "already exists, and its delete policy does not delete it first"
+        if not self.stage.unfinished:
+            return self._hook_step(Action.BLOCKED, reason)
+        return self._occupied() or self._hook_step(Action.CREATE, reason)
+
+    def _later(self, reason: str) -> Step:
+        return self._hook_step(Action.CREATE, reason, unchecked=True)
+
+    def _hook_step(self, action: Action, reason: str, *, unchecked: bool = False) -> Step:
+        weight = self.hook.hook.weight
+        return Step(
+            action,
+            read_ref(self.hook.body),
+            weight,
+            BundlePart.HOOK,
+            reason=reason,
+            unchecked=unchecked,
+            event=self.event,
+        )
+
+
+_GIVEN: Final = ("apiVersion", "kind")
+_NAMED: Final = ("name", "namespace")
+_MISSING: Final = object()
+
+
+def is_no_op(live: Mapping[str, Any], body: Mapping[str, Any], manager: str) -> bool:
+    """Return whether `manager` has applied exactly `body` and nothing has changed since."""
+    wanted = {name: value for name, value in body.items() if name not in _GIVEN}
+    metadata = {name: value for name, value in (body.get("metadata") or {}).items() if name not in _NAMED}
+    if metadata:
+        wanted["metadata"] = metadata
+    else:
+        wanted.pop("metadata", None)
+    entry = applied_entry(live, manager)
+    if entry is None:
+        return not wanted  # a manager without applied fields has no entry
+    if entry.get("apiVersion") != body.get("apiVersion"):
+        return False
+    return _holds(entry.get("fieldsV1") or {}, wanted, live)
+
+
+def _holds(fields: Mapping[str, Any], wanted: object, live: object) -> bool:
+    owned = {name: below for name, below in fields.items() if name != "."}
+    if not owned:
+        return type(wanted) is type(live) and wanted == live
+    if isinstance(wanted, Mapping) and isinstance(live, Mapping):
+        return owned.keys() == {f"f:{name}" for name in wanted} and all(
+            _holds(owned[f"f:{name}"], value, live.get(name, _MISSING)) for name, value in wanted.items()
+        )
+    if isinstance(wanted, Sequence) and isinstance(live, Sequence):
+        return len(owned) == len(wanted) and all(_item_holds(key, below, wanted, live) for key, below in owned.items())
+    return False
+
+
+def _item_holds(key: str, below: Mapping[str, Any], wanted: Sequence[Any], live: Sequence[Any]) -> bool:
+    """Return whether a list item is unchanged: by value in a set, by its keys in a list of objects."""
+    mark, _, text = key.partition(":")
+    value = read_key(text)
+    if mark == "v":
+        return value in wanted and value in live
+    if mark != "k" or not isinstance(value, Mapping):
+        return False
+    of_wanted = [item for item in wanted if _has_keys(item, value, may_lack=True)]
+    of_live = [item for item in live if _has_keys(item, value, may_lack=False)]
+    return len(of_wanted) == 1 and len(of_live) == 1 and _holds(below, of_wanted[0], of_live[0])
+
+
+def _has_keys(item: object, keys: Mapping[str, Any], *, may_lack: bool) -> bool:
+    """Return whether an item has the keys; a manifest may lack one with a default (a port's protocol)."""
+    if not isinstance(item, Mapping):
+        return False
+    return all(item.get(name, _MISSING) == value or (may_lack and name not in item) for name, value in keys.items())

@@ -32,8 +32,8 @@ from kymatui.domain.ownership import resource_policy
 from kymatui.engine.bundles.bundle import Bundle, BundleHook, ChartRelease
 from kymatui.engine.bundles.yaml_objects import read_objects, unique_documents
 from kymatui.engine.cluster.kind_order import clean
-from kymatui.engine.cluster.ports import Cluster, Object, ServedKind
-from kymatui.engine.inventory.inventory_store import secret_text
+from kymatui.engine.cluster.ports import Clock, Cluster, Object, ServedKind
+from kymatui.engine.inventory.inventory_store import ApplySetStore, InventoryStore, secret_text
 from kymatui.errors import ConfigurationError, NotFoundError, RefusedError
 from kymatui.helm.rendering.manifests import split_manifests
 from kymatui.helm.rendering.releases import (
@@ -421,3 +421,19 @@ def _with_runs(release: Release, done: Iterable[str]) -> Release:
         for one in release.hooks
     )
     return replace(release, hooks=hooks)
+
+
+# Which store has the inventory of a bundle, and what it says.
+
+
+def inventory_store_for(bundle: Bundle, cluster: Cluster, clock: Clock) -> InventoryStore:
+    """Return the store of a bundle's inventory."""
+    if bundle.release is not None:
+        return ReleaseStore(cluster, bundle.name, bundle.namespace, clock.now)
+    return ApplySetStore(cluster, bundle.name, bundle.namespace)
+
+
+def read_inventory(cluster: Cluster, clock: Clock, name: str, namespace: str) -> Inventory | None:
+    """Return the inventory of a name: from an ApplySet, else from a Helm release."""
+    found = ApplySetStore(cluster, name, namespace).read()
+    return found if found is not None else ReleaseStore(cluster, name, namespace, clock.now).read()

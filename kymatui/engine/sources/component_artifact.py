@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tarfile
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec import Struct
 
-from kymatui.engine.sources.normal_tar import DESCRIPTOR_TIME, pack_file
 from kymatui.helm.yaml.writing import dump_yaml
 
 MANIFEST_TYPE: Final = "application/vnd.oci.image.manifest.v1+json"
@@ -89,3 +89,17 @@ def blob_digest(content: bytes) -> str:
 
 def _compact(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogateescape")
+
+
+_BLOCK: Final = 512  # bytes of a tar's block: contents are padded to it, and two empty ones end the tar
+DESCRIPTOR_TIME: Final = 1_640_995_200
+"""2022-01-01, which ocm gives to the descriptor in its tar."""
+
+
+def pack_file(name: str, content: bytes, *, mode: int = 0o644, time: int = 0) -> bytes:
+    """Return a tar with one file; long and non-ASCII names have PAX headers."""
+    info = tarfile.TarInfo(name)
+    info.size, info.mode, info.mtime = len(content), mode, time
+    info.type = tarfile.REGTYPE
+    header = info.tobuf(tarfile.PAX_FORMAT, "utf-8", "surrogateescape")
+    return header + content + bytes(-len(content) % _BLOCK) + bytes(2 * _BLOCK)

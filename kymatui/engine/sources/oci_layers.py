@@ -15,11 +15,15 @@ from typing import Final
 from msgspec import Struct
 
 from kymatui.domain.inventories import Origin
+from kymatui.domain.plans.manifest_body import ManifestLayer
 from kymatui.engine.bundles.tar_archives import is_gzip, is_tar, read_tar, unpack, without_root
 from kymatui.engine.bundles.yaml_objects import read_objects, unique_documents
 from kymatui.engine.cluster.ports import Blobs, Object
 from kymatui.errors import RegistryError, SourceError
 from kymatui.helm.yaml.limits import YamlBudget
+from kymatui.ocm.component_location import COMPONENTS
+from kymatui.ocm.descriptors import ComponentDescriptor
+from kymatui.ocm.module_layers import ModuleLayer
 
 KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 CHART: Final = "Chart.yaml"
@@ -145,3 +149,17 @@ def definitions(data: bytes, where: str) -> list[Object]:
     if not found:
         raise SourceError(f"{where} has no CRD")
     return found
+
+
+def manifest_layer(descriptor: ComponentDescriptor, layer: ModuleLayer, registry: str = "") -> ManifestLayer | None:
+    """Return a layer with its registry, None if its repository is not where components are.
+
+    `registry` ("http://HOST:PORT" or "https://HOST/PATH") replaces the location in the descriptor.
+    """
+    repo, separator, component = layer.repository.partition(f"/{COMPONENTS}/")
+    if registry:
+        return ManifestLayer(registry, component if separator else descriptor.name, layer.digest, layer.is_archive)
+    if not separator:
+        return None
+    plain = any(str(one.get("baseUrl") or "").startswith("http://") for one in descriptor.contexts)
+    return ManifestLayer(f"http://{repo}" if plain else repo, component, layer.digest, layer.is_archive)

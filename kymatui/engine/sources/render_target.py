@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kymatui.engine.cluster.ports import Clock, Cluster
-from kymatui.engine.inventory.inventory_lookup import read_inventory
+from kymatui.engine.inventory.release_store import read_inventory
 from kymatui.engine.sources.chart_lookup import Lookup, cluster_lookup, manifest_lookup
 from kymatui.helm.rendering.capabilities import KUBE_VERSION
 from kymatui.structs import compare_by

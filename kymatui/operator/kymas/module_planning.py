@@ -15,7 +15,7 @@ from kymatui.domain.plans.kyma_manifest import ModuleContent, kyma_manifest
 from kymatui.domain.versions import refusals
 from kymatui.domain.versions.messages import refusal_words
 from kymatui.domain.versions.resolution import Resolution, resolve, strict_resolution
-from kymatui.engine.sources.component_layers import manifest_layer
+from kymatui.engine.sources.oci_layers import manifest_layer
 from kymatui.errors import CancelledError, ConfigurationError, KymatuiError
 from kymatui.ocm import DescriptorError, module_layers, read_descriptor
 from kymatui.operator.kymas.kyma_context import KymaContext

@@ -24,9 +24,8 @@ from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, Object
 from kymatui.engine.deletion.managed_deletion import DeletionConsent
 from kymatui.engine.deletion.module_deletion import uninstall_module
 from kymatui.engine.deletion.uninstall_plan import DeletionScope, plan_uninstall
-from kymatui.engine.inventory.inventory_lookup import read_inventory
 from kymatui.engine.inventory.inventory_store import ApplySetStore
-from kymatui.engine.inventory.release_store import ReleaseStore
+from kymatui.engine.inventory.release_store import ReleaseStore, read_inventory
 from kymatui.engine.jobs.run import Run
 from kymatui.engine.jobs.wait import has_readiness
 from kymatui.engine.plans.plan import Action, FieldConflict, Intent, Plan

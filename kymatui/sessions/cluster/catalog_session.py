@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kymatui.adapters.kube.api.client import Client
-from kymatui.adapters.kube.api.discovery import Discovery
-from kymatui.adapters.kube.api.discovery_cache import DiscoveryCache
+from kymatui.adapters.kube.api.discovery import Discovery, DiscoveryCache
 from kymatui.adapters.kube.auth.connection import Connection, connect
 from kymatui.adapters.kube.transport.transport import Transport
 from kymatui.adapters.kube.watch.watch_cache import ChangeBell
@@ -20,17 +19,14 @@ from kymatui.domain.snapshot.missing_lists import are_settled
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Object, Snapshot
 from kymatui.errors import ForbiddenError, KymatuiError, NotFoundError, ServerError
 from kymatui.sessions.cluster.catalog_feeds import CatalogFeeds
-from kymatui.sessions.cluster.cluster_access import cluster_of
-from kymatui.sessions.cluster.cluster_target import read_cluster_target
+from kymatui.sessions.cluster.cluster_access import cluster_of, read_cluster_target, read_object
 from kymatui.sessions.cluster.completion_cache import save_session_names
-from kymatui.sessions.cluster.configured_rules import read_configured_rules
-from kymatui.sessions.cluster.object_read import read_object
+from kymatui.sessions.cluster.controller_rules import read_configured_rules
 from kymatui.sessions.cluster.session_options import SessionOptions
 from kymatui.sessions.feeds.community_catalogs import CommunityCatalogs
 from kymatui.sessions.feeds.event_feeds import EventFollower
-from kymatui.sessions.feeds.feeds import Feeds
-from kymatui.sessions.feeds.garbage_collector import raise_gc_thresholds
-from kymatui.sessions.feeds.owned_feeds import OwnedFollower
+from kymatui.sessions.feeds.feed_director import OwnedFollower
+from kymatui.sessions.feeds.feeds import Feeds, raise_gc_thresholds
 from kymatui.sessions.feeds.watched_kinds import (
     KYMA_KINDS,
     WORKLOADS,
@@ -38,7 +34,7 @@ from kymatui.sessions.feeds.watched_kinds import (
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-    from kymatui.adapters.kube.watch.watch_subject import WatchTiming
+    from kymatui.adapters.kube.watch.watch_reader import WatchTiming
     from kymatui.domain.fleet.fleet_tracker import RuntimeKey
     from kymatui.domain.kyma.maintenance_windows import ControllerSettings
     from kymatui.domain.plans.cluster_target import ClusterTarget

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+from typing import TYPE_CHECKING, Any, Final
+
 from kymatui.adapters.kube.api.client import Client
-from kymatui.adapters.kube.api.discovery import Discovery
-from kymatui.adapters.kube.api.discovery_cache import DiscoveryCache
+from kymatui.adapters.kube.api.discovery import Discovery, DiscoveryCache
 from kymatui.adapters.kube.auth.connection import connect
 from kymatui.adapters.kube.transport.transport import Transport
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+from kymatui.adapters.kube.watch.projections import MetadataOnly
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.plans.cluster_target import ClusterTarget
+from kymatui.domain.snapshot.snapshots import Object
+from kymatui.errors import ClusterError, NotFoundError, UnknownNameError
 from kymatui.sessions.cluster.session_options import SessionOptions
+
+if TYPE_CHECKING:
+    from kymatui.engine.cluster.ports import Cluster
 
 
 def open_cluster(options: SessionOptions | None = None) -> KubeCluster:
@@ -28,3 +39,72 @@ def context_name(options: SessionOptions) -> str:
 def cluster_of(client: Client) -> KubeCluster:
     """Return the cluster of an existing client."""
     return KubeCluster(client)
+
+
+# The cluster of a connection, as plans and questions name it.
+
+
+def read_cluster_target(client: Client) -> ClusterTarget:
+    """Return the cluster of one context."""
+    connection = client.transport.connection
+    return ClusterTarget(
+        connection.context,
+        connection.endpoint.host,
+        connection.namespace,
+        read_only=client.transport.read_only,
+        user=connection.impersonated,
+    )
+
+
+def read_runtime_target(home: Client, key: tuple[str, str], namespace: str, client: Client | None) -> ClusterTarget:
+    """Return a runtime behind a control plane (`home`); `client` is None while it is not connected."""
+    control = read_cluster_target(home)
+    return ClusterTarget(
+        control.context,
+        client.transport.connection.endpoint.host if client is not None else "",
+        namespace,
+        control.read_only,
+        "/".join(key),
+        control.server,
+        user=control.user,
+    )
+
+
+_SECRET: Final = ("", "Secret")
+# Without a second choice: a server that cannot leave the data out has to refuse.
+_METADATA: Final = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
+
+
+def read_object(client: Client, ref: ObjectRef) -> Object:
+    """Return the whole object, of a Secret its metadata alone; the version is that of `ref`, or one that is served.
+
+    Raises NotFoundError where the object does not exist or its kind is not served, and the errors of the client.
+    """
+    kind = ref.kind
+    resource = client.discovery.find_kind(kind.group, kind.kind, (kind.version,))
+    if resource is None:
+        name = f"{kind.kind} of {kind.group}" if kind.group else kind.kind
+        raise NotFoundError(f"the cluster does not serve {name}", status=404)
+    namespace = ref.namespace if resource.namespaced else ""
+    if (kind.group, kind.kind) != _SECRET:
+        return client.get(resource, ref.name, namespace)
+    found: dict[str, Any] = client.get(resource, ref.name, namespace, decode=MetadataOnly, accept=_METADATA)
+    served = GroupVersionKind(resource.group, resource.version, resource.kind)
+    return {**found, "apiVersion": served.api_version, "kind": served.kind}
+
+
+_NAMESPACE = GroupVersionKind("", "v1", "Namespace")
+
+
+def require_namespace(cluster: Cluster, name: str) -> None:
+    """Raise UnknownNameError if the cluster has no such namespace; pass where namespaces may not be read."""
+    try:
+        if cluster.kind(_NAMESPACE) is None or cluster.get(ObjectRef(_NAMESPACE, "", name)) is not None:
+            return
+    except ClusterError:  # unknown: the lists in the namespace report what is wrong
+        return
+    known: list[str] = []
+    with contextlib.suppress(ClusterError):  # names only improve the message
+        known = [read_ref(raw).name for raw in cluster.list(_NAMESPACE)]
+    hint = "`kubectl get namespaces` lists them"
+    raise UnknownNameError.near("namespace", name, known, where=f"in {cluster.name}", hint=hint)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
@@ -13,12 +14,12 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.controller_flags import POLICY_KEY, ControllerFlags, read_controller_flags
 from kymatui.domain.kyma.field_defaults import FieldSchema, read_field_schema
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings, UnreadablePolicy, WindowPolicy, read_policy
-from kymatui.errors import ClusterError
-from kymatui.sessions.cluster.configured_rules import read_configured_rules
+from kymatui.errors import ClusterError, ConfigurationError
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
     from kymatui.sessions.cluster.session_options import SessionOptions
+
 
 FoundRules = tuple[ControllerSettings, tuple[str, ...]]
 """The rules, and in sentences where they come from and what of them is not known."""
@@ -88,3 +89,33 @@ def _policy(home: KubeCluster, namespace: str, flags: ControllerFlags) -> tuple[
     if isinstance(found, UnreadablePolicy):
         return None, f"{ref} is not a maintenance window policy: {found.reason}"
     return found, f"maintenance window policy: {ref}"
+
+
+_LARGEST = 1024 * 1024  # bytes; as much as the ConfigMap that the policy comes from can have
+
+
+def read_configured_rules(policy: str, restricted: Iterable[str]) -> ControllerSettings | None:
+    """Return the configured maintenance policy and restricted modules; None if neither is set.
+
+    Raises ConfigurationError for a file that is not there or that lifecycle-manager could not read either.
+    """
+    names = frozenset(restricted)
+    if not policy and not names:
+        return None
+    return ControllerSettings(windows=_read(Path(policy).expanduser()) if policy else None, restricted=names)
+
+
+def _read(path: Path) -> WindowPolicy:
+    try:
+        with path.open("rb") as file:
+            text = file.read(_LARGEST)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise ConfigurationError(f"the maintenance window policy {path} cannot be read: {reason}") from error
+    found = read_policy(text)
+    if isinstance(found, UnreadablePolicy):
+        raise ConfigurationError(
+            f"{path} is not a maintenance window policy: {found.reason}",
+            hint="use lifecycle-manager's JSON file with rules and a default",
+        )
+    return found

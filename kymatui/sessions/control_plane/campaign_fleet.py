@@ -14,7 +14,7 @@ from kymatui.domain.kubernetes.refs import split_name
 from kymatui.domain.kyma_edit.module_edit import edit_options
 from kymatui.engine.jobs.job_records import of_cluster, unfinished_runtimes
 from kymatui.errors import ConfigurationError, UnreachableError
-from kymatui.sessions.cluster.cluster_target import read_cluster_target
+from kymatui.sessions.cluster.cluster_access import read_cluster_target
 from kymatui.sessions.control_plane.pair_session import PairSession
 from kymatui.sessions.control_plane.shared_feeds import ControlPlane
 

@@ -10,13 +10,13 @@ from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings
 from kymatui.domain.snapshot.snapshots import FeedState, Object, Snapshot
 from kymatui.errors import KymatuiError
-from kymatui.sessions.cluster.configured_rules import read_configured_rules
+from kymatui.sessions.cluster.controller_rules import read_configured_rules
 from kymatui.sessions.feeds.feeds import Feeds
 from kymatui.sessions.feeds.watched_kinds import KYMA_KINDS, WatchedKind
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-    from kymatui.adapters.kube.watch.watch_subject import WatchTiming
+    from kymatui.adapters.kube.watch.watch_reader import WatchTiming
     from kymatui.domain.fleet.fleet_tracker import RuntimeKey
     from kymatui.sessions.cluster.controller_rules import FoundRules
     from kymatui.sessions.cluster.session_options import SessionOptions

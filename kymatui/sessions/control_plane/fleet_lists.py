@@ -14,10 +14,9 @@ from kymatui.domain.kyma.module_templates import ModuleTemplate, read_template
 from kymatui.domain.kyma.release_metas import ReleaseMeta, read_release_meta
 from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact
 from kymatui.errors import ClusterError, ForbiddenError, NotFoundError
-from kymatui.sessions.cluster.cluster_access import open_cluster
-from kymatui.sessions.cluster.namespace_check import require_namespace
+from kymatui.sessions.cluster.cluster_access import open_cluster, require_namespace
 from kymatui.sessions.control_plane.runtime_completion import save_runtime_names
-from kymatui.sessions.feeds.garbage_collector import raise_gc_thresholds
+from kymatui.sessions.feeds.feeds import raise_gc_thresholds
 from kymatui.sessions.feeds.watched_kinds import KYMA_KINDS, OPERATOR, WatchedKind
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from kymatui.sessions.feeds.watched_kinds import KYMA_KINDS
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-    from kymatui.adapters.kube.watch.watch_subject import WatchTiming
+    from kymatui.adapters.kube.watch.watch_reader import WatchTiming
 
 _KYMAS, _TEMPLATES, _METAS, _ = KYMA_KINDS
 _FOLLOWED: Final = (_KYMAS, _TEMPLATES, _METAS)

@@ -18,16 +18,15 @@ from kymatui.domain.kyma.kymas import Kyma, read_kyma
 from kymatui.domain.snapshot.missing_lists import are_settled
 from kymatui.domain.snapshot.snapshots import Feed, FeedState
 from kymatui.errors import ForbiddenError, KymatuiError, NotFoundError, ServerError
-from kymatui.sessions.cluster.cluster_target import read_cluster_target
+from kymatui.sessions.cluster.cluster_access import read_cluster_target
 from kymatui.sessions.control_plane.runtime_completion import save_runtime_names
 from kymatui.sessions.feeds.feed_director import FeedDirector
-from kymatui.sessions.feeds.feeds import Feeds
-from kymatui.sessions.feeds.garbage_collector import raise_gc_thresholds
+from kymatui.sessions.feeds.feeds import Feeds, raise_gc_thresholds
 from kymatui.sessions.feeds.watched_kinds import KYMA_KINDS, WatchedKind
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-    from kymatui.adapters.kube.watch.watch_subject import WatchTiming
+    from kymatui.adapters.kube.watch.watch_reader import WatchTiming
     from kymatui.domain.fleet.runtimes import Runtime
     from kymatui.domain.kubernetes.object_meta import MalformedObject
     from kymatui.domain.plans.cluster_target import ClusterTarget

@@ -12,9 +12,8 @@ from kymatui.domain.fleet.fleet_tracker import RuntimeKey
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.errors import NotFoundError, UnknownNameError, UnreachableError, UsageError
-from kymatui.sessions.cluster.cluster_access import open_cluster
+from kymatui.sessions.cluster.cluster_access import open_cluster, require_namespace
 from kymatui.sessions.cluster.controller_rules import read_controller_rules
-from kymatui.sessions.cluster.namespace_check import require_namespace
 from kymatui.sessions.control_plane.runtime_clients import owner_kyma
 from kymatui.sessions.control_plane.runtime_completion import save_pair_names
 from kymatui.sessions.control_plane.runtime_connector import CONNECT_SECONDS

@@ -24,7 +24,7 @@ from kymatui.sessions.control_plane.watcher_objects import read_control_side
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-    from kymatui.adapters.kube.watch.watch_subject import WatchTiming
+    from kymatui.adapters.kube.watch.watch_reader import WatchTiming
     from kymatui.domain.plans.cluster_target import ClusterTarget
     from kymatui.domain.snapshot.snapshots import Feed
 

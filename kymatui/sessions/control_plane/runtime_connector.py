@@ -22,7 +22,7 @@ from kymatui.sessions.feeds.watched_kinds import KYMA_KINDS
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-    from kymatui.adapters.kube.watch.watch_subject import WatchTiming
+    from kymatui.adapters.kube.watch.watch_reader import WatchTiming
     from kymatui.domain.fleet.fleet_tracker import RuntimeKey
     from kymatui.sessions.cluster.session_options import SessionOptions
 

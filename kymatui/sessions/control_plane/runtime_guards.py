@@ -15,7 +15,7 @@ from kymatui.engine.cluster.circuit_breaker import (
     CircuitTerms,
     ProbePlaces,
 )
-from kymatui.engine.cluster.request_rate import RequestRate
+from kymatui.engine.cluster.request_scope import RequestRate
 from kymatui.errors import ClusterError
 
 PROBES: Final = 4

@@ -21,9 +21,7 @@ from kymatui.domain.remote.watcher_chains import WatcherChain, build_chains
 from kymatui.domain.snapshot.missing_lists import are_settled
 from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, Feed, FeedState, Object, Snapshot
 from kymatui.errors import KymatuiError, NotFoundError, UnreachableError, as_kymatui_error
-from kymatui.sessions.cluster.cluster_access import cluster_of
-from kymatui.sessions.cluster.cluster_target import read_runtime_target
-from kymatui.sessions.cluster.object_read import read_object
+from kymatui.sessions.cluster.cluster_access import cluster_of, read_object, read_runtime_target
 from kymatui.sessions.cluster.session_options import SessionOptions
 from kymatui.sessions.control_plane.control_side import ControlSide
 from kymatui.sessions.control_plane.runtime_connector import CONNECT_SECONDS, RuntimeConnector
@@ -33,7 +31,7 @@ from kymatui.sessions.feeds.watched_kinds import KYMA_KINDS, KYMA_NAMESPACE
 if TYPE_CHECKING:
     from kymatui.adapters.kube.api.client import Client
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-    from kymatui.adapters.kube.watch.watch_subject import WatchTiming
+    from kymatui.adapters.kube.watch.watch_reader import WatchTiming
     from kymatui.domain.kubernetes.refs import ObjectRef
     from kymatui.domain.plans.cluster_target import ClusterTarget
     from kymatui.sessions.cluster.catalog_session import CatalogSession

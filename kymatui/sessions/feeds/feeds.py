@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -11,7 +12,7 @@ from msgspec import Struct
 
 from kymatui.adapters.kube.watch.watch import Watch
 from kymatui.adapters.kube.watch.watch_cache import NewestStore, RowStore, Store
-from kymatui.adapters.kube.watch.watch_subject import WatchSubject, WatchTiming
+from kymatui.adapters.kube.watch.watch_reader import WatchSubject, WatchTiming
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Object
 
@@ -196,3 +197,13 @@ class Feeds:
             watch, line.watch, line.kind = line.watch, None, None
         if watch is not None:
             watch.stop()
+
+
+_THRESHOLDS = (10_000, 250, 100)  # young objects until a collection, and collections until the older ones follow
+
+
+def raise_gc_thresholds() -> None:
+    """Collect rarely, and never again what the imports left; for the whole process."""
+    if gc.get_threshold() != _THRESHOLDS:
+        gc.freeze()
+        gc.set_threshold(*_THRESHOLDS)

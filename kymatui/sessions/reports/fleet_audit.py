@@ -23,11 +23,10 @@ from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.remote.runtime_pair import RuntimePair, join_snapshots
 from kymatui.domain.remote.watcher_chains import build_chains
 from kymatui.errors import CancelledError, KymatuiError
-from kymatui.sessions.cluster.cluster_access import cluster_of, open_cluster
-from kymatui.sessions.cluster.namespace_check import require_namespace
+from kymatui.sessions.cluster.cluster_access import cluster_of, open_cluster, require_namespace
 from kymatui.sessions.control_plane.runtime_connector import CONNECT_SECONDS, RuntimeConnector
 from kymatui.sessions.control_plane.watcher_objects import read_runtime_side
-from kymatui.sessions.feeds.garbage_collector import raise_gc_thresholds
+from kymatui.sessions.feeds.feeds import raise_gc_thresholds
 from kymatui.sessions.reports.control_plane_audit import ControlPlaneAudit
 
 if TYPE_CHECKING:

@@ -13,12 +13,11 @@ from kymatui.domain.kyma.maintenance_windows import ControllerSettings
 from kymatui.domain.kyma.template_index import TemplateIndex, index_templates
 from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact
 from kymatui.errors import ForbiddenError, NotFoundError
-from kymatui.sessions.cluster.cluster_access import open_cluster
+from kymatui.sessions.cluster.cluster_access import open_cluster, require_namespace
 from kymatui.sessions.cluster.controller_rules import read_controller_rules
-from kymatui.sessions.cluster.namespace_check import require_namespace
 from kymatui.sessions.control_plane.fleet_lists import list_kind
 from kymatui.sessions.control_plane.pair_session import find_runtime
-from kymatui.sessions.feeds.garbage_collector import raise_gc_thresholds
+from kymatui.sessions.feeds.feeds import raise_gc_thresholds
 from kymatui.sessions.feeds.watched_kinds import KYMA_KINDS, WatchedKind
 
 if TYPE_CHECKING:

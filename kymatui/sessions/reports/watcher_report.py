@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kymatui.domain.remote.watcher_chains import WatcherChain, build_chains
-from kymatui.sessions.cluster.cluster_access import open_cluster
-from kymatui.sessions.cluster.namespace_check import require_namespace
+from kymatui.sessions.cluster.cluster_access import open_cluster, require_namespace
 from kymatui.sessions.control_plane.pair_session import open_pair
 from kymatui.sessions.control_plane.watcher_objects import read_control_side
 

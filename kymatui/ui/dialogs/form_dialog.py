@@ -15,8 +15,7 @@ from textual.timer import Timer
 
 from kymatui.domain.kubernetes.schema_forms import FormField, format_value, parse_value, value_at, with_value
 from kymatui.domain.kubernetes.terminal_text import sanitize
-from kymatui.engine.cluster.yaml_input import parse_yaml
-from kymatui.engine.cluster.yaml_output import dump_yaml
+from kymatui.engine.cluster.yaml_output import dump_yaml, parse_yaml
 from kymatui.errors import InvalidError, KymatuiError
 from kymatui.ui.base.first_paint import FirstPaintModal
 from kymatui.ui.connection.remote_reading import LatestReading

@@ -9,16 +9,14 @@ from typing import Any
 
 import pytest
 
-from kymatui.adapters.kube.api.access_reviews import Reviews
-from kymatui.adapters.kube.api.client import Client, PatchType, Write
+from kymatui.adapters.kube.api.client import Client, PatchType, Reviews, Write
 from kymatui.adapters.kube.auth.connection import connect
 from kymatui.adapters.kube.objects.api_resource import ApiResource
 from kymatui.adapters.kube.transport.transport import Transport
 from kymatui.adapters.kube.watch.projections import MetadataOnly
 from kymatui.adapters.kube.watch.watch import Watch
 from kymatui.adapters.kube.watch.watch_cache import Store
-from kymatui.adapters.kube.watch.watch_reader import PARTIAL_LIST
-from kymatui.adapters.kube.watch.watch_subject import WatchSubject
+from kymatui.adapters.kube.watch.watch_reader import PARTIAL_LIST, WatchSubject
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.logs.log_query import LogQuery
 from kymatui.domain.snapshot.snapshots import FeedState

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from kymatui.adapters.kube.api.discovery import Discovery
-from kymatui.adapters.kube.api.discovery_cache import LIFETIME, DiscoveryCache
+from kymatui.adapters.kube.api.discovery import LIFETIME, Discovery, DiscoveryCache
 from kymatui.adapters.kube.api.discovery_documents import ServedResources, read_resources, read_versions
 from kymatui.adapters.kube.objects.api_resource import ApiResource
 from kymatui.adapters.kube.transport.transport import Answer

@@ -11,8 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kymatui.adapters.kube.objects.api_resource import ApiResource
-from kymatui.adapters.kube.transport.read_only_gate import is_read_only_request
-from kymatui.adapters.kube.transport.transport import Request
+from kymatui.adapters.kube.transport.transport import Request, is_read_only_request
 from kymatui.errors import ReadOnlyError
 from tests.adapters.clusters import Exchange, serving, transport
 

@@ -10,8 +10,7 @@ import pytest
 from kymatui.adapters.kube.transport.request_guard import RateGuard
 from kymatui.engine.cluster.circuit_breaker import CircuitState, CircuitTerms
 from kymatui.engine.cluster.concurrency import run_for_each
-from kymatui.engine.cluster.request_rate import RequestRate, TokenBucket
-from kymatui.engine.cluster.request_scope import RequestScope, current_scope, request_scope
+from kymatui.engine.cluster.request_scope import RequestRate, RequestScope, TokenBucket, current_scope, request_scope
 from kymatui.errors import CancelledError, ForbiddenError, ServerError, UnreachableError
 from kymatui.operator.monitoring.metric_registry import MetricRegistry
 from kymatui.operator.monitoring.operator_metrics import METRICS, CircuitMetrics

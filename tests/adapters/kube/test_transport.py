@@ -20,9 +20,8 @@ import pytest
 import urllib3
 
 from kymatui import __version__
-from kymatui.adapters.http.abandonable import run_abandonable
-from kymatui.adapters.kube.api.access_reviews import Reviews
-from kymatui.adapters.kube.api.client import Client, PatchType, Write
+from kymatui.adapters.http.deadlines import run_abandonable
+from kymatui.adapters.kube.api.client import Client, PatchType, Reviews, Write
 from kymatui.adapters.kube.auth.connection import Connection
 from kymatui.adapters.kube.auth.credentials import Credential, CredentialSource, bearer_credential
 from kymatui.adapters.kube.auth.endpoint import Endpoint

@@ -13,7 +13,7 @@ from kymatui.adapters.kube.api.client import Client
 from kymatui.adapters.kube.objects.api_resource import ApiResource
 from kymatui.adapters.kube.watch.watch import Watch
 from kymatui.adapters.kube.watch.watch_cache import ChangeBell, Store
-from kymatui.adapters.kube.watch.watch_subject import WatchSubject, WatchTiming
+from kymatui.adapters.kube.watch.watch_reader import WatchSubject, WatchTiming
 from kymatui.domain.snapshot.snapshots import Feed, FeedState
 from tests.adapters.clusters import (
     Cluster,

@@ -15,9 +15,9 @@ from kymatui.engine.sources.component_artifact import (
     DESCRIPTOR_TYPE,
     MANIFEST_TYPE,
     component_artifact,
+    pack_file,
     resource_layer,
 )
-from kymatui.engine.sources.normal_tar import pack_file
 from kymatui.helm.yaml.reading import load_yaml
 
 V2 = {"meta": {"schemaVersion": "v2"}, "component": {"name": "acme.org/c", "version": "1.0.0+b"}}

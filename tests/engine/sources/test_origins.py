@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kymatui.domain.inventories import Origin
-from kymatui.engine.bundles.chart_location import ChartLocation, chart_location
+from kymatui.engine.sources.chart_lookup import ChartLocation, chart_location
 
 DIGEST = f"sha256:{'a' * 64}"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kymatui.adapters.http.requests_import import load_requests
+from kymatui.adapters.http.web_session import load_requests
 from kymatui.adapters.kube.auth.credentials import (
     Credential,
     CredentialSource,

@@ -17,7 +17,7 @@ from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies
 
 from kymatui.adapters.http.deadlines import time_answers
-from kymatui.adapters.http.requests_import import load_requests
+from kymatui.adapters.http.web_session import load_requests
 from kymatui.adapters.kube.auth.endpoint import ClientCertificate, Endpoint, is_proxy_address
 from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.errors import ConfigurationError

@@ -9,8 +9,7 @@ from typing import Protocol
 
 from kymatui.adapters.kube.transport.status_errors import SentRequest, error_of_response
 from kymatui.adapters.kube.transport.streams import ApiReply
-from kymatui.engine.cluster.request_rate import RequestRate, TokenBucket
-from kymatui.engine.cluster.request_scope import current_scope
+from kymatui.engine.cluster.request_scope import RequestRate, TokenBucket, current_scope
 from kymatui.errors import CancelledError, ClusterError, ServerError, UnreachableError
 
 _FAILED, _BAD_GATEWAY, _GATEWAY_TIMEOUT = 500, 502, 504  # HTTP statuses of a server that does not work

@@ -8,6 +8,7 @@ audits show it as proof.
 from __future__ import annotations
 
 import math
+import re
 import threading
 import time
 from collections import Counter
@@ -15,13 +16,12 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, TypeVar
-from urllib.parse import urlencode
+from urllib.parse import unquote, urlencode
 
 from msgspec import Struct, field
 
 from kymatui import __version__
-from kymatui.adapters.http.abandonable import run_abandonable
-from kymatui.adapters.http.deadlines import Deadline, answered_within
+from kymatui.adapters.http.deadlines import Deadline, answered_within, run_abandonable
 from kymatui.adapters.http.response_body import (
     OWN_SLOTS,
     RUNTIME_SLOTS,
@@ -47,17 +47,18 @@ from kymatui.adapters.kube.auth.connection_pool import open_pool
 from kymatui.adapters.kube.auth.credentials import Credential, token_expiry
 from kymatui.adapters.kube.auth.endpoint import ClientCertificate
 from kymatui.adapters.kube.transport import status_errors
-from kymatui.adapters.kube.transport.read_only_gate import is_read_only_request
 from kymatui.adapters.kube.transport.request_guard import RequestGuard, send_guarded
 from kymatui.adapters.kube.transport.streams import AnswerStream, ApiReply
 from kymatui.domain.kubernetes.backoff import JITTER_RANDOM
 from kymatui.engine.cluster.request_scope import current_scope
 from kymatui.errors import CancelledError, ClusterError, ReadOnlyError, UnauthorizedError, UnreachableError
+from kymatui.patterns import deferred
 
 if TYPE_CHECKING:
     from urllib3 import BaseHTTPResponse
 
     from kymatui.adapters.kube.auth.connection_pool import ConnectionPool
+
 
 T = TypeVar("T")
 JSON = "application/json"
@@ -395,3 +396,45 @@ def _put_off(failure: ClusterError, request: Request) -> float | None:
     if failure.status == 429 and not request.path.endswith("/eviction"):
         return after if 0 < after <= _LONGEST_WAIT else None
     return None
+
+
+_READS = ("GET", "HEAD")
+_DATA = frozenset({"status", "scale", "log", "ephemeralcontainers", "resize", "approval"})
+_REVIEW = deferred(
+    r"/apis/authorization\.k8s\.io/v1(?:beta1)?/selfsubject(?:access|rules)reviews"
+    r"|/apis/authentication\.k8s\.io/v1(?:alpha1|beta1)?/selfsubjectreviews"
+)
+# Paths that a server or a proxy could normalise to another path than the one that was checked.
+_AMBIGUOUS = deferred(r"//|/\.{1,2}(?:/|$)|[?#\\%\x00-\x20\x7f]")
+_ENCODED_SLASH = deferred(r"%2f", re.IGNORECASE)
+
+
+def is_read_only_request(method: str, path: str) -> bool:
+    """Return whether a request with this method and (percent-encoded) path cannot change anything."""
+    if method == "POST":
+        return _REVIEW.fullmatch(path) is not None
+    return method in _READS and _is_read(path)
+
+
+def _is_read(path: str) -> bool:
+    plain = unquote(path)
+    if not path.startswith("/") or _AMBIGUOUS.search(plain) or _ENCODED_SLASH.search(path):
+        return False
+    part = _part(plain.strip("/").split("/"))
+    return part is None or part in _DATA
+
+
+def _part(words: Sequence[str]) -> str | None:
+    """Return the subresource that a path names ("log"), with what follows it; None if it names none.
+
+    /api/V/… and /apis/GROUP/V/… continue with RESOURCE/NAME/PART or namespaces/NAMESPACE/RESOURCE/NAME/PART.
+    """
+    roots = {"api": 2, "apis": 3}
+    if words[0] not in roots:
+        return None
+    rest = words[roots[words[0]] :]
+    if rest[:1] == ["namespaces"] and len(rest) > 3:
+        rest = rest[2:]
+    elif rest[:1] == ["namespaces"]:
+        return None  # a namespace, its status, or all objects of a kind in it
+    return "/".join(rest[2:]) if len(rest) > 2 else None

@@ -6,14 +6,13 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from kymatui.adapters.kube.api.access_reviews import Reviews
-from kymatui.adapters.kube.api.client import Client, PatchType, Write
+from kymatui.adapters.kube.api.client import Client, PatchType, Reviews, Write
 from kymatui.adapters.kube.objects.api_resource import ApiResource
 from kymatui.adapters.kube.transport.streams import AnswerStream
 from kymatui.adapters.kube.watch.object_changes import WatchedChanges
 from kymatui.adapters.kube.watch.object_recording import WatchedObjects
 from kymatui.adapters.kube.watch.projections import MetadataOnly
-from kymatui.adapters.kube.watch.watch_subject import UNATTENDED, WatchTiming
+from kymatui.adapters.kube.watch.watch_reader import UNATTENDED, WatchTiming
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.logs.log_query import LogQuery

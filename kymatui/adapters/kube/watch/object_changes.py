@@ -14,7 +14,7 @@ from kymatui.adapters.kube.api.client import Client
 from kymatui.adapters.kube.objects.api_resource import ApiResource
 from kymatui.adapters.kube.watch.watch import Watch
 from kymatui.adapters.kube.watch.watch_cache import Key, Object, Store
-from kymatui.adapters.kube.watch.watch_subject import WatchSubject, WatchTiming
+from kymatui.adapters.kube.watch.watch_reader import WatchSubject, WatchTiming
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.snapshot.snapshots import FeedState
 from kymatui.errors import CancelledError

@@ -12,8 +12,7 @@ from collections.abc import Callable
 
 from kymatui.adapters.kube.api.client import Client
 from kymatui.adapters.kube.watch.watch_cache import Store
-from kymatui.adapters.kube.watch.watch_reader import WatchReader
-from kymatui.adapters.kube.watch.watch_subject import WatchSubject, WatchTiming
+from kymatui.adapters.kube.watch.watch_reader import WatchReader, WatchSubject, WatchTiming
 from kymatui.domain.snapshot.snapshots import Feed, FeedState
 from kymatui.errors import (
     CancelledError,

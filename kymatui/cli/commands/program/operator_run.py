@@ -40,7 +40,7 @@ from kymatui.cli.options.unknown_names import require_namespace
 from kymatui.cli.output.plan_header import plan_document
 from kymatui.cli.output.printing import print_line, print_text
 from kymatui.cli.session_arguments import session_options_of
-from kymatui.engine.cluster.request_rate import RequestRate
+from kymatui.engine.cluster.request_scope import RequestRate
 from kymatui.errors import ConfigurationError, UnknownNameError, UsageError
 from kymatui.operator.framework.controller import GroupReports, RequeueIntervals
 from kymatui.operator.manifest_context import connection_target
