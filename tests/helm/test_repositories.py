@@ -33,7 +33,6 @@ entries:
         (">=1 <1.10", "1.2.0"),
         (">0.0.0-0", "2.0.0-rc.1"),
         ("2.0.0-rc.1", "2.0.0-rc.1"),
-        ("nonsense", "nonsense"),
     ],
 )
 def test_the_version_that_is_meant(version: str, found: str) -> None:
@@ -47,6 +46,7 @@ def test_the_version_that_is_meant(version: str, found: str) -> None:
         ("empty", "", "no chart name found: empty"),
         ("redis", "4.0.0", "no chart version found for redis-4.0.0"),
         ("beta-only", "", "no chart version found for beta-only-"),
+        ("redis", "nonsense", "'nonsense' is no version and no range"),
         ("redis", "%%", "'%%' is no version and no range"),
     ],
 )
