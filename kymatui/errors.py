@@ -42,8 +42,8 @@ def nearest_names(name: str, known: Iterable[str], limit: int = 3, likeness: flo
     """Return the known names that are spelled almost like `name`, the nearest first; upper case does not matter."""
     from difflib import get_close_matches
 
-    spelled = {one.casefold(): one for one in sorted(set(known), reverse=True)}
-    return [spelled[one] for one in get_close_matches(name.casefold(), spelled, n=limit, cutoff=likeness)]
+    spelled = {candidate.casefold(): candidate for candidate in sorted(set(known), reverse=True)}
+    return [spelled[match] for match in get_close_matches(name.casefold(), spelled, n=limit, cutoff=likeness)]
 
 
 def did_you_mean(near: Iterable[str]) -> str:
@@ -83,8 +83,8 @@ class UnknownNameError(UsageError, ConfigurationError):
     @classmethod
     def near(cls, kind: str, name: str, known: Iterable[str], *, where: str = "", hint: str = "") -> UnknownNameError:
         """Return `no module "btp-opertor"; did you mean btp-operator?`; `where` follows the name."""
-        place = f" {where}" if where else ""
-        return cls(f'no {kind} "{name}"{place}{did_you_mean(nearest_names(name, known))}', hint=hint)
+        location = f" {where}" if where else ""
+        return cls(f'no {kind} "{name}"{location}{did_you_mean(nearest_names(name, known))}', hint=hint)
 
 
 class RefusedError(KymatuiError):

@@ -17,9 +17,9 @@ class _DeferredPattern:
         self.flags = flags
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(re.compile(self.pattern, self.flags), name)
-        setattr(self, name, found)
-        return found
+        attribute = getattr(re.compile(self.pattern, self.flags), name)
+        setattr(self, name, attribute)
+        return attribute
 
 
 def deferred(pattern: str, flags: int = 0) -> re.Pattern[str]:

@@ -132,13 +132,13 @@ def _entry(block: bytes, kind: bytes, size: int, extended: Mapping[str, str]) ->
         name = f"{prefix}/{name}" if prefix else name
     if "size" in extended:
         size = _size(extended["size"])
-    found = _KINDS.get(kind, TarKind.OTHER)
+    tar_kind = _KINDS.get(kind, TarKind.OTHER)
     if any(key.startswith("GNU.sparse.") for key in extended):
-        found = TarKind.SPARSE
+        tar_kind = TarKind.SPARSE
     if kind == b"\0" and name.endswith("/"):  # v7 has no folders
-        found = TarKind.FOLDER
-    has_content = found in (TarKind.FILE, TarKind.SPARSE, TarKind.OTHER) and kind not in b"346"
-    return TarEntry(name, found, size if has_content else 0, extended.get("linkpath", _text(block[157:257])))
+        tar_kind = TarKind.FOLDER
+    has_content = tar_kind in (TarKind.FILE, TarKind.SPARSE, TarKind.OTHER) and kind not in b"346"
+    return TarEntry(name, tar_kind, size if has_content else 0, extended.get("linkpath", _text(block[157:257])))
 
 
 def _extended(kind: bytes, content: bytes) -> dict[str, str]:
@@ -157,11 +157,11 @@ def _pax(content: bytes) -> Iterator[tuple[str, str]]:
     """Yield the records of a pax header: `LENGTH KEY=VALUE\\n`, where LENGTH counts the whole record."""
     position = 0
     while position < len(content) and content[position]:  # some writers pad with zeros
-        found = _LENGTH.match(content, position, position + 8)
-        end = position + int(found[1]) if found else 0
-        if found is None or not found.end() < end <= len(content) or content[end - 1 : end] != b"\n":
+        match = _LENGTH.match(content, position, position + 8)
+        end = position + int(match[1]) if match else 0
+        if match is None or not match.end() < end <= len(content) or content[end - 1 : end] != b"\n":
             raise TarFormatError("has a damaged extended header")
-        key, sign, value = content[found.end() : end - 1].partition(b"=")
+        key, sign, value = content[match.end() : end - 1].partition(b"=")
         if not sign or not key:
             raise TarFormatError("has a damaged extended header")
         if b"\0" in content[position:end] and key in (b"path", b"linkpath"):
@@ -184,10 +184,10 @@ def _number(field: bytes) -> int:
             raise TarFormatError("has a negative number in a header")
         return number
     digits = field.rstrip(b"\0 ").partition(b"\0")[0]
-    found = _OCTAL.fullmatch(digits)
-    if digits.strip() and found is None:
+    match = _OCTAL.fullmatch(digits)
+    if digits.strip() and match is None:
         raise TarFormatError("has a damaged header")
-    return int(found[1], 8) if found else 0
+    return int(match[1], 8) if match else 0
 
 
 def _has_checksum(block: bytes) -> bool:

@@ -480,6 +480,19 @@ def test_no_function_is_named_by_a_bare_verb_of_talking(files: list[structure.Mo
     assert found == []
 
 
+def test_local_names_say_what_they_name(files: list[structure.Module]) -> None:
+    """Hold the names that say nothing below 5 of 1,000.
+
+    A name is the noun of the thing in the field's word, which a reader understands without its history:
+    `for module in modules`, `state = read_state(…)`, `remaining_objects`. `one`, `found` or `place` is none
+    (`structure.EMPTY_NAMES`). Counted is each binding: assignments, targets of loops, comprehensions, `with`,
+    `except`, `match` and `:=`, parameters, and fields of classes.
+    """
+    empty, total = structure.empty_names(files)
+    assert total > 10_000
+    assert 1000 * sum(map(len, empty.values())) / total < 5, structure.most(empty)
+
+
 # How a description of a value begins, and not an imperative; "raises", "waits" are third persons.
 NO_IMPERATIVE = {
     *("a", "all", "an", "as", "at", "both", "by", "each", "every", "false", "for", "from", "how", "if", "in", "its"),

@@ -52,7 +52,7 @@ class AuditCluster(Cluster, Protocol):
 def inspect_modules(
     cluster: AuditCluster,
     snapshot: Snapshot,
-    seen: Catalog,
+    catalog: Catalog,
     *,
     objects: bool = True,
     cancel: threading.Event | None = None,
@@ -62,24 +62,28 @@ def inspect_modules(
     Takes one GET an object; without `objects` only the accounts of what is installed are read, in one list. Raises
     CancelledError.
     """
-    inspector = _Inspector(cluster, snapshot, seen, cancel or threading.Event())
+    inspector = _Inspector(cluster, snapshot, catalog, cancel or threading.Event())
     return inspector.run() if objects else inspector.accounts()
 
 
 class _Inspector:
-    def __init__(self, cluster: AuditCluster, snapshot: Snapshot, seen: Catalog, cancel: threading.Event) -> None:
+    def __init__(self, cluster: AuditCluster, snapshot: Snapshot, catalog: Catalog, cancel: threading.Event) -> None:
         self._cluster = cluster
         self._cancel = cancel
         self._snapshot = snapshot
-        self._seen = seen
+        self._seen = catalog
         self._unread: dict[ObjectRef, str] = {}
         self._refused: dict[tuple[GroupVersionKind, str], str] = {}
 
     def run(self) -> Inspection:
-        found = self.accounts()
-        refs = list(dict.fromkeys(ref for one in found.installations if not one.unread for ref in one.refs))
+        inspection = self.accounts()
+        refs = list(
+            dict.fromkeys(
+                ref for installation in inspection.installations if not installation.unread for ref in installation.refs
+            )
+        )
         return replace(
-            found,
+            inspection,
             objects=self._objects(refs[:_MOST_OBJECTS]),
             unread={**self._unread, **dict.fromkeys(refs[_MOST_OBJECTS:], "there are too many objects")},
             lacking=tuple(self._lacking()),
@@ -89,7 +93,7 @@ class _Inspector:
         """Return the records of who installed what; only releases that helm keeps in ConfigMaps are read for it."""
         snapshot, rows = self._snapshot, (*self._seen.rows, *self._seen.releases)
         known = read_installations(snapshot.inventories, snapshot.releases)
-        sets = frozenset(one.owner.name for one in known if not one.is_chart)
+        sets = frozenset(installation.owner.name for installation in known if not installation.is_chart)
         recorded = (_record(row.name, row.installation) for row in rows if row.installation is not None)
         return Inspection(
             (*recorded, *self._manifests()),
@@ -106,28 +110,33 @@ class _Inspector:
         except ClusterError:
             return None
         in_maps = (f"{read_ref(raw).namespace}/{_labels(raw).get('name') or ''}" for raw in others)
-        return frozenset((*(f"{one.namespace}/{one.name}" for one in known if one.is_chart), *in_maps))
+        return frozenset(
+            (
+                *(f"{installation.namespace}/{installation.name}" for installation in known if installation.is_chart),
+                *in_maps,
+            )
+        )
 
     def _manifests(self) -> Iterator[InstallationRecord]:
         """Yield the Manifests of the modules in the catalog; a control plane also has those of every runtime."""
-        wanted = {row.manifest: row for row in self._seen.rows if row.manifest is not None}
+        rows = {row.manifest: row for row in self._seen.rows if row.manifest is not None}
         for raw in self._snapshot.manifests:
             manifest = read_manifest(raw)
-            if isinstance(manifest, Manifest) and manifest.ref in wanted and not manifest.meta.deleting:
+            if isinstance(manifest, Manifest) and manifest.ref in rows and not manifest.meta.deleting:
                 refs = tuple(ref for ref in manifest.synced if ref.kind.kind and ref.name)
-                row = wanted[manifest.ref]
+                row = rows[manifest.ref]
                 yield InstallationRecord(row.name, InventoryOwner.KEEPER, manifest.ref, refs, keeper=row.keeper)
 
     # objects
 
     def _objects(self, refs: list[ObjectRef]) -> Mapping[ObjectRef, Object | None]:
-        found = run_for_each(refs, self._object, self._cancel)
-        return {ref: raw for ref, raw in zip(refs, found, strict=True) if ref not in self._unread}
+        objects = run_for_each(refs, self._object, self._cancel)
+        return {ref: raw for ref, raw in zip(refs, objects, strict=True) if ref not in self._unread}
 
     def _object(self, ref: ObjectRef) -> Object | None:
-        place = ref.kind, ref.namespace
-        if place in self._refused:
-            self._unread[ref] = self._refused[place]
+        location = ref.kind, ref.namespace
+        if location in self._refused:
+            self._unread[ref] = self._refused[location]
             return None
         is_secret = (ref.kind.group, ref.kind.kind) in _SECRETIVE
         try:
@@ -135,7 +144,7 @@ class _Inspector:
         except ClusterError as error:
             self._unread[ref] = str(error)
             if error.status == 403:  # others of this kind there would be refused as well
-                self._refused[place] = str(error)
+                self._refused[location] = str(error)
             return None
 
     # rights
@@ -192,9 +201,9 @@ def audit_session(session: Session, cluster: AuditCluster, ignores: Sequence[Ign
 
 def audit_cluster(cluster: AuditCluster, snapshot: Snapshot, ignores: Sequence[IgnoreEntry] = ()) -> AuditReport:
     """Return the report on a cluster of which everything was listed."""
-    now, memory = time.time(), ReadCache()
-    inspection = inspect_modules(cluster, snapshot, build_catalog(snapshot, now, memory=memory))
-    return audit(snapshot, now, None, ignores, inspection, memory)
+    now, cache = time.time(), ReadCache()
+    inspection = inspect_modules(cluster, snapshot, build_catalog(snapshot, now, cache=cache))
+    return audit(snapshot, now, None, ignores, inspection, cache)
 
 
 def audit_pair(
@@ -207,23 +216,23 @@ def audit_pair(
 ) -> AuditReport:
     """Return the report on both sides of a runtime, and on what links them; `snapshot` is both as one."""
     now = time.time()
-    seen = build_catalog(snapshot, now)
-    inspection = inspect_modules(cluster, snapshot, seen)
-    found = (
+    catalog = build_catalog(snapshot, now)
+    inspection = inspect_modules(cluster, snapshot, catalog)
+    findings = (
         *audit_catalog(pair.control, now),
         *unread_findings(pair.control.feeds),
         *audit_runtime(pair, now, inspection, linked),
     )
-    report = judge_findings(cluster.name, runtime, now, found, ignores)
-    return replace(report, is_empty=has_no_modules(seen))
+    report = judge_findings(cluster.name, runtime, now, findings, ignores)
+    return replace(report, is_empty=has_no_modules(catalog))
 
 
 def unreached_report(
     control: str, runtime: str, error: KymatuiError, ignores: Sequence[IgnoreEntry] = ()
 ) -> AuditReport:
     """Return the report on a runtime that cannot be looked at: that is what is found."""
-    found = unreachable_finding(runtime.rpartition("/")[2], str(error), access=is_access_error(error))
-    return judge_findings(control, runtime, time.time(), [found], ignores)
+    finding = unreachable_finding(runtime.rpartition("/")[2], str(error), access=is_access_error(error))
+    return judge_findings(control, runtime, time.time(), [finding], ignores)
 
 
 def is_access_error(error: KymatuiError) -> bool:

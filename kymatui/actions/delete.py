@@ -164,9 +164,9 @@ class _DeletionRun:
         except CancelledError as error:
             raise self._cancelled(error) from error
         except KymatuiError as error:
-            made = with_deleted(error, self._gone)
-            if made is not error:
-                raise made from error
+            complete_error = with_deleted(error, self._gone)
+            if complete_error is not error:
+                raise complete_error from error
             if not self._has_edited or isinstance(error, PartlyDoneError):
                 raise
             raise PartlyDoneError(f"{error}; the Kyma is edited", hint=error.hint or _CONTINUE) from error
@@ -174,22 +174,22 @@ class _DeletionRun:
     def _run(self) -> DeletionResult:
         last, times = None, 0
         while True:
-            seen = self._planned_state() if last is None else self._read_state()
-            step = seen.next_step(accept_unknown=self._request.accept_unknown)
-            self._refuse_another(seen, has_begun=last is not None)
+            state = self._planned_state() if last is None else self._read_state()
+            step = state.next_step(accept_unknown=self._request.accept_unknown)
+            self._refuse_another(state, has_begun=last is not None)
             if step is NextStep.GONE:
-                return self._ended(seen.refusal if last is None else f"{self._module} is deleted")
+                return self._ended(state.refusal if last is None else f"{self._module} is deleted")
             times = times + 1 if step is last else 1
             if times > _SAME_STEP:
                 message = f"the deletion of {self._module} makes no progress at: {step.value}"
                 raise PartlyDoneError(message, hint="run the command again")
             last = step
-            refuse(seen, self._request)
+            refuse(state, self._request)
             if step not in (NextStep.UNMANAGE, NextStep.FOLLOW):
-                refuse_unplanned(seen.remaining, self._module, self._accepted)
+                refuse_unplanned(state.remaining, self._module, self._accepted)
             self._turned(step)
-            self._save(seen, step)
-            ended = self._take(step, seen)
+            self._save(state, step)
+            ended = self._take(step, state)
             if ended is not None:
                 return self._ended(ended)
 
@@ -204,14 +204,14 @@ class _DeletionRun:
         return tuple(self._gone)
 
     def _prepare(self, *, is_rehearsal: bool) -> None:
-        seen = self._read_state()
-        refuse(seen, self._request)
-        refuse_unplanned(seen.remaining, self._module, self._accepted)
-        if is_rehearsal or not seen.remaining.instances:
+        state = self._read_state()
+        refuse(state, self._request)
+        refuse_unplanned(state.remaining, self._module, self._accepted)
+        if is_rehearsal or not state.remaining.instances:
             return
-        self._save(seen, NextStep.CLEAR)
-        if seen.theirs:
-            self._clear(seen)
+        self._save(state, NextStep.CLEAR)
+        if state.theirs:
+            self._clear(state)
 
     def _cancelled(self, error: CancelledError) -> CancelledError:
         if self._plan.next_step is NextStep.UNMANAGE:
@@ -222,10 +222,10 @@ class _DeletionRun:
 
     def _planned_state(self) -> DeletionState:
         """Return the state of the plan if it was just made and the engine checks it again under the Lease."""
-        seen = self._plan.seen
-        is_direct = seen.next_step(accept_unknown=self._request.accept_unknown) is NextStep.UNDEPLOY
-        is_fresh = seen.found is not None and SystemClock().now() - seen.found.made_at <= FRESH
-        return seen if self._just_made and is_direct and is_fresh else self._read_state()
+        state = self._plan.seen
+        is_direct = state.next_step(accept_unknown=self._request.accept_unknown) is NextStep.UNDEPLOY
+        is_fresh = state.found is not None and SystemClock().now() - state.found.made_at <= FRESH
+        return state if self._just_made and is_direct and is_fresh else self._read_state()
 
     def _read_state(self) -> DeletionState:
         return read_deletion(self._port, self._request)
@@ -233,50 +233,50 @@ class _DeletionRun:
     def _ended(self, words: str) -> DeletionResult:
         return DeletionResult(tuple(self._gone), tuple(self._kept), words, tuple(self._lost))
 
-    def _save(self, seen: DeletionState, step: NextStep) -> None:
+    def _save(self, state: DeletionState, step: NextStep) -> None:
         if self._saved is not None or self._request.backup is None or step is NextStep.UNMANAGE:
             return
-        self._saved = self._port.backup(self._request.backup, seen)
+        self._saved = self._port.backup(self._request.backup, state)
         if self._progress is not None and self._saved.message:
             self._progress(Progress(self._saved.message))
 
-    def _refuse_another(self, seen: DeletionState, *, has_begun: bool) -> None:
+    def _refuse_another(self, state: DeletionState, *, has_begun: bool) -> None:
         """Raise OutdatedError or PartlyDoneError for another installation, or a new request, than was displayed."""
         agreed = self._plan.seen
-        if agreed.found is not None and seen.found is not None:
-            refuse_replaced(agreed.found.inventory, seen.found.inventory)
-        if words := new_manager_since(agreed, seen, has_left=self._has_left):
-            hint = f"it stays installed; delete {seen.module} again if you still want to"
+        if agreed.found is not None and state.found is not None:
+            refuse_replaced(agreed.found.inventory, state.found.inventory)
+        if words := new_manager_since(agreed, state, has_left=self._has_left):
+            hint = f"it stays installed; delete {state.module} again if you still want to"
             raise PartlyDoneError(words, hint=hint) if has_begun else RefusedError(words, hint=hint)
 
-    def _take(self, step: NextStep, seen: DeletionState) -> str | None:
+    def _take(self, step: NextStep, state: DeletionState) -> str | None:
         """Take a step; a sentence where the deletion ends with it."""
         match step:
             case NextStep.UNMANAGE:
                 self._edit(ModuleEdit(EditVerb.UNMANAGE, self._module))
                 return (
-                    f"{seen.keeper} has released {self._module}; its objects stay. To delete them, run "
+                    f"{state.keeper} has released {self._module}; its objects stay. To delete them, run "
                     f"`kymatui adopt {self._module}` first"
                 )
             case NextStep.IGNORE:
                 self._edit(ModuleEdit(EditVerb.POLICY, self._module, policy=Policy.IGNORE))
                 self._until(self._is_told, _TOLD)
             case NextStep.CLEAR:
-                self._clear(seen)
-                if seen.managed_by is ManagedBy.NOBODY:
-                    self._see_what_stays(seen, "unused; no installation manages it")
+                self._clear(state)
+                if state.managed_by is ManagedBy.NOBODY:
+                    self._see_what_stays(state, "unused; no installation manages it")
             case NextStep.LEAVE:
                 self._edit(ModuleEdit(EditVerb.DISABLE, self._module))
                 self._has_left = True
-                self._see_what_stays(seen)
+                self._see_what_stays(state)
             case NextStep.FOLLOW:
                 with self._journal.step("wait for", self._module):
                     self._follow()
-                self._see_what_stays(seen)
+                self._see_what_stays(state)
             case NextStep.MANIFEST:
-                self._delete_manifest(seen)
+                self._delete_manifest(state)
             case NextStep.UNDEPLOY:
-                return self._undeploy(seen)
+                return self._undeploy(state)
             case _:
                 raise AssertionError(step)
         return None
@@ -287,7 +287,7 @@ class _DeletionRun:
             cluster, cancel=self._cancel, progress=self._progress, limits=limits, journal=self._journal, backup=backup
         )
 
-    def _clear(self, seen: DeletionState) -> None:
+    def _clear(self, state: DeletionState) -> None:
         consent = DeletionConsent(self._accepted, True, self._request.accept_unknown)
         backup = self._saved.own if self._saved is not None else None
 
@@ -298,9 +298,9 @@ class _DeletionRun:
 
         try:
             with self._begin(self._cluster, backup) as run:
-                delete_managed_resources(run, self._module, count, consent, self._gone, own=seen.deletes_default)
+                delete_managed_resources(run, self._module, count, consent, self._gone, own=state.deletes_default)
         except PartlyDoneError as error:
-            raise PartlyDoneError(str(error), hint=f"{expected(seen)}, then run the command again") from error
+            raise PartlyDoneError(str(error), hint=f"{expected(state)}, then run the command again") from error
 
     def _edit(self, toggle: ModuleEdit) -> None:
         """Edit the module's entry, only where it is as the plan displayed it."""
@@ -327,8 +327,8 @@ class _DeletionRun:
         while True:
             self._changed.clear()
             snapshot = self._port.snapshot()
-            module, memory = self._module, self._port.memory
-            row = build_catalog(snapshot, time.time(), memory=memory, only=module).row(module)
+            module, cache = self._module, self._port.memory
+            row = build_catalog(snapshot, time.time(), cache=cache, only=module).row(module)
             if row is None or not row.reports.kyma:
                 return
             words = f"{row.reason.text} (who acts: {row.actor.value})" if row.actor.value else row.reason.text
@@ -349,24 +349,24 @@ class _DeletionRun:
             raise CancelledError(f"stopped waiting for {self._module}; its deletion continues")
         self._changed.wait(min(0.5, max(0.0, deadline - time.monotonic())))
 
-    def _delete_manifest(self, seen: DeletionState) -> None:
-        assert seen.manifest is not None
+    def _delete_manifest(self, state: DeletionState) -> None:
+        assert state.manifest is not None
         backup = self._saved.manifest if self._saved is not None else None
         with self._begin(self._port.manifests_on, backup) as run:
-            live = run.cluster.get(seen.manifest)
+            live = run.cluster.get(state.manifest)
             if live is not None:
                 uid = uid_of(live)
-                if not self._accepted.has(seen.manifest, uid):
-                    raise RefusedError(f"not deleted: {seen.manifest}, created {_LATE}", hint=_AGAIN)
-                with run.step("delete", seen.manifest):
-                    delete_object(run, seen.manifest, uid)
-                require_deleted(run, {seen.manifest: uid}, "the Manifest", self._gone)
+                if not self._accepted.has(state.manifest, uid):
+                    raise RefusedError(f"not deleted: {state.manifest}, created {_LATE}", hint=_AGAIN)
+                with run.step("delete", state.manifest):
+                    delete_object(run, state.manifest, uid)
+                require_deleted(run, {state.manifest: uid}, "the Manifest", self._gone)
         self._until(lambda world: self._module not in world.manifests)
 
     def _until(self, holds: Callable[[ClusterIndex], bool], most: float = float("inf")) -> None:
         """Wait for what others do, and for the watches to see it."""
         deadline = time.monotonic() + min(self._request.timeout, most)
-        while not holds(index_cluster(self._port.snapshot(), memory=self._port.memory)):
+        while not holds(index_cluster(self._port.snapshot(), cache=self._port.memory)):
             if time.monotonic() >= deadline:
                 return
             self._pause(deadline)
@@ -376,12 +376,12 @@ class _DeletionRun:
         manifest = world.manifests.get(self._module)
         return manifest is None or manifest.policy == Policy.IGNORE
 
-    def _undeploy(self, seen: DeletionState) -> str:
-        assert seen.found is not None
+    def _undeploy(self, state: DeletionState) -> str:
+        assert state.found is not None
         consent = DeletionConsent(self._accepted, self._request.cascade, self._request.accept_unknown)
         with self._begin(self._cluster, self._saved.own if self._saved is not None else None) as run:
             try:
-                ended = uninstall_module(seen.found, run, consent)
+                ended = uninstall_module(state.found, run, consent)
             except KymatuiError as error:
                 self._gone += error.gone
                 raise
@@ -390,10 +390,10 @@ class _DeletionRun:
         self._lost += ended.lost
         return ""
 
-    def _see_what_stays(self, seen: DeletionState, reason: str = "") -> None:
+    def _see_what_stays(self, state: DeletionState, reason: str = "") -> None:
         """Report the CRDs that are left; they belong to whoever applied them, and are not deleted."""
         known = {ref for ref, _ in self._kept}
-        for ref in seen.definitions:
+        for ref in state.definitions:
             if ref in known:
                 continue
             try:
@@ -401,4 +401,4 @@ class _DeletionRun:
             except ForbiddenError:  # a CRD that the user may not read is not reported as left
                 continue
             if live is not None and not live["metadata"].get("deletionTimestamp"):
-                self._kept.append((ref, reason or f"{seen.keeper} does not delete it"))
+                self._kept.append((ref, reason or f"{state.keeper} does not delete it"))

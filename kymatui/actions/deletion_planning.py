@@ -35,15 +35,15 @@ def plan_deletions(
     `edits_kyma` is False where the caller edits the Kyma, and checks that permission itself.
     """
     plans = [DeletionPlan(request, read_deletion(port, request)) for request in requests]
-    found = [plan.seen.found for plan in plans if plan.seen.found is not None]
-    owners = tuple(inventory_owner(one.inventory) for one in found)
+    uninstalls = [plan.seen.found for plan in plans if plan.seen.found is not None]
+    owners = tuple(inventory_owner(uninstall.inventory) for uninstall in uninstalls)
     return tuple(_planned(port, _with_companions(port, plan, owners), edits_kyma=edits_kyma) for plan in plans)
 
 
 def _with_companions(port: DeletionPort, plan: DeletionPlan, owners: tuple[Owner, ...]) -> DeletionPlan:
     """Return the plan of one of several deletions: what the others delete keeps nothing."""
-    found = plan.seen.found
-    if len(owners) < 2 or found is None or not found.kept:
+    uninstall = plan.seen.found
+    if len(owners) < 2 or uninstall is None or not uninstall.kept:
         return plan
     return replace(plan, seen=read_deletion(port, plan.request, owners))
 
@@ -61,46 +61,46 @@ def read_deletion(port: DeletionPort, request: DeletionRequest, companions: tupl
     return port.read_state(request.module, request.namespace, request.way, scope=scope)
 
 
-def missing_rights(port: DeletionPort, seen: DeletionState, *, edits_kyma: bool) -> Iterator[RequiredPermission]:
+def missing_rights(port: DeletionPort, state: DeletionState, *, edits_kyma: bool) -> Iterator[RequiredPermission]:
     """Yield the permissions that the deletion needs and the user lacks."""
-    if seen.managed_by is ManagedBy.KYMA and seen.requested and edits_kyma:
-        proposal = port.edits.propose(ModuleEdit(EditVerb.DISABLE, seen.module))
+    if state.managed_by is ManagedBy.KYMA and state.requested and edits_kyma:
+        proposal = port.edits.propose(ModuleEdit(EditVerb.DISABLE, state.module))
         if proposal.edit is not None and not port.edits.may_write(proposal):
             yield RequiredPermission("patch", proposal.edit.kyma.kind, proposal.edit.kyma.namespace)
-    if seen.way is ModuleCRHandling.UNMANAGE:
+    if state.way is ModuleCRHandling.UNMANAGE:
         return
-    default = (seen.default,) if seen.way is ModuleCRHandling.IGNORE and seen.default is not None else ()
-    own = (one for one in seen.remaining.ours if seen.managed_by is ManagedBy.DIRECT and not one.applied)
-    going = (one.ref for one in (*seen.theirs, *default, *own) if one.deleted_at is None)
+    default = (state.default,) if state.way is ModuleCRHandling.IGNORE and state.default is not None else ()
+    own = (managed for managed in state.remaining.ours if state.managed_by is ManagedBy.DIRECT and not managed.applied)
+    going = (managed.ref for managed in (*state.theirs, *default, *own) if managed.deleted_at is None)
     yield from _undeletable(port.cluster, going)
-    if seen.found is not None:
-        yield from seen.found.missing
-    if seen.managed_by is ManagedBy.MANIFEST and seen.manifest is not None:
-        yield from _undeletable(port.manifests_on, [seen.manifest])
+    if state.found is not None:
+        yield from state.found.missing
+    if state.managed_by is ManagedBy.MANIFEST and state.manifest is not None:
+        yield from _undeletable(port.manifests_on, [state.manifest])
 
 
-def with_shared_crds(port: DeletionPort, seen: DeletionState) -> DeletionState:
+def with_shared_crds(port: DeletionPort, state: DeletionState) -> DeletionState:
     """Return the state refused if lifecycle-manager would delete a CRD that another installation has, too.
 
     It deletes all objects with it. kymatui's operator and kymatui itself keep such a CRD.
     """
-    if seen.managed_by not in (ManagedBy.KYMA, ManagedBy.MANIFEST) or seen.keeper is Actor.OPERATOR:
-        return seen
-    if seen.way is ModuleCRHandling.UNMANAGE or seen.refusal:
-        return seen
-    manifest = Owner(OwnerKind.LIFECYCLE_MANAGER, seen.manifest.path if seen.manifest is not None else "")
-    names = [ref.name for ref in seen.definitions]
-    own = index_cluster(port.snapshot(), memory=port.memory).manifests.values()
-    manifests = [one.raw for one in own]
+    if state.managed_by not in (ManagedBy.KYMA, ManagedBy.MANIFEST) or state.keeper is Actor.OPERATOR:
+        return state
+    if state.way is ModuleCRHandling.UNMANAGE or state.refusal:
+        return state
+    manifest = Owner(OwnerKind.LIFECYCLE_MANAGER, state.manifest.path if state.manifest is not None else "")
+    names = [ref.name for ref in state.definitions]
+    own = index_cluster(port.snapshot(), cache=port.memory).manifests.values()
+    manifests = [described.raw for described in own]
     holders = find_crd_holders(port.cluster, names, (manifest,), threading.Event(), WIDTH, manifests)
     shared = [f"CRD {name}: {holders.reason(name)}" for name in names if name in holders.names]
     if shared:
-        words = f"{seen.keeper} deletes CRDs of {seen.module} with all their objects, but {'; '.join(shared)}"
-        return replace(seen, refusal=f"{words}. Delete the other installation first, or unmanage the module")
+        words = f"{state.keeper} deletes CRDs of {state.module} with all their objects, but {'; '.join(shared)}"
+        return replace(state, refusal=f"{words}. Delete the other installation first, or unmanage the module")
     if not holders.unread:
-        return seen
-    words = f"it is unknown whether other installations have the CRDs that {seen.keeper} deletes: {holders.unread}"
-    return replace(seen, foreseen=(*seen.foreseen, words))
+        return state
+    words = f"it is unknown whether other installations have the CRDs that {state.keeper} deletes: {holders.unread}"
+    return replace(state, foreseen=(*state.foreseen, words))
 
 
 def _undeletable(cluster: Cluster, refs: Iterable[ObjectRef]) -> Iterator[RequiredPermission]:

@@ -23,11 +23,11 @@ def describe_object(read: ReadObject, ref: ObjectRef) -> Description:
     return look_up(read, Description(read(ref)))
 
 
-def look_up(read: ReadObject, found: Description) -> Description:
+def look_up(read: ReadObject, description: Description) -> Description:
     """Return the description with its references looked up, each object once."""
     known: dict[ObjectRef, Object | KymatuiError] = {}
     resolved, left_out = [], set()
-    for reference in find_references(found.raw):
+    for reference in find_references(description.raw):
         if reference.ref not in known:
             if len(known) >= MOST_LOOKED_UP:
                 left_out.add(reference.ref)
@@ -37,7 +37,7 @@ def look_up(read: ReadObject, found: Description) -> Description:
             except KymatuiError as error:  # one unreadable object does not hide the others
                 known[reference.ref] = error
         resolved.append(_resolved(reference, known[reference.ref]))
-    return replace(found, references=tuple(resolved), left_out=len(left_out))
+    return replace(description, references=tuple(resolved), left_out=len(left_out))
 
 
 def _resolved(reference: Reference, answer: Object | KymatuiError) -> ResolvedReference:

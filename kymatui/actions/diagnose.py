@@ -116,7 +116,7 @@ class _Gathering:
         return snapshot, index_objects(snapshot, ReadCache())
 
     def _roots(self, row: ModuleRow, locations: ObjectIndex) -> tuple[ObjectRef, ...]:
-        return log_roots(row, locations, whole=True) if self._deep else module_objects(row)
+        return log_roots(row, locations, all_objects=True) if self._deep else module_objects(row)
 
     def run(self) -> Diagnosis:
         snapshot, locations = self._now()
@@ -170,15 +170,17 @@ class _Gathering:
             self._found.events.append(replace(event, message=self._redactor.text(event.message)))
 
     def _logs(self, snapshot: Snapshot, locations: ObjectIndex) -> None:
-        roots = tuple(dict.fromkeys(ref for row in self._rows for ref in log_roots(row, locations, whole=self._deep)))
-        found = find_logs(roots, snapshot, locations)
-        if found.gap is not None:
-            self._found.unread.append(f"Pods: {found.gap}")
-        chosen = [one for one in found.containers if one.role is ContainerRole.MAIN]
-        for one in chosen[:MOST_LOGS]:
-            self._log(one, previous=False)
-            if one.restarts:
-                self._log(one, previous=True)
+        roots = tuple(
+            dict.fromkeys(ref for row in self._rows for ref in log_roots(row, locations, all_objects=self._deep))
+        )
+        logs = find_logs(roots, snapshot, locations)
+        if logs.gap is not None:
+            self._found.unread.append(f"Pods: {logs.gap}")
+        chosen = [candidate for candidate in logs.containers if candidate.role is ContainerRole.MAIN]
+        for container in chosen[:MOST_LOGS]:
+            self._log(container, previous=False)
+            if container.restarts:
+                self._log(container, previous=True)
         if len(chosen) > MOST_LOGS:
             self._found.unread.append(f"{len(chosen) - MOST_LOGS} logs: more than {MOST_LOGS} are not read")
 

@@ -34,17 +34,17 @@ class BlockedObject(Struct, frozen=True):
         return self.ref.path
 
 
-def blocked_objects(seen: DeletionState, cluster: Cluster) -> tuple[BlockedObject, ...]:
+def blocked_objects(state: DeletionState, cluster: Cluster) -> tuple[BlockedObject, ...]:
     """Return the objects in deletion that are held, the oldest first; the module's own last, as it waits for the
     rest.
     """
-    refs = [one.ref for one in seen.stuck]
-    if seen.found is not None:
-        refs += [step.ref for step in seen.found.steps]
+    refs = [managed.ref for managed in state.stuck]
+    if state.found is not None:
+        refs += [step.ref for step in state.found.steps]
     bodies = ((ref, cluster.get(ref)) for ref in dict.fromkeys(refs))
-    found = [_held(ref, body, seen) for ref, body in bodies if body is not None and _is_held(body)]
-    own = {one.ref for one in seen.remaining.ours}
-    return tuple(sorted(found, key=lambda one: (one.ref in own, one.since or 0.0)))
+    blocked = [_held(ref, body, state) for ref, body in bodies if body is not None and _is_held(body)]
+    own = {managed.ref for managed in state.remaining.ours}
+    return tuple(sorted(blocked, key=lambda held: (held.ref in own, held.since or 0.0)))
 
 
 def _is_held(body: Object) -> bool:
@@ -52,7 +52,7 @@ def _is_held(body: Object) -> bool:
     return bool(body["metadata"].get("deletionTimestamp") and finalizers)
 
 
-def _held(ref: ObjectRef, body: Object, seen: DeletionState) -> BlockedObject:
+def _held(ref: ObjectRef, body: Object, state: DeletionState) -> BlockedObject:
     metadata, owners = body["metadata"], finalizer_owners(body)
     return BlockedObject(
         ref,
@@ -60,7 +60,7 @@ def _held(ref: ObjectRef, body: Object, seen: DeletionState) -> BlockedObject:
         str(metadata.get("resourceVersion") or ""),
         parse_time(str(metadata.get("deletionTimestamp") or "")),
         tuple(owners.items()),
-        _by_hand(body) or explain_finalizers(seen),
+        _by_hand(body) or explain_finalizers(state),
     )
 
 
@@ -70,33 +70,33 @@ def _by_hand(body: Object) -> str:
 
 
 def remove_finalizer(
-    cluster: Cluster, one: BlockedObject, finalizer: str, typed: str, journal: Journal = NO_JOURNAL
+    cluster: Cluster, blocked: BlockedObject, finalizer: str, typed: str, journal: Journal = NO_JOURNAL
 ) -> bool:
     """Remove one finalizer from one object, exactly as it was seen; return whether that deleted the object.
 
     The finalizer's cleanup is skipped. Raise RefusedError if the full name was not typed or the object has changed,
     UnknownNameError if it has no such finalizer.
     """
-    names = [name for name, _ in one.finalizers]
-    if typed.strip() != one.typed:
-        raise RefusedError(f"the typed name is not {one.typed}; no changes made", hint="type the full name")
+    names = [name for name, _ in blocked.finalizers]
+    if typed.strip() != blocked.typed:
+        raise RefusedError(f"the typed name is not {blocked.typed}; no changes made", hint="type the full name")
     if finalizer not in names:
         raise UnknownNameError.near(
-            "finalizer", finalizer, names, where=f"on {one.ref}", hint=f"use {', '.join(names)}"
+            "finalizer", finalizer, names, where=f"on {blocked.ref}", hint=f"use {', '.join(names)}"
         )
     at = names.index(finalizer)
     patch = [
-        {"op": "test", "path": "/metadata/uid", "value": one.uid},
-        {"op": "test", "path": "/metadata/resourceVersion", "value": one.resource_version},
+        {"op": "test", "path": "/metadata/uid", "value": blocked.uid},
+        {"op": "test", "path": "/metadata/resourceVersion", "value": blocked.resource_version},
         {"op": "test", "path": f"/metadata/finalizers/{at}", "value": finalizer},
         {"op": "remove", "path": f"/metadata/finalizers/{at}"},
     ]
     try:
-        with journal.step("remove finalizer", one.ref):
-            cluster.patch(one.ref, patch, PatchKind.JSON)
+        with journal.step("remove finalizer", blocked.ref):
+            cluster.patch(blocked.ref, patch, PatchKind.JSON)
     except NotFoundError:  # the object ended between the list and the patch
         return True
     except (ConflictError, InvalidError) as error:
-        message = f"{one.ref} has changed since it was displayed: {error}"
+        message = f"{blocked.ref} has changed since it was displayed: {error}"
         raise RefusedError(message, hint="list the finalizers again") from error
-    return cluster.get(one.ref) is None
+    return cluster.get(blocked.ref) is None

@@ -259,8 +259,8 @@ class JobRunner:
 
     def _too_many(self) -> Job | None:
         """Return the oldest running job, where there are as many as may run."""
-        found = [job for job in self._jobs.values() if job.state in (JobState.RUNNING, JobState.STOPPING)]
-        return found[0] if len(found) >= self._width else None
+        running = [job for job in self._jobs.values() if job.state in (JobState.RUNNING, JobState.STOPPING)]
+        return running[0] if len(running) >= self._width else None
 
     def _run(self, number: int) -> None:
         work, report, opened = self._works[number], self._reports[number], self._open.get(number)

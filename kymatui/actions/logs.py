@@ -103,7 +103,7 @@ class LogFeed:
         for source in sources:
             with self._lock:
                 is_known = source in self._threads
-                room = MOST_STREAMS - sum(one.is_alive() for one in self._threads.values())
+                room = MOST_STREAMS - sum(thread.is_alive() for thread in self._threads.values())
                 if is_known or room <= 0:
                     left_out += not is_known
                     continue

@@ -82,41 +82,43 @@ class DeletionPlan(Struct, frozen=True):
         return bool(self.seen.missing)
 
 
-def refuse_missing_rights(seen: DeletionState) -> None:
+def refuse_missing_rights(state: DeletionState) -> None:
     """Raise RefusedError where the user lacks a permission that the deletion needs."""
-    if seen.missing:
-        raise missing_rights_error(f"{seen.module} cannot be deleted", seen.missing)
+    if state.missing:
+        raise missing_rights_error(f"{state.module} cannot be deleted", state.missing)
 
 
-def refuse(seen: DeletionState, request: DeletionRequest) -> None:
+def refuse(state: DeletionState, request: DeletionRequest) -> None:
     """Raise RefusedError where the next turn needs more than was asked for."""
-    if seen.refusal and seen.managed_by is not ManagedBy.NOBODY:
-        raise RefusedError(seen.refusal, hint="no changes made")
-    refuse_protected(seen)
-    default = seen.default if seen.way is ModuleCRHandling.IGNORE else None
-    kept = (one for one in seen.remaining.theirs if one.ownership is ObjectOwnership.KEPT_BY_USER)
+    if state.refusal and state.managed_by is not ManagedBy.NOBODY:
+        raise RefusedError(state.refusal, hint="no changes made")
+    refuse_protected(state)
+    default = state.default if state.way is ModuleCRHandling.IGNORE else None
+    kept = (managed for managed in state.remaining.theirs if managed.ownership is ObjectOwnership.KEPT_BY_USER)
     asked = (
-        seen.remaining.theirs
-        if seen.managed_by is ManagedBy.DIRECT
-        else tuple(one for one in (*seen.theirs, *kept) if one != default)
+        state.remaining.theirs
+        if state.managed_by is ManagedBy.DIRECT
+        else tuple(managed for managed in (*state.theirs, *kept) if managed != default)
     )
-    blocking = [one for one in asked if one.deleted_at is None]  # what goes already is waited for without a yes
-    cascade = request.cascade or seen.way is ModuleCRHandling.UNMANAGE
-    consent = DeletionConsent(seen.accepted, cascade, request.accept_unknown)
-    require_known(seen.remaining, seen.module, consent)
-    require_cascade(blocking, seen.module, consent)
+    blocking = [
+        managed for managed in asked if managed.deleted_at is None
+    ]  # what goes already is waited for without a yes
+    cascade = request.cascade or state.way is ModuleCRHandling.UNMANAGE
+    consent = DeletionConsent(state.accepted, cascade, request.accept_unknown)
+    require_known(state.remaining, state.module, consent)
+    require_cascade(blocking, state.module, consent)
 
 
-def refuse_protected(seen: DeletionState) -> None:
+def refuse_protected(state: DeletionState) -> None:
     """Raise RefusedError where the server would refuse to delete an object, before anything else is deleted."""
-    if seen.way is ModuleCRHandling.UNMANAGE:
+    if state.way is ModuleCRHandling.UNMANAGE:
         return
-    protected = [one for one in seen.deleted_objects if one.protection and one.deleted_at is None]
+    protected = [managed for managed in state.deleted_objects if managed.protection and managed.deleted_at is None]
     if protected:
-        names = "; ".join(f"{one.ref}: {one.protection}" for one in protected[:3])
+        names = "; ".join(f"{managed.ref}: {managed.protection}" for managed in protected[:3])
         more = f"; and {len(protected) - 3} more" if len(protected) > 3 else ""
         raise RefusedError(
-            f"{seen.module} cannot be deleted: {names}{more}",
+            f"{state.module} cannot be deleted: {names}{more}",
             hint="remove the annotation if the object may be deleted, then run the command again",
         )
 
@@ -139,13 +141,13 @@ class Uninstall(Struct, frozen=True):
     @property
     def blocking(self) -> tuple[OwnedObject, ...]:
         """Return what has to be gone before lifecycle-manager removes the module."""
-        return tuple(one.owned for one in self.seen.theirs) if self.seen is not None else ()
+        return tuple(managed.owned for managed in self.seen.theirs) if self.seen is not None else ()
 
     @property
     def saved(self) -> bool:
         """Return whether a backup is written for it."""
-        seen = self.seen
-        return self.request.backup is not None and seen is not None and bool(seen.remaining.instances)
+        state = self.seen
+        return self.request.backup is not None and state is not None and bool(state.remaining.instances)
 
     @property
     def refusal(self) -> RefusedError | None:

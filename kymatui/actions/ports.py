@@ -69,7 +69,7 @@ class DeletionPort(Protocol):
         self,
         module: str,
         namespace: str = "",
-        way: ModuleCRHandling = ModuleCRHandling.LET,
+        handling: ModuleCRHandling = ModuleCRHandling.LET,
         *,
         scope: DeletionScope = WHOLE,
     ) -> DeletionState:
@@ -80,7 +80,7 @@ class DeletionPort(Protocol):
         """Return a new file for a backup made at `moment` (Unix seconds)."""
         ...
 
-    def backup(self, path: Path, seen: DeletionState) -> SavedObjects:
+    def backup(self, path: Path, state: DeletionState) -> SavedObjects:
         """Save what the deletion may delete. Raises ConfigurationError where the file cannot be written."""
         ...
 
@@ -109,7 +109,7 @@ class BackupStore(Protocol):
         """Return a new file for a backup made at `moment` (Unix seconds)."""
         ...
 
-    def save_deletion(self, path: Path, seen: DeletionState, cluster: Cluster, manifests_on: Cluster) -> SavedObjects:
+    def save_deletion(self, path: Path, state: DeletionState, cluster: Cluster, manifests_on: Cluster) -> SavedObjects:
         """Save what a deletion may delete. Raise ConfigurationError if the file cannot be written."""
         ...
 

@@ -81,16 +81,16 @@ class Owners(Struct, frozen=True):
     def lost(self, ref: ObjectRef, cluster: Cluster) -> tuple[str, ...]:
         """Return the owners that are neither in the backup nor in the cluster."""
         return tuple(
-            _name(one)
-            for one in self.of.get(ref, ())
-            if not self.saved.intersection(_places(one, ref)) and _uid(one, ref, cluster) is None
+            _name(owner)
+            for owner in self.of.get(ref, ())
+            if not self.saved.intersection(_places(owner, ref)) and _uid(owner, ref, cluster) is None
         )
 
     def attach(self, ref: ObjectRef, body: Object, cluster: Cluster) -> tuple[Object, tuple[str, ...]]:
         """Return an object with the owners that exist now, and the names of those that do not."""
-        found = [(one, _uid(one, ref, cluster)) for one in self.of.get(ref, ())]
-        alive = [{**one, "uid": uid} for one, uid in found if uid is not None]
-        lost = tuple(_name(one) for one, uid in found if uid is None)
+        owners = [(owner, _uid(owner, ref, cluster)) for owner in self.of.get(ref, ())]
+        alive = [{**owner, "uid": uid} for owner, uid in owners if uid is not None]
+        lost = tuple(_name(owner) for owner, uid in owners if uid is None)
         return {**body, "metadata": {**body["metadata"], "ownerReferences": alive}} if alive else body, lost
 
     def first(self, waves: Iterable[Sequence[Object]]) -> Iterator[tuple[Object, ...]]:
@@ -109,7 +109,7 @@ class Owners(Struct, frozen=True):
             yield tuple(ready)
 
     def _waits(self, ref: ObjectRef, done: set[ObjectRef]) -> bool:
-        owners = {place for one in self.of.get(ref, ()) for place in _places(one, ref)}
+        owners = {owner_ref for owner in self.of.get(ref, ()) for owner_ref in _places(owner, ref)}
         return bool(owners & self.saved - done)
 
 
@@ -137,8 +137,8 @@ def detach_owners(objects: Iterable[Object]) -> tuple[list[Object], Owners]:
 def _places(owner: Object, ref: ObjectRef) -> tuple[ObjectRef, ObjectRef]:
     """Return the owner as an object of the cluster, and of the namespace of what it owns."""
     kind = GroupVersionKind.of(str(owner.get("apiVersion") or ""), str(owner.get("kind") or ""))
-    found = ObjectRef(kind, "", str(owner.get("name") or ""))
-    return found, replace(found, namespace=ref.namespace)
+    owner_ref = ObjectRef(kind, "", str(owner.get("name") or ""))
+    return owner_ref, replace(owner_ref, namespace=ref.namespace)
 
 
 def _uid(owner: Object, ref: ObjectRef, cluster: Cluster) -> str | None:
@@ -169,14 +169,14 @@ def plan_restore(objects: Sequence[Object], cluster: Cluster) -> tuple[RestoreSt
     inside = [body for wave in owners.first(install_waves(freed)) for body in wave]
     kinds = frozenset(defined_kinds(body for body in inside if is_definition(read_ref(body))))
     names = frozenset(ref.name for ref in map(read_ref, inside) if ref.kind == _NAMESPACE)
-    wanted = sorted({ref.namespace for ref in map(read_ref, inside)} - {""})
+    namespaces = sorted({ref.namespace for ref in map(read_ref, inside)} - {""})
     stop = threading.Event()
-    there = run_for_each(
-        [ObjectRef(_NAMESPACE, "", name) for name in wanted], lambda ref: _is_there(ref, cluster), stop
+    presence = run_for_each(
+        [ObjectRef(_NAMESPACE, "", name) for name in namespaces], lambda ref: _is_there(ref, cluster), stop
     )
-    missing = frozenset(name for name, found in zip(wanted, there, strict=True) if not found)
-    sight = _Sight(cluster, kinds, names, missing, owners)
-    return tuple(run_for_each(inside, sight.of, stop))
+    missing = frozenset(name for name, is_present in zip(namespaces, presence, strict=True) if not is_present)
+    preview = _Sight(cluster, kinds, names, missing, owners)
+    return tuple(run_for_each(inside, preview.of, stop))
 
 
 def restore_refusal(plan: Sequence[RestoreStep]) -> str:
@@ -184,10 +184,10 @@ def restore_refusal(plan: Sequence[RestoreStep]) -> str:
 
     An object that is still being deleted is waited for.
     """
-    blocked = [one for one in plan if one.fate is RestoreVerdict.BLOCKED]
-    if not blocked or any(one.is_going or one.fate is RestoreVerdict.CREATE for one in plan):
+    blocked = [step for step in plan if step.fate is RestoreVerdict.BLOCKED]
+    if not blocked or any(step.is_going or step.fate is RestoreVerdict.CREATE for step in plan):
         return ""
-    reasons = "; ".join(list(dict.fromkeys(one.reason for one in blocked))[:3])
+    reasons = "; ".join(list(dict.fromkeys(step.reason for step in blocked))[:3])
     return f"no object of the backup can be created now: {reasons}"
 
 
@@ -219,7 +219,7 @@ class _Sight(Struct, frozen=True):
         if live is not None and (live.get("metadata") or {}).get("deletionTimestamp"):
             return RestoreStep(ref, RestoreVerdict.BLOCKED, f"{_GOING}; kymatui waits for that", is_going=True)
         if live is not None:
-            apart = tuple(one for one in diff_objects(live, body) if one.after is not None)
+            apart = tuple(difference for difference in diff_objects(live, body) if difference.after is not None)
             reason = "already exists, differs from the backup; not changed" if apart else "already exists; not changed"
             return RestoreStep(ref, RestoreVerdict.THERE, reason, apart)
         fate, reason = self._of_missing(ref, body)
@@ -283,18 +283,18 @@ def restore(
     says how far it came; a second run goes on there.
     """
     began = time.monotonic()
-    yours = frozenset(one.ref for one in plan if one.fate is RestoreVerdict.BLOCKED and not one.is_going)
+    yours = frozenset(step.ref for step in plan if step.fate is RestoreVerdict.BLOCKED and not step.is_going)
     until = began + min(timeout, USER_ACTION_SECONDS)
     run = _Run(cluster, cancel or threading.Event(), began + timeout, wait, yours, until)
-    stays = frozenset(one.ref for one in plan if one.fate is RestoreVerdict.THERE)
-    made: list[ObjectRef] = []
-    there: list[ObjectRef] = []
+    stays = frozenset(step.ref for step in plan if step.fate is RestoreVerdict.THERE)
+    restored: list[ObjectRef] = []
+    existing: list[ObjectRef] = []
     failed: list[tuple[ObjectRef, str]] = []
     freed, owners = detach_owners(objects)
     for wave in owners.first(install_waves(freed)):
         for body in wave:
             if run.stop.is_set():
-                raise _stopped(made, plan)
+                raise _stopped(restored, plan)
             ref = read_ref(body)
             lost: tuple[str, ...] = ()
             if ref not in stays:
@@ -303,20 +303,20 @@ def restore(
                 is_new = run.stays(ref) if ref in stays else run.create(ref, body, journal)
             except (NotFoundError, InvalidError, ForbiddenError, ConflictError) as error:
                 if run.stop.is_set():  # it was still waited for
-                    raise _stopped(made, plan) from error
+                    raise _stopped(restored, plan) from error
                 failed.append((ref, str(error)))
             else:
-                (made if is_new else there).append(ref)
+                (restored if is_new else existing).append(ref)
                 created = f"created {without_owners(lost)}" if lost else "created"
                 report(f"{ref} {created if is_new else 'already exists'}")
         cluster.forget_kinds()
-    return RestoreResult(tuple(made), tuple(there), tuple(failed))
+    return RestoreResult(tuple(restored), tuple(existing), tuple(failed))
 
 
-def _stopped(made: Sequence[ObjectRef], plan: Sequence[RestoreStep]) -> CancelledError:
-    left = (one.ref for one in plan if one.fate is not RestoreVerdict.THERE and one.ref not in made)
-    progress = JobProgress(CREATION_WORDS, tuple(map(str, made)), left=tuple(map(str, left)))
-    words = f"stopped: {len(made)} of {format_count(len(plan), 'object')} created; they stay"
+def _stopped(created: Sequence[ObjectRef], plan: Sequence[RestoreStep]) -> CancelledError:
+    remaining = (step.ref for step in plan if step.fate is not RestoreVerdict.THERE and step.ref not in created)
+    progress = JobProgress(CREATION_WORDS, tuple(map(str, created)), left=tuple(map(str, remaining)))
+    words = f"stopped: {len(created)} of {format_count(len(plan), 'object')} created; they stay"
     return CancelledError(words, hint="restore again to continue", progress=(progress,))
 
 

@@ -71,8 +71,8 @@ class CommandEntry(NamedTuple):
 
     def load(self) -> CommandModule:
         name, _, attribute = self.module.partition(":")
-        found = importlib.import_module(name)
-        return cast(CommandModule, getattr(found, attribute) if attribute else found)
+        import_module = importlib.import_module(name)
+        return cast(CommandModule, getattr(import_module, attribute) if attribute else import_module)
 
 
 COMMANDS: tuple[CommandEntry, ...] = (

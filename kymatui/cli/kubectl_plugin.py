@@ -34,7 +34,7 @@ def print_completion(argv: Sequence[str] | None = None) -> int:
 
 
 def _lines(before: Sequence[str], last: str) -> list[str]:
-    found = candidates(before, last)
-    if found == [FILES]:
+    matches = candidates(before, last)
+    if matches == [FILES]:
         return [f":{_FILES}"]
-    return [*found, f":{_NO_FILES | (_NO_SPACE if len(found) == 1 and found[0].endswith('=') else 0)}"]
+    return [*matches, f":{_NO_FILES | (_NO_SPACE if len(matches) == 1 and matches[0].endswith('=') else 0)}"]

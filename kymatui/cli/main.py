@@ -114,10 +114,10 @@ def _answer(error: KymatuiError, form: str) -> None:
     if form not in ("json", "yaml") or ANSWER.given:
         return
     kind = type(error).__name__.removesuffix("Error").lower()
-    found = {"kind": kind, "message": str(error), "hint": error.hint or None, "exitStatus": error.exit_code}
+    body = {"kind": kind, "message": str(error), "hint": error.hint or None, "exitStatus": error.exit_code}
     outcome = _OUTCOMES.get(error.exit_code, "failed")
     try:
-        print_text(document({"outcome": outcome, "error": found}, form))
+        print_text(document({"outcome": outcome, "error": body}, form))
     except OSError:
         abandon_output()
 

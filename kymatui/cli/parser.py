@@ -109,16 +109,16 @@ class _Parser(argparse.ArgumentParser):
         and one after the command.
         """
         self._words, self._options, self._has_subcommand = list(args or ()), [], False
-        found = argparse.Namespace() if namespace is None else namespace
-        earlier = self._apply_earlier(found)  # before the defaults, which argparse sets only where a value is missing
-        found, left = super().parse_known_args(args, found)
-        if left:
-            self.refuse_unknown(left)
+        options = argparse.Namespace() if namespace is None else namespace
+        earlier = self._apply_earlier(options)  # before the defaults, which argparse sets only where a value is missing
+        options, words = super().parse_known_args(args, options)
+        if words:
+            self.refuse_unknown(words)
         for option, value in earlier:
-            self._refuse_two_values(option, value, found)
+            self._refuse_two_values(option, value, options)
         if not self._has_subcommand:
             self._refuse_earlier()
-        return found, left
+        return options, words
 
     def _own(self, option: _EarlierOption) -> argparse.Action | None:
         """Return the option of this command that has the same meaning, None if it has no such option."""
@@ -139,11 +139,11 @@ class _Parser(argparse.ArgumentParser):
             applied.append((_EarlierOption(action, option.words), getattr(namespace, action.dest)))
         return applied
 
-    def _refuse_two_values(self, earlier: _EarlierOption, value: Any, found: argparse.Namespace) -> None:
+    def _refuse_two_values(self, earlier: _EarlierOption, value: Any, options: argparse.Namespace) -> None:
         """Raise UsageError where an option of one value has another one before the command."""
         words = [later.words for later in self._options if later.action is earlier.action]
         single = isinstance(earlier.action, argparse._StoreAction)
-        if words and single and getattr(found, earlier.action.dest) != value:
+        if words and single and getattr(options, earlier.action.dest) != value:
             values = f"{' '.join(earlier.words)} before and {' '.join(words[-1])} after `{self.prog}`"
             raise UsageError(f"{earlier.name} has two values: {values}", hint="use one of them")
 
@@ -179,12 +179,12 @@ class _Parser(argparse.ArgumentParser):
     def _listed_options(self) -> list[str]:
         """Return the options that may be suggested: neither hidden names nor --help, which is in the hint."""
         actions = self._option_string_actions.items()
-        return [name for name, one in actions if one.help != argparse.SUPPRESS and one.dest != "help"]
+        return [name for name, action in actions if action.help != argparse.SUPPRESS and action.dest != "help"]
 
     def _refuse_unknown_options(self) -> None:
         """Refuse an unknown option before its value: argparse takes the value for an argument of the command."""
         names = (word.partition("=")[0] for word in self._words if word.startswith("--") and len(word) > 2)
-        unknown = [name for name in names if not any(one.startswith(name) for one in self._option_string_actions)]
+        unknown = [name for name in names if not any(option.startswith(name) for option in self._option_string_actions)]
         if unknown:
             self.refuse_unknown(unknown)
 
@@ -197,7 +197,7 @@ class _Parser(argparse.ArgumentParser):
             return
         if not action.option_strings:
             self._refuse_unknown_options()
-        known = [str(one) for one in action.choices]
+        known = [str(choice) for choice in action.choices]
         hint = f"valid: {', '.join(known)}"
         if action.option_strings:
             near = did_you_mean(nearest_names(str(value), known))
@@ -271,7 +271,7 @@ class _TopParser(_Parser):
                     self._refuse_command(word)
                 return
             name, _, value = word.partition("=")
-            known = [found for found in self._option_string_actions if found.startswith(name)]
+            known = [option for option in self._option_string_actions if option.startswith(name)]
             if name.startswith("--") and not known:
                 self.refuse_unknown([name])
             action = self._option_string_actions.get(name) or self._option_string_actions.get(known[0] if known else "")
@@ -311,19 +311,19 @@ def _near_options(option: str, known: Iterable[str]) -> list[str]:
 
 def spelled_as(text: str, choices: Iterable[str]) -> str:
     """Return the choice that is `text` but for upper case, else `text`."""
-    return next((one for one in choices if one.casefold() == text.casefold()), text)
+    return next((choice for choice in choices if choice.casefold() == text.casefold()), text)
 
 
 def _option_owners() -> dict[str, list[str]]:
     """Return the commands of each long option."""
-    found: dict[str, list[str]] = {}
+    owners: dict[str, list[str]] = {}
     for command in COMMANDS:
         parser = argparse.ArgumentParser(add_help=False)
         command.load().configure(parser)
         for option in parser._option_string_actions:
             if option.startswith("--"):
-                found.setdefault(option, []).append(command.name)
-    return found
+                owners.setdefault(option, []).append(command.name)
+    return owners
 
 
 if TYPE_CHECKING:

@@ -84,8 +84,8 @@ def why_read_only(args: argparse.Namespace) -> str:
 
 
 def _forbidding(args: argparse.Namespace) -> str:
-    given = [f"--{name.replace('_', '-')}" for name in ("audit", "read_only") if getattr(args, name, False)]
-    return given[0] if given else _VARIABLE if os.environ.get(_VARIABLE) else "configuration file"
+    flags = [f"--{name.replace('_', '-')}" for name in ("audit", "read_only") if getattr(args, name, False)]
+    return flags[0] if flags else _VARIABLE if os.environ.get(_VARIABLE) else "configuration file"
 
 
 def _written_to(args: argparse.Namespace, options: SessionOptions) -> tuple[SessionOptions, ...]:
@@ -114,7 +114,7 @@ _ABOUT_RUNTIMES = deferred(
 
 def with_remote_option(text: str, runtime: str) -> str:
     """Return a text in which the commands that can be about a runtime are about this one."""
-    return _ABOUT_RUNTIMES.sub(lambda found: f"`{found[1]} --remote {runtime}`", text)
+    return _ABOUT_RUNTIMES.sub(lambda match: f"`{match[1]} --remote {runtime}`", text)
 
 
 def remote_options_of(

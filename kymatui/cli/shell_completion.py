@@ -106,7 +106,7 @@ def _kept() -> Iterable[str]:
     """Return the modules that a backup is there of; what begins as none of them is a file."""
     from kymatui.adapters.files.backups import list_backups
 
-    return sorted({one.module for one in list_backups()})
+    return sorted({backup.module for backup in list_backups()})
 
 
 def _jobs(_: Typed) -> Iterable[str]:
@@ -116,10 +116,10 @@ def _jobs(_: Typed) -> Iterable[str]:
 
 
 def _begin(words: Iterable[str], last: str) -> list[str]:
-    found = list(dict.fromkeys(words))
-    if found == [FILES]:
-        return found
-    return [word for word in found if word.startswith(last) and word.isprintable() and word]
+    matching = list(dict.fromkeys(words))
+    if matching == [FILES]:
+        return matching
+    return [word for word in matching if word.startswith(last) and word.isprintable() and word]
 
 
 # which parser, and what was said
@@ -172,7 +172,7 @@ def _word(typed: Typed, word: str) -> None:
 
 
 def _subparsers(parser: argparse.ArgumentParser) -> argparse._SubParsersAction[argparse.ArgumentParser] | None:
-    return next((one for one in parser._actions if isinstance(one, argparse._SubParsersAction)), None)
+    return next((action for action in parser._actions if isinstance(action, argparse._SubParsersAction)), None)
 
 
 # what can stand there
@@ -183,13 +183,13 @@ def _positional(typed: Typed) -> Iterable[str]:
     if below is not None:
         return below.choices
     actions = [action for action in typed.parser._actions if not action.option_strings]
-    place = len(typed.positionals)
-    if actions and actions[0].nargs == "+" and len(actions) > 1 and place:  # `channel NAME… CHANNEL`
+    index = len(typed.positionals)
+    if actions and actions[0].nargs == "+" and len(actions) > 1 and index:  # `channel NAME… CHANNEL`
         last = [*_values(typed, actions[-1])]
         return () if any(word in last for word in typed.positionals) else [*last, *_values(typed, actions[0])]
     if actions and actions[-1].nargs in ("*", "+", argparse.REMAINDER):
-        place = min(place, len(actions) - 1)
-    return _values(typed, actions[place]) if place < len(actions) else ()
+        index = min(index, len(actions) - 1)
+    return _values(typed, actions[index]) if index < len(actions) else ()
 
 
 def _values(typed: Typed, action: argparse.Action) -> Iterable[str]:
@@ -300,10 +300,10 @@ def _options(typed: Typed, *, remote: bool = False) -> SessionOptions:
     """Return the cluster that the words name; with `remote` the control plane."""
     from kymatui.sessions.cluster.session_options import SessionOptions
 
-    said = typed.options
-    kubeconfig, context = said.get("kubeconfig", ""), said.get("context", "")
+    options = typed.options
+    kubeconfig, context = options.get("kubeconfig", ""), options.get("context", "")
     if remote:
-        kubeconfig, context = said.get("kcp_kubeconfig") or kubeconfig, said.get("kcp_context") or context
+        kubeconfig, context = options.get("kcp_kubeconfig") or kubeconfig, options.get("kcp_context") or context
     return SessionOptions(kubeconfig=kubeconfig, context=context)
 
 
@@ -313,11 +313,11 @@ def _options(typed: Typed, *, remote: bool = False) -> SessionOptions:
 def bash_candidates(line: str, breaks: str) -> list[str]:
     """Return what readline puts in the place of the last word, quoted for the kind of quotes that are open there."""
     words, last = split_line(line)
-    found = candidates(words[1:], last.text)
-    if found == [FILES]:
-        return found
+    matches = candidates(words[1:], last.text)
+    if matches == [FILES]:
+        return matches
     cut = last.kept(breaks)
-    return [quoted(word[cut:], last.quote) for word in found]
+    return [quoted(word[cut:], last.quote) for word in matches]
 
 
 class TypedWord(Struct):
@@ -338,7 +338,9 @@ class TypedWord(Struct):
                 (back for back, is_quoted in enumerate(reversed(self.is_quoted)) if not is_quoted), len(self.is_quoted)
             )
         plain = zip(self.text, self.is_quoted, strict=True)
-        return max((at + 1 for at, (one, is_quoted) in enumerate(plain) if one in breaks and not is_quoted), default=0)
+        return max(
+            (at + 1 for at, (char, is_quoted) in enumerate(plain) if char in breaks and not is_quoted), default=0
+        )
 
 
 def split_line(line: str) -> tuple[list[str], TypedWord]:
@@ -346,29 +348,29 @@ def split_line(line: str) -> tuple[list[str], TypedWord]:
     words: list[str] = []
     now, begun, at = TypedWord(), False, 0
     while at < len(line):
-        one = line[at]
+        char = line[at]
         at += 1
         if now.quote == "'":
-            now.quote = "" if one == "'" else now.quote
-            if one != "'":
-                now.add(one, True)
-        elif one == "\\" and at < len(line) and (not now.quote or line[at] in '$`"\\'):
+            now.quote = "" if char == "'" else now.quote
+            if char != "'":
+                now.add(char, True)
+        elif char == "\\" and at < len(line) and (not now.quote or line[at] in '$`"\\'):
             now.add(line[at], True)
             at += 1
             begun = True
         elif now.quote == '"':
-            now.quote = "" if one == '"' else now.quote
-            if one != '"':
-                now.add(one, True)
-        elif one in "'\"":
-            now.quote, begun = one, True
-        elif one in " \t\n;|&":
+            now.quote = "" if char == '"' else now.quote
+            if char != '"':
+                now.add(char, True)
+        elif char in "'\"":
+            now.quote, begun = char, True
+        elif char in " \t\n;|&":
             if begun:
                 words.append(now.text)
-            words = [] if one in ";|&\n" else words
+            words = [] if char in ";|&\n" else words
             now, begun = TypedWord(), False
         else:
-            now.add(one, False)
+            now.add(char, False)
             begun = True
     return words, now
 
@@ -381,5 +383,5 @@ def quoted(text: str, quote: str = "") -> str:
     if quote == "'":
         return text.replace("'", "'\\''")
     if quote == '"':
-        return "".join(f"\\{one}" if one in '$`"\\' else one for one in text)
-    return "".join(one if one in _PLAIN or ord(one) > 127 else f"\\{one}" for one in text)
+        return "".join(f"\\{char}" if char in '$`"\\' else char for char in text)
+    return "".join(char if char in _PLAIN or ord(char) > 127 else f"\\{char}" for char in text)

@@ -151,8 +151,8 @@ class RecordedInstallation(Struct, frozen=True):
         """Return how many of its objects exist; None if not even the planned ones are known."""
         if self.inventory is None:
             return None
-        found = None if existing is None else sum(ref.key in existing for ref in self.refs)
-        return ObjectCount(len(self.refs), found)
+        total = None if existing is None else sum(ref.key in existing for ref in self.refs)
+        return ObjectCount(len(self.refs), total)
 
 
 class InstallationRun(Struct, frozen=True):
@@ -184,18 +184,25 @@ def read_installations(
 ) -> tuple[RecordedInstallation, ...]:
     """Return all installations, from the ConfigMaps of kymatui and the metadata of Helm's Secrets."""
     own = [_of_inventory(raw) for raw in inventories if read_ref(raw).name.startswith(_PREFIX)]
-    return tuple(sorted((*own, *_releases(releases)), key=lambda one: (one.name, one.namespace, one.is_chart)))
+    return tuple(
+        sorted(
+            (*own, *_releases(releases)),
+            key=lambda installation: (installation.name, installation.namespace, installation.is_chart),
+        )
+    )
 
 
 def _of_inventory(raw: Mapping[str, Any]) -> RecordedInstallation:
     ref = read_ref(raw)
     created = read_meta(JsonReader(raw)).created
     try:
-        found = read_document(text_at(mapping_at(raw, "data"), KEY), str(ref))
+        inventory = read_document(text_at(mapping_at(raw, "data"), KEY), str(ref))
     except ConfigurationError as error:
         name, state = ref.name.removeprefix(_PREFIX), InventoryState.INSTALLED
         return RecordedInstallation(name, ref.namespace, ref, KYMATUI, state, unread=str(error), created=created)
-    return RecordedInstallation(found.name, ref.namespace, ref, KYMATUI, found.state, found, created=created)
+    return RecordedInstallation(
+        inventory.name, ref.namespace, ref, KYMATUI, inventory.state, inventory, created=created
+    )
 
 
 def _releases(secrets: Iterable[Mapping[str, Any]]) -> Iterable[RecordedInstallation]:
@@ -236,7 +243,7 @@ def _installer(manager: str) -> str:
 
 def manifest_installations(manifests: Iterable[Manifest]) -> frozenset[tuple[str, str]]:
     """Return name and namespace of what Manifests record as their own installations."""
-    return frozenset((entry.name, entry.namespace) for one in manifests for entry in read_record(one))
+    return frozenset((entry.name, entry.namespace) for manifest in manifests for entry in read_record(manifest))
 
 
 def installation_run(
@@ -279,15 +286,17 @@ def name_installations(
     kymatui; the others, and those that only share a name, are called `namespace/name`.
     """
     by_name: dict[str, list[RecordedInstallation]] = {}
-    for one in sorted(installations, key=lambda one: (not one.is_unfinished, not one.is_own, one.namespace)):
-        by_name.setdefault(one.name, []).append(one)
+    for installation in sorted(
+        installations, key=lambda candidate: (not candidate.is_unfinished, not candidate.is_own, candidate.namespace)
+    ):
+        by_name.setdefault(installation.name, []).append(installation)
     beside: dict[str, RecordedInstallation] = {}
     releases: dict[str, RecordedInstallation] = {}
-    for name, found in by_name.items():
-        for place, one in enumerate(found):
-            alone = place == 0 if name in modules else len(found) == 1
-            is_listed = one.is_own or (alone and name in modules)
-            (beside if is_listed else releases)[name if alone else f"{one.namespace}/{name}"] = one
+    for name, same_name in by_name.items():
+        for index, entry in enumerate(same_name):
+            alone = index == 0 if name in modules else len(same_name) == 1
+            is_listed = entry.is_own or (alone and name in modules)
+            (beside if is_listed else releases)[name if alone else f"{entry.namespace}/{name}"] = entry
     return beside, releases
 
 
@@ -339,16 +348,16 @@ def interruption_words(installation: RecordedInstallation, run: InstallationRun,
 
     `direct` is for a module that lifecycle-manager could manage.
     """
-    said = run_words(installation, run)
+    words = run_words(installation, run)
     if not installation.is_own:
-        return f"{said}; {installation.installer} manages this release"
+        return f"{words}; {installation.installer} manages this release"
     delete = deletion_command(installation.name, installation.namespace)
     if run.phase is InstallationPhase.DELETION_INTERRUPTED:
-        return f"{said}. {delete} completes it"
+        return f"{words}. {delete} completes it"
     if installation.inventory is None:
-        return f"{said}. {delete} deletes it"
+        return f"{words}. {delete} deletes it"
     where = f" where {installation.address} exists" if is_local(installation.inventory) else ""
-    return f"{said}. {install_command(installation.inventory, direct=direct)} completes it{where}, {delete} deletes it"
+    return f"{words}. {install_command(installation.inventory, direct=direct)} completes it{where}, {delete} deletes it"
 
 
 def deletion_command(name: str, namespace: str) -> str:

@@ -130,8 +130,8 @@ class Inventory(Struct, frozen=True):
         return self.state is InventoryState.PENDING and self.digest == digest
 
     def item(self, ref: ObjectRef) -> InventoryItem | None:
-        wanted = ref.key
-        return next((item for item in self.items if item.ref.key == wanted), None)
+        key = ref.key
+        return next((item for item in self.items if item.ref.key == key), None)
 
     def holds(self, ref: ObjectRef) -> bool:
         return self.item(ref) is not None
@@ -153,13 +153,13 @@ def deletion_notes(inventory: Inventory | None) -> tuple[str, ...]:
 def merge_items(old: Iterable[InventoryItem], new: Iterable[InventoryItem]) -> tuple[InventoryItem, ...]:
     """Return both lists without duplicates; an old item keeps its flags, but for what its source says now."""
     before = {item.ref.key: item for item in old}
-    found: dict[tuple[str, str, str, str], InventoryItem] = {}
+    merged: dict[tuple[str, str, str, str], InventoryItem] = {}
     for item in new:
         known = before.get(item.ref.key)
-        found[item.ref.key] = replace(known, ref=item.ref, kept=item.kept) if known is not None else item
+        merged[item.ref.key] = replace(known, ref=item.ref, kept=item.kept) if known is not None else item
     for key, item in before.items():
-        found.setdefault(key, item)
-    return tuple(found.values())
+        merged.setdefault(key, item)
+    return tuple(merged.values())
 
 
 def write_document(inventory: Inventory) -> str:
@@ -219,7 +219,7 @@ class InstallRecord(NamedTuple):
 def read_record(manifest: Manifest) -> tuple[InstallRecord, ...]:
     """Return the record of a Manifest, empty if unreadable."""
     try:
-        found = read_json(manifest.meta.annotations.get(ANNOTATION_INSTALLS, "[]"))
-        return tuple(InstallRecord(*map(str, entry)) for entry in found)
+        document = read_json(manifest.meta.annotations.get(ANNOTATION_INSTALLS, "[]"))
+        return tuple(InstallRecord(*map(str, entry)) for entry in document)
     except (ValueError, TypeError):
         return ()

@@ -158,9 +158,9 @@ class OwnedObject(Struct, frozen=True):
 def describe_objects(objects: Iterable[OwnedObject]) -> str:
     """Return what a deletion asks consent for, by kind and owner: `3 Functions of users and the default CR`."""
     some = list(objects)
-    counts = Counter((one.owner, one.kind) for one in some if one.ownership is not ObjectOwnership.DEFAULT_CR)
+    counts = Counter((owned.owner, owned.kind) for owned in some if owned.ownership is not ObjectOwnership.DEFAULT_CR)
     parts = [_counted(counts, owner) for owner in dict.fromkeys(owner for owner, _ in counts)]
-    if defaults := sum(one.ownership is ObjectOwnership.DEFAULT_CR for one in some):
+    if defaults := sum(owned.ownership is ObjectOwnership.DEFAULT_CR for owned in some):
         parts.append("the default CR" if defaults == 1 else f"{defaults} default CRs")
     return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
 

@@ -112,7 +112,7 @@ def _install(
 ) -> ApplyOutcome:
     """Plan and apply; plan again if the cluster changed, unless a person accepted the plan."""
     for attempt in range(_ATTEMPTS):
-        made = planner.plan(
+        plan = planner.plan(
             intent,
             cluster,
             options.time,
@@ -121,10 +121,10 @@ def _install(
             width=options.width,
             retry=options.retry,
         )
-        if accept is not None and not accept(made):
+        if accept is not None and not accept(plan):
             return ApplyOutcome((), (), (), None)
         try:
-            return applier.apply(made, run, wait=wait, just_made=accept is None)
+            return applier.apply(plan, run, wait=wait, just_made=accept is None)
         except OutdatedError:  # a plan that a person accepted may not be replaced by another one
             if accept is not None or attempt == _ATTEMPTS - 1:
                 raise
@@ -186,7 +186,7 @@ def uninstall(
     `module_deletion.uninstall_module` lists the errors.
     """
     chosen = options or EngineOptions()
-    found = uninstall_plan.plan_uninstall(
+    plan = uninstall_plan.plan_uninstall(
         name,
         namespace,
         cluster,
@@ -197,10 +197,10 @@ def uninstall(
         scope=uninstall_plan.DeletionScope(delete_crds=delete_crds),
     )
     with _run(cluster, chosen) as run:
-        if found is None:
+        if plan is None:
             run.tidy(name, namespace)
             return None
-        return module_deletion.uninstall_module(found, run, DeletionConsent(found.accepted, cascade, accept_unknown))
+        return module_deletion.uninstall_module(plan, run, DeletionConsent(plan.accepted, cascade, accept_unknown))
 
 
 def rollback(

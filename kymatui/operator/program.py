@@ -329,8 +329,8 @@ def _ignored_manifests(context: OperatorContext, registry: MetricRegistry) -> Gr
 
     def read(cancel: threading.Event) -> Sequence[ObjectRef]:
         kind = served_kind(cluster)
-        found = cluster.list_outside(kind, namespaces, cancel=cancel) if kind is not None else ()
-        return [read_ref(raw) for raw in found]
+        manifests = cluster.list_outside(kind, namespaces, cancel=cancel) if kind is not None else ()
+        return [read_ref(raw) for raw in manifests]
 
     return IgnoredManifests(read, " and ".join(namespaces), context.reports.log, registry)
 

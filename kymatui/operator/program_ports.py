@@ -135,7 +135,7 @@ def _tls(options: ListenerOptions) -> ServerTls | None:
 def read_networks(text: str) -> tuple[Network, ...]:
     """Return the networks of gateways, separated by commas. Raise ConfigurationError."""
     networks = []
-    for part in filter(None, (one.strip() for one in text.split(","))):
+    for part in filter(None, (text_part.strip() for text_part in text.split(","))):
         try:
             networks.append(ipaddress.ip_network(part))
         except ValueError as error:

@@ -79,14 +79,14 @@ def signed_chart(source: ModuleSource, signers: SignatureOptions, fetch: FetchOp
             "verification needs a keyring", hint="name the file of the signers' public keys with --keyring FILE"
         )
     ring = read_signer_file(signers.keyring, "--keyring")
-    found = _packed(source, fetch)
-    if found.provenance is None:
-        raise SignatureError(f"{found.source} is not signed: no provenance file", hint="the chart was not used")
+    chart = _packed(source, fetch)
+    if chart.provenance is None:
+        raise SignatureError(f"{chart.source} is not signed: no provenance file", hint="the chart was not used")
     try:
-        verify(found.content, found.filename, found.provenance, ring)
+        verify(chart.content, chart.filename, chart.provenance, ring)
     except HelmError as error:
-        raise SignatureError(f"{found.source}: {error}", hint=error.hint or "the chart was not used") from error
-    return chart_source.load_fetched_chart(found.content, source.chart, source.repository)
+        raise SignatureError(f"{chart.source}: {error}", hint=error.hint or "the chart was not used") from error
+    return chart_source.load_fetched_chart(chart.content, source.chart, source.repository)
 
 
 def _packed(source: ModuleSource, fetch: FetchOptions) -> FetchedChart:

@@ -48,47 +48,47 @@ class KubeContexts:
 
     def __init__(
         self,
-        given: Callable[[], SessionOptions],
+        read_options: Callable[[], SessionOptions],
         settings: Settings,
         open_session: OpenSession,
         *,
         reopen: Callable[[], Any] | None = None,
-        memory: ContextMemory | None = None,
+        context_memory: ContextMemory | None = None,
     ) -> None:
         """Take the options of the command line, which a demo knows once its cluster runs.
 
         `reopen` opens the first context again, by default as `open_session` does.
         """
-        self._given, self._settings, self._open_session = given, settings, open_session
-        self._reopen = reopen or (lambda: open_session(given()))
+        self._given, self._settings, self._open_session = read_options, settings, open_session
+        self._reopen = reopen or (lambda: open_session(read_options()))
         self._chosen: SessionOptions | None = None
         self._facts: ConnectionFacts | None = None
         self._name = ""
-        self.memory = memory or ContextMemory()
+        self.memory = context_memory or ContextMemory()
 
     def listed(self) -> tuple[ContextEntry, ...]:
         """Return all contexts, the recently used first. Raise ConfigurationError."""
         from kymatui.adapters.kube.auth.context_list import list_contexts
 
-        used, given = self.memory.used(), self._given()
+        used, options = self.memory.used(), self._given()
         entries = []
-        for one in list_contexts(given.kubeconfig):
-            own = self._settings.context(one.name)
+        for context in list_contexts(options.kubeconfig):
+            own = self._settings.context(context.name)
             entries.append(
                 ContextEntry(
-                    name=one.name,
-                    cluster=one.cluster,
-                    user=one.user,
-                    server=one.server,
-                    namespace=one.namespace,
+                    name=context.name,
+                    cluster=context.cluster,
+                    user=context.user,
+                    server=context.server,
+                    namespace=context.namespace,
                     accent=own.accent,
-                    read_only=given.read_only or own.read_only,
-                    is_current=one.is_current,
-                    used=used.get(one.name, 0.0),
-                    problem=one.problem,
+                    read_only=options.read_only or own.read_only,
+                    is_current=context.is_current,
+                    used=used.get(context.name, 0.0),
+                    problem=context.problem,
                 )
             )
-        return tuple(sorted(entries, key=lambda one: (-one.used, one.name)))
+        return tuple(sorted(entries, key=lambda entry: (-entry.used, entry.name)))
 
     def check(self, name: str) -> None:
         """Raise ConfigurationError or UnknownNameError where a context cannot be opened; sends nothing."""
@@ -153,10 +153,10 @@ class KubeContexts:
         return _read_facts(self._chosen or self._given(), name).changes_since(self._facts)
 
     def _options(self, name: str) -> SessionOptions:
-        given = self._given()
-        own = replace(given.access, user="")
-        shut = given.read_only or self._settings.context(name).read_only
-        return replace(given, context=name, namespace="", read_only=shut, access=own)
+        options = self._given()
+        own = replace(options.access, user="")
+        shut = options.read_only or self._settings.context(name).read_only
+        return replace(options, context=name, namespace="", read_only=shut, access=own)
 
 
 def _require_namespace(session: Any, namespace: str) -> None:

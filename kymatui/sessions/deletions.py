@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from kymatui.engine.cluster.ports import Cluster
 
 
-def edits_of(session: Session, memory: ReadCache | None = None) -> ClusterKymaEdits:
+def edits_of(session: Session, cache: ReadCache | None = None) -> ClusterKymaEdits:
     """Return the edits of a cluster, or of a runtime with its control plane."""
-    return session_edits(session, backups, memory)
+    return session_edits(session, backups, cache)
 
 
 def deletions_of(session: Session, cluster: Cluster | None = None) -> SessionDeletions:

@@ -32,11 +32,11 @@ class SessionInstallPort:
     With a runtime and its control plane, what is managed is said by both, and what is installed goes to the runtime.
     """
 
-    def __init__(self, session: Session, fetch: FetchOptions | None = None, memory: ReadCache | None = None) -> None:
+    def __init__(self, session: Session, fetch: FetchOptions | None = None, cache: ReadCache | None = None) -> None:
         self._session = session
         self._fetch = fetch or FetchOptions()
         self.blobs = LazyFetcher(self._fetch)
-        self.memory = memory or ReadCache()
+        self.memory = cache or ReadCache()
 
     @cached_property
     def cluster(self) -> Cluster:

@@ -51,10 +51,10 @@ class Settings(Struct, frozen=True):
 
     def context(self, name: str) -> ContextSettings:
         """Return the settings of a context: by its name, else by the first matching pattern."""
-        found = self.contexts.get(name)
-        if found is None:
-            found = next((body for p, body in self.contexts.items() if fnmatch.fnmatchcase(name, p)), _NOTHING)
-        return ContextSettings(str(found.get("accent", "")), bool(found.get("read_only", False)))
+        context = self.contexts.get(name)
+        if context is None:
+            context = next((body for p, body in self.contexts.items() if fnmatch.fnmatchcase(name, p)), _NOTHING)
+        return ContextSettings(str(context.get("accent", "")), bool(context.get("read_only", False)))
 
 
 def config_path(environment: Mapping[str, str]) -> Path:
@@ -98,10 +98,10 @@ def read_file(path: Path) -> dict[str, Any]:
         raise ConfigurationError(f"{path} is not valid TOML: it is nested too deeply", hint=_FIX) from None
     except ValueError as error:  # of TOML, and of numbers with thousands of digits
         raise ConfigurationError(f"{path} is not valid TOML: {error}", hint=_FIX) from error
-    found = list(find_faults(body))
-    if found:
-        lines = "\n  ".join(str(fault) for fault in found)
-        kind = UnknownNameError if any(fault.is_unknown_name for fault in found) else ConfigurationError
+    faults = list(find_faults(body))
+    if faults:
+        lines = "\n  ".join(str(fault) for fault in faults)
+        kind = UnknownNameError if any(fault.is_unknown_name for fault in faults) else ConfigurationError
         raise kind(f"{path}:\n  {lines}", hint="`kymatui config schema` lists every option")
     return body
 
@@ -112,32 +112,32 @@ def _placed(body: dict[str, Any], folder: Path) -> dict[str, Any]:
     def placed(source: str) -> str:
         return source if "://" in source or not source else str(folder / Path(source).expanduser())
 
-    found = dict(body)
+    body_copy = dict(body)
     if "catalogs" in body:
-        found["catalogs"] = [placed(source) for source in body["catalogs"]]
+        body_copy["catalogs"] = [placed(source) for source in body["catalogs"]]
     for name in ("maintenance_policy", "public_key"):
         if name in body:
-            found[name] = placed(body[name])
-    return found
+            body_copy[name] = placed(body[name])
+    return body_copy
 
 
 def _settings(body: Mapping[str, Any]) -> Settings:
-    found: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in body.items()}
-    return Settings(**found)
+    values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in body.items()}
+    return Settings(**values)
 
 
 def _with_environment(settings: Settings, environment: Mapping[str, str]) -> Settings:
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for option in OPTIONS:
         text = environment.get(option.environment) if option.environment else None
         if text is None:
             continue
-        found[option.name] = _flag(option.environment, text) if option.kind == "flag" else text
-    if found.get("theme", THEME_NAMES[0]) not in THEME_NAMES:
-        near = did_you_mean(nearest_names(found["theme"], THEME_NAMES))
+        values[option.name] = _flag(option.environment, text) if option.kind == "flag" else text
+    if values.get("theme", THEME_NAMES[0]) not in THEME_NAMES:
+        near = did_you_mean(nearest_names(values["theme"], THEME_NAMES))
         hint = f"valid: {', '.join(THEME_NAMES)}"
-        raise UnknownNameError(f'invalid value "{found["theme"]}" for KYMATUI_THEME{near}', hint=hint)
-    return replace(settings, **found)
+        raise UnknownNameError(f'invalid value "{values["theme"]}" for KYMATUI_THEME{near}', hint=hint)
+    return replace(settings, **values)
 
 
 def _flag(variable: str, text: str) -> bool:

@@ -21,8 +21,8 @@ def set_option(path: Path, name: str, value: str | bool | list[str]) -> None:
     Raises ConfigurationError if the value or file is invalid, or the file cannot be written; the file then stays
     the same. It is replaced atomically, so that no reader sees half of it.
     """
-    if found := list(find_faults({name: value})):
-        raise ConfigurationError(str(found[0]))
+    if faults := list(find_faults({name: value})):
+        raise ConfigurationError(str(faults[0]))
     body = read_file(path) if path.is_file() else {}
     try:
         before = path.read_text(encoding="utf-8") if path.is_file() else ""
@@ -38,10 +38,10 @@ def with_option(text: str, body: Mapping[str, Any], name: str, value: str | bool
     Raises ConfigurationError if the option's position is ambiguous.
     """
     line = f"{name} = {json.dumps(value, ensure_ascii=False)}"
-    wanted = {**body, name: value}
+    changed = {**body, name: value}
     for candidate in _candidates(text, name, line):
         try:
-            if tomllib.loads(candidate) == wanted:
+            if tomllib.loads(candidate) == changed:
                 return candidate
         except tomllib.TOMLDecodeError:
             continue
@@ -52,11 +52,11 @@ def _candidates(text: str, name: str, line: str) -> list[str]:
     """Return candidates: the option replaced (it may span lines), else added at the top, before tables."""
     begin = rf"^[ \t]*(?:{name}|\"{name}\"|'{name}')[ \t]*="
     endings = (r"[^\n]*$", r"[ \t]*\[[^\]]*\][^\n]*$", r"[ \t]*\[.*?^[ \t]*\][^\n]*$")
-    found = []
+    texts = []
     for ending in endings:
         text_after, count = re.subn(begin + ending, lambda _: line, text, count=1, flags=re.MULTILINE | re.DOTALL)
-        found += [text_after] if count else []
-    return [*found, f"{line}\n{text}"]
+        texts += [text_after] if count else []
+    return [*texts, f"{line}\n{text}"]
 
 
 def _replace(path: Path, text: str) -> None:

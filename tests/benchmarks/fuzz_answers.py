@@ -45,8 +45,8 @@ def change_answers(mutator: Mutator, log: Path) -> None:
     read, lines, once = module._body, AnswerStream._lines, module.Transport._once
     unread: set[str] = set()
 
-    def body(response: Any, deadline: Any, turn: Any) -> bytes:
-        found = read(response, deadline, turn)
+    def body(response: Any, deadline: Any, slot: Any) -> bytes:
+        found = read(response, deadline, slot)
         made = mutator.body(found)
         if response._original_response._method == "GET":
             path = str(response.geturl()).partition("?")[0]

@@ -202,7 +202,7 @@ def test_the_default_container_is_the_annotated_one() -> None:
     assert [one.container for one in choose_sources(containers_of(raw))] == ["manager"]
     assert [one.container for one in choose_sources(containers_of(raw), "setup")] == ["setup"]
     assert choose_sources(containers_of(raw), "gone") == []
-    assert len(choose_sources(containers_of(raw), whole=True)) == 3
+    assert len(choose_sources(containers_of(raw), all_containers=True)) == 3
 
 
 @pytest.mark.parametrize("status", [None, {}, {"containerStatuses": "x"}, {"containerStatuses": [{"name": 5}, 3]}])
@@ -235,7 +235,7 @@ def test_a_modules_logs_are_those_of_its_manager_or_of_all_its_pods() -> None:
     locations = index_objects(found, ReadCache())
     own = find_logs(log_roots(row, locations), found, locations)
     assert {one.source.pod for one in own.containers} == {"keda-manager-1-a"}
-    whole = find_logs(log_roots(row, locations, whole=True), found, locations)
+    whole = find_logs(log_roots(row, locations, all_objects=True), found, locations)
     assert {one.source.pod for one in whole.containers} == {"keda-manager-1-a", "keda-metrics-1"}
     assert (own.gap, own.waiting) == (None, ())
 

@@ -272,8 +272,8 @@ def test_a_row_is_built_again_when_its_pods_change() -> None:
         workloads=[failing()],
     )
     memory = ReadCache()
-    before = build_catalog(world, NOW, memory=memory).row("mod")
-    after = build_catalog(replace(world, owned=(pod(waiting={"reason": "ErrImagePull"}),)), NOW, memory=memory).row(
+    before = build_catalog(world, NOW, cache=memory).row("mod")
+    after = build_catalog(replace(world, owned=(pod(waiting={"reason": "ErrImagePull"}),)), NOW, cache=memory).row(
         "mod"
     )
     assert before is not None

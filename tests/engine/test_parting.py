@@ -55,5 +55,5 @@ def test_of_what_was_found_only_what_nobody_else_set_is_taken_back() -> None:
     marks: Json = {"annotations": {"meta.helm.sh/release-name": None}}
     assert unmark_patch(live, HELM) == {"metadata": {"labels": {"app.kubernetes.io/managed-by": None}, **marks}}
     labels = {"app.kubernetes.io/managed-by": None, "mine": None}
-    assert unmark_patch(live, HELM, found=True) == {"metadata": {"labels": labels, **marks}}
-    assert unmark_patch({"metadata": {"labels": {"theirs": "1"}}}, HELM, found=True) is None
+    assert unmark_patch(live, HELM, existed=True) == {"metadata": {"labels": labels, **marks}}
+    assert unmark_patch({"metadata": {"labels": {"theirs": "1"}}}, HELM, existed=True) is None

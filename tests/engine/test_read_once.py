@@ -32,7 +32,7 @@ class CountingCluster:
         return {"metadata": {"name": ref.name}} if ref.name != "missing" else None
 
     def list(self, kind: GroupVersionKind, namespace: str = "", **options: Any) -> list[dict[str, Any]]:
-        self.asked.append((kind, namespace, options["labels"], options["whole"]))
+        self.asked.append((kind, namespace, options["labels"], options["with_managed_fields"]))
         return [{"metadata": {"name": "one"}}]
 
 
@@ -59,7 +59,7 @@ def test_lists_are_told_apart_by_all_that_is_asked_and_are_the_callers_own() -> 
     assert cluster.list(CONFIG_MAP, "default") == [{"metadata": {"name": "one"}}]
     cluster.list(CONFIG_MAP, "other")
     cluster.list(CONFIG_MAP, "default", labels="a=b")
-    cluster.list(CONFIG_MAP, "default", whole=True)
+    cluster.list(CONFIG_MAP, "default", with_managed_fields=True)
     assert len(counting.asked) == 4
 
 

@@ -32,7 +32,7 @@ def memory(tmp_path: Path) -> ContextMemory:
 
 def contexts(kubeconfig: Path, memory: ContextMemory, opened: list[SessionOptions], **given: Any) -> KubeContexts:
     options = SessionOptions(str(kubeconfig), "dev", "apps", **given)
-    return KubeContexts(lambda: options, SETTINGS, opened.append, memory=memory)
+    return KubeContexts(lambda: options, SETTINGS, opened.append, context_memory=memory)
 
 
 def test_the_recently_used_come_first_with_their_settings(kubeconfig: Path, memory: ContextMemory) -> None:
@@ -71,7 +71,7 @@ def test_a_context_that_failed_to_open_is_not_the_open_one(kubeconfig: Path, mem
         if options.context == "stage":
             raise ConfigurationError("no plugin")
 
-    found = KubeContexts(lambda: SessionOptions(str(kubeconfig), "dev"), SETTINGS, open_session, memory=memory)
+    found = KubeContexts(lambda: SessionOptions(str(kubeconfig), "dev"), SETTINGS, open_session, context_memory=memory)
     with pytest.raises(ConfigurationError):
         found.open("stage")
     found.open_again()
@@ -82,7 +82,7 @@ def test_a_context_that_failed_to_open_is_not_the_open_one(kubeconfig: Path, mem
 def test_a_namespace_leaves_a_context_read_only(kubeconfig: Path, memory: ContextMemory) -> None:
     opened: list[SessionOptions] = []
     given = SessionOptions(str(kubeconfig))
-    found = KubeContexts(lambda: given, SETTINGS, opened.append, memory=memory)
+    found = KubeContexts(lambda: given, SETTINGS, opened.append, context_memory=memory)
     found.arrived("prod-eu", 1.0)
     found.open_namespace("")
     assert [(one.read_only, one.namespace) for one in opened] == [(True, "")]

@@ -318,7 +318,7 @@ def test_one_event_makes_one_row_again(tmp_path: Path) -> None:
     """Everything that rows are compared by stays the same object, from one snapshot to the next."""
     cluster, memory = kyma_cluster(6), ReadCache()
     with session_on(cluster, tmp_path) as session:
-        before = build_catalog(session.snapshot(), 0.0, memory=memory).rows
+        before = build_catalog(session.snapshot(), 0.0, cache=memory).rows
         assert all(one is other for one, other in zip(before, rows_of(session, memory), strict=True))
         changed = {"metadata": {"name": "default", "namespace": NAMESPACE}, "status": {"state": "Warning"}}
         cluster.put(f"moduleacs.{OPERATOR}", changed)
@@ -328,4 +328,4 @@ def test_one_event_makes_one_row_again(tmp_path: Path) -> None:
 
 
 def rows_of(session: CatalogSession, memory: ReadCache) -> tuple[ModuleRow, ...]:
-    return build_catalog(session.snapshot(), 0.0, memory=memory).rows
+    return build_catalog(session.snapshot(), 0.0, cache=memory).rows

@@ -90,7 +90,7 @@ class Machine:
         self.given: list[SessionOptions] = []
         self.world = world()
         self.options = SessionOptions(str(self.file), "dev", **given)
-        contexts = KubeContexts(lambda: self.options, SETTINGS, self.open, memory=self.memory)
+        contexts = KubeContexts(lambda: self.options, SETTINGS, self.open, context_memory=self.memory)
         self.app = KymatuiApp(
             lambda: self.open(self.options),
             context="dev",
@@ -487,7 +487,7 @@ async def test_a_fleet_switches_to_another_control_plane(tmp_path: Path) -> None
         fleets[-1].name = options.context
         return fleets[-1]
 
-    contexts = KubeContexts(lambda: machine.options, SETTINGS, connect, memory=machine.memory)
+    contexts = KubeContexts(lambda: machine.options, SETTINGS, connect, context_memory=machine.memory)
     fleet = FleetApp(lambda: connect(machine.options), contexts=contexts, settings=SETTINGS, clock=lambda: b.NOW)
     async with fleet.run_test(size=SIZE) as pilot:
         await ready(pilot)

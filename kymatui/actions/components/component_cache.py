@@ -37,9 +37,9 @@ class ComponentCache:
             if (known := self._known.get(key)) is not None:
                 self._known.move_to_end(key)
                 return known
-        found = require_component(self._store, ComponentLocation(self._base, name, version)).descriptor
+        descriptor = require_component(self._store, ComponentLocation(self._base, name, version)).descriptor
         with self._lock:
-            self._known[key] = found
+            self._known[key] = descriptor
             while len(self._known) > _MOST:
                 self._known.popitem(last=False)
-        return found
+        return descriptor

@@ -83,13 +83,13 @@ class ComponentDigests:
         self._resources_left -= len(descriptor.resources)
         if self._resources_left < 0:
             raise SignatureError(f"{where} has more than {MOST_RESOURCES} resources", hint="it was not used")
-        made = replace(
+        completed = replace(
             descriptor,
-            resources=tuple(self._resource(one, where) for one in descriptor.resources),
-            references=tuple(self._reference(one, where, (*path, where)) for one in descriptor.references),
+            resources=tuple(self._resource(resource, where) for resource in descriptor.resources),
+            references=tuple(self._reference(reference, where, (*path, where)) for reference in descriptor.references),
         )
-        self._known[where] = made
-        return made
+        self._known[where] = completed
+        return completed
 
     def _resource(self, resource: ComponentResource, where: ComponentLocation) -> ComponentResource:
         if resource.access_type in NONE_ACCESS:
@@ -137,33 +137,35 @@ class ComponentDigests:
             raise SignatureError(f"{what}: {text!r} is not an image reference")
         pointer = parsed.digest or parsed.tag or "latest"
         try:
-            found = self._store.manifest(f"{parsed.registry}/{parsed.repository}", pointer)
+            manifest = self._store.manifest(f"{parsed.registry}/{parsed.repository}", pointer)
         except RegistryUnreachableError as error:
             raise RegistryUnreachableError(
                 f"{what}: image {text} cannot be read: {error}",
                 hint="--skip-images leaves images out that are named by digest (image:1.2.3@sha256:…)",
             ) from error
-        if found is None:
+        if manifest is None:
             raise RegistryError(f"{what}: image {text} does not exist", hint="--skip-images leaves images unchecked")
-        return found[0]
+        return manifest[0]
 
     def _reference(
         self, reference: ComponentReference, where: ComponentLocation, path: Sequence[ComponentLocation]
     ) -> ComponentReference:
-        place = replace(where, name=reference.component, version=reference.version)
-        descriptor = self.complete(require_component(self._store, place), path)
+        location = replace(where, name=reference.component, version=reference.version)
+        descriptor = self.complete(require_component(self._store, location), path)
         known = reference.digest
         digest = known or Digest(self._hash, self._normalisation, "")
-        found = digest_of(descriptor, digest.normalisation_algorithm, digest.hash_algorithm)
-        if known is not None and known.value.lower() != found:
+        actual = digest_of(descriptor, digest.normalisation_algorithm, digest.hash_algorithm)
+        if known is not None and known.value.lower() != actual:
             raise SignatureError(
-                f"{place} has the digest {found}, but {where.name}:{where.version} refers to {known.value}",
+                f"{location} has the digest {actual}, but {where.name}:{where.version} refers to {known.value}",
                 hint="the referenced component was changed; it was not used",
             )
-        return replace(reference, digest=replace(digest, value=found) if known is None else known)
+        return replace(reference, digest=replace(digest, value=actual) if known is None else known)
 
 
 def has_all_digests(descriptor: ComponentDescriptor) -> bool:
     """Return whether the normal form needs nothing of the content."""
-    resources = all(one.digest is not None for one in descriptor.resources if one.access_type not in NONE_ACCESS)
-    return resources and all(one.digest is not None for one in descriptor.references)
+    resources = all(
+        resource.digest is not None for resource in descriptor.resources if resource.access_type not in NONE_ACCESS
+    )
+    return resources and all(reference.digest is not None for reference in descriptor.references)

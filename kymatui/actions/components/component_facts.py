@@ -52,8 +52,8 @@ class ShownComponent(Struct, frozen=True):
 def show_component(store: ContentStore, location: ComponentLocation) -> ShownComponent:
     """Read a component. Raise RegistryError and DescriptorError."""
     component = require_component(store, location)
-    sizes = {str(one.get("digest")): one.get("size") for one in component.layers}
-    resources = tuple(_resource(one, sizes) for one in component.descriptor.resources)
+    sizes = {str(layer.get("digest")): layer.get("size") for layer in component.layers}
+    resources = tuple(_resource(resource, sizes) for resource in component.descriptor.resources)
     return ShownComponent(component, resources, _templates(store, location), location.repository)
 
 
@@ -76,7 +76,7 @@ def show_embedded(template: ModuleTemplate) -> ShownComponent | None:
         return None
     location = ComponentLocation("", descriptor.name, descriptor.version)
     component = StoredComponent(location, "", descriptor, document, {}, "")
-    resources = tuple(_resource(one, {}) for one in descriptor.resources)
+    resources = tuple(_resource(resource, {}) for resource in descriptor.resources)
     return ShownComponent(component, resources, (f"ModuleTemplate/{template.meta.name}",), repository_in(descriptor))
 
 
@@ -87,35 +87,35 @@ def component_facts(shown: ShownComponent, verdict: str = "not verified") -> lis
     """
     stored, descriptor = shown.component, shown.component.descriptor
     is_stored = bool(stored.digest)
-    place = f"{stored.location.repository}:{stored.location.tag}" if is_stored else f"in {shown.templates[0]}"
-    signatures = [f"{one.name} ({one.algorithm}), {verdict}" for one in descriptor.signatures]
+    origin = f"{stored.location.repository}:{stored.location.tag}" if is_stored else f"in {shown.templates[0]}"
+    signatures = [f"{signature.name} ({signature.algorithm}), {verdict}" for signature in descriptor.signatures]
     return [
         ("component", f"{descriptor.name}:{descriptor.version}"),
         ("provider", descriptor.provider),
         ("created", descriptor.creation_time or "unknown"),
-        ("stored as", place),
+        ("stored as", origin),
         *([("digest", stored.digest)] if is_stored else [("layers in", shown.repository or "unknown")]),
         *(
-            ("label", f"{one.name}={_label_text(one.value)}{' (signed)' if one.signing else ''}")
-            for one in descriptor.labels
+            ("label", f"{label.name}={_label_text(label.value)}{' (signed)' if label.signing else ''}")
+            for label in descriptor.labels
         ),
-        *(("source", f"{one.name} {(one.access or {}).get('repoUrl', '')}") for one in descriptor.sources),
-        *(("refers to", f"{one.component}:{one.version}") for one in descriptor.references),
-        *(("template", one) for one in shown.templates if is_stored),
-        *(("signature", one) for one in signatures or ["none"]),
+        *(("source", f"{source.name} {(source.access or {}).get('repoUrl', '')}") for source in descriptor.sources),
+        *(("refers to", f"{reference.component}:{reference.version}") for reference in descriptor.references),
+        *(("template", template) for template in shown.templates if is_stored),
+        *(("signature", signature) for signature in signatures or ["none"]),
     ]
 
 
 def list_versions(store: ArtifactStore, location: ComponentLocation) -> list[str]:
     """Return the versions of a component, the newest first; tags of signatures are left out."""
-    found = (one for one in component_versions(store, location) if not _SIGNATURE_TAG.fullmatch(one))
-    return sorted(found, key=version_order, reverse=True)
+    versions = (version for version in component_versions(store, location) if not _SIGNATURE_TAG.fullmatch(version))
+    return sorted(versions, key=version_order, reverse=True)
 
 
 def list_tags(store: ArtifactStore, repository: str) -> list[str]:
     """Return the tags of an image, the newest version first; tags of signatures are left out."""
-    found = (one for one in store.tags(repository) if not _SIGNATURE_TAG.fullmatch(one))
-    return sorted(found, key=version_order, reverse=True)
+    tags = (tag for tag in store.tags(repository) if not _SIGNATURE_TAG.fullmatch(tag))
+    return sorted(tags, key=version_order, reverse=True)
 
 
 def component_json(shown: ShownComponent) -> dict[str, Any]:
@@ -130,39 +130,41 @@ def component_json(shown: ShownComponent) -> dict[str, Any]:
         "repository": stored.location.repository,
         "tag": stored.location.tag,
         "digest": stored.digest,
-        "labels": {one.name: one.value for one in descriptor.labels},
-        "repositoryContexts": [dict(one) for one in descriptor.contexts],
+        "labels": {label.name: label.value for label in descriptor.labels},
+        "repositoryContexts": [dict(context) for context in descriptor.contexts],
         "resources": [
             {
-                "name": one.name,
-                "version": one.version,
-                "type": one.type,
-                "mediaType": one.media_type or None,
-                "place": one.place,
-                "size": one.size,
-                "digest": one.digest or None,
+                "name": resource.name,
+                "version": resource.version,
+                "type": resource.type,
+                "mediaType": resource.media_type or None,
+                "place": resource.place,
+                "size": resource.size,
+                "digest": resource.digest or None,
             }
-            for one in shown.resources
+            for resource in shown.resources
         ],
-        "sources": [{"name": one.name, "version": one.version, "access": one.access} for one in descriptor.sources],
+        "sources": [
+            {"name": source.name, "version": source.version, "access": source.access} for source in descriptor.sources
+        ],
         "references": [
             {
-                "name": one.name,
-                "component": one.component,
-                "version": one.version,
-                "digest": _digest(one.digest) or None,
+                "name": reference.name,
+                "component": reference.component,
+                "version": reference.version,
+                "digest": _digest(reference.digest) or None,
             }
-            for one in descriptor.references
+            for reference in descriptor.references
         ],
         "signatures": [
             {
-                "name": one.name,
-                "algorithm": one.algorithm,
-                "normalisation": one.digest.normalisation_algorithm,
-                "digest": _digest(one.digest),
-                "issuer": one.issuer or None,
+                "name": signature.name,
+                "algorithm": signature.algorithm,
+                "normalisation": signature.digest.normalisation_algorithm,
+                "digest": _digest(signature.digest),
+                "issuer": signature.issuer or None,
             }
-            for one in descriptor.signatures
+            for signature in descriptor.signatures
         ],
         "templates": list(shown.templates),
     }
@@ -170,17 +172,17 @@ def component_json(shown: ShownComponent) -> dict[str, Any]:
 
 def _resource(resource: ComponentResource, sizes: Mapping[str, Any]) -> ShownResource:
     try:
-        place = local_digest(resource) or image_of(resource)
+        location = local_digest(resource) or image_of(resource)
     except KymatuiError:  # a broken access is displayed as such, next to the other resources
-        place = ""
+        location = ""
     access = resource.access or {}
-    size = sizes.get(place)
+    size = sizes.get(location)
     return ShownResource(
         resource.name,
         resource.version,
         resource.type,
         str(access.get("mediaType") or ""),
-        place or access_kind(access) or "unknown",
+        location or access_kind(access) or "unknown",
         size if isinstance(size, int) else None,
         _digest(resource.digest),
     )

@@ -28,18 +28,18 @@ class ContentCache:
         known = self._recall(repository, pointer)
         if known is not None:
             return known
-        found = self._store.manifest(repository, pointer)
-        if found is not None:
-            self._keep(repository, pointer, found)
-        return found
+        manifest = self._store.manifest(repository, pointer)
+        if manifest is not None:
+            self._keep(repository, pointer, manifest)
+        return manifest
 
     def blob(self, repository: str, digest: str, largest: int) -> bytes:
         known = self._recall(repository, digest)
         if known is not None and len(known[0]) <= largest:
             return known[0]
-        found = self._store.blob(repository, digest, largest)
-        self._keep(repository, digest, (found, ""))
-        return found
+        blob = self._store.blob(repository, digest, largest)
+        self._keep(repository, digest, (blob, ""))
+        return blob
 
     def _recall(self, repository: str, digest: str) -> tuple[bytes, str] | None:
         with self._lock:

@@ -47,33 +47,36 @@ def changed_contents(
 def shown_changes(changes: Sequence[ValueChange]) -> list[str]:
     """Return an indented line for each of the first changes."""
     shown = changes[:MOST_SHOWN]
-    lines = [sanitize(f"  {one.path[:200]}: {shown_value(one.before)} → {shown_value(one.after)}") for one in shown]
-    left = len(changes) - MOST_SHOWN
-    return [*lines, f"  … and {format_count(left, 'more difference')}"] if left > 0 else lines
+    lines = [
+        sanitize(f"  {change.path[:200]}: {shown_value(change.before)} → {shown_value(change.after)}")
+        for change in shown
+    ]
+    rest = len(changes) - MOST_SHOWN
+    return [*lines, f"  … and {format_count(rest, 'more difference')}"] if rest > 0 else lines
 
 
 def _digests(document: Mapping[str, Any]) -> dict[str, str]:
     """Return the digests of local blobs by resource; both schemas have them in a list of resources."""
     holder = document.get("component") or document.get("spec")
     listed = holder.get("resources") if isinstance(holder, dict) else None
-    found = {}
-    for one in listed if isinstance(listed, list) else ():
-        access = one.get("access") if isinstance(one, dict) else None
+    digests = {}
+    for layer in listed if isinstance(listed, list) else ():
+        access = layer.get("access") if isinstance(layer, dict) else None
         digest = access.get("localReference") if isinstance(access, dict) else None
         if isinstance(digest, str):
-            found[str(one.get("name"))] = digest
-    return found
+            digests[str(layer.get("name"))] = digest
+    return digests
 
 
 def layer_objects(content: bytes, where: str = "the layer") -> dict[str, Object]:
     """Return the objects of a layer by kind, namespace and name. Raise SourceError that names `where`."""
-    found: dict[str, Object] = {}
+    objects: dict[str, Object] = {}
     for body in each_object(raw_manifest(content, where), where):
         namespace, name, _, _, kind = document_key(body)
-        found.setdefault("/".join(part for part in (kind, namespace, name) if part), body)
-    if not found:
+        objects.setdefault("/".join(part for part in (kind, namespace, name) if part), body)
+    if not objects:
         raise SourceError(f"{where} has no objects")
-    return found
+    return objects
 
 
 def shown_value(value: object) -> str:

@@ -43,11 +43,11 @@ def resource_text(store: ContentStore, shown: ShownComponent, number: int) -> st
     parsed = parse_image(image)
     if parsed is None:
         raise RegistryError(f"{name}: {image!r} is not an image reference")
-    found = store.manifest(f"{parsed.registry}/{parsed.repository}", parsed.digest or parsed.tag or "latest")
-    if found is None:
+    manifest = store.manifest(f"{parsed.registry}/{parsed.repository}", parsed.digest or parsed.tag or "latest")
+    if manifest is None:
         raise RegistryError(f"image {image} does not exist")
     try:
-        return _cut(json.dumps(read_json(found[0]), indent=2, ensure_ascii=False))
+        return _cut(json.dumps(read_json(manifest[0]), indent=2, ensure_ascii=False))
     except ValueError as error:
         raise RegistryError(f"image {image}: the manifest is not JSON") from error
 
@@ -75,5 +75,5 @@ def _readable(body: bytes) -> str:
 
 
 def _cut(text: str) -> str:
-    left = len(text) - LONGEST_TEXT
-    return text if left <= 0 else f"{text[:LONGEST_TEXT]}\n# … {left} more characters; `kymatui bundle pull` writes all"
+    rest = len(text) - LONGEST_TEXT
+    return text if rest <= 0 else f"{text[:LONGEST_TEXT]}\n# … {rest} more characters; `kymatui bundle pull` writes all"

@@ -52,24 +52,26 @@ class SignatureQuestion(Struct, frozen=True):
 
 
 def catalog_questions(
-    catalog: Catalog, snapshot: Snapshot, registry: str, memory: ReadCache
+    catalog: Catalog, snapshot: Snapshot, registry: str, cache: ReadCache
 ) -> dict[str, SignatureQuestion]:
     """Return what to ask for each module: about the installed version, else the desired, else the newest."""
-    shelf = index_cluster(snapshot, memory=memory).shelf
-    found = {}
+    template_index = index_cluster(snapshot, cache=cache).shelf
+    questions = {}
     for row in catalog.rows:
         offer = row.base_offer
-        templates = shelf.offers(row.name) if offer is not None else ()
-        template = next((one for one in templates if offer is not None and one.ref == offer.template), None)
+        templates = template_index.offers(row.name) if offer is not None else ()
+        template = next(
+            (candidate for candidate in templates if offer is not None and candidate.ref == offer.template), None
+        )
         if template is None:
-            found[row.name] = SignatureQuestion((row.name,), unknown="no ModuleTemplate found")
+            questions[row.name] = SignatureQuestion((row.name,), unknown="no ModuleTemplate found")
         else:
-            found[row.name] = signature_question(template, shelf, snapshot.manifests, registry)
-    return found
+            questions[row.name] = signature_question(template, template_index, snapshot.manifests, registry)
+    return questions
 
 
 def signature_question(
-    template: ModuleTemplate, shelf: TemplateIndex, manifests: Iterable[Mapping[str, Any]], registry: str
+    template: ModuleTemplate, templates: TemplateIndex, manifests: Iterable[Mapping[str, Any]], registry: str
 ) -> SignatureQuestion:
     """Return what to ask for a template; nothing is sent."""
     try:
@@ -77,7 +79,7 @@ def signature_question(
         if descriptor is not None:
             revision = JsonReader(template.raw).child("metadata").text("resourceVersion")
             return SignatureQuestion((template.ref, template.meta.uid, revision), descriptor)
-        location = template_location(template, shelf, manifests, registry)
+        location = template_location(template, templates, manifests, registry)
         return SignatureQuestion((location,), location=location)
     except KymatuiError as error:
         unknown = f"{error}{f'; {error.hint}' if error.hint else ''}"
@@ -116,19 +118,19 @@ class SignatureReader:
         if known is not None:
             return ModuleSignature(SignatureStatus.UNKNOWN, why=known, component=where)
         try:
-            found = require_component(self._content, location)
+            component = require_component(self._content, location)
         except KymatuiError as error:
             why = sanitize(str(error))
             if isinstance(error, RegistryUnreachableError):  # later questions need not wait for this host again
                 with self._lock:
                     self._down[host] = why
             return ModuleSignature(SignatureStatus.UNKNOWN, why=why, component=where)
-        return judge_signatures(found.descriptor, self._trust, where)
+        return judge_signatures(component.descriptor, self._trust, where)
 
 
 def judge_signatures(descriptor: ComponentDescriptor, trust: Trust | None, where: str = "") -> ModuleSignature:
     """Return what the signatures of a descriptor are worth: verified if there is a trusted key, else only named."""
-    names = tuple(dict.fromkeys(sanitize(one.name) for one in descriptor.signatures))
+    names = tuple(dict.fromkeys(sanitize(signature.name) for signature in descriptor.signatures))
     if not names:
         return ModuleSignature(SignatureStatus.UNSIGNED, component=where)
     if trust is None:
@@ -136,13 +138,15 @@ def judge_signatures(descriptor: ComponentDescriptor, trust: Trust | None, where
     if not has_all_digests(descriptor):
         why = "its descriptor lacks digests; `kymatui bundle verify` computes them"
         return ModuleSignature(SignatureStatus.UNKNOWN, names, why, where)
-    wanted = (trust.signature,) if trust.signature else tuple(one.name for one in descriptor.signatures)
+    expected_signatures = (
+        (trust.signature,) if trust.signature else tuple(signature.name for signature in descriptor.signatures)
+    )
     try:
-        for name in dict.fromkeys(wanted[:MOST_SIGNATURES]):
+        for name in dict.fromkeys(expected_signatures[:MOST_SIGNATURES]):
             verify(descriptor, trust.keys, name=name, issuer=trust.issuer, now=trust.now)
     except SignatureError as error:
         return ModuleSignature(SignatureStatus.INVALID, names, sanitize(str(error)), where)
-    if len(wanted) > MOST_SIGNATURES:
+    if len(expected_signatures) > MOST_SIGNATURES:
         why = f"more than {MOST_SIGNATURES} signatures"
         return ModuleSignature(SignatureStatus.UNKNOWN, names, why, where)
     return ModuleSignature(SignatureStatus.VALID, names, component=where)
@@ -158,9 +162,9 @@ def read_signatures(
     The threads do not keep the process from ending.
     """
     waiting: queue.SimpleQueue[SignatureQuestion] = queue.SimpleQueue()
-    unique = {one.key: one for one in questions}
-    for one in unique.values():
-        waiting.put(one)
+    unique = {entry.key: entry for entry in questions}
+    for question in unique.values():
+        waiting.put(question)
 
     def work() -> None:
         while True:

@@ -54,7 +54,9 @@ class StoredComponent(Struct, frozen=True):
     @property
     def layers(self) -> list[Json]:
         """Return the content descriptors of the local blobs."""
-        return [one for one in json_objects(self.manifest, "layers") if one.get("digest") != self.descriptor_layer]
+        return [
+            layer for layer in json_objects(self.manifest, "layers") if layer.get("digest") != self.descriptor_layer
+        ]
 
 
 class PushOutcome(StrEnum):
@@ -76,10 +78,10 @@ def find_component(store: ContentStore, location: ComponentLocation) -> StoredCo
 
     Raise RegistryError, DescriptorError or SourceError for content that is no such component.
     """
-    found = store.manifest(location.repository, location.tag)
-    if found is None:
+    stored = store.manifest(location.repository, location.tag)
+    if stored is None:
         return None
-    raw, manifest = _image(store, location, found[0])
+    raw, manifest = _image(store, location, stored[0])
     layer = _descriptor_layer(store, location, manifest)
     document = _document(store.blob(location.repository, layer, LARGEST_DESCRIPTOR), str(location))
     descriptor = read_descriptor(document)
@@ -90,12 +92,12 @@ def find_component(store: ContentStore, location: ComponentLocation) -> StoredCo
 
 def require_component(store: ContentStore, location: ComponentLocation) -> StoredComponent:
     """Return a component version. Raise RegistryError also if there is none."""
-    found = find_component(store, location)
-    if found is None:
+    component = find_component(store, location)
+    if component is None:
         raise RegistryError(
             f"{location} does not exist", hint=f"it would be {location.repository}:{location.tag}; check the registry"
         )
-    return found
+    return component
 
 
 def component_versions(store: ArtifactStore, location: ComponentLocation) -> list[str]:
@@ -160,16 +162,16 @@ def content_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list
 
     Signing adds the digests of images, so a digest that only one of them has is no difference.
     """
-    found = field_changes(_content(before), _content(after))
-    return [one for one in found if one.kind is ChangeKind.CHANGED or not one.path.endswith("].digest")]
+    changes = field_changes(_content(before), _content(after))
+    return [change for change in changes if change.kind is ChangeKind.CHANGED or not change.path.endswith("].digest")]
 
 
 def _content(document: Mapping[str, Any]) -> Json:
-    found = {key: value for key, value in document.items() if key not in ("signatures", "repositoryContexts")}
-    component = found.get("component")
+    content = {key: value for key, value in document.items() if key not in ("signatures", "repositoryContexts")}
+    component = content.get("component")
     if isinstance(component, dict):
-        found["component"] = {key: value for key, value in component.items() if key != "repositoryContexts"}
-    return found
+        content["component"] = {key: value for key, value in component.items() if key != "repositoryContexts"}
+    return content
 
 
 def _image(store: ContentStore, location: ComponentLocation, raw: bytes) -> tuple[bytes, Json]:
@@ -180,26 +182,26 @@ def _image(store: ContentStore, location: ComponentLocation, raw: bytes) -> tupl
     entries = json_objects(manifest, "manifests")
     if not entries:
         raise RegistryError(f"{location} is an empty index")
-    chosen = next((one for one in entries if _is_marked(one)), entries[0])
-    found = store.manifest(location.repository, str(chosen.get("digest", "")))
-    if found is None:
+    chosen = next((entry for entry in entries if _is_marked(entry)), entries[0])
+    stored = store.manifest(location.repository, str(chosen.get("digest", "")))
+    if stored is None:
         raise RegistryError(f"{location} is an index whose manifest does not exist")
-    return found[0], _json(found[0], location)
+    return stored[0], _json(stored[0], location)
 
 
 def _descriptor_layer(store: ContentStore, location: ComponentLocation, manifest: Json) -> str:
     """Return the digest of the layer with the descriptor: named by the config, else marked, else known by its type."""
     layers = json_objects(manifest, "layers")
-    digests = {str(one.get("digest")) for one in layers}
+    digests = {str(entry.get("digest")) for entry in layers}
     config = manifest.get("config")
     if isinstance(config, dict) and config.get("digest"):
         body = json_object(store.blob(location.repository, str(config["digest"]), LARGEST_CONFIG))
         named = body.get("componentDescriptorLayer")
         if isinstance(named, dict) and named.get("digest") in digests:
             return str(named["digest"])
-    for one in layers:
-        if _is_marked(one) or any(word in str(one.get("mediaType")) for word in _KNOWN):
-            return str(one.get("digest"))
+    for layer in layers:
+        if _is_marked(layer) or any(word in str(layer.get("mediaType")) for word in _KNOWN):
+            return str(layer.get("digest"))
     raise RegistryError(f"{location} is not a component: no layer has a descriptor")
 
 
@@ -216,31 +218,31 @@ def _document(content: bytes, where: str) -> Json:
             raise RegistryError(f"{where}: the archive of its descriptor has no {DESCRIPTOR_FILE}")
         plain = files[DESCRIPTOR_FILE]
     try:
-        found = load_as_json(plain)
+        document = load_as_json(plain)
     except YamlError as error:
         raise DescriptorError(f"{where}: {error.summary}") from None
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise DescriptorError(f"{where} is not a readable component descriptor")
-    return found
+    return document
 
 
 def _json(raw: bytes, location: ComponentLocation) -> Json:
-    found = json_object(raw)
-    if not found:
+    document = json_object(raw)
+    if not document:
         raise RegistryError(f"{location}: the manifest is not a JSON object")
-    return found
+    return document
 
 
 def json_object(raw: bytes) -> Json:
     """Return an object, {} for other content."""
     try:
-        found = read_json(raw)
+        document = read_json(raw)
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return document if isinstance(document, dict) else {}
 
 
 def json_objects(body: Mapping[str, Any], key: str) -> list[Json]:
     """Return the objects of a list, [] where there is none."""
-    found = body.get(key)
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    value = body.get(key)
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []

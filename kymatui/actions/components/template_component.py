@@ -28,21 +28,21 @@ def embedded_descriptor(template: ModuleTemplate) -> ComponentDescriptor | None:
         raise DescriptorError(f"{template.ref}: {error}", hint=error.hint) from error
 
 
-def component_name(template: ModuleTemplate, shelf: TemplateIndex) -> str:
+def component_name(template: ModuleTemplate, templates: TemplateIndex) -> str:
     """Return the component that the template or its module's ModuleReleaseMeta names, "" if none does."""
-    meta = shelf.meta(template.module)
+    meta = templates.meta(template.module)
     return template.component or (meta.component if meta is not None else "")
 
 
 def template_location(
-    template: ModuleTemplate, shelf: TemplateIndex, manifests: Iterable[Mapping[str, Any]], registry: str = ""
+    template: ModuleTemplate, templates: TemplateIndex, manifests: Iterable[Mapping[str, Any]], registry: str = ""
 ) -> ComponentLocation:
     """Return where the component of a template must be. Raise ConfigurationError if its name or registry is unknown.
 
     manifests  the cluster's Manifests, whose layers are beside their descriptors
     registry   HOST[:PORT][/PATH] that a person named, which has precedence
     """
-    name = component_name(template, shelf)
+    name = component_name(template, templates)
     if not name:
         raise ConfigurationError(
             f"{template.ref} names no component, and the ModuleReleaseMeta of {template.module} has no ocmComponentName"
@@ -65,14 +65,14 @@ def manifest_registry(manifests: Iterable[Mapping[str, Any]], component: str) ->
     """
     bases: dict[str, str] = {}
     for raw in manifests:
-        found = read_manifest(raw)
-        for one in found.installs if isinstance(found, Manifest) else ():
-            if isinstance(one.source, ImageSpec):
+        manifest = read_manifest(raw)
+        for install in manifest.installs if isinstance(manifest, Manifest) else ():
+            if isinstance(install.source, ImageSpec):
                 # "BASE/component-descriptors" with the component's name beside it, or both in one
-                path = one.source.repo.rpartition("://")[2].rstrip("/")
+                path = install.source.repo.rpartition("://")[2].rstrip("/")
                 base, middle, name = f"{path}/".partition(f"/{COMPONENTS}/")
                 if base and middle:
-                    bases[name.rstrip("/") or one.source.name] = base
+                    bases[name.rstrip("/") or install.source.name] = base
     if component in bases:
         return bases[component]
     others = set(bases.values())

@@ -116,10 +116,10 @@ class Campaign:
         try:
             edits = self._edits_of(session)
             proposal = self._proposed(edits)
-            found = self._with_uninstalls(_planned_step(name, proposal), edits, proposal)
-            found = replace(found, server=session.target.server)
-            found = self._with_handover(found, edits, proposal)
-            return self._standing(found, edits, proposal) if found.outcome is CampaignOutcome.UNCHANGED else found
+            step = self._with_uninstalls(_planned_step(name, proposal), edits, proposal)
+            step = replace(step, server=session.target.server)
+            step = self._with_handover(step, edits, proposal)
+            return self._standing(step, edits, proposal) if step.outcome is CampaignOutcome.UNCHANGED else step
         except KymatuiError as error:
             return CampaignStep(name, CampaignOutcome.UNREACHABLE, str(error))
         finally:
@@ -129,12 +129,16 @@ class Campaign:
         """Add what has to be deleted before modules go; refuse if that, or reading it, is not allowed."""
         if step.outcome is not CampaignOutcome.PLANNED or not step.uninstalls:
             return step
-        found = edits.uninstalls(step.uninstalls, self._consent, self.pace.timeout)
-        blocking = tuple(owned for one in found for owned in one.blocking)
-        said = [f"{one.refusal} ({one.refusal.hint})" for one in found if one.refusal is not None]
-        if said:
-            return replace(step, outcome=CampaignOutcome.REFUSED, message="; ".join(said), blocking=blocking)
-        self._uninstalls[step.runtime] = found
+        uninstalls = edits.uninstalls(step.uninstalls, self._consent, self.pace.timeout)
+        blocking = tuple(owned for uninstall in uninstalls for owned in uninstall.blocking)
+        refusals = [
+            f"{uninstall.refusal} ({uninstall.refusal.hint})"
+            for uninstall in uninstalls
+            if uninstall.refusal is not None
+        ]
+        if refusals:
+            return replace(step, outcome=CampaignOutcome.REFUSED, message="; ".join(refusals), blocking=blocking)
+        self._uninstalls[step.runtime] = uninstalls
         return replace(step, blocking=blocking)
 
     def _with_handover(self, step: CampaignStep, edits: ClusterKymaEdits, proposal: EditProposal) -> CampaignStep:
@@ -152,8 +156,8 @@ class Campaign:
 
     def _proposed(self, edits: ClusterKymaEdits) -> EditProposal:
         """Propose the edit as for one runtime; a module that is already disabled is done, and not refused."""
-        found = edits.propose(self._toggle)
-        return replace(found, refusals=()) if found.gone else found
+        proposal = edits.propose(self._toggle)
+        return replace(proposal, refusals=()) if proposal.gone else proposal
 
     def _standing(self, step: CampaignStep, edits: ClusterKymaEdits, proposal: EditProposal) -> CampaignStep:
         """Return where the edit stands in a Kyma that already has it; a failure counts also after an earlier run."""
@@ -339,8 +343,10 @@ class CampaignEdit(Verb[CampaignStep, CampaignStep]):
         steps = campaign_steps(items)
         done = tuple(step.runtime for step in steps if step.outcome in (CampaignOutcome.DONE, CampaignOutcome.STAYS))
         edited = tuple((step.runtime, step.message) for step in steps if step.outcome is CampaignOutcome.ACCEPTED)
-        left = (CampaignOutcome.NOT_BEGUN, CampaignOutcome.FAILED, CampaignOutcome.PLANNED)
-        progress = JobProgress(EDIT_WORDS, done, edited, tuple(step.runtime for step in steps if step.outcome in left))
+        outcomes = (CampaignOutcome.NOT_BEGUN, CampaignOutcome.FAILED, CampaignOutcome.PLANNED)
+        progress = JobProgress(
+            EDIT_WORDS, done, edited, tuple(step.runtime for step in steps if step.outcome in outcomes)
+        )
         return CancelledError(format_outcomes(steps), progress=(progress,), is_at_once=error.is_at_once)
 
 

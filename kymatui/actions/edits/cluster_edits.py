@@ -50,15 +50,15 @@ def _naming_deleted(gone: Sequence[ObjectRef]) -> Iterator[None]:
 class ClusterKymaEdits:
     """One session's edits. `follow` needs a session that was started, and one thread at a time.
 
-    `memory` is what proposals read of the snapshot, for the next proposal.
+    `cache` is what proposals read of the snapshot, for the next proposal.
     """
 
     def __init__(
-        self, session: Session, deletions: Callable[[Session], DeletionPort], memory: ReadCache | None = None
+        self, session: Session, deletions: Callable[[Session], DeletionPort], cache: ReadCache | None = None
     ) -> None:
         self._session = session
         self._deletions = deletions
-        self._memory = memory
+        self._memory = cache
 
     @property
     def cluster(self) -> Cluster:
@@ -68,18 +68,18 @@ class ClusterKymaEdits:
     def module_objects(self, module: str) -> frozenset[ObjectKey]:
         """Return the managers and CRDs of a module, by its templates and what runs."""
         snapshot = self._session.snapshot()
-        row = build_catalog(snapshot, time.time(), memory=self._memory, only=module).row(module)
-        world = index_cluster(snapshot, memory=self._memory)
+        row = build_catalog(snapshot, time.time(), cache=self._memory, only=module).row(module)
+        world = index_cluster(snapshot, cache=self._memory)
         offers = world.shelf.offers(module)
-        named = (one.manager for one in offers)
-        found = [ObjectRef(one.kind, one.namespace, one.name).key for one in named if one is not None]
-        kinds = {(gvk.group, gvk.kind) for one in offers for gvk in associated_kinds(one)}
-        found += [read_ref(raw).key for kind in kinds if (raw := world.definitions.get(kind)) is not None]
-        return frozenset([*found, *([row.manager.key] if row is not None and row.manager is not None else [])])
+        named = (template.manager for template in offers)
+        keys = [ObjectRef(ref.kind, ref.namespace, ref.name).key for ref in named if ref is not None]
+        kinds = {(gvk.group, gvk.kind) for template in offers for gvk in associated_kinds(template)}
+        keys += [read_ref(raw).key for kind in kinds if (raw := world.definitions.get(kind)) is not None]
+        return frozenset([*keys, *([row.manager.key] if row is not None and row.manager is not None else [])])
 
     def propose(self, toggle: ModuleEdit) -> EditProposal:
         """Return the effects of an edit according to the session's snapshot."""
-        return propose_edit(self._session.snapshot(), toggle, time.time(), memory=self._memory)
+        return propose_edit(self._session.snapshot(), toggle, time.time(), cache=self._memory)
 
     def propose_labels(self, labels: Labels) -> LabelProposal:
         """Return the effects of other labels on the Kyma."""
@@ -90,18 +90,18 @@ class ClusterKymaEdits:
 
         Raises UsageError for one backup of several modules.
         """
-        found = tuple(dict.fromkeys(modules))
-        if not found:
+        names = tuple(dict.fromkeys(modules))
+        if not names:
             return ()
-        if consent.backup is not None and len(found) > 1:
+        if consent.backup is not None and len(names) > 1:
             raise UsageError(
-                f"--backup works with one module only, and this uninstalls {', '.join(found)}",
+                f"--backup works with one module only, and this uninstalls {', '.join(names)}",
                 hint="without --backup each module gets a file of its own",
             )
-        port, made = self._deletions(self._session), []
-        for module in found:
+        port, requests = self._deletions(self._session), []
+        for module in names:
             path = consent.backup or port.backup_path(module, time.time())
-            made.append(
+            requests.append(
                 DeletionRequest(
                     module,
                     cascade=consent.cascade,
@@ -110,7 +110,7 @@ class ClusterKymaEdits:
                     timeout=timeout,
                 )
             )
-        return tuple(plan_uninstall(port, one) for one in made)
+        return tuple(plan_uninstall(port, request) for request in requests)
 
     def carry_out_labels(
         self,
@@ -144,10 +144,10 @@ class ClusterKymaEdits:
         journal: Journal,
     ) -> tuple[ObjectRef, ...]:
         """Check once more what an edit uninstalls, and delete what would block it; every edit calls this."""
-        found = list(effects)
-        refuse_unplanned(found, planned)
-        gone = {effect.module for effect in found if effect.uninstalls}
-        return self.unblock([one for one in planned if one.module in gone], cancel, progress, journal)
+        listed = list(effects)
+        refuse_unplanned(listed, planned)
+        gone = {effect.module for effect in listed if effect.uninstalls}
+        return self.unblock([uninstall for uninstall in planned if uninstall.module in gone], cancel, progress, journal)
 
     def unblock(
         self,
@@ -189,8 +189,8 @@ class ClusterKymaEdits:
             if cancel is not None and cancel.is_set():
                 raise CancelledError(f"stopped before the edit of {module}")
             with journal.step("edit", module):
-                made = carry_out(self._session.cluster, proposal.edit, entry_change(proposal.toggle), cancel)
-        return read_meta(JsonReader(made)).generation
+                kyma = carry_out(self._session.cluster, proposal.edit, entry_change(proposal.toggle), cancel)
+        return read_meta(JsonReader(kyma)).generation
 
     def is_made(self, proposal: EditProposal) -> bool:
         """Return whether the Kyma, read again, already has the content of an edit."""
@@ -208,9 +208,9 @@ class ClusterKymaEdits:
         unattended: bool = False,
     ) -> EditProgress:
         """Follow one edit, as `follow_all`. Raise PartlyDoneError if it does not complete."""
-        one = StartedEdit(proposal, generation)
+        edit = StartedEdit(proposal, generation)
         (ended,) = self.follow_all(
-            [one], changed, timeout, lambda _, stage: progress(stage), cancel, unattended=unattended
+            [edit], changed, timeout, lambda _, stage: progress(stage), cancel, unattended=unattended
         )
         if ended.failed:
             raise PartlyDoneError(ended.failed, hint=f"`kymatui module {proposal.toggle.module}`")
@@ -232,12 +232,12 @@ class ClusterKymaEdits:
         `unattended`, an edit that only a person can take further ends after `USER_ACTION_SECONDS`.
         Raises CancelledError.
         """
-        memory = ReadCache()
-        stages = [partial(self._stage, one.proposal, one.generation, memory) for one in started]
-        edited = {one.proposal.toggle.module: one.generation > 0 for one in started}
+        cache = ReadCache()
+        stages = [partial(self._stage, edit.proposal, edit.generation, cache) for edit in started]
+        edited = {edit.proposal.toggle.module: edit.generation > 0 for edit in started}
         watch = EditWatch(stages, edited, changed, timeout, progress, cancel, self._silent, unattended=unattended)
         ends = watch.ends()
-        self._finish_backups(one.proposal for one, end in zip(started, ends, strict=True) if not end.failed)
+        self._finish_backups(edit.proposal for edit, end in zip(started, ends, strict=True) if not end.failed)
         return ends
 
     def _finish_backups(self, proposals: Iterable[EditProposal | LabelProposal]) -> None:
@@ -280,17 +280,17 @@ class ClusterKymaEdits:
         """Return where an edit stands that the Kyma has already, whoever made it."""
         return self._stage(proposal, 0, ReadCache())
 
-    def _stage(self, proposal: EditProposal, generation: int, memory: ReadCache) -> EditProgress:
+    def _stage(self, proposal: EditProposal, generation: int, cache: ReadCache) -> EditProgress:
         assert proposal.edit is not None
         snapshot = self._session.snapshot()
         return track_edit(
-            proposal.toggle, proposal.edit, generation, snapshot, build_catalog(snapshot, time.time(), memory=memory)
+            proposal.toggle, proposal.edit, generation, snapshot, build_catalog(snapshot, time.time(), cache=cache)
         )
 
-    def _label_stage(self, proposal: LabelProposal, memory: ReadCache) -> EditProgress:
+    def _label_stage(self, proposal: LabelProposal, cache: ReadCache) -> EditProgress:
         snapshot = self._session.snapshot()
         return track_label_edit(
-            proposal, snapshot, build_catalog(snapshot, time.time(), memory=memory), self._sync_plan()
+            proposal, snapshot, build_catalog(snapshot, time.time(), cache=cache), self._sync_plan()
         )
 
     def _sync_plan(self) -> SyncPlan | None:

@@ -65,13 +65,13 @@ class EditWatch:
             self._changed.clear()
             is_over = time.monotonic() >= deadline
             for at in range(len(self._stages)):
-                if at not in ended and (found := self._poll(at, is_over=is_over)) is not None:
-                    ended[at] = found
+                if at not in ended and (outcome := self._poll(at, is_over=is_over)) is not None:
+                    ended[at] = outcome
             if len(ended) == len(self._stages):
                 return [ended[at] for at in range(len(self._stages))]
             if self._cancel is not None and self._cancel.is_set():
-                said = "the Kyma is edited" if any(self._edited) else "no changes made"
-                raise CancelledError(f"{said}; stopped waiting for its effect", progress=(self._stopped(ended),))
+                summary = "the Kyma is edited" if any(self._edited) else "no changes made"
+                raise CancelledError(f"{summary}; stopped waiting for its effect", progress=(self._stopped(ended),))
             self._changed.wait(min(_LOOK, max(0.0, deadline - time.monotonic())))
 
     def _stopped(self, ended: Mapping[int, EditOutcome]) -> JobProgress:
@@ -86,16 +86,16 @@ class EditWatch:
         if now != self._last[at]:
             self._progress(at, now)
             self._last[at] = now
-        made = "the Kyma is edited" if self._edited[at] else "no changes made"
+        summary = "the Kyma is edited" if self._edited[at] else "no changes made"
         if now.finished:
-            return EditOutcome(now, f"{made}; {now.message}" if now.held else "")
+            return EditOutcome(now, f"{summary}; {now.message}" if now.held else "")
         if now.lost:
-            return EditOutcome(now, f"{made}; {now.message}")
+            return EditOutcome(now, f"{summary}; {now.message}")
         if self._is_yours(at, now):
-            return EditOutcome(now, f"{made}; action needed: {action_of(now.message)}")
+            return EditOutcome(now, f"{summary}; action needed: {action_of(now.message)}")
         if is_over:
             waited = f"not finished within {round(self._timeout, 1):g} s" if self._timeout > 0 else "not waited for"
-            return EditOutcome(now, f"{made}; {waited}: {self._silent() or now.message}")
+            return EditOutcome(now, f"{summary}; {waited}: {self._silent() or now.message}")
         return None
 
     def _is_yours(self, at: int, now: EditProgress) -> bool:

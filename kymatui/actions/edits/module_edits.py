@@ -44,7 +44,7 @@ class EditPlan(Struct, frozen=True):
     @property
     def unblocks(self) -> bool:
         """Return whether it is in progress, and what blocks it is deleted."""
-        return self.is_in_progress and any(one.blocking for one in self.uninstalls)
+        return self.is_in_progress and any(uninstall.blocking for uninstall in self.uninstalls)
 
     @property
     def edits(self) -> bool:
@@ -71,7 +71,7 @@ def plan_edits(
     is_resumed: bool = False,
 ) -> list[EditItem]:
     """Plan each edit, with what still exists of modules that it uninstalls; nothing is written."""
-    return [_planned(edits, one, consent, timeout, waits=waits, is_resumed=is_resumed) for one in toggles]
+    return [_planned(edits, edit, consent, timeout, waits=waits, is_resumed=is_resumed) for edit in toggles]
 
 
 def _planned(
@@ -92,10 +92,12 @@ def _planned(
     modules = [effect.module for effect in proposal.effects if effect.uninstalls]
     if in_progress and toggle.verb is EditVerb.DISABLE and consent.cascade:
         modules = [toggle.module]
-    found = () if proposal.is_refused else edits.uninstalls(modules, consent, timeout)
-    uninstalled = [f"{one.refusal} ({one.refusal.hint})" for one in found if one.refusal is not None]
+    uninstalls = () if proposal.is_refused else edits.uninstalls(modules, consent, timeout)
+    uninstalled = [
+        f"{uninstall.refusal} ({uninstall.refusal.hint})" for uninstall in uninstalls if uninstall.refusal is not None
+    ]
     refusals = (*proposal.refusals, *uninstalled)
-    return edit_item(EditPlan(proposal, found, refusals, in_progress, hands_over and not refusals, stage))
+    return edit_item(EditPlan(proposal, uninstalls, refusals, in_progress, hands_over and not refusals, stage))
 
 
 def edit_item(plan: EditPlan) -> EditItem:
@@ -190,9 +192,9 @@ class ModuleEditing(Verb[EditPlan, EditResult]):
         """Return the error with the edits that are made and not made, besides what it stopped in."""
         known = {name for part in error.progress for name in (*part.done, *(name for name, _ in part.ongoing))}
         open_items = [item for item in items if item.name not in known and item.required_plan.edits]
-        made = tuple((item.name, "") for item in open_items if item.result is not None)
-        left = tuple(item.name for item in open_items if item.result is None and item.is_pending)
-        progress = (*error.progress, JobProgress(EDIT_WORDS, ongoing=made, left=left))
+        ongoing = tuple((item.name, "") for item in open_items if item.result is not None)
+        unfinished = tuple(item.name for item in open_items if item.result is None and item.is_pending)
+        progress = (*error.progress, JobProgress(EDIT_WORDS, ongoing=ongoing, left=unfinished))
         return CancelledError(str(error), hint=error.hint, progress=progress, is_at_once=error.is_at_once)
 
 
@@ -222,10 +224,12 @@ def plan_labels(edits: ClusterKymaEdits, labels: Labels, consent: UninstallConse
     if proposal.edit.is_empty:
         return LabelItem("labels", plan, Work.NOTHING)
     modules = [effect.module for effect in proposal.effects if effect.uninstalls]
-    found = edits.uninstalls(modules, consent, timeout)
-    refusals = [f"{one.refusal} ({one.refusal.hint})" for one in found if one.refusal is not None]
+    uninstalls = edits.uninstalls(modules, consent, timeout)
+    refusals = [
+        f"{uninstall.refusal} ({uninstall.refusal.hint})" for uninstall in uninstalls if uninstall.refusal is not None
+    ]
     refusal = RefusedError("; ".join(refusals), hint="no changes made") if refusals else None
-    return LabelItem("labels", replace(plan, uninstalls=found), refusal=refusal)
+    return LabelItem("labels", replace(plan, uninstalls=uninstalls), refusal=refusal)
 
 
 class LabelEditing(Verb[LabelPlan, str]):

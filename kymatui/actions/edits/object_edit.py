@@ -46,30 +46,30 @@ class ObjectEdit(Struct, frozen=True):
 def editable_fields(body: Mapping[str, Any]) -> Object:
     """Return what a person may rewrite: no status, and no metadata of the server."""
     metadata = {name: value for name, value in body["metadata"].items() if name not in _HIDDEN}
-    whole = {name: value for name, value in body.items() if name not in ("status", "metadata")}
-    first: Object = {name: whole.pop(name) for name in ("apiVersion", "kind") if name in whole}
-    return {**first, "metadata": metadata, **whole}
+    content = {name: value for name, value in body.items() if name not in ("status", "metadata")}
+    first: Object = {name: content.pop(name) for name in ("apiVersion", "kind") if name in content}
+    return {**first, "metadata": metadata, **content}
 
 
-def plan_edit(cluster: Cluster, before: Mapping[str, Any], wanted: object) -> ObjectEdit:
+def plan_edit(cluster: Cluster, before: Mapping[str, Any], desired: object) -> ObjectEdit:
     """Ask the server, without a write, what the rewritten object changes.
 
     Raises InvalidError for what it does not accept, such as unknown fields, and RefusedError for what another command
     does.
     """
     ref = read_ref(before)
-    if not isinstance(wanted, dict) or not isinstance(wanted.get("metadata"), dict) or read_ref(wanted) != ref:
+    if not isinstance(desired, dict) or not isinstance(desired.get("metadata"), dict) or read_ref(desired) != ref:
         raise InvalidError(f"it must stay {ref}: apiVersion, kind, name and namespace cannot change", status=422)
-    if hidden := sorted(_HIDDEN & wanted["metadata"].keys()):
+    if hidden := sorted(_HIDDEN & desired["metadata"].keys()):
         raise InvalidError(f"metadata.{hidden[0]} cannot be edited", status=422)
-    if "status" in wanted:
+    if "status" in desired:
         raise InvalidError("status cannot be edited: its controller writes it", status=422)
-    patch = merge_patch(editable_fields(before), wanted)
+    patch = merge_patch(editable_fields(before), desired)
     if not patch:
         return ObjectEdit(ref, before, {}, ())
-    _refuse_uninstalls(before, wanted)
+    _refuse_uninstalls(before, desired)
     if cluster.read_only:  # which refuses dry runs, too
-        return ObjectEdit(ref, before, patch, diff_objects(editable_fields(before), wanted))
+        return ObjectEdit(ref, before, patch, diff_objects(editable_fields(before), desired))
     try:
         tried = cluster.patch(ref, patch, PatchKind.MERGE, dry_run=True)
     except InvalidError as error:
@@ -83,9 +83,9 @@ def apply_edit(cluster: Cluster, edit: ObjectEdit, cancel: threading.Event | Non
 
     Raises OutdatedError where another client changed it, NotFoundError where it was deleted.
     """
-    seen = edit.before
+    current = edit.before
     for _ in range(ATTEMPTS):
-        metadata = {**edit.patch.get("metadata", {}), "resourceVersion": seen["metadata"]["resourceVersion"]}
+        metadata = {**edit.patch.get("metadata", {}), "resourceVersion": current["metadata"]["resourceVersion"]}
         try:
             return cluster.patch(edit.ref, {**edit.patch, "metadata": metadata}, PatchKind.MERGE, cancel=cancel)
         except ConflictError:
@@ -94,12 +94,12 @@ def apply_edit(cluster: Cluster, edit: ObjectEdit, cancel: threading.Event | Non
                 raise NotFoundError(f"{edit.ref} was deleted meanwhile; no changes made", status=404) from None
             if state_digest(fresh) != state_digest(edit.before):
                 raise _changed_meanwhile(edit, fresh) from None
-            seen = fresh
+            current = fresh
     raise ConflictError(f"{edit.ref} changed {ATTEMPTS} times during the edit", hint="try again", status=409)
 
 
 def _changed_meanwhile(edit: ObjectEdit, fresh: Mapping[str, Any]) -> OutdatedError:
-    paths = ", ".join(one.path for one in diff_objects(edit.before, fresh)[:3])
+    paths = ", ".join(difference.path for difference in diff_objects(edit.before, fresh)[:3])
     return OutdatedError(
         f"another client changed {edit.ref} meanwhile ({paths}); no changes made", hint="edit it again"
     )
@@ -118,15 +118,15 @@ def merge_patch(before: Mapping[str, Any], after: Mapping[str, Any]) -> Object:
     return patch
 
 
-def _refuse_uninstalls(before: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+def _refuse_uninstalls(before: Mapping[str, Any], desired: Mapping[str, Any]) -> None:
     """Raise RefusedError for a Kyma that would lose modules: their commands list what blocks that."""
     if read_ref(before).kind.kind != "Kyma":
         return
     for name in _modules(before):
-        if name not in set(_modules(wanted)):
+        if name not in set(_modules(desired)):
             hint = f"`kymatui disable {name}` uninstalls it; no changes made"
             raise RefusedError(f"this edit would uninstall {name}", hint=hint)
-    old, new = ((body["metadata"].get("labels") or {}) for body in (before, wanted))
+    old, new = ((body["metadata"].get("labels") or {}) for body in (before, desired))
     for short, label in LABELS.items():
         if old.get(label) != new.get(label):
             hint = f"`kymatui label {short}=…` lists what the label installs and uninstalls; no changes made"
@@ -135,4 +135,4 @@ def _refuse_uninstalls(before: Mapping[str, Any], wanted: Mapping[str, Any]) -> 
 
 def _modules(kyma: Mapping[str, Any]) -> Iterator[str]:
     entries = (kyma.get("spec") or {}).get("modules") or ()
-    return (str(one.get("name")) for one in entries if isinstance(one, dict))
+    return (str(entry.get("name")) for entry in entries if isinstance(entry, dict))

@@ -38,33 +38,33 @@ class RuntimeKymaEdits(ClusterKymaEdits):
         return sides
 
     def propose(self, toggle: ModuleEdit) -> EditProposal:
-        found = super().propose(toggle)
+        proposal = super().propose(toggle)
         kyma = self._sides.runtime_kyma
-        if found.edit is None:
-            return found
+        if proposal.edit is None:
+            return proposal
         if kyma is None:
             why = self._sides.runtime_kyma_unknown
             unknown = "" if why is None else f"the runtime's Kyma is unknown: {why.reason}"
             refusal = unknown or "the runtime has no Kyma to edit"
-            return replace(found, edit=None, refusals=(refusal,))
+            return replace(proposal, edit=None, refusals=(refusal,))
         if (owner := owner_kyma(kyma)) not in ("", self._session.target.runtime):
             refusal = f"the runtime's Kyma belongs to {owner}: the access Secret belongs to another runtime"
-            return replace(found, refusals=(refusal, *found.refusals))
+            return replace(proposal, refusals=(refusal, *proposal.refusals))
         if kyma.meta.deleting:
             refusal = f"{kyma.ref} of the runtime is being deleted"
-            found = replace(found, refusals=tuple(dict.fromkeys((refusal, *found.refusals))))
-        return replace(found, edit=edit_entry(kyma, toggle.module, entry_change(toggle)))
+            proposal = replace(proposal, refusals=tuple(dict.fromkeys((refusal, *proposal.refusals))))
+        return replace(proposal, edit=edit_entry(kyma, toggle.module, entry_change(toggle)))
 
     def propose_labels(self, labels: Labels) -> LabelProposal:
         """Propose labels, with the objects that the catalog sync adds to the runtime and removes from it."""
-        found, pair = super().propose_labels(labels), self._sides
-        moved = preview_label_effects(pair, labels, time.time()) if found.edit is not None else None
+        proposal, pair = super().propose_labels(labels), self._sides
+        moved = preview_label_effects(pair, labels, time.time()) if proposal.edit is not None else None
         if moved is None or pair.is_one_cluster:
-            return found
+            return proposal
         comes, goes, changes = (
             tuple(entry.ref for entry in entries) for entries in (moved.offered, moved.withdrawn, moved.changed)
         )
-        return replace(found, comes=comes, goes=goes, changes=changes, warnings=moved.warnings)
+        return replace(proposal, comes=comes, goes=goes, changes=changes, warnings=moved.warnings)
 
     @property
     def _labelled(self) -> Cluster:
@@ -76,15 +76,15 @@ class RuntimeKymaEdits(ClusterKymaEdits):
         kyma = proposal.edit.kyma
         return self._session.home.allowed("patch", kyma.kind, kyma.namespace, kyma.name)
 
-    def _stage(self, proposal: EditProposal, generation: int, memory: ReadCache) -> EditProgress:
+    def _stage(self, proposal: EditProposal, generation: int, cache: ReadCache) -> EditProgress:
         assert proposal.edit is not None
         snapshot, pair = self._session.snapshot(), self._sides
         kyma = pair.runtime_kyma
         if kyma is None and not pair.runtime_is_listed:  # which does not mean that it is gone
             return EditProgress("the runtime is not connected", Actor.CLUSTER)
         edited = replace(snapshot, kymas=(kyma.raw,) if kyma is not None else ())
-        seen = build_catalog(snapshot, time.time(), memory=memory)
-        return track_edit(proposal.toggle, proposal.edit, generation, edited, seen)
+        catalog = build_catalog(snapshot, time.time(), cache=cache)
+        return track_edit(proposal.toggle, proposal.edit, generation, edited, catalog)
 
     def _sync_plan(self) -> SyncPlan | None:
         pair = self._sides

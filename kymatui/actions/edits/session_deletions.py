@@ -78,44 +78,44 @@ class SessionDeletions:
         self,
         module: str,
         namespace: str = "",
-        way: ModuleCRHandling = ModuleCRHandling.LET,
+        handling: ModuleCRHandling = ModuleCRHandling.LET,
         *,
         scope: DeletionScope = WHOLE,
     ) -> DeletionState:
         """Return the state of a module's deletion from a list of its managed resources; no write."""
         self._wait_listed()
         snapshot = self._session.snapshot()
-        catalog = build_catalog(snapshot, time.time(), memory=self.memory, only=module)
+        catalog = build_catalog(snapshot, time.time(), cache=self.memory, only=module)
         row, choice = catalog.row(module), catalog.choice_refusal
-        world = index_cluster(snapshot, memory=self.memory)
+        world = index_cluster(snapshot, cache=self.memory)
         unseen = tuple(unknown_lists(snapshot.feeds))
         managed_by = self._managed_by(row, world, module)
-        made = DeletionState(self._cluster.name, module, managed_by, way=way, keeper=world.keeper)
-        refused = replace(made, refusal=f"{module}: {choice}: use --remote RUNTIME")
+        state = DeletionState(self._cluster.name, module, managed_by, way=handling, keeper=world.keeper)
+        refused = replace(state, refusal=f"{module}: {choice}: use --remote RUNTIME")
         if managed_by in (ManagedBy.KYMA, ManagedBy.MANIFEST):
             assert row is not None
             if choice:
                 return refused
-            return _with_unseen(self._through_manager(made, row, world), unseen)
+            return _with_unseen(self._through_manager(state, row, world), unseen)
         within, name = split_name(module)  # one of several installations with that name has its namespace in its row
         known = find_installed(self._cluster, name, within or namespace)
         if known is not None:
             patient = read_once(self._cluster, SystemClock(), self._stop)
             scope = replace(scope, manifests=self._described_by(snapshot))
-            found = plan_uninstall_of(known, patient, SystemClock(), self._stop, scope=scope)
-            direct = self._direct(replace(made, managed_by=ManagedBy.DIRECT), found, row)
+            uninstall_plan = plan_uninstall_of(known, patient, SystemClock(), self._stop, scope=scope)
+            direct = self._direct(replace(state, managed_by=ManagedBy.DIRECT), uninstall_plan, row)
             return _with_unseen(with_operator_objects(direct, self._cluster, delete_kymas=self.delete_kymas), unseen)
         if row is not None and _is_left_behind(row, world):
-            return _with_unseen(self._left_behind(made, row, world), unseen)
+            return _with_unseen(self._left_behind(state, row, world), unseen)
         if choice and row is not None:
             return replace(refused, managed_by=ManagedBy.KYMA)  # whether the module is installed depends on the Kyma
-        return _with_unseen(_not_ours(made, row), unseen)
+        return _with_unseen(_not_ours(state, row), unseen)
 
     def _described_by(self, snapshot: Snapshot) -> tuple[object, ...] | None:
         """Return the Manifests of a control plane that describe this runtime, None for a cluster that has its own."""
         if self.manifests_on is self._cluster:
             return None
-        return tuple(one.raw for one in index_cluster(snapshot, memory=self.memory).manifests.values())
+        return tuple(manifest.raw for manifest in index_cluster(snapshot, cache=self.memory).manifests.values())
 
     def _wait_listed(self) -> None:
         """Wait for a runtime that reconnects, since its Secret changed: its lists are not empty, but not read yet.
@@ -140,7 +140,7 @@ class SessionDeletions:
             return ManagedBy.UNMANAGED
         return ManagedBy.MANIFEST if row.manifest is not None else ManagedBy.SOMEBODY
 
-    def _left_behind(self, made: DeletionState, row: ModuleRow, world: ClusterIndex) -> DeletionState:
+    def _left_behind(self, state: DeletionState, row: ModuleRow, world: ClusterIndex) -> DeletionState:
         """Return a module's resources without their manager; nobody would take their definitions away, either."""
         templates = _templates(row, world)
         kinds = {(gvk.group, gvk.kind) for template in templates for gvk in associated_kinds(template)}
@@ -148,9 +148,9 @@ class SessionDeletions:
         remaining = self._count(templates, definitions, _default(templates, row.name, world), keeps_own=True)
         unread = tuple(_unread_definitions(world.snapshot.feeds))
         remaining = replace(remaining, unknown=(*remaining.unknown, *unread))
-        return replace(made, managed_by=ManagedBy.NOBODY, remaining=remaining, definitions=definitions)
+        return replace(state, managed_by=ManagedBy.NOBODY, remaining=remaining, definitions=definitions)
 
-    def _through_manager(self, made: DeletionState, row: ModuleRow, world: ClusterIndex) -> DeletionState:
+    def _through_manager(self, state: DeletionState, row: ModuleRow, world: ClusterIndex) -> DeletionState:
         templates = _templates(row, world)
         request = world.kyma.request(row.name) if world.kyma is not None else None
         report = world.kyma.report(row.name) if world.kyma is not None else None
@@ -165,13 +165,13 @@ class SessionDeletions:
         if not refusal and default is None and counted.theirs and not by_hand:
             refusal = _unknown_default(world.snapshot.feeds)
         return replace(
-            made,
+            state,
             installed=row.installed,
             remaining=counted,
-            default=next((one for one in counted.ours if not one.applied), None),
-            requested=request is not None and made.managed_by is ManagedBy.KYMA,
+            default=next((managed for managed in counted.ours if not managed.applied), None),
+            requested=request is not None and state.managed_by is ManagedBy.KYMA,
             reported=report.state if report is not None else "",
-            foreseen=tuple(one.message for one in row.foreseen),
+            foreseen=tuple(risk.message for risk in row.foreseen),
             by_hand=by_hand,
             manager=row.manager,
             runs=row.readiness is not None and row.readiness.state is State.READY,
@@ -180,7 +180,7 @@ class SessionDeletions:
             control=self.manifests_on.name if self.manifests_on is not self._cluster else "",
             reported_by_manifest=str(row.reports.manifest),
             refusal=refusal and f"{row.name}: {refusal}",
-            entry=self._entry(row.name) if made.managed_by is ManagedBy.KYMA else None,
+            entry=self._entry(row.name) if state.managed_by is ManagedBy.KYMA else None,
             manifest_uid=_manifest_uid(row, world),
         )
 
@@ -189,15 +189,15 @@ class SessionDeletions:
         edit = self.edits.propose(ModuleEdit(EditVerb.DISABLE, module)).edit
         return requested(edit.before) if edit is not None else None
 
-    def _direct(self, made: DeletionState, found: Any, row: ModuleRow | None) -> DeletionState:
+    def _direct(self, state: DeletionState, uninstall_plan: Any, row: ModuleRow | None) -> DeletionState:
         return replace(
-            made,
-            installed=found.inventory.version,
-            remaining=found.remaining,
-            found=found,
+            state,
+            installed=uninstall_plan.inventory.version,
+            remaining=uninstall_plan.remaining,
+            found=uninstall_plan,
             manager=row.manager if row is not None else None,
             runs=row is not None and row.readiness is not None and row.readiness.state is State.READY,
-            definitions=tuple(step.ref for step in found.steps if is_definition(step.ref)),
+            definitions=tuple(step.ref for step in uninstall_plan.steps if is_definition(step.ref)),
         )
 
     def _definitions(self, row: ModuleRow, world: ClusterIndex) -> tuple[ObjectRef, ...]:
@@ -242,9 +242,9 @@ class SessionDeletions:
     def backup_path(self, module: str, moment: float) -> Path:
         return self._backups.backup_path(self._cluster.name, module, moment)
 
-    def backup(self, path: Path, seen: DeletionState) -> SavedObjects:
+    def backup(self, path: Path, state: DeletionState) -> SavedObjects:
         """Save what the deletion may delete. Raises ConfigurationError where the file cannot be written."""
-        return self._backups.save_deletion(path, seen, self._cluster, self.manifests_on)
+        return self._backups.save_deletion(path, state, self._cluster, self.manifests_on)
 
     def finish_backups(self, module: str) -> None:
         """Note that the deletion of a module has ended, also in the backup of its Manifest on a control plane."""
@@ -260,9 +260,9 @@ class SessionDeletions:
         return self._cluster
 
 
-def _with_unseen(made: DeletionState, unseen: Iterable[tuple[str, str]]) -> DeletionState:
+def _with_unseen(state: DeletionState, unseen: Iterable[tuple[str, str]]) -> DeletionState:
     """Add the unknown resources: lifecycle-manager might create the module again."""
-    return replace(made, remaining=replace(made.remaining, unknown=(*made.remaining.unknown, *unseen)))
+    return replace(state, remaining=replace(state.remaining, unknown=(*state.remaining.unknown, *unseen)))
 
 
 def _unread_definitions(feeds: Mapping[str, Feed]) -> Iterator[tuple[str, str]]:
@@ -279,32 +279,32 @@ def _is_left_behind(row: ModuleRow, world: ClusterIndex) -> bool:
     return gather_inputs(row.name, world, time.time(), CatalogOptions()).manager.sight is ManagerVisibility.ABSENT
 
 
-def _not_ours(made: DeletionState, row: ModuleRow | None) -> DeletionState:
-    if made.managed_by is ManagedBy.NOBODY:
-        return replace(made, refusal=f"{made.module} is not installed in {made.cluster}")
-    if made.managed_by is ManagedBy.UNMANAGED:
+def _not_ours(state: DeletionState, row: ModuleRow | None) -> DeletionState:
+    if state.managed_by is ManagedBy.NOBODY:
+        return replace(state, refusal=f"{state.module} is not installed in {state.cluster}")
+    if state.managed_by is ManagedBy.UNMANAGED:
         unreleased = unreleased_words(row.reports.kyma, row.foreseen) if row is not None else ""
         released = (
             "lifecycle-manager released it, and kymatui has no record of its objects; "
-            f"run `kymatui adopt {made.module}` first, or `kymatui manage {made.module}`"
+            f"run `kymatui adopt {state.module}` first, or `kymatui manage {state.module}`"
         )
-        refusal = f"{made.module} is unmanaged: {unreleased or released}"
+        refusal = f"{state.module} is unmanaged: {unreleased or released}"
     else:
         refusal = (
-            f"{made.module} was not installed by kymatui in {made.cluster}, and kymatui has no record of its objects; "
-            f"run `kymatui adopt {made.module}` first"
+            f"{state.module} was not installed by kymatui in {state.cluster}, "
+            f"and kymatui has no record of its objects; run `kymatui adopt {state.module}` first"
         )
     installed = row.installed if row is not None else ""
-    return replace(made, installed=installed, manager=row.manager if row is not None else None, refusal=refusal)
+    return replace(state, installed=installed, manager=row.manager if row is not None else None, refusal=refusal)
 
 
 def _templates(row: ModuleRow, world: ClusterIndex) -> tuple[ModuleTemplate, ...]:
     """Return those of the version that is installed and of the one that is wanted; all, where neither is known."""
     offers = world.shelf.offers(row.name)
-    wanted = [template for template in offers if template.version in (row.installed, row.desired)]
+    matching = [template for template in offers if template.version in (row.installed, row.desired)]
     resolved = row.resolution.template
-    found = [*([resolved] if resolved is not None else []), *(wanted or offers)]
-    return tuple({template.ref: template for template in found}.values())
+    candidates = [*([resolved] if resolved is not None else []), *(matching or offers)]
+    return tuple({template.ref: template for template in candidates}.values())
 
 
 def _manifest_uid(row: ModuleRow, world: ClusterIndex) -> str:
@@ -350,7 +350,7 @@ def _defines(raw: object) -> tuple[str, str]:
     return spec.text("group"), spec.child("names").text("kind")
 
 
-def session_edits(session: Session, backups: BackupStore, memory: ReadCache | None = None) -> ClusterKymaEdits:
+def session_edits(session: Session, backups: BackupStore, cache: ReadCache | None = None) -> ClusterKymaEdits:
     """Return the edits of a cluster, or of a runtime with its control plane."""
     kind = RuntimeKymaEdits if session.target.has_control_plane else ClusterKymaEdits
-    return kind(session, lambda session: SessionDeletions(session, backups), memory)
+    return kind(session, lambda session: SessionDeletions(session, backups), cache)

@@ -51,7 +51,7 @@ def plan_uninstall(port: DeletionPort, request: DeletionRequest) -> Uninstall:
 
 def refuse_unplanned(effects: Iterable[Effect], planned: Sequence[Uninstall]) -> None:
     """Raise RefusedError where an edit uninstalls a module that no accepted plan displayed."""
-    known = {one.module for one in planned}
+    known = {uninstall.module for uninstall in planned}
     missing = [effect.module for effect in effects if effect.uninstalls and effect.module not in known]
     if missing:
         raise RefusedError(
@@ -71,17 +71,17 @@ def prepare_uninstalls(
     Return what was deleted. Raises RefusedError before anything is deleted where more is there than the plans
     displayed, PartlyDoneError where something does not go.
     """
-    for one in planned:
-        if one.refusal is not None:
-            raise one.refusal
-    for one in planned:
-        if one.plan is not None:
-            prepare_deletion(port, one.plan, RunControls(progress, cancel), is_rehearsal=True)
+    for uninstall in planned:
+        if uninstall.refusal is not None:
+            raise uninstall.refusal
+    for uninstall in planned:
+        if uninstall.plan is not None:
+            prepare_deletion(port, uninstall.plan, RunControls(progress, cancel), is_rehearsal=True)
     gone: list[ObjectRef] = []
-    for one in planned:
-        if one.plan is not None:
+    for uninstall in planned:
+        if uninstall.plan is not None:
             try:
-                gone += prepare_deletion(port, one.plan, RunControls(progress, cancel, journal=journal))
+                gone += prepare_deletion(port, uninstall.plan, RunControls(progress, cancel, journal=journal))
             except KymatuiError as error:
                 raise with_deleted(error, gone) from error
     return tuple(gone)

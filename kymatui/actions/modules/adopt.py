@@ -21,18 +21,22 @@ if TYPE_CHECKING:
     from kymatui.engine.plans.plan import Intent
 
 
-def adopt_intent(intent: Intent, row: ModuleRow | None, shelf: TemplateIndex, blobs: Blobs) -> Intent:
+def adopt_intent(intent: Intent, row: ModuleRow | None, templates: TemplateIndex, blobs: Blobs) -> Intent:
     """Return the intent as one that adopts what is there, in whatever version. Raises RefusedError where it may not.
 
     What the version that is there has and the bundle has not is fetched from the catalog, to be deleted with the rest
     of an upgrade; where the catalog does not have that version any more, the plan says so.
     """
     bundle = intent.bundle
-    there = adoptable_row(row, bundle.name)
-    made = replace(intent, adopt=True, force=True, adopted_version=there.installed)
-    if there.installed == bundle.version:
-        return made
-    choice = choose_template(shelf, there.name, there.installed) if there.installed else "its version is unknown"
+    adopted_row = adoptable_row(row, bundle.name)
+    adopted_intent = replace(intent, adopt=True, force=True, adopted_version=adopted_row.installed)
+    if adopted_row.installed == bundle.version:
+        return adopted_intent
+    choice = (
+        choose_template(templates, adopted_row.name, adopted_row.installed)
+        if adopted_row.installed
+        else "its version is unknown"
+    )
     why = choice if isinstance(choice, str) else ""
     if not isinstance(choice, str):
         try:
@@ -42,27 +46,27 @@ def adopt_intent(intent: Intent, row: ModuleRow | None, shelf: TemplateIndex, bl
         else:
             kept = {read_ref(body).key for body in (*bundle.crds, *bundle.objects)}
             refs = [read_ref(body) for body in (*old.crds, *old.objects)]
-            return replace(made, outdated=tuple(ref for ref in refs if ref.key not in kept))
-    note = f"objects that are only in {there.installed or 'the old version'} are not deleted: {why}"
-    return replace(made, bundle=replace(bundle, notes=(*bundle.notes, note)))
+            return replace(adopted_intent, outdated=tuple(ref for ref in refs if ref.key not in kept))
+    note = f"objects that are only in {adopted_row.installed or 'the old version'} are not deleted: {why}"
+    return replace(adopted_intent, bundle=replace(bundle, notes=(*bundle.notes, note)))
 
 
 def adoptable(
-    seen: Catalog, shelf: TemplateIndex, known: frozenset[str], *, devel: bool = False
+    catalog: Catalog, templates: TemplateIndex, known: frozenset[str], *, devel: bool = False
 ) -> Iterator[tuple[ModuleRow, str]]:
     """Yield what is installed by neither kymatui (`known`) nor a Manifest, and outdated, with the newest version."""
-    for row in seen.rows:
+    for row in catalog.rows:
         if row.name in known or row.manifest is not None or row.mandatory:
             continue
         try:
             adoptable_row(row, row.name)
         except RefusedError:  # modules that cannot be adopted are not offered
             continue
-        if version := newer_version(row, shelf, devel=devel):
+        if version := newer_version(row, templates, devel=devel):
             yield row, version
 
 
-def newer_version(row: ModuleRow, shelf: TemplateIndex, *, devel: bool = False) -> str:
+def newer_version(row: ModuleRow, templates: TemplateIndex, *, devel: bool = False) -> str:
     """Return the newest version that the catalog offers above the one that is there; "" for none."""
-    offers = [one.version for one in shelf.offers(row.name) if one.version]
+    offers = [offer.version for offer in templates.offers(row.name) if offer.version]
     return newest_above(row.installed, offers, devel=devel) if row.installed else ""

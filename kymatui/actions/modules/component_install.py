@@ -62,27 +62,27 @@ def read_component(
     if source.version:
         raise UsageError(f"{location} has a version already", hint="leave out --version")
     trust = read_trust(signers) if signers is not None else None
-    found = require_component(store, location)
+    stored = require_component(store, location)
     base = location.base or "layout"  # the layers are where the descriptor is, whatever place it names
-    blobs = _StoredLayers(store, found, repository(found.descriptor, base))
-    component = ModuleComponent(found.descriptor, blobs, registry=base, trust=trust)
-    template = read_template(module_template(store, found, signed=trust is not None))
+    blobs = _StoredLayers(store, stored, repository(stored.descriptor, base))
+    component = ModuleComponent(stored.descriptor, blobs, registry=base, trust=trust)
+    template = read_template(module_template(store, stored, signed=trust is not None))
     if isinstance(template, MalformedObject):
         raise RegistryError(f"{location}: its template is unusable: {template.reason}")
     if template.module != name:
         raise UsageError(f"{location} is module {template.module}, not {name}", hint=f"use the name {template.module}")
     manager = template.manager.namespace if template.manager is not None else ""
-    place = namespace or manager or KYMA_NAMESPACE
+    target_namespace = namespace or manager or KYMA_NAMESPACE
     target = None
     if component.layers.charts:
-        known = find_installed(cluster, name, place)
+        known = find_installed(cluster, name, target_namespace)
         target = chart_target(cluster, installed=known is not None, revision=(known.revision if known else 0) + 1)
-    made = only_bundle(component, place, str(location), target)
-    resource = made.resource
+    built = only_bundle(component, target_namespace, str(location), target)
+    resource = built.resource
     if template.data:
         resource = default_resource_body(template.data, default_resource(template.data, name))
-    origin = Origin(COMPONENT, _address(location, source.layout), location.version, found.digest)
-    bundle = replace(made, name=name, version=location.version, resource=resource, origin=origin)
+    origin = Origin(COMPONENT, _address(location, source.layout), location.version, stored.digest)
+    bundle = replace(built, name=name, version=location.version, resource=resource, origin=origin)
     return InstallableComponent(bundle, template.associated)
 
 
@@ -95,19 +95,19 @@ def signed_catalog_module(
     DescriptorError and SourceError.
     """
     trust = read_trust(signers)
-    found = require_component(store, location)
-    require_offered(choice.template, found.descriptor)
-    blobs = _StoredLayers(store, found, repository(found.descriptor, location.base))
-    module = ModuleComponent(found.descriptor, blobs, registry=location.base, trust=trust)
-    made = only_bundle(module, choice.namespace, str(location))
-    return replace(made, name=choice.template.module, version=choice.template.version)
+    component = require_component(store, location)
+    require_offered(choice.template, component.descriptor)
+    blobs = _StoredLayers(store, component, repository(component.descriptor, location.base))
+    module = ModuleComponent(component.descriptor, blobs, registry=location.base, trust=trust)
+    bundle = only_bundle(module, choice.namespace, str(location))
+    return replace(bundle, name=choice.template.module, version=choice.template.version)
 
 
 class _StoredLayers:
     """Implements `Blobs` for the layers of one component; it fetches nothing else."""
 
-    def __init__(self, store: ArtifactStore, found: StoredComponent, named: str) -> None:
-        self._store, self._where, self._named = store, found.location, named
+    def __init__(self, store: ArtifactStore, component: StoredComponent, named: str) -> None:
+        self._store, self._where, self._named = store, component.location, named
 
     def layer(self, repository: str, digest: str, *, insecure: bool = False) -> bytes:
         local = repository == self._named or not self._where.base
@@ -141,11 +141,11 @@ def newest_component(
         location = parse_location(address)
     except DescriptorError as error:
         raise RefusedError(f"its recorded source cannot be read: {error}") from error
-    wanted = version
+    chosen_version = version
     if not version:
         offered = component_versions(artifacts(""), location)
-        wanted = newest_above(known.version, offered, devel=devel) or known.version
-    return ModuleSource(component=replace(location, version=wanted))
+        chosen_version = newest_above(known.version, offered, devel=devel) or known.version
+    return ModuleSource(component=replace(location, version=chosen_version))
 
 
 def _address(location: ComponentLocation, layout: str) -> str:

@@ -46,8 +46,8 @@ class HandoverPort(Protocol):
 
 def find_handovers(port: HandoverPort, module: str) -> tuple[Inventory, ...]:
     """Return the direct installations of a module: those with its manager or CRDs, as names are not unique."""
-    found, own = find_installations(port.cluster, module), port.module_objects(module)
-    return tuple(one for one in found if any(item.ref.key in own for item in one.items))
+    inventories, own = find_installations(port.cluster, module), port.module_objects(module)
+    return tuple(inventory for inventory in inventories if any(item.ref.key in own for item in inventory.items))
 
 
 def handover_notice(known: Inventory) -> str:
@@ -74,17 +74,22 @@ def handover_summary(known: Inventory, ended: HandoverResult) -> str:
 def planned_handover(port: HandoverPort, toggle: ModuleEdit) -> str:
     """Return what becomes of what is installed directly when the edit is made; "" where nothing is."""
     try:
-        found = find_handovers(port, toggle.module)
+        inventories = find_handovers(port, toggle.module)
     except KymatuiError as error:
         return f"{toggle.module}: it is unknown whether kymatui installed it: {error}"
-    return "; ".join(f"{toggle.module} {known.version}: {handover_notice(known)}" for known in found)
+    return "; ".join(f"{toggle.module} {known.version}: {handover_notice(known)}" for known in inventories)
 
 
 def awaits_handover(port: HandoverPort, toggle: ModuleEdit) -> bool:
     """Return whether lifecycle-manager already applies a module that is still installed directly."""
     try:
         own = port.module_objects(toggle.module)
-        refs = [item.ref for one in find_handovers(port, toggle.module) for item in one.items if item.ref.key in own]
+        refs = [
+            item.ref
+            for inventory in find_handovers(port, toggle.module)
+            for item in inventory.items
+            if item.ref.key in own
+        ]
         lives = [port.cluster.get(ref) for ref in refs]
     except KymatuiError:  # then nothing is known that could be continued
         return False
@@ -97,8 +102,8 @@ def complete_handover(port: HandoverPort, toggle: ModuleEdit) -> str:
     The edit is made by then, so that a failure is a message and no error.
     """
     try:
-        found = find_handovers(port, toggle.module)
-        return "; ".join(handover_summary(known, hand_over(port.cluster, known)) for known in found)
+        inventories = find_handovers(port, toggle.module)
+        return "; ".join(handover_summary(known, hand_over(port.cluster, known)) for known in inventories)
     except ForbiddenError:  # the plan said that it is not known
         return ""
     except CancelledError:
@@ -118,13 +123,13 @@ def hand_over(cluster: Cluster, known: Inventory) -> HandoverResult:
     refs = [item.ref for item in known.items]
     done = run_for_each(refs, lambda ref: ownership_transfer.hand_over(cluster, ref, mine), threading.Event())
     gone = {ref for ref, taken in zip(refs, done, strict=True) if not taken and cluster.get(ref) is None}
-    left = tuple(ref for ref, taken in zip(refs, done, strict=True) if not taken and ref not in gone)
+    remaining = tuple(ref for ref, taken in zip(refs, done, strict=True) if not taken and ref not in gone)
     keeper = ApplySetStore(cluster, known.name, known.namespace)
     if known.chart:
-        if not left:
+        if not remaining:
             ReleaseStore(cluster, known.name, known.namespace, time.time).remove(known)
-    elif left:
-        keeper.note(replace(known, items=tuple(item for item in known.items if item.ref in left)))
+    elif remaining:
+        keeper.note(replace(known, items=tuple(item for item in known.items if item.ref in remaining)))
     else:
         keeper.remove(known)
-    return HandoverResult(tuple(ref for ref, taken in zip(refs, done, strict=True) if taken), left)
+    return HandoverResult(tuple(ref for ref, taken in zip(refs, done, strict=True) if taken), remaining)

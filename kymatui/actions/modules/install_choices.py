@@ -75,8 +75,8 @@ class InstallSelection(Struct, frozen=True):
     def require(self) -> None:
         """Raise RefusedError where nothing can be done; `nothing` says what there might have been."""
         if not self.wanted:
-            said = [self.nothing] if self.nothing else []
-            words = "; ".join([*said, *self.left_out])
+            reasons = [self.nothing] if self.nothing else []
+            words = "; ".join([*reasons, *self.left_out])
             raise RefusedError(words or "nothing to do", hint="no changes made")
 
 
@@ -98,14 +98,14 @@ class InstallAction:
     def standing(self, module: str, namespace: str = "") -> InstallStatus:
         """Ask the server only for what is installed."""
         snapshot = self._port.snapshot()
-        seen = read_catalog(self._port, module)
-        row = seen.row(module)
-        never = tuple(install_refusals(seen, module, row, snapshot.feeds, direct=True))
+        catalog = read_catalog(self._port, module)
+        row = catalog.row(module)
+        never = tuple(install_refusals(catalog, module, row, snapshot.feeds, direct=True))
         keeper = detect_management(snapshot).keeper
-        careful = tuple(install_refusals(seen, module, row, snapshot.feeds, direct=False, keeper=keeper))
+        careful = tuple(install_refusals(catalog, module, row, snapshot.feeds, direct=False, keeper=keeper))
         known = find_installed(self._port.cluster, module, namespace)
-        shelf = index_cluster(snapshot, memory=self._port.memory).shelf
-        offers = [template.version for template in shelf.offers(module) if template.version]
+        templates = index_cluster(snapshot, cache=self._port.memory).shelf
+        offers = [template.version for template in templates.offers(module) if template.version]
         versions = tuple(sorted(dict.fromkeys(offers), key=version_order, reverse=True))
         return InstallStatus(module, never, "; ".join(careful) if not never else "", known, versions)
 
@@ -116,7 +116,9 @@ class InstallAction:
             standing = self._open(module)
             if standing.known is not None:
                 raise RefusedError(f"{standing.known.version} is already installed".strip())
-            best = next((one for one in standing.versions if "-" not in one), next(iter(standing.versions), ""))
+            best = next(
+                (version for version in standing.versions if "-" not in version), next(iter(standing.versions), "")
+            )
             if not best:
                 raise RefusedError("not in any catalog")
             return InstallRequest(module, ModuleSource(version=best))
@@ -139,14 +141,14 @@ class InstallAction:
                 return _cut_off_adoption(standing.known)
             if standing.known.from_component:
                 return self._component_upgrade(standing.known)
-            wanted = (
+            request = (
                 self._chart_upgrade(standing.known)
                 if standing.known.chart
                 else InstallRequest(module, ModuleSource(version=newest_version(standing)))
             )
-            if not wanted.source.version:
+            if not request.source.version:
                 raise RefusedError("up to date")
-            return wanted
+            return request
 
         return _choices(modules, choice)
 
@@ -156,18 +158,21 @@ class InstallAction:
         row = adoptable_row(read_catalog(self._port, module).row(module), module)
         if standing.advanced:
             raise RefusedError(standing.advanced)
-        version = newer_version(row, index_cluster(snapshot, memory=self._port.memory).shelf)
+        version = newer_version(row, index_cluster(snapshot, cache=self._port.memory).shelf)
         if not version:
             raise RefusedError("up to date" if row.installed else "its version is unknown")
         return InstallRequest(module, ModuleSource(version=version), adoption=Adoption.UPGRADE)
 
     def all_upgrades(self) -> InstallSelection:
         """Return the same of everything that kymatui has installed, whether the catalog knows of it or not."""
-        found = survey_upgrades(self._port.cluster, self._port.snapshot(), self._port.blobs, self._port.artifacts)
-        ways = {(one.name, one.known.namespace if one.known is not None else ""): one for one in found.outdated}
+        survey = survey_upgrades(self._port.cluster, self._port.snapshot(), self._port.blobs, self._port.artifacts)
+        outdated = {
+            (module.name, module.known.namespace if module.known is not None else ""): module
+            for module in survey.outdated
+        }
 
         def choice(key: tuple[str, str]) -> InstallRequest:
-            known, source = ways[key].known, ways[key].source
+            known, source = outdated[key].known, outdated[key].source
             if known is None:
                 self._open(key[0])
                 return InstallRequest(key[0], source, adoption=Adoption.UPGRADE)
@@ -176,9 +181,11 @@ class InstallAction:
                 return _cut_off_adoption(known)
             return InstallRequest(known.name, source, known.chosen_namespace)
 
-        made = _choices(list(ways), choice, lambda key: key[0])
-        others = [f"{one.name} {one.version}".rstrip() + f": {one.reason}" for one in found.left_out]
-        return InstallSelection(made.wanted, (*made.left_out, *others), "all directly installed modules are up to date")
+        selection = _choices(list(outdated), choice, lambda key: key[0])
+        others = [f"{skipped.name} {skipped.version}".rstrip() + f": {skipped.reason}" for skipped in survey.left_out]
+        return InstallSelection(
+            selection.wanted, (*selection.left_out, *others), "all directly installed modules are up to date"
+        )
 
     def _open(self, module: str, namespace: str = "") -> InstallStatus:
         standing = self.standing(module, namespace)
@@ -214,16 +221,16 @@ class InstallAction:
             )
         return InstallRequest(module, ModuleSource(version=row.installed), adoption=Adoption.AS_IS)
 
-    def form(self, wanted: InstallRequest) -> tuple[tuple[FormField, ...], Object]:
+    def form(self, request: InstallRequest) -> tuple[tuple[FormField, ...], Object]:
         """Return the fields of the form, and the document as its source has it; {} without one."""
-        source = wanted.source
+        source = request.source
         if source.chart:
-            place = {"repository": source.repository, "version": source.version}
-            chart = chart_source.locate_chart(source.chart, self._port.blobs, **place).chart
-            known = find_installed(self._port.cluster, wanted.module, namespace_of(self._port, wanted))
+            location = {"repository": source.repository, "version": source.version}
+            chart = chart_source.locate_chart(source.chart, self._port.blobs, **location).chart
+            known = find_installed(self._port.cluster, request.module, namespace_of(self._port, request))
             values = merge_maps(chart.values, release_values(self._port.cluster, known))
             return form_fields(_chart_schema(chart.schema)), values
-        bundle = install_intent(self._port, replace(wanted, direct=True)).bundle
+        bundle = install_intent(self._port, replace(request, direct=True)).bundle
         if bundle.resource is None:
             return (), {}
         return form_fields(_spec_schema(bundle, bundle.resource), ("spec",)), bundle.resource
@@ -234,23 +241,25 @@ class InstallAction:
         Raises the error of a single module, RefusedError where nothing to do.
         """
         choices.require()
-        items = plan_installs(self._port, {str(at): _allowed(one) for at, one in enumerate(choices.wanted)})
+        items = plan_installs(self._port, {str(at): _allowed(request) for at, request in enumerate(choices.wanted)})
         pairs = list(zip(choices.wanted, items, strict=True))
-        planned = [(one, item.plan) for one, item in pairs if item.plan is not None]
-        changed = [(one, plan) for one, plan in planned if not plan.changes_nothing] or planned
-        reasons = [with_subject(one.module, str(item.refusal)) for one, item in pairs if item.plan is None]
-        reasons += [with_subject(one.module, "no changes") for one, plan in planned if (one, plan) not in changed]
+        planned = [(request, item.plan) for request, item in pairs if item.plan is not None]
+        changed = [(request, plan) for request, plan in planned if not plan.changes_nothing] or planned
+        reasons = [with_subject(request.module, str(item.refusal)) for request, item in pairs if item.plan is None]
+        reasons += [
+            with_subject(request.module, "no changes") for request, plan in planned if (request, plan) not in changed
+        ]
         left_out = (*choices.left_out, *reasons)
         if not changed:
             alone = items[0].refusal if not left_out[1:] else None
             raise alone or RefusedError("; ".join(left_out), hint="no changes made")
-        wanted = tuple(one for one, _ in changed)
-        standings = tuple(self.standing(one.module, one.namespace) for one in wanted)
-        return PlannedInstalls(wanted, tuple(plan for _, plan in changed), standings, left_out)
+        requests = tuple(request for request, _ in changed)
+        standings = tuple(self.standing(request.module, request.namespace) for request in requests)
+        return PlannedInstalls(requests, tuple(plan for _, plan in changed), standings, left_out)
 
-    def plan(self, wanted: InstallRequest) -> Plan:
+    def plan(self, request: InstallRequest) -> Plan:
         """Raise as `plan_install`; what only a person may allow, the plan asks for when it is shown."""
-        return plan_install(self._port, _allowed(wanted))
+        return plan_install(self._port, _allowed(request))
 
     def interrupted(self, request: InstallRequest, *, has_others: bool) -> InstallRequest:
         """Return the request of an interrupted installation with its values. Raise as `with_interrupted_values`."""
@@ -274,13 +283,13 @@ def _choices(
     keys: Iterable[Key], choice: Callable[[Key], InstallRequest], name: Callable[[Key], str] = str
 ) -> InstallSelection:
     """Return what can be chosen, and of the rest why not."""
-    wanted, left_out = [], []
+    requests, left_out = [], []
     for key in keys:
         try:
-            wanted.append(choice(key))
+            requests.append(choice(key))
         except KymatuiError as error:
             left_out.append(with_subject(name(key), str(error)))
-    return InstallSelection(tuple(wanted), tuple(left_out))
+    return InstallSelection(tuple(requests), tuple(left_out))
 
 
 def is_lower(standing: InstallStatus, version: str) -> bool:
@@ -292,7 +301,7 @@ def newest_version(standing: InstallStatus) -> str:
     """Return the version that an upgrade leads to, "" where what is installed is the newest, and whole."""
     is_whole = standing.known is not None and standing.known.state is not InventoryState.PENDING
     known = standing.known.version if standing.known is not None else ""
-    best = next((one for one in standing.versions if "-" not in one), next(iter(standing.versions), ""))
+    best = next((version for version in standing.versions if "-" not in version), next(iter(standing.versions), ""))
     return (
         ""
         if not best or not known or (same_version(best, known) and is_whole) or is_lower_version(known, best)
@@ -318,7 +327,7 @@ def _spec_schema(bundle: Bundle, resource: Object) -> Object:
 def _chart_schema(text: bytes | None) -> Object:
     """Return the fields of a schema; none of one that cannot be read, which Helm reports when it renders the chart."""
     try:
-        found = read_json(text) if text is not None else {}
+        document = read_json(text) if text is not None else {}
     except ValueError:  # Helm reports the broken schema
         return {}
-    return found if isinstance(found, dict) else {}
+    return document if isinstance(document, dict) else {}

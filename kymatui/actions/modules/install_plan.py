@@ -145,10 +145,10 @@ def plan_install(port: InstallPort, request: InstallRequest) -> Plan:
     owned = known is not None and not known.adopting  # a cut-off adoption is one until it comes to its end
     if not owned and request.adoption in (Adoption.UPGRADE, Adoption.IF_PRESENT):
         intent = _adopting(port, request, intent)
-    there = known.version if known is not None else intent.adopted_version
-    if is_lower_version(there, intent.bundle.version) and not request.allow_downgrade:
+    installed = known.version if known is not None else intent.adopted_version
+    if is_lower_version(installed, intent.bundle.version) and not request.allow_downgrade:
         raise RefusedError(
-            f"{request.module} {there} is installed; {intent.bundle.version} would be a downgrade",
+            f"{request.module} {installed} is installed; {intent.bundle.version} would be a downgrade",
             hint="use --allow-downgrade to install it anyway",
         )
     return planner.plan(intent, cluster, SystemClock(), read_previous=lambda: known)
@@ -207,21 +207,21 @@ def install_intent(port: InstallPort, request: InstallRequest, cluster: Cluster 
 
 def require_unmanaged(port: InstallPort, module: str, *, direct: bool) -> None:
     """Raise RefusedError where lifecycle-manager has the module, or nobody can tell and `direct` does not insist."""
-    snapshot, seen = port.snapshot(), read_catalog(port, module)
-    row = seen.row(module)
+    snapshot, catalog = port.snapshot(), read_catalog(port, module)
+    row = catalog.row(module)
     keeper = detect_management(snapshot).keeper
-    against = list(install_refusals(seen, module, row, snapshot.feeds, direct=direct, keeper=keeper))
+    against = list(install_refusals(catalog, module, row, snapshot.feeds, direct=direct, keeper=keeper))
     if against:
         raise RefusedError("; ".join(against), hint="no changes made")
 
 
 def _present(port: InstallPort, request: InstallRequest) -> InstallRequest:
     """Return the same of the very version that is there. Raises RefusedError where nothing is, or somebody has it."""
-    source, seen = request.source, read_catalog(port, request.module)
-    if seen.row(request.module) is None and source.is_catalog:
+    source, catalog = request.source, read_catalog(port, request.module)
+    if catalog.row(request.module) is None and source.is_catalog:
         raise unknown_module(read_catalog(port), request.module)
     version = source.version if source.is_catalog else ""  # a chart counts its own versions
-    row = adoptable_row(seen.row(request.module), request.module, version)
+    row = adoptable_row(catalog.row(request.module), request.module, version)
     if not source.is_catalog or source.version:
         return request
     if not row.installed:
@@ -245,40 +245,40 @@ def _bundle(
 
         source.require_one()
         store = port.artifacts(source.layout)
-        found = read_component(name, request.namespace, source, store, cluster, signers)
-        return _with_document(found.bundle, request), found.associated
+        component = read_component(name, request.namespace, source, store, cluster, signers)
+        return _with_document(component.bundle, request), component.associated
     if not source.is_catalog:
         chart = None
         if signers is not None:
             refuse_unsigned_kind(source)
             chart = port.signed_chart(source, signers)
-        place = namespace_of(port, request)
-        return load_bundle(name, place, source, port.blobs, cluster, chart=chart, values=request.document), ()
-    shelf = _shelf(port)
-    choice = choose_template(shelf, name, source.version, request.namespace, from_component=signers is not None)
+        namespace = namespace_of(port, request)
+        return load_bundle(name, namespace, source, port.blobs, cluster, chart=chart, values=request.document), ()
+    templates = _shelf(port)
+    choice = choose_template(templates, name, source.version, request.namespace, from_component=signers is not None)
     if isinstance(choice, str):
-        if not shelf.offers(name):
+        if not templates.offers(name):
             raise unknown_module(read_catalog(port), name)
-        if source.version and not any(same_version(one.version, source.version) for one in shelf.offers(name)):
+        if source.version and not any(same_version(offer.version, source.version) for offer in templates.offers(name)):
             raise UnknownNameError(choice)
         raise ConfigurationError(choice)
     if signers is not None:
-        made = _signed(port, shelf, choice, signers)
+        bundle = _signed(port, templates, choice, signers)
     else:
-        made = catalog_bundle(choice, port.blobs)
-    return _with_document(made, request), choice.template.associated
+        bundle = catalog_bundle(choice, port.blobs)
+    return _with_document(bundle, request), choice.template.associated
 
 
-def _signed(port: InstallPort, shelf: TemplateIndex, choice: InstallChoice, signers: SignatureOptions) -> Bundle:
+def _signed(port: InstallPort, templates: TemplateIndex, choice: InstallChoice, signers: SignatureOptions) -> Bundle:
     """Return a module as its component was signed; templates without a descriptor have it in a registry."""
     from kymatui.actions.modules.component_install import signed_catalog_module
 
     if embedded_descriptor(choice.template) is not None:
         return signed_module(choice, signers, port.blobs, port.insecure)
     read_trust(signers)  # a missing key is said before what is not signed
-    if not component_name(choice.template, shelf):
+    if not component_name(choice.template, templates):
         raise SignatureError(f"{choice.template.ref} is not signed: it names no component", hint="not installed")
-    location = template_location(choice.template, shelf, port.snapshot().manifests, port.registry)
+    location = template_location(choice.template, templates, port.snapshot().manifests, port.registry)
     return signed_catalog_module(choice, location, port.artifacts(""), signers)
 
 
@@ -293,8 +293,8 @@ def _with_document(bundle: Bundle, request: InstallRequest) -> Bundle:
 
 def read_catalog(port: InstallPort, only: str = "") -> Catalog:
     """Return the catalog as it is now, with the row of one module or with all."""
-    return build_catalog(port.snapshot(), time.time(), memory=port.memory, only=only)
+    return build_catalog(port.snapshot(), time.time(), cache=port.memory, only=only)
 
 
 def _shelf(port: InstallPort) -> TemplateIndex:
-    return index_cluster(port.snapshot(), memory=port.memory).shelf
+    return index_cluster(port.snapshot(), cache=port.memory).shelf

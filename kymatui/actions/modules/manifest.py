@@ -137,10 +137,10 @@ class ManifestAction:
 
     def _planned(self, module: str, version: str, force: bool, allow_downgrade: bool) -> ManifestItem:
         try:
-            made = self.propose(module, version or self.newest(module))
+            proposal = self.propose(module, version or self.newest(module))
         except RefusedError as error:
             return ManifestItem(module, refusal=error)
-        return manifest_item(made, made.refusal(force=force, allow_downgrade=allow_downgrade))
+        return manifest_item(proposal, proposal.refusal(force=force, allow_downgrade=allow_downgrade))
 
     def refusals(self, module: str) -> Iterator[str]:
         """Yield why a Manifest cannot install a module; asks the server what kymatui has installed of it."""
@@ -158,8 +158,8 @@ class ManifestAction:
         if self._session.target.has_control_plane:  # else its other clients are unknown
             operator = operator_of(self.cluster)
             if not operator.works:
-                said = "no kymatui operator runs for the control plane"
-                yield f"{said} ({operator.message}); enable it in the Kyma, or install it directly"
+                refusal = "no kymatui operator runs for the control plane"
+                yield f"{refusal} ({operator.message}); enable it in the Kyma, or install it directly"
                 return
         row = build_catalog(snapshot, time.time(), only=module).row(module)
         if row is None or not self.versions(module):
@@ -170,13 +170,13 @@ class ManifestAction:
     def versions(self, module: str) -> tuple[str, ...]:
         """Return those whose templates say where their layers are, the newest first."""
         offers = index_cluster(self._session.snapshot()).shelf.offers(module)
-        found = dict.fromkeys(one.version for one in offers if one.version and _layer(one) is not None)
-        return tuple(sorted(found, key=version_order, reverse=True))
+        versions = dict.fromkeys(offer.version for offer in offers if offer.version and _layer(offer) is not None)
+        return tuple(sorted(versions, key=version_order, reverse=True))
 
     def newest(self, module: str) -> str:
         """Return the newest stable version, or pre-release where there is no other; "" where there is none."""
         versions = self.versions(module)
-        return next((one for one in versions if "-" not in one), next(iter(versions), ""))
+        return next((version for version in versions if "-" not in version), next(iter(versions), ""))
 
     def installed(self, module: str) -> str:
         """Return the version of its Manifest, "" where there is none."""
@@ -190,7 +190,8 @@ class ManifestAction:
             raise RefusedError(f"{module}: {'; '.join(refused)}", hint="no changes made")
         world = index_cluster(self._session.snapshot())
         template = next(
-            (one for one in world.shelf.offers(module) if same_version(one.version, version) and _layer(one)), None
+            (offer for offer in world.shelf.offers(module) if same_version(offer.version, version) and _layer(offer)),
+            None,
         )
         layer = _layer(template) if template is not None else None
         if template is None or layer is None:
@@ -215,18 +216,18 @@ class ManifestAction:
 
     def propose_newest(self, modules: Sequence[str]) -> tuple[list[ManifestProposal], list[str]]:
         """Return the newest stable version of each, where that changes something; and of the rest why not."""
-        made, left_out = [], []
+        proposals, left_out = [], []
         for module in modules:
             try:
-                one = self.propose(module, self.newest(module))
+                proposal = self.propose(module, self.newest(module))
             except RefusedError as error:
                 left_out.append(str(error))
                 continue
-            if one.changes_nothing or one.lower:
+            if proposal.changes_nothing or proposal.lower:
                 left_out.append(f"{module}: its Manifest already requests {self.installed(module)}")
             else:
-                made.append(one)
-        return made, left_out
+                proposals.append(proposal)
+        return proposals, left_out
 
     def _owners(self, body: dict[str, Any]) -> tuple[str, ...]:
         """Return the server's conflicts with other field managers. Raise RefusedError for other refusals."""
@@ -237,8 +238,8 @@ class ManifestAction:
         except ConflictError as error:
             details = error.body.get("details") if isinstance(error.body, dict) else None
             causes = details.get("causes") if isinstance(details, dict) else None
-            said = (str(one.get("message") or "") for one in causes or () if isinstance(one, dict))
-            return tuple(dict.fromkeys(said)) or (str(error),)
+            messages = (str(cause.get("message") or "") for cause in causes or () if isinstance(cause, dict))
+            return tuple(dict.fromkeys(messages)) or (str(error),)
         except KymatuiError as error:
             raise RefusedError(f"the server rejects the Manifest: {error}", hint=error.hint) from error
         return ()
@@ -248,22 +249,22 @@ class ManifestAction:
         if proposal.live is None and self.cluster.get(proposal.ref) is not None:
             raise OutdatedError(f"another client has created {proposal.ref} meanwhile", hint="no changes made")
         try:
-            made = self.cluster.apply(proposal.body, force=bool(proposal.owners))
+            applied = self.cluster.apply(proposal.body, force=bool(proposal.owners))
         except ConflictError as error:
             raise OutdatedError(
                 f"another client has changed or deleted {proposal.ref} since the plan",
                 hint="no changes made",
             ) from error
-        metadata = made["metadata"]
+        metadata = applied["metadata"]
         return str(metadata.get("uid") or ""), int(metadata.get("generation") or 0)
 
     def live(self, proposal: ManifestProposal, uid: str) -> Manifest | None:
         """Return the Manifest of the watch, else ask the server for it."""
-        seen = index_cluster(self._session.snapshot()).manifests.get(proposal.module)
-        if seen is not None and seen.meta.uid == uid:
-            return seen
-        found = read_manifest(self.cluster.get(proposal.ref))
-        return found if isinstance(found, Manifest) else None
+        manifest = index_cluster(self._session.snapshot()).manifests.get(proposal.module)
+        if manifest is not None and manifest.meta.uid == uid:
+            return manifest
+        current = read_manifest(self.cluster.get(proposal.ref))
+        return current if isinstance(current, Manifest) else None
 
 
 class ManifestWriting(Verb[ManifestProposal, ManifestResult]):
@@ -342,7 +343,7 @@ def _layer(template: ModuleTemplate) -> ManifestLayer | None:
         return None
     try:
         descriptor = read_descriptor(raw)
-        found = module_layers(descriptor).raw_manifest
+        layer = module_layers(descriptor).raw_manifest
     except DescriptorError:  # a version with an unreadable descriptor is not offered
         return None
-    return manifest_layer(descriptor, found) if found is not None else None
+    return manifest_layer(descriptor, layer) if layer is not None else None

@@ -62,7 +62,7 @@ class ModuleSource(Struct, frozen=True):
 
     @property
     def _named(self) -> tuple[object, ...]:
-        return tuple(one for one in (self.file, self.chart, self.kustomization, self.component) if one)
+        return tuple(source for source in (self.file, self.chart, self.kustomization, self.component) if source)
 
     def require_one(self) -> None:
         """Raise ConfigurationError unless exactly one source is named."""
@@ -98,11 +98,11 @@ def load_bundle(
         loaded = chart or chart_source.locate_chart(source.chart, blobs, repository=repository, version=version)
         own = overrides(values, loaded.chart.values) if values is not None else None
         return _chart(name, namespace, source, loaded, cluster, own)
-    made = _read(name, namespace, source, blobs)
-    if not made.objects:
-        said = source.kustomization or made.origin.address
-        raise ConfigurationError(f"{said} has no objects", hint="to remove what is installed, use `kymatui delete`")
-    return made
+    bundle = _read(name, namespace, source, blobs)
+    if not bundle.objects:
+        address = source.kustomization or bundle.origin.address
+        raise ConfigurationError(f"{address} has no objects", hint="to remove what is installed, use `kymatui delete`")
+    return bundle
 
 
 def _read(name: str, namespace: str, source: ModuleSource, blobs: Blobs) -> Bundle:
@@ -164,21 +164,21 @@ def catalog_bundle(choice: InstallChoice, blobs: Blobs) -> Bundle:
     from kymatui.engine.bundles import raw_yaml
 
     template = choice.template
-    made = raw_yaml.from_url(choice.address, blobs, name=template.module, namespace=choice.namespace)
+    bundle = raw_yaml.from_url(choice.address, blobs, name=template.module, namespace=choice.namespace)
     resource: dict[str, Any] | None = None
     if template.data:
         resource = default_resource_body(template.data, default_resource(template.data, template.module))
-    origin = replace(made.origin, version=template.version)
-    return replace(made, version=template.version, resource=resource, origin=origin)
+    origin = replace(bundle.origin, version=template.version)
+    return replace(bundle, version=template.version, resource=resource, origin=origin)
 
 
 def find_installed(cluster: Cluster, name: str, namespace: str = "") -> Inventory | None:
     """Return the installation of a name in a namespace, "" for any. Raise RefusedError if several have it."""
-    found = find_installations(cluster, name, namespace)
-    if len(found) > 1:
-        said = ", ".join(one.namespace for one in found)
-        raise RefusedError(f"{name} is installed in several namespaces: {said}", hint="choose one with -n")
-    return found[0] if found else None
+    known = find_installations(cluster, name, namespace)
+    if len(known) > 1:
+        namespaces = ", ".join(inventory.namespace for inventory in known)
+        raise RefusedError(f"{name} is installed in several namespaces: {namespaces}", hint="choose one with -n")
+    return known[0] if known else None
 
 
 def find_installations(cluster: Cluster, name: str, namespace: str = "") -> tuple[Inventory, ...]:
@@ -186,9 +186,9 @@ def find_installations(cluster: Cluster, name: str, namespace: str = "") -> tupl
     from kymatui.engine.inventory.release_store import read_inventory
     from kymatui.engine.jobs.run import SystemClock
 
-    places = [namespace] if namespace else sorted(set(_places(cluster, name)))
-    found = (read_inventory(cluster, SystemClock(), name, place) for place in places)
-    return tuple(one for one in found if one is not None)
+    namespaces = [namespace] if namespace else sorted(set(_places(cluster, name)))
+    candidates = (read_inventory(cluster, SystemClock(), name, home) for home in namespaces)
+    return tuple(inventory for inventory in candidates if inventory is not None)
 
 
 def refuse_deleting(known: Inventory | None) -> None:
@@ -204,8 +204,10 @@ def refuse_deleting(known: Inventory | None) -> None:
 def inventories(cluster: Cluster) -> list[tuple[str, str]]:
     """Return namespace and name of each installation of kymatui, except those of charts."""
     start = inventory_name("")
-    found = [raw["metadata"] for raw in cluster.list(_CONFIG_MAP, labels=_OWN)]
-    names = [(str(one["namespace"]), str(one["name"]).removeprefix(start)) for one in found if one["name"] != start]
+    metadata = [raw["metadata"] for raw in cluster.list(_CONFIG_MAP, labels=_OWN)]
+    names = [
+        (str(meta["namespace"]), str(meta["name"]).removeprefix(start)) for meta in metadata if meta["name"] != start
+    ]
     return sorted((namespace, name) for namespace, name in names if name)
 
 

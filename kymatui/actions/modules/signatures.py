@@ -71,8 +71,8 @@ def signed_module(
     require_offered(template, descriptor)
     host = repository(descriptor).partition("/")[0]
     module = ModuleComponent(descriptor, blobs, insecure=host in insecure, trust=trust)
-    made = only_bundle(module, choice.namespace, str(template.ref))
-    return replace(made, name=template.module, version=template.version)
+    bundle = only_bundle(module, choice.namespace, str(template.ref))
+    return replace(bundle, name=template.module, version=template.version)
 
 
 def read_trust(signers: SignatureOptions) -> Trust:
@@ -98,19 +98,19 @@ def signature_reader(store: ArtifactStore, public_key: str) -> SignatureReader:
 
 def only_bundle(module: ModuleComponent, namespace: str, where: str, target: RenderTarget | None = None) -> Bundle:
     """Return the bundle of a component. Raise ConfigurationError for several charts of the first generation."""
-    found = module.bundles(namespace=namespace, target=target)
-    if len(found) != 1:
-        names = ", ".join(one.name for one in found)
-        raise ConfigurationError(f"{where} has {len(found)} parts ({names}), so it cannot be installed directly")
-    return found[0]
+    bundles = module.bundles(namespace=namespace, target=target)
+    if len(bundles) != 1:
+        names = ", ".join(bundle.name for bundle in bundles)
+        raise ConfigurationError(f"{where} has {len(bundles)} parts ({names}), so it cannot be installed directly")
+    return bundles[0]
 
 
-def require_offered(template: ModuleTemplate, found: ComponentDescriptor) -> None:
+def require_offered(template: ModuleTemplate, descriptor: ComponentDescriptor) -> None:
     """Raise SignatureError unless the component is the module and version that the template offers."""
-    if found.name.rpartition("/")[2] != template.module or not same_version(found.version, template.version):
+    if descriptor.name.rpartition("/")[2] != template.module or not same_version(descriptor.version, template.version):
         raise SignatureError(
             f"{template.ref} offers {template.module} {template.version}, but its component is "
-            f"{found.name} {found.version}",
+            f"{descriptor.name} {descriptor.version}",
             hint="the signature is for another component; not installed",
         )
 

@@ -84,42 +84,44 @@ def survey_upgrades(
     `devel` takes pre-releases, too; without it they count for what is one already. `direct` also adopts what
     lifecycle-manager could manage.
     """
-    shelf = index_cluster(snapshot).shelf
+    templates = index_cluster(snapshot).shelf
     installed = list_installed(cluster)
-    components = [one for one in installed if one.from_component]
-    found = [_of_catalog(one, shelf, devel=devel) for one in installed if one not in components]
+    components = [inventory for inventory in installed if inventory.from_component]
+    modules = [_of_catalog(inventory, templates, devel=devel) for inventory in installed if inventory not in components]
     cancel = threading.Event()
-    found += run_for_each(components, lambda one: _of_place(one, blobs, artifacts, devel=devel), cancel, _WIDTH)
+    modules += run_for_each(
+        components, lambda component: _of_place(component, blobs, artifacts, devel=devel), cancel, _WIDTH
+    )
     try:
         charts = _releases(cluster)
-        taken = frozenset(one.name for one in (*installed, *charts))
-        seen = build_catalog(snapshot, time.time())
-        found += [
+        taken = frozenset(inventory.name for inventory in (*installed, *charts))
+        catalog = build_catalog(snapshot, time.time())
+        modules += [
             OutdatedModule(row.name, ModuleSource(version=version))
-            for row, version in adoptable(seen, shelf, taken, devel=devel)
+            for row, version in adoptable(catalog, templates, taken, devel=devel)
             if not list(
                 install_refusals(
-                    seen, row.name, row, snapshot.feeds, direct=direct, keeper=detect_management(snapshot).keeper
+                    catalog, row.name, row, snapshot.feeds, direct=direct, keeper=detect_management(snapshot).keeper
                 )
             )
         ]
     except ForbiddenError as error:  # the modules found so far are upgraded all the same
-        found.append(SkippedUpgrade("Helm releases", "", "", f"unknown: {error}"))
+        modules.append(SkippedUpgrade("Helm releases", "", "", f"unknown: {error}"))
     else:
-        found += run_for_each(charts, lambda one: _of_place(one, blobs, artifacts, devel=devel), cancel, _WIDTH)
+        modules += run_for_each(charts, lambda chart: _of_place(chart, blobs, artifacts, devel=devel), cancel, _WIDTH)
     return UpgradeSurvey(
-        tuple(one for one in found if isinstance(one, OutdatedModule)),
-        tuple(one for one in found if isinstance(one, SkippedUpgrade)),
+        tuple(module for module in modules if isinstance(module, OutdatedModule)),
+        tuple(upgrade for upgrade in modules if isinstance(upgrade, SkippedUpgrade)),
     )
 
 
-def _of_catalog(known: Inventory, shelf: TemplateIndex, *, devel: bool) -> OutdatedModule | SkippedUpgrade | None:
+def _of_catalog(known: Inventory, templates: TemplateIndex, *, devel: bool) -> OutdatedModule | SkippedUpgrade | None:
     """Return None at the newest version; an interrupted change to it counts as outdated."""
     if known.is_deleting:
         return _being_deleted(known)
     if known.origin.kind == OPERATOR:
         return SkippedUpgrade(known.name, known.namespace, known.version, "run `kymatui operator upgrade`")
-    offers = [one.version for one in shelf.offers(known.name)]
+    offers = [offer.version for offer in templates.offers(known.name)]
     word = "--kustomize …" if known.origin.kind == "kustomize" else "--file …"
     if not offers or not known.version:
         why = f"{known.name} in the catalog may be another module" if offers else "not in any catalog"
@@ -129,7 +131,7 @@ def _of_catalog(known: Inventory, shelf: TemplateIndex, *, devel: bool) -> Outda
         version = known.version
     if not version:
         return None
-    choice = choose_template(shelf, known.name, version)
+    choice = choose_template(templates, known.name, version)
     if isinstance(choice, str):
         return _left_out(known, choice, word)
     if choice.namespace != known.namespace:
@@ -168,14 +170,14 @@ def newest_source(
         from kymatui.actions.modules.component_install import newest_component
 
         return newest_component(known, artifacts, version=version, devel=devel)
-    place = chart_location(known.origin)
-    if isinstance(place, str):
-        raise RefusedError(place, hint=f"run `kymatui upgrade {known.name} --chart … -n {known.namespace}`")
-    wanted = version
+    location = chart_location(known.origin)
+    if isinstance(location, str):
+        raise RefusedError(location, hint=f"run `kymatui upgrade {known.name} --chart … -n {known.namespace}`")
+    chosen_version = version
     if not version:
-        offered = blobs.chart_versions(place.reference, repository=place.repository)
-        wanted = newest_above(known.version, offered, devel=devel) or known.version
-    return ModuleSource(chart=place.reference, repository=place.repository, version=wanted)
+        offered = blobs.chart_versions(location.reference, repository=location.repository)
+        chosen_version = newest_above(known.version, offered, devel=devel) or known.version
+    return ModuleSource(chart=location.reference, repository=location.repository, version=chosen_version)
 
 
 def _being_deleted(known: Inventory) -> SkippedUpgrade:
@@ -191,16 +193,21 @@ def _left_out(known: Inventory, why: str, words: str) -> SkippedUpgrade:
 def _releases(cluster: Cluster) -> tuple[Inventory, ...]:
     """Return the charts that kymatui installed; helm's own releases are helm's. Raises ForbiddenError."""
     secrets = cluster.list(SECRET, labels=f"owner=helm,status in ({_DEPLOYED},{_UNINSTALLING})")
-    found = []
+    documents = []
     for raw in secrets:
         if text := secret_text(raw, KEY):
-            one = replace(read_document(text, f"Secret {raw['metadata']['name']}"), chart=True)
+            inventory = replace(read_document(text, f"Secret {raw['metadata']['name']}"), chart=True)
             is_going = raw["metadata"]["labels"]["status"] == _UNINSTALLING
-            found.append(replace(one, state=InventoryState.DELETING) if is_going else one)
-    return tuple(sorted(found, key=lambda one: (one.name, one.namespace)))
+            documents.append(replace(inventory, state=InventoryState.DELETING) if is_going else inventory)
+    return tuple(sorted(documents, key=lambda entry: (entry.name, entry.namespace)))
 
 
 def list_installed(cluster: Cluster) -> tuple[Inventory, ...]:
     """Return all that kymatui keeps an inventory of, except charts: those are Helm releases."""
-    found = (ApplySetStore(cluster, name, namespace).read() for namespace, name in inventories(cluster))
-    return tuple(sorted((one for one in found if one is not None), key=lambda one: (one.name, one.namespace)))
+    candidates = (ApplySetStore(cluster, name, namespace).read() for namespace, name in inventories(cluster))
+    return tuple(
+        sorted(
+            (inventory for inventory in candidates if inventory is not None),
+            key=lambda inventory: (inventory.name, inventory.namespace),
+        )
+    )

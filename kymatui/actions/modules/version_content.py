@@ -48,24 +48,24 @@ class VersionReader:
     def forget(self) -> None:
         """Ask again for what failed; content that was read stays, because versions do not change."""
         with self._lock:
-            self._known = {key: one for key, one in self._known.items() if not one.unread}
+            self._known = {key: content for key, content in self._known.items() if not content.unread}
 
     def read(self, template: ModuleTemplate) -> VersionContent:
         """Return the objects of a version; what cannot be fetched or read is named, never raised."""
         key = template_key(template)
         with self._lock:
-            turn = self._turns.setdefault(key, threading.Lock())
-        with turn:  # the second caller finds what the first one fetched; other versions are read meanwhile
-            found = self._known.get(key)
-            if found is None:
-                found = self._read(template)
+            lock = self._turns.setdefault(key, threading.Lock())
+        with lock:  # the second caller finds what the first one fetched; other versions are read meanwhile
+            content = self._known.get(key)
+            if content is None:
+                content = self._read(template)
                 with self._lock:
                     while len(self._known) >= MOST_KEPT:
                         del self._known[next(iter(self._known))]
-                    self._known[key] = found
+                    self._known[key] = content
         with self._lock:
             self._turns.pop(key, None)
-        return found
+        return content
 
     @staticmethod
     def has_source(template: ModuleTemplate) -> bool:
@@ -79,12 +79,12 @@ class VersionReader:
         default = _default_cr(template)
         for source in (self._layers, self._address):
             try:
-                found = source(template)
+                content = source(template)
             except KymatuiError as error:
                 unread.append(sanitize(f"{template.version}: {error}"))
                 continue
-            if found is not None:
-                return VersionContent(found.objects, default or found.default_cr, found.place)
+            if content is not None:
+                return VersionContent(content.objects, default or content.default_cr, content.place)
         if not unread:
             unread.append(f"{template.version}: {template.ref} names neither a registry layer nor a raw manifest")
         return VersionContent(None, default, unread=tuple(unread))
@@ -94,7 +94,7 @@ class VersionReader:
         descriptor = _descriptor(template)
         if descriptor is None:
             return None
-        plain = any(str(one.get("baseUrl") or "").startswith("http://") for one in descriptor.contexts)
+        plain = any(str(context.get("baseUrl") or "").startswith("http://") for context in descriptor.contexts)
         component = ModuleComponent(descriptor, self._blobs, insecure=plain)
         layer = component.layers.raw_manifest
         if layer is None:

@@ -77,15 +77,15 @@ class Impact(Struct, frozen=True):
 
 def find_impact(cluster: Cluster, before: Manifest, after: Manifest) -> Impact:
     """List the objects of kinds that lose something. Never raise what the server answers; read at most some kinds."""
-    losses = [one for one in _losses(before, after) if one]
-    found: list[Affected] = []
-    unread = [f"{one.name}: only {MOST_KINDS} kinds are read" for one in losses[MOST_KINDS:]]
-    for one in losses[:MOST_KINDS]:
+    losses = [lost for lost in _losses(before, after) if lost]
+    crd: list[Affected] = []
+    unread = [f"{lost.name}: only {MOST_KINDS} kinds are read" for lost in losses[MOST_KINDS:]]
+    for loss in losses[:MOST_KINDS]:
         try:
-            found += _of_crd(cluster, one)
+            crd += _of_crd(cluster, loss)
         except KymatuiError as error:
-            unread.append(f"{one.name}: {error}")
-    return Impact(tuple(found), tuple(unread))
+            unread.append(f"{loss.name}: {error}")
+    return Impact(tuple(crd), tuple(unread))
 
 
 def _losses(before: Manifest, after: Manifest) -> Iterator[CrdLosses]:
@@ -118,8 +118,12 @@ def _of_crd(cluster: Cluster, lost: CrdLosses) -> Iterator[Affected]:
 
 def _stored_versions(cluster: Cluster, crd: str) -> frozenset[str]:
     live = cluster.get(ObjectRef(_CRD, "", crd))
-    found = JsonReader(live).child("status").raw.get("storedVersions")
-    return frozenset(one for one in found if isinstance(one, str)) if isinstance(found, list) else frozenset()
+    stored_versions = JsonReader(live).child("status").raw.get("storedVersions")
+    return (
+        frozenset(stored_version for stored_version in stored_versions if isinstance(stored_version, str))
+        if isinstance(stored_versions, list)
+        else frozenset()
+    )
 
 
 def _written_in(objects: Iterable[Object], api_version: str) -> tuple[tuple[ObjectRef, ...], tuple[str, ...]]:
@@ -127,7 +131,7 @@ def _written_in(objects: Iterable[Object], api_version: str) -> tuple[tuple[Obje
     refs, managers = [], set()
     for body in objects:
         entries = JsonReader(body).child("metadata").children("managedFields")
-        writers = {one.text("manager") for one in entries if one.text("apiVersion") == api_version}
+        writers = {entry.text("manager") for entry in entries if entry.text("apiVersion") == api_version}
         if writers:
             refs.append(read_ref(body))
             managers |= writers

@@ -37,11 +37,11 @@ class VersionReport(Struct, frozen=True):
 
 def compare_templates(before: ModuleTemplate, after: ModuleTemplate) -> VersionReport:
     """Compare two versions by their templates alone; nothing is fetched."""
-    found = compare_versions(before, after)
+    comparison = compare_versions(before, after)
     sections: dict[DiffSection, list[ValueChange]] = {}
-    for change in found.template:
+    for change in comparison.template:
         sections.setdefault(_section(change), []).append(change)
-    return VersionReport(found, _ordered(sections))
+    return VersionReport(comparison, _ordered(sections))
 
 
 def compare_contents(
@@ -56,7 +56,7 @@ def compare_contents(
         return plain
     old, new = reader.read(before), reader.read(after)
     unread = [*old.unread, *new.unread]
-    sections: dict[DiffSection, list[ValueChange]] = {name: list(found) for name, found in plain.sections.items()}
+    sections: dict[DiffSection, list[ValueChange]] = {name: list(section) for name, section in plain.sections.items()}
     if not (before.data and after.data):  # else their templates were compared
         sections[DiffSection.DEFAULT_CR] = list(object_changes(old.default_cr, new.default_cr))
     impact = Impact()

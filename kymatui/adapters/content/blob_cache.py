@@ -30,12 +30,12 @@ class BlobCache:
     def get(self, digest: str, fetch: Callable[[], Iterable[bytes]]) -> bytes:
         """Return the content of `digest`; call `fetch` only if it is missing, in one process at a time."""
         path = self._path(digest)
-        found = self._read(path, digest)
-        if found is not None:
-            return found
+        content = self._read(path, digest)
+        if content is not None:
+            return content
         with self._locked(path):
-            found = self._read(path, digest)
-            return found if found is not None else self._store(path, digest, fetch())
+            content = self._read(path, digest)
+            return content if content is not None else self._store(path, digest, fetch())
 
     def _path(self, digest: str) -> Path:
         match = _DIGEST.fullmatch(digest)
@@ -84,8 +84,8 @@ def write_cached(path: Path, content: bytes) -> None:
 
 
 def _matches(content: bytes, digest: str) -> bool:
-    algorithm, _, wanted = digest.partition(":")
-    return hashlib.new(algorithm, content).hexdigest() == wanted
+    algorithm, _, expected = digest.partition(":")
+    return hashlib.new(algorithm, content).hexdigest() == expected
 
 
 def lock_descriptor(descriptor: int) -> None:

@@ -72,11 +72,13 @@ class BlobFetcher:
         Raise RegistryError if they hold none. Its cache is separate from the common one: otherwise the digest alone
         would be enough to read content that needs credentials.
         """
-        found = list(secrets)
-        apart = hashlib.sha256(json.dumps([one.get("data") for one in found], sort_keys=True).encode()).hexdigest()
+        listed = list(secrets)
+        apart = hashlib.sha256(
+            json.dumps([secret.get("data") for secret in listed], sort_keys=True).encode()
+        ).hexdigest()
         return BlobFetcher(
             cache=self._folder / "private" / apart if self._folder is not None else None,
-            credentials=SecretCredentials(found).find,
+            credentials=SecretCredentials(listed).find,
             access=self._access,
             insecure=self._insecure,
             cancelled=self._cancelled,

@@ -59,14 +59,14 @@ def read_change_files(paths: Sequence[str], namespace: str) -> ChangedFiles:
     without one. Raises ConfigurationError, which names file and document, for what cannot be read, for a file without
     such an object, and for an object that two files have.
     """
-    found: dict[CatalogKey, tuple[str, Json]] = {}
+    changes: dict[CatalogKey, tuple[str, Json]] = {}
     kustomizations: list[str] = []
     for path in paths:
-        count = len(found)
-        _collect(_contents(path), namespace, found, kustomizations)
-        if len(found) == count:
+        count = len(changes)
+        _collect(_contents(path), namespace, changes, kustomizations)
+        if len(changes) == count:
             raise ConfigurationError(f"{path} has no {_WANTED}")
-    return ChangedFiles(tuple(raw for _, raw in found.values()), kustomizations=tuple(kustomizations))
+    return ChangedFiles(tuple(raw for _, raw in changes.values()), kustomizations=tuple(kustomizations))
 
 
 def change_stamp(path: str) -> tuple[tuple[str, int, int], ...]:
@@ -74,13 +74,13 @@ def change_stamp(path: str) -> tuple[tuple[str, int, int], ...]:
 
     A path that cannot be read has an empty stamp: reading it says why.
     """
-    place = Path(path)
+    root = Path(path)
     try:
-        files = [place] if not place.is_dir() else [one for one in _files(place, 0) if _is_manifest(one)]
-        found = [(str(one), one.stat()) for one in islice(files, MOST_FILES + 1)]
+        files = [root] if not root.is_dir() else [child for child in _files(root, 0) if _is_manifest(child)]
+        stats = [(str(file), file.stat()) for file in islice(files, MOST_FILES + 1)]
     except (OSError, ConfigurationError):
         return ()
-    return tuple(sorted((name, about.st_mtime_ns, about.st_size) for name, about in found))
+    return tuple(sorted((name, about.st_mtime_ns, about.st_size) for name, about in stats))
 
 
 def read_git_change(revisions: str, folder: str, namespace: str) -> ChangedFiles:
@@ -96,9 +96,9 @@ def read_git_change(revisions: str, folder: str, namespace: str) -> ChangedFiles
     listings = [_manifests(revision) for revision in sides]
     for revision, files, others in zip(sides, listings, reversed(listings), strict=True):
         _refuse_unread(revision, files, others)
-    for revision, files, found in zip(sides, listings, (before, after), strict=True):
+    for revision, files, collected in zip(sides, listings, (before, after), strict=True):
         kustomizations.clear()  # those of the newer revision count
-        _collect(_revision_contents(revision, files), namespace, found, kustomizations)
+        _collect(_revision_contents(revision, files), namespace, collected, kustomizations)
     if not (before or after):
         raise ConfigurationError(f"neither revision of {folder} has a {_WANTED}")
     changed = [
@@ -117,7 +117,7 @@ def read_git_change(revisions: str, folder: str, namespace: str) -> ChangedFiles
 
 def _without_lost_labels(raw: Json, before: Json) -> Json:
     """Return a Kyma whose labels of before are None: a document removes no label by not having it."""
-    old, new = (one["metadata"].get("labels") for one in (before, raw))
+    old, new = (side["metadata"].get("labels") for side in (before, raw))
     if raw["kind"] != KYMA or not isinstance(old, dict):
         return raw
     kept = new if isinstance(new, dict) else {}
@@ -128,7 +128,7 @@ def _without_lost_labels(raw: Json, before: Json) -> Json:
 def _collect(
     contents: Iterable[tuple[str, bytes]],
     namespace: str,
-    found: dict[CatalogKey, tuple[str, Json]],
+    collected: dict[CatalogKey, tuple[str, Json]],
     kustomizations: list[str],
 ) -> None:
     budget = YamlBudget(MOST_NODES)
@@ -142,10 +142,10 @@ def _collect(
             )
         for raw in _objects(content, source, namespace, budget):
             key = raw["kind"], raw["metadata"]["namespace"], raw["metadata"]["name"]
-            if key in found:
-                places = " and ".join(dict.fromkeys((found[key][0], source)))
-                raise ConfigurationError(f"{key[0]} {key[1]}/{key[2]} is more than once in {places}")
-            found[key] = source, raw
+            if key in collected:
+                locations = " and ".join(dict.fromkeys((collected[key][0], source)))
+                raise ConfigurationError(f"{key[0]} {key[1]}/{key[2]} is more than once in {locations}")
+            collected[key] = source, raw
 
 
 def _manifests(revision: Revision) -> list[RevisionFile]:
@@ -204,33 +204,33 @@ def _contents(path: str) -> Iterator[tuple[str, bytes]]:
     if path == "-":
         yield "standard input", sys.stdin.buffer.read(LARGEST_TEXT + 1)
         return
-    place = Path(path)
-    if not place.is_dir():
-        yield path, _content(place)
+    root = Path(path)
+    if not root.is_dir():
+        yield path, _content(root)
         return
-    files = list(islice((one for one in _files(place, 0) if _is_manifest(one)), MOST_FILES + 1))
+    files = list(islice((child for child in _files(root, 0) if _is_manifest(child)), MOST_FILES + 1))
     if len(files) > MOST_FILES:
         raise ConfigurationError(f"{path} has more than {MOST_FILES} files")
     size = 0
-    for one in sorted(files):
-        content = _content(one)
+    for file in sorted(files):
+        content = _content(file)
         size += len(content)
         if size > LARGEST_TEXT:
             raise ConfigurationError(f"the files of {path} have more than {LARGEST_TEXT >> 20} MiB")
-        yield str(one), content
+        yield str(file), content
 
 
 def _files(folder: Path, depth: int) -> Iterator[Path]:
     if depth > DEEPEST_FOLDERS:
         raise ConfigurationError(f"{folder} is more than {DEEPEST_FOLDERS} folders deep")
     try:
-        for one in sorted(folder.iterdir()):
-            if one.is_symlink() or one.name.startswith("."):
+        for path in sorted(folder.iterdir()):
+            if path.is_symlink() or path.name.startswith("."):
                 continue
-            if one.is_dir():
-                yield from _files(one, depth + 1)
-            elif one.is_file():
-                yield one
+            if path.is_dir():
+                yield from _files(path, depth + 1)
+            elif path.is_file():
+                yield path
     except OSError as error:
         raise ConfigurationError(f"cannot read {folder}: {error.strerror or error}") from error
 

@@ -159,9 +159,9 @@ class ChartFetcher:
         try:
             entry = index.find(name, version)
         except HelmError as error:
-            wanted = f'chart "{name}"' + (f' version "{version}"' if version else "")
+            description = f'chart "{name}"' + (f' version "{version}"' if version else "")
             where = redact_address(repository)
-            raise HelmError(f"{wanted} not found in {where} repository", hint=error.hint or str(error)) from error
+            raise HelmError(f"{description} not found in {where} repository", hint=error.hint or str(error)) from error
         url = archive_url(repository, entry)
         if url.startswith("oci://"):
             return self._from_registry(url, entry.version, provenance, repository)
@@ -186,9 +186,9 @@ class ChartFetcher:
         if self._cache is not None:
             return self._cache.get(digest, fetch)
         content = b"".join(fetch())
-        found = f"sha256:{hashlib.sha256(content).hexdigest()}"
-        if found != digest:
-            raise RegistryError(f"the archive is {found}, the index says {digest}", hint="it was not used")
+        actual = f"sha256:{hashlib.sha256(content).hexdigest()}"
+        if actual != digest:
+            raise RegistryError(f"the archive is {actual}, the index says {digest}", hint="it was not used")
         return content
 
     def _get(self, url: str, owner: str, largest: int) -> bytes:
@@ -245,9 +245,9 @@ class ChartFetcher:
         if layer is None:
             raise HelmError(f"{where} is not a Helm chart but {manifest.media_type}")
         signed = _layer(chart, PROVENANCE_LAYER) if provenance else None
-        for what, one, largest in (("chart", layer, LARGEST_ARCHIVE), ("provenance", signed, LARGEST_PROVENANCE)):
-            if one is not None and one.size > largest:
-                raise HelmError(f"{where}: the {what} has {one.size} bytes; at most {largest} are allowed")
+        for what, part, largest in (("chart", layer, LARGEST_ARCHIVE), ("provenance", signed, LARGEST_PROVENANCE)):
+            if part is not None and part.size > largest:
+                raise HelmError(f"{where}: the {what} has {part.size} bytes; at most {largest} are allowed")
         content = self._kept(layer.digest, lambda: registry.read_blob(where, layer))
         if provenance and signed is None:
             raise HelmError(f"{where} has no provenance")
@@ -262,10 +262,10 @@ class ChartFetcher:
         access = self._access
         address = f"{'http' if access.plain_http else 'https'}://{where.host}"
         is_own = access.everywhere or not repository or is_same_origin(repository, address)
-        given = RegistryCredentials(access.username, access.password) if access.username and is_own else None
+        credentials = RegistryCredentials(access.username, access.password) if access.username and is_own else None
         find = access.find or DockerCredentials().find
         return Registry(
-            credentials=lambda registry: given or find(registry),
+            credentials=lambda registry: credentials or find(registry),
             insecure=access.plain_http,
             ca=access.ca,
             certificate=access.certificate if is_own else None,

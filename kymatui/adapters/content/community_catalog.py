@@ -80,10 +80,10 @@ def _files(path: Path, largest: int) -> Iterator[tuple[str, bytes]]:
         if not path.is_dir():
             yield str(path), _content(path, largest, largest)
             return
-        left = largest
+        remaining = largest
         for file in _inside(path):
-            content = _content(file, left, largest)
-            left -= len(content)
+            content = _content(file, remaining, largest)
+            remaining -= len(content)
             yield str(file), content
     except OSError as error:
         raise ConfigurationError(f"{path}: {error.strerror or error}") from error
@@ -91,27 +91,27 @@ def _files(path: Path, largest: int) -> Iterator[tuple[str, bytes]]:
 
 def _inside(folder: Path) -> list[Path]:
     """Return the files of a folder tree, sorted by path; links to folders are not followed."""
-    found: list[Path] = []
-    for place, folders, names in os.walk(folder, onerror=_raised):
+    paths: list[Path] = []
+    for directory, folders, names in os.walk(folder, onerror=_raised):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        found += [Path(place, name) for name in sorted(names) if name.lower().endswith(SUFFIXES)]
-        if len(found) > MOST_FILES:
+        paths += [Path(directory, name) for name in sorted(names) if name.lower().endswith(SUFFIXES)]
+        if len(paths) > MOST_FILES:
             raise ConfigurationError(f"the catalog {folder} has more than {MOST_FILES} files")
-    if not found:
+    if not paths:
         raise ConfigurationError(f"the catalog {folder} has no file", hint="it needs " + ", ".join(SUFFIXES) + " files")
-    return found
+    return paths
 
 
 def _raised(error: OSError) -> None:
     raise error
 
 
-def _content(path: Path, left: int, largest: int) -> bytes:
+def _content(path: Path, remaining: int, largest: int) -> bytes:
     if path.exists() and not path.is_file():
         raise ConfigurationError(f"the catalog {path} is neither a file nor a folder")
     with path.open("rb") as file:
-        content = file.read(left + 1)
-    if len(content) > left:
+        content = file.read(remaining + 1)
+    if len(content) > remaining:
         raise ConfigurationError(f"the catalog {path} is too large; at most {largest} bytes are allowed")
     return content
 
@@ -147,38 +147,38 @@ class _Taking(Struct):
             self.templates[key] = template
 
 
-def _taken(source: str, found: Iterable[tuple[str, bytes]]) -> CommunityCatalog:
+def _taken(source: str, files: Iterable[tuple[str, bytes]]) -> CommunityCatalog:
     taking = _Taking(source)
-    for place, content in found:
-        for item in _objects(place, content, taking):
-            taking.take(item, Path(place).stem)
+    for path, content in files:
+        for item in _objects(path, content, taking):
+            taking.take(item, Path(path).stem)
     raw_manifests = _raw_manifests(taking)
     passed = Counter(_kind_of(item) for items in taking.others.values() for item in items)
     if passed:
         counted = ", ".join(f"{count} {kind}" for kind, count in sorted(passed.items())[:_MOST_NOTES])
         taking.note(f"skipped: {counted}")
     if not taking.templates:
-        said = f": {'; '.join(taking.notes[:3])}" if taking.notes else ""
+        notes = f": {'; '.join(taking.notes[:3])}" if taking.notes else ""
         raise ConfigurationError(
-            f"{source} has no ModuleTemplate{said}", hint="expected a file such as all-modules.yaml"
+            f"{source} has no ModuleTemplate{notes}", hint="expected a file such as all-modules.yaml"
         )
     return CommunityCatalog(source, tuple(taking.templates.values()), tuple(taking.notes), raw_manifests)
 
 
 def _raw_manifests(taking: _Taking) -> dict[tuple[str, str], tuple[Json, ...]]:
     """Match raw manifests to templates by file name and return their workloads; other objects are ignored."""
-    found = {}
+    manifests = {}
     for template in taking.templates.values():
         spec = template["spec"] if isinstance(template["spec"], dict) else {}
         module, version = spec.get("moduleName"), spec.get("version")
         objects = taking.others.pop(f"{module}-{version}", None)
         if objects and isinstance(module, str) and isinstance(version, str):
             kinds = [item for item in objects if isinstance(item, dict) and item.get("kind") in _WORKLOADS]
-            found[module, version] = tuple(_plain(item) for item in kinds)
-    return found
+            manifests[module, version] = tuple(_plain(item) for item in kinds)
+    return manifests
 
 
-def _objects(place: str, content: bytes, taking: _Taking) -> Iterator[Any]:
+def _objects(path: str, content: bytes, taking: _Taking) -> Iterator[Any]:
     """Yield the objects of a YAML text, also from lists.
 
     Note a syntax error and keep the objects before it.
@@ -187,7 +187,7 @@ def _objects(place: str, content: bytes, taking: _Taking) -> Iterator[Any]:
         for document in documents(content, budget=taking.budget):
             yield from _flat(document, 0)
     except YamlError as error:
-        taking.note(f"{place} is not valid YAML: {error.summary}")
+        taking.note(f"{path} is not valid YAML: {error.summary}")
 
 
 def _flat(document: Any, depth: int) -> Iterator[Any]:

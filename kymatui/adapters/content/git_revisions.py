@@ -58,15 +58,15 @@ def open_revisions(revisions: str, folder: str) -> tuple[Revision, Revision]:
 
     Raises UsageError for a malformed or unknown revision, ConfigurationError without git or a repository.
     """
-    found = _RANGE.fullmatch(revisions)
-    if found is None or not (found["base"] or found["head"]) or ".." in (found["head"] or ""):
+    match = _RANGE.fullmatch(revisions)
+    if match is None or not (match["base"] or match["head"]) or ".." in (match["head"] or ""):
         raise UsageError(f"invalid --git {sanitize(revisions)!r}", hint="use BASE..HEAD, such as origin/main..HEAD")
     root, path = _place(Path(folder))
     if _git(root, "rev-parse", "--git-dir") is None:
         raise ConfigurationError(f"{folder} is not in a git repository", hint="use -f for files without history")
-    names = found["base"] or "HEAD", found["head"] or "HEAD"
+    names = match["base"] or "HEAD", match["head"] or "HEAD"
     base, head = (Revision(name, _commit(root, name), root, path) for name in names)
-    if found["dots"] == "...":
+    if match["dots"] == "...":
         parted = _git(root, "merge-base", base.commit, head.commit)
         if parted is None:
             raise UsageError(f"{names[0]} and {names[1]} have no common commit", hint="fetch the whole history")
@@ -80,7 +80,7 @@ def list_files(revision: Revision) -> tuple[RevisionFile, ...]:
     listed = _git(revision.root, "ls-tree", "-r", "-z", "-l", revision.commit, *words, largest=LARGEST_TREE)
     if listed is None:
         raise ConfigurationError(f"git cannot list the files of {revision.name}", hint=_INCOMPLETE)
-    found = []
+    files = []
     for entry in listed.split(b"\0"):
         head, _, raw = entry.partition(b"\t")
         fields = head.decode("ascii", "replace").split()
@@ -88,30 +88,30 @@ def list_files(revision: Revision) -> tuple[RevisionFile, ...]:
             path = raw.decode("utf-8", "replace")
             below = path.removeprefix(f"{revision.path}/") if revision.path else path
             size = int(fields[3]) if fields[3].isdigit() else None  # git says BAD of content that is missing
-            found.append(RevisionFile(below, fields[2], size, _UNREAD.get(fields[0], "")))
-    return tuple(found)
+            files.append(RevisionFile(below, fields[2], size, _UNREAD.get(fields[0], "")))
+    return tuple(files)
 
 
 def read_files(revision: Revision, files: Sequence[RevisionFile]) -> Iterator[tuple[RevisionFile, bytes]]:
     """Yield files with their contents. Raises ConfigurationError for too many, too large or damaged ones."""
     if len(files) > MOST_FILES:
         raise ConfigurationError(f"{revision.name} has more than {format_count(MOST_FILES, 'file')}")
-    for one in files:
-        if one.size is None:
-            raise _unreadable(revision, one)
-    size = sum(one.size or 0 for one in files)
+    for file in files:
+        if file.size is None:
+            raise _unreadable(revision, file)
+    size = sum(entry.size or 0 for entry in files)
     if size > LARGEST_TEXT:
         raise ConfigurationError(f"the files of {revision.name} are larger than {format_count(LARGEST_TEXT, 'byte')}")
-    hashes = "".join(f"{one.hash}\n" for one in files).encode()
-    found = _git(revision.root, "cat-file", "--batch", stdin=hashes, largest=size + 200 * (len(files) + 1))
+    hashes = "".join(f"{entry.hash}\n" for entry in files).encode()
+    output = _git(revision.root, "cat-file", "--batch", stdin=hashes, largest=size + 200 * (len(files) + 1))
     at = 0
-    for one in files:
-        line, _, _ = (found or b"")[at : at + 200].partition(b"\n")
-        if found is None or line != f"{one.hash} blob {one.size}".encode():
-            raise _unreadable(revision, one)
+    for file in files:
+        line, _, _ = (output or b"")[at : at + 200].partition(b"\n")
+        if output is None or line != f"{file.hash} blob {file.size}".encode():
+            raise _unreadable(revision, file)
         at += len(line) + 1
-        yield one, found[at : at + (one.size or 0)]
-        at += (one.size or 0) + 1
+        yield file, output[at : at + (file.size or 0)]
+        at += (file.size or 0) + 1
 
 
 def _unreadable(revision: Revision, file: RevisionFile) -> ConfigurationError:
@@ -120,17 +120,17 @@ def _unreadable(revision: Revision, file: RevisionFile) -> ConfigurationError:
 
 def _place(folder: Path) -> tuple[Path, str]:
     """Return the nearest folder that exists, and the rest of the path: the work tree may lack the folder."""
-    whole = folder.resolve()
-    root = next(one for one in (whole, *whole.parents) if one.is_dir())
-    return root, whole.relative_to(root).as_posix() if whole != root else ""
+    resolved = folder.resolve()
+    root = next(ancestor for ancestor in (resolved, *resolved.parents) if ancestor.is_dir())
+    return root, resolved.relative_to(root).as_posix() if resolved != root else ""
 
 
 def _commit(root: Path, name: str) -> str:
-    found = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
-    if found is None:
+    commit = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+    if commit is None:
         hint = "fetch it first: CI often clones one commit only (actions/checkout: fetch-depth: 0)"
         raise UsageError(f"git knows no revision {sanitize(name)!r}", hint=hint)
-    return found.decode("ascii", "replace").strip()
+    return commit.decode("ascii", "replace").strip()
 
 
 def git_environment() -> Mapping[str, str]:
@@ -150,12 +150,12 @@ def git_environment() -> Mapping[str, str]:
 def _git(root: Path, *words: str, stdin: bytes = b"", largest: int = 1024 * 1024) -> bytes | None:
     """Return what git prints, None if it fails or prints more than `largest` bytes. Raises ConfigurationError."""
     command = ["git", "--no-pager", "-c", "core.fsmonitor=false", "-C", str(root), *words]
-    with tempfile.TemporaryFile() as given:
-        given.write(stdin)
-        given.seek(0)
+    with tempfile.TemporaryFile() as input_file:
+        input_file.write(stdin)
+        input_file.seek(0)
         try:
             process = subprocess.Popen(  # noqa: S603 no shell; revisions follow --end-of-options
-                command, env=git_environment(), stdin=given, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+                command, env=git_environment(), stdin=input_file, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
             )
         except OSError as error:
             hint = "install git, or use -f with the files"
@@ -164,10 +164,10 @@ def _git(root: Path, *words: str, stdin: bytes = b"", largest: int = 1024 * 1024
         timer.start()
         try:
             assert process.stdout is not None  # a pipe
-            found = process.stdout.read(largest + 1)
-            if len(found) > largest:
+            output = process.stdout.read(largest + 1)
+            if len(output) > largest:
                 process.kill()
         finally:
             timer.cancel()
             process.communicate()
-    return found if process.returncode == 0 and len(found) <= largest else None
+    return output if process.returncode == 0 and len(output) <= largest else None

@@ -63,8 +63,8 @@ def _transfer(url: str, largest: int, what: str, verify: bool | str) -> bytes:
     except (requests.exceptions.Timeout, TimeoutError) as error:
         raise RegistryError(f"{where} did not answer in time", hint="check the network and the proxy") from error
     except (requests.exceptions.RequestException, HTTPError, OSError, ValueError) as error:
-        said = innermost_reason(error)
-        raise RegistryError(f"{where} cannot be fetched: {said}", hint="check the name and the network") from error
+        reason = innermost_reason(error)
+        raise RegistryError(f"{where} cannot be fetched: {reason}", hint="check the name and the network") from error
     raise RegistryError(f"{where} redirects more than {MOST_REDIRECTS} times")
 
 

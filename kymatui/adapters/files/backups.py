@@ -67,12 +67,12 @@ class BackupFile:
 
     def _continue(self, identity: str) -> None:
         """Keep heading and objects of an earlier run. Raise ConfigurationError for another file."""
-        found, mine = read_heading(self._path), _HEADING.fullmatch(f"# {self._heading[0]}")
+        heading, mine = read_heading(self._path), _HEADING.fullmatch(f"# {self._heading[0]}")
         if (
             mine is None
-            or found.module != mine["module"]
-            or not found.cluster
-            or found.not_of(mine["cluster"], identity)
+            or heading.module != mine["module"]
+            or not heading.cluster
+            or heading.not_of(mine["cluster"], identity)
         ):
             what = f"a backup of {mine['module']} in {mine['cluster']}" if mine is not None else "its backup"
             raise ConfigurationError(f"{self._path} exists and is not {what}", hint="choose another file; it is kept")
@@ -130,10 +130,10 @@ class BackupFile:
         from kymatui.engine.cluster.kind_order import clean
 
         uid = str(body["metadata"].get("uid") or "")
-        made = clean(_without_secrets(body), None, "")
-        changed = self._bodies.get(uid) != made
+        cleaned = clean(_without_secrets(body), None, "")
+        changed = self._bodies.get(uid) != cleaned
         if changed:
-            self._bodies[uid] = made
+            self._bodies[uid] = cleaned
         self._versions[uid] = str(body["metadata"].get("resourceVersion") or "")
         return changed
 
@@ -170,7 +170,7 @@ class DeletionBackup(Struct, frozen=True):
         return self.own.message_with(self.manifest.count if self.manifest is not self.own else 0)
 
 
-def save_deletion(path: Path, seen: DeletionState, cluster: Cluster, manifests_on: Cluster) -> DeletionBackup:
+def save_deletion(path: Path, state: DeletionState, cluster: Cluster, manifests_on: Cluster) -> DeletionBackup:
     """Save the objects that the deletion may delete.
 
     The Manifest comes first: once it is restored, its owner installs the rest, and the user's objects wait for that.
@@ -178,14 +178,14 @@ def save_deletion(path: Path, seen: DeletionState, cluster: Cluster, manifests_o
     """
     from kymatui.engine.deletion.deletion_state import ManagedBy
 
-    deletions = [step.ref for step in seen.found.deletions] if seen.found is not None else []
-    refs = [*(one.ref for one in seen.remaining.instances if not one.stays), *deletions]
-    manifest = [seen.manifest] if seen.manifest is not None and seen.managed_by is ManagedBy.MANIFEST else []
-    own = BackupFile(path, cluster, _heading(seen))
+    deletions = [step.ref for step in state.found.deletions] if state.found is not None else []
+    refs = [*(instance.ref for instance in state.remaining.instances if not instance.stays), *deletions]
+    manifest = [state.manifest] if state.manifest is not None and state.managed_by is ManagedBy.MANIFEST else []
+    own = BackupFile(path, cluster, _heading(state))
     elsewhere = own
-    if manifest and seen.control:
-        heading = f"{_named(seen)} in {seen.control}"
-        elsewhere = BackupFile(sibling_backup_path(path, seen.control), manifests_on, (heading,))
+    if manifest and state.control:
+        heading = f"{_named(state)} in {state.control}"
+        elsewhere = BackupFile(sibling_backup_path(path, state.control), manifests_on, (heading,))
         elsewhere.write(manifest)
         manifest = []
     own.write(dict.fromkeys([*manifest, *refs]))
@@ -204,19 +204,19 @@ def plan_backup(plan: Plan, cluster: Cluster) -> BackupFile | None:
     return BackupFile(path, cluster, (heading,))
 
 
-def _heading(seen: DeletionState) -> tuple[str, ...]:
+def _heading(state: DeletionState) -> tuple[str, ...]:
     from kymatui.engine.deletion.deletion_state import ManagedBy
 
-    if seen.managed_by is not ManagedBy.KYMA:
-        return (f"{_named(seen)} in {seen.cluster}",)
+    if state.managed_by is not ManagedBy.KYMA:
+        return (f"{_named(state)} in {state.cluster}",)
     return (
-        f"{_named(seen)} in {seen.cluster}, installed by lifecycle-manager",
-        f"`kymatui enable {seen.module}` enables it again; then restore the objects below",
+        f"{_named(state)} in {state.cluster}, installed by lifecycle-manager",
+        f"`kymatui enable {state.module}` enables it again; then restore the objects below",
     )
 
 
-def _named(seen: DeletionState) -> str:
-    return " ".join(filter(None, (seen.module, seen.installed)))
+def _named(state: DeletionState) -> str:
+    return " ".join(filter(None, (state.module, state.installed)))
 
 
 def _without_secrets(body: Object) -> Object:
@@ -227,8 +227,8 @@ def _without_secrets(body: Object) -> Object:
         key: value for key, value in (body["metadata"].get("annotations") or {}).items() if key != LAST_APPLIED
     }
     metadata = {key: value for key, value in body["metadata"].items() if key != "annotations"}
-    found = {key: value for key, value in body.items() if key not in ("data", "stringData")}
-    return {**found, "metadata": {**metadata, **({"annotations": annotations} if annotations else {})}}
+    visible = {key: value for key, value in body.items() if key not in ("data", "stringData")}
+    return {**visible, "metadata": {**metadata, **({"annotations": annotations} if annotations else {})}}
 
 
 # finishing: what was saved belongs to one deletion, over all its runs, until it is noted that it ended
@@ -315,17 +315,17 @@ def read_heading(path: Path) -> BackupInfo:
     try:
         text = _content(path).decode("utf-8", "replace")
         named = _NAME.fullmatch(path.name)
-        made = calendar.timegm(time.strptime(named["moment"], _MOMENT)) if named else path.stat().st_mtime
+        timestamp = calendar.timegm(time.strptime(named["moment"], _MOMENT)) if named else path.stat().st_mtime
     except (OSError, ValueError) as error:
         raise ConfigurationError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
     lines = [line for line in text.splitlines()[:_HEADING_LINES] if line.startswith("#")]
     heading = _HEADING.fullmatch(lines[0]) if lines else None
-    identity = next((found["identity"] for line in lines if (found := _IDENTITY.fullmatch(line))), "")
+    identity = next((match["identity"] for line in lines if (match := _IDENTITY.fullmatch(line))), "")
     module = heading["module"] if heading else named["module"] if named else ""
     version, cluster = (heading["version"] or "", heading["cluster"]) if heading else ("", "")
     count = len(_OBJECT.findall(text))
     by_klm, is_finished = bool(heading and heading["klm"]), f"# {_FINISHED}" in lines
-    return BackupInfo(path, module, version, cluster, identity, float(made), count, by_klm, is_finished)
+    return BackupInfo(path, module, version, cluster, identity, float(timestamp), count, by_klm, is_finished)
 
 
 def read_backup(path: Path) -> list[Object]:

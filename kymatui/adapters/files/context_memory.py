@@ -50,8 +50,8 @@ class ContextMemory:
 
     def of(self, name: str) -> RememberedContext:
         """Return what is remembered of a context."""
-        found = _read(self._path(name))
-        return found if found is not None and found.name == name else RememberedContext(name)
+        remembered = _read(self._path(name))
+        return remembered if remembered is not None and remembered.name == name else RememberedContext(name)
 
     def used(self) -> dict[str, float]:
         """Return when each context was used last, by name."""
@@ -59,7 +59,7 @@ class ContextMemory:
             paths = sorted(self._folder.glob("*.json"))[:_MOST_CONTEXTS]
         except OSError:  # an unreadable folder counts as an empty one
             return {}
-        return {one.name: one.used for path in paths if (one := _read(path)) is not None}
+        return {remembered.name: remembered.used for path in paths if (remembered := _read(path)) is not None}
 
     def note_use(self, name: str, now: float) -> None:
         """Record that a context is used. Raise ConfigurationError if the file cannot be written."""
@@ -69,9 +69,9 @@ class ContextMemory:
         """Record the pinned modules of a context. Raise ConfigurationError if the file cannot be written."""
         self._write(replace(self.of(name), pinned=_names(list(modules))))
 
-    def _write(self, one: RememberedContext) -> None:
-        body = {"context": one.name, "used": one.used, "pinned": list(one.pinned)}
-        write_own_file(self._path(one.name), json.dumps(body, indent=1).encode())
+    def _write(self, context: RememberedContext) -> None:
+        body = {"context": context.name, "used": context.used, "pinned": list(context.pinned)}
+        write_own_file(self._path(context.name), json.dumps(body, indent=1).encode())
 
     def _path(self, name: str) -> Path:
         readable = re.sub(r"[^A-Za-z0-9._-]", "_", name)[:80] or "_"
@@ -90,8 +90,8 @@ def _read(path: Path) -> RememberedContext | None:
     return RememberedContext(body["context"], moment, _names(body.get("pinned")))
 
 
-def _names(given: Any) -> tuple[str, ...]:
+def _names(value: Any) -> tuple[str, ...]:
     """Return the usable names, each once; the last ones where there are too many."""
-    listed = given if isinstance(given, list) else []
-    names = [one for one in listed if isinstance(one, str) and 0 < len(one) <= _LONGEST_NAME]
+    listed = value if isinstance(value, list) else []
+    names = [name for name in listed if isinstance(name, str) and 0 < len(name) <= _LONGEST_NAME]
     return tuple(dict.fromkeys(names))[-MOST_PINNED:]

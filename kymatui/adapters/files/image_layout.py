@@ -61,29 +61,29 @@ class ImageLayout:
 
     def names(self) -> list[str]:
         """Return the names of all manifests ("repository:tag", with other tools "tag")."""
-        return [name for one in self._entries() if (name := _name(one))]
+        return [name for entry in self._entries() if (name := _name(entry))]
 
     def tags(self, repository: str) -> list[str]:
         prefix = f"{repository}:"
-        names = [_name(one) for one in self._entries()]
+        names = [_name(entry) for entry in self._entries()]
         return [name.removeprefix(prefix) for name in names if name.startswith(prefix)]
 
     def referrers(self, repository: str, digest: str) -> list[Mapping[str, Any]]:
         """Return the manifests of the layout whose subject is `digest`. Raise RegistryError."""
-        found: list[Mapping[str, Any]] = []
+        referrers: list[Mapping[str, Any]] = []
         for entry in self._entries():
             body = self._body(str(entry.get("digest")))
             subject = body.get("subject")
             if isinstance(subject, dict) and subject.get("digest") == digest:
-                found.append({**entry, "artifactType": body.get("artifactType") or ""})
-        return found
+                referrers.append({**entry, "artifactType": body.get("artifactType") or ""})
+        return referrers
 
     def _body(self, digest: str) -> Json:
         try:
-            found = read_json(self.blob("", digest, LARGEST_MANIFEST))
+            document = read_json(self.blob("", digest, LARGEST_MANIFEST))
         except ValueError:
             return {}
-        return found if isinstance(found, dict) else {}
+        return document if isinstance(document, dict) else {}
 
     def push_blob(self, repository: str, content: bytes, *, source: str = "") -> None:
         path = self._path(f"sha256:{hashlib.sha256(content).hexdigest()}")
@@ -98,29 +98,29 @@ class ImageLayout:
         return self.has_blob(repository, digest)
 
     def blob_chunks(self, repository: str, digest: str, size: int) -> Iterator[bytes]:
-        path, seen, count = self._path(digest), hashlib.sha256(), 0
+        path, hasher, count = self._path(digest), hashlib.sha256(), 0
         try:
             with path.open("rb") as file:
                 while chunk := file.read(CHUNK):
-                    seen.update(chunk)
+                    hasher.update(chunk)
                     count += len(chunk)
                     yield chunk
         except OSError as error:
             raise RegistryError(f"{self._folder} has no readable blob {digest}: {error_reason(error)}") from error
-        if count != size or f"sha256:{seen.hexdigest()}" != digest:
+        if count != size or f"sha256:{hasher.hexdigest()}" != digest:
             raise RegistryError(f"{path} does not have its digest and size", hint="the layout is damaged")
 
     def push_chunks(self, repository: str, digest: str, size: int, chunks: Iterator[bytes]) -> None:
         """Store a blob under its digest once it is complete. Raise RegistryError, also for another digest."""
-        path, seen = self._path(digest), hashlib.sha256()
+        path, hasher = self._path(digest), hashlib.sha256()
         try:
             create_folder(path.parent)
             with replaced(path, 0o644) as descriptor, open(descriptor, "wb", closefd=False) as file:
                 for chunk in chunks:
-                    seen.update(chunk)
+                    hasher.update(chunk)
                     file.write(chunk)
-                if f"sha256:{seen.hexdigest()}" != digest:
-                    raise RegistryError(f"blob {digest} has the digest sha256:{seen.hexdigest()}")
+                if f"sha256:{hasher.hexdigest()}" != digest:
+                    raise RegistryError(f"blob {digest} has the digest sha256:{hasher.hexdigest()}")
         except OSError as error:
             raise RegistryError(f"{self._folder} cannot be written: {error_reason(error)}") from error
 
@@ -132,36 +132,40 @@ class ImageLayout:
         if ":" not in pointer:
             entry["annotations"] = {NAME: f"{repository}:{pointer}"}
         with self._locked():
-            others = [one for one in self._entries() if _name(one) != _name(entry) or one.get("digest") != digest]
+            others = [
+                other for other in self._entries() if _name(other) != _name(entry) or other.get("digest") != digest
+            ]
             if _name(entry):
-                others = [one for one in others if _name(one) != _name(entry)]
+                others = [other for other in others if _name(other) != _name(entry)]
             self._save([*others, entry])
         return digest
 
     def _entry(self, repository: str, pointer: str) -> Json | None:
         if ":" in pointer:
-            return next((one for one in self._entries() if one.get("digest") == pointer), None)
+            return next((entry for entry in self._entries() if entry.get("digest") == pointer), None)
         entries = self._entries()
-        named = (one for one in entries if _name(one) == f"{repository}:{pointer}")
-        return next(named, None) or next((one for one in entries if _name(one) == pointer), None)  # as skopeo names it
+        named = (entry for entry in entries if _name(entry) == f"{repository}:{pointer}")
+        return next(named, None) or next(
+            (entry for entry in entries if _name(entry) == pointer), None
+        )  # as skopeo names it
 
     def _entries(self) -> list[Json]:
         path = self._folder / "index.json"
         try:
             with path.open("rb") as file:
-                found = read_json(file.read(LARGEST_INDEX))
+                document = read_json(file.read(LARGEST_INDEX))
         except FileNotFoundError:  # a new layout has no index yet
             return []
         except (OSError, ValueError) as error:
             reason = error_reason(error) if isinstance(error, OSError) else "it is not valid JSON"
             raise RegistryError(f"{path} cannot be read: {reason}") from error
-        entries = found.get("manifests") if isinstance(found, dict) else None
+        entries = document.get("manifests") if isinstance(document, dict) else None
         if not isinstance(entries, list):
             raise RegistryError(f"{path} is not the index of an image layout")
-        return [one for one in entries if isinstance(one, dict)]
+        return [entry for entry in entries if isinstance(entry, dict)]
 
     def _save(self, entries: list[Json]) -> None:
-        entries.sort(key=lambda one: (_name(one), str(one.get("digest"))))
+        entries.sort(key=lambda entry: (_name(entry), str(entry.get("digest"))))
         index = {"schemaVersion": 2, "mediaType": INDEX_TYPE, "manifests": entries}
         write_file(self._folder / "oci-layout", b'{"imageLayoutVersion":"1.0.0"}')
         content = json.dumps(index, ensure_ascii=False, separators=(",", ":")).encode()

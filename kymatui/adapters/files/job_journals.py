@@ -44,7 +44,7 @@ def open_job(cluster: ClusterName, purpose: JobPurpose, title: str, *, number: s
     heading = JobHeading(purpose.kind, purpose.modules, dict(purpose.options), title, cluster.name, cluster.identity)
 
     def others(cluster: ClusterName) -> bool:
-        return any(one.number != own for one in of_cluster(interrupted(cluster.name), cluster))
+        return any(record.number != own for record in of_cluster(interrupted(cluster.name), cluster))
 
     return OpenJob(own, Journal(path, own_identity(), time.time), heading, others, is_resumed=bool(number))
 
@@ -113,19 +113,21 @@ def job_records(cluster: str = "") -> list[JobRecord]:
 
     `cluster` is the name of the cluster that somebody asks for: earlier versions wrote down only its folder's name.
     """
-    found = list(earlier_records(cluster))
+    records = list(earlier_records(cluster))
     for path in journals_folder().glob(f"*/{_FOLDER}/*.jsonl"):
         with contextlib.suppress(ConfigurationError):
             record = read_record(_number(path), read_journal(path))
             if record is not None:
-                found.append(record)
-    return found
+                records.append(record)
+    return records
 
 
 def job_names() -> tuple[str, ...]:
     """Return what a shell completes: the modules of interrupted jobs, and the numbers of these."""
-    found = interrupted()
-    return tuple(dict.fromkeys((*(name for one in found for name in one.heading.modules), *(o.number for o in found))))
+    records = interrupted()
+    return tuple(
+        dict.fromkeys((*(name for record in records for name in record.heading.modules), *(o.number for o in records)))
+    )
 
 
 def _number(path: Path) -> str:
@@ -134,8 +136,8 @@ def _number(path: Path) -> str:
 
 def _path_of(number: str) -> Path | None:
     """Return the journal of a job; None without a number, and for a job of an earlier version."""
-    found = journals_folder().glob(f"*/{_FOLDER}/*-{number}.jsonl") if _NUMBER.fullmatch(number) else ()
-    return next(iter(found), None)
+    paths = journals_folder().glob(f"*/{_FOLDER}/*-{number}.jsonl") if _NUMBER.fullmatch(number) else ()
+    return next(iter(paths), None)
 
 
 def _new_path(cluster: str) -> Path:
@@ -150,7 +152,7 @@ def _make_room(folder: Path) -> None:
     paths = sorted(folder.glob("*.jsonl"))
     if len(paths) < _MOST:
         return
-    kept = {one.number for one in interrupted()}
+    kept = {record.number for record in interrupted()}
     for path in paths[: len(paths) - _MOST + 1]:
         if _number(path) not in kept:
             with contextlib.suppress(OSError):  # it only takes room
@@ -205,8 +207,8 @@ def _job_records(cluster: str, folder: Path) -> Iterator[JobRecord]:
     for entry in _entries(folder / _JOBS):
         last[entry.on] = entry
     for entry in last.values():
-        title, given = _read_purpose(entry.message)
-        chosen = {_NAMES.get(name, name): value for name, value in given.items() if value and value != _UNSET}
+        title, details = _read_purpose(entry.message)
+        chosen = {_NAMES.get(name, name): value for name, value in details.items() if value and value != _UNSET}
         options = {name: _VALUES.get(value, value) for name, value in chosen.items()}
         heading = JobHeading(entry.what, tuple(entry.on.split(",")), options, title, cluster)
         yield _record(heading, entry, is_open=entry.mark is JournalMark.BEGUN)
@@ -214,12 +216,12 @@ def _job_records(cluster: str, folder: Path) -> Iterator[JobRecord]:
 
 def _read_purpose(text: str) -> tuple[str, Mapping[str, str]]:
     try:
-        found = read_json(text)
+        document = read_json(text)
     except ValueError:  # no JSON, so the text itself is the title
         return text, {}
-    given = found.get("given") if isinstance(found, dict) else None
-    title = str(found.get("title") or "") if isinstance(found, dict) else ""
-    return title, {str(k): str(v) for k, v in given.items()} if isinstance(given, dict) else {}
+    details = document.get("given") if isinstance(document, dict) else None
+    title = str(document.get("title") or "") if isinstance(document, dict) else ""
+    return title, {str(k): str(v) for k, v in details.items()} if isinstance(details, dict) else {}
 
 
 def _run_record(cluster: str, path: Path) -> JobRecord | None:
@@ -229,15 +231,15 @@ def _run_record(cluster: str, path: Path) -> JobRecord | None:
         return None
     own = [entry for entry in entries if entry.run == entries[-1].run]
     steps = {(entry.what, entry.on): entry for entry in own}
-    whole = next((entry for key, entry in steps.items() if key[0] == _RUN), None)
+    run_entry = next((entry for key, entry in steps.items() if key[0] == _RUN), None)
     single = tuple(entry for key, entry in steps.items() if key[0] != _RUN)
     is_open = any(entry.mark is JournalMark.BEGUN for entry in steps.values())
     begun = {entry.what for entry in single}
-    kind = whole.on.partition(" ")[0] if whole is not None else ""
+    kind = run_entry.on.partition(" ")[0] if run_entry is not None else ""
     if not kind:
         kind = "delete" if begun & _OF_DELETION or begun == {"delete"} else "install"
     options = {"namespace": path.parent.name}
-    heading = JobHeading(kind, (path.stem,), options, whole.on if whole is not None else "", cluster)
+    heading = JobHeading(kind, (path.stem,), options, run_entry.on if run_entry is not None else "", cluster)
     return _record(heading, own[0], single, is_open=is_open)
 
 
@@ -246,8 +248,8 @@ def _campaign_records(cluster: str, folder: Path) -> Iterator[JobRecord]:
     last: dict[str, JournalEntry] = {}
     for entry in _entries(folder / _FLEET):
         last[entry.on] = entry
-    ordered = sorted(last.values(), key=lambda one: (one.on.partition(" ")[0], one.what, one.run))
-    for (module, what, _), some in groupby(ordered, key=lambda one: (one.on.partition(" ")[0], one.what, one.run)):
+    ordered = sorted(last.values(), key=lambda edit: (edit.on.partition(" ")[0], edit.what, edit.run))
+    for (module, what, _), some in groupby(ordered, key=lambda edit: (edit.on.partition(" ")[0], edit.what, edit.run)):
         edits = list(some)
         verb, _, rest = what.partition(" ")
         channel, _, policy = rest.partition(" ")
@@ -256,7 +258,7 @@ def _campaign_records(cluster: str, folder: Path) -> Iterator[JobRecord]:
         heading = JobHeading(verb, (module,), {**options, RUNTIMES: ",".join(runtimes)}, "", cluster)
         steps = [_runtime_step(entry) for entry in edits]
         is_open = any(entry.mark is JournalMark.BEGUN for entry in edits)
-        yield _record(heading, min(edits, key=lambda one: one.time), steps, is_open=is_open)
+        yield _record(heading, min(edits, key=lambda edit: edit.time), steps, is_open=is_open)
 
 
 def _runtime_step(entry: JournalEntry) -> JournalEntry:

@@ -83,7 +83,7 @@ def _pack(folder: Path, path: Path) -> None:
             open(descriptor, "wb", closefd=False) as packed,
             tarfile.open(fileobj=packed, mode="w:", format=tarfile.PAX_FORMAT) as archive,
         ):
-            for file in sorted(one for one in folder.rglob("*") if one.is_file()):
+            for file in sorted(child for child in folder.rglob("*") if child.is_file()):
                 name = file.relative_to(folder).as_posix()
                 if not _FILES.fullmatch(name):
                     continue

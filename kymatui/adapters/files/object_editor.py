@@ -34,9 +34,9 @@ def edit_in_editor(body: Mapping[str, Any], name: str, check: Callable[[Any], T]
     command = editor_command()
     original = dump_yaml(body)
     text, wrong = original, ""
-    descriptor, place = tempfile.mkstemp(prefix=f"kymatui-edit-{name}-", suffix=".yaml")
+    descriptor, file_name = tempfile.mkstemp(prefix=f"kymatui-edit-{name}-", suffix=".yaml")
     os.close(descriptor)
-    path, is_kept = Path(place), False
+    path, is_kept = Path(file_name), False
     try:
         while True:
             path.write_text(_HEAD + _as_comment(wrong) + "#\n" + text, encoding="utf-8")

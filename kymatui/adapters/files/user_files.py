@@ -46,8 +46,8 @@ def cache_folder(name: str) -> Path | None:
     On Linux the XDG variables are read here, so that a short command does not import platformdirs.
     """
     if str(sys.platform) == "linux":
-        given = os.environ.get("XDG_CACHE_HOME", "")
-        base = given if os.path.isabs(given) else os.path.expanduser("~/.cache")
+        configured = os.environ.get("XDG_CACHE_HOME", "")
+        base = configured if os.path.isabs(configured) else os.path.expanduser("~/.cache")
         return Path(base, "kymatui", name) if os.path.isabs(base) else None
     from platformdirs import user_cache_path
 

@@ -71,10 +71,10 @@ class _TimedSocket(io.RawIOBase):
 
     def readinto(self, buffer: Any, /) -> int | None:
         self._deadline.require()
-        silence, left = self._sock.gettimeout(), self._deadline.left
-        if silence is not None and silence <= left:
+        silence, remaining = self._sock.gettimeout(), self._deadline.left
+        if silence is not None and silence <= remaining:
             return self._raw.readinto(buffer)
-        self._sock.settimeout(max(left, 0.001))
+        self._sock.settimeout(max(remaining, 0.001))
         try:
             return self._raw.readinto(buffer)
         finally:
@@ -104,7 +104,7 @@ class _TimedResponse(HTTPResponse):
 def time_answers(manager: PoolManager) -> None:
     """Apply deadlines to all connections of a PoolManager."""
     classes = manager.pool_classes_by_scheme
-    manager.pool_classes_by_scheme = {scheme: _timed(found) for scheme, found in classes.items()}
+    manager.pool_classes_by_scheme = {scheme: _timed(pool_class) for scheme, pool_class in classes.items()}
 
 
 @lru_cache(maxsize=16)
@@ -133,12 +133,12 @@ def run_abandonable(
 
     def run() -> None:
         try:
-            found = call()
+            outcome = call()
             with lock:
                 if not is_abandoned:
-                    results.append(found)
+                    results.append(outcome)
                     return
-            drop(found)
+            drop(outcome)
         except BaseException as error:  # noqa: BLE001 (it is raised again in the thread that waits)
             errors.append(error)
         finally:
@@ -150,8 +150,8 @@ def run_abandonable(
             continue
         with lock:
             is_abandoned = True
-        for found in results:  # it came at the last moment
-            drop(found)
+        for result in results:  # it came at the last moment
+            drop(result)
         raise CancelledError("stopped while waiting for the server")
     if errors:
         raise errors.pop()  # pop it: an error and a frame of its own traceback would keep each other alive

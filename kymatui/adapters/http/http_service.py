@@ -343,7 +343,7 @@ class ServerTls:
     def _state(self) -> tuple[tuple[int, int], ...]:
         files = (self._files.certificate, self._files.key, self._files.authorities)
         try:
-            return tuple((one.stat().st_mtime_ns, one.stat().st_size) for one in files)
+            return tuple((file.stat().st_mtime_ns, file.stat().st_size) for file in files)
         except OSError as error:
             raise ConfigurationError(f"{error.filename} cannot be read: {error_reason(error)}") from error
 

@@ -160,8 +160,8 @@ class DecodeSlot:
         """Release the places; they may be taken again."""
         with self._lock:
             held, self._held = self._held, []
-        for one in held:
-            one.release()
+        for semaphore in held:
+            semaphore.release()
 
     def __enter__(self) -> Self:
         return self
@@ -173,16 +173,16 @@ class DecodeSlot:
             self._over = True
         self.leave()
 
-    def _acquire(self, places: Sequence[threading.BoundedSemaphore], seconds: float) -> None:
+    def _acquire(self, semaphores: Sequence[threading.BoundedSemaphore], seconds: float) -> None:
         end = time.monotonic() + seconds
-        for place in places:
-            if not place.acquire(timeout=max(end - time.monotonic(), 0.0)):
+        for semaphore in semaphores:
+            if not semaphore.acquire(timeout=max(end - time.monotonic(), 0.0)):
                 raise TimeoutError("other answers of the same size are still being read")
             with self._lock:
                 if self._over:  # the request was cancelled meanwhile
-                    place.release()
+                    semaphore.release()
                     raise TimeoutError("the request was cancelled")
-                self._held.append(place)
+                self._held.append(semaphore)
 
 
 OWN_SLOTS: Final = HeavySlots(threading.BoundedSemaphore(1), threading.BoundedSemaphore(1))

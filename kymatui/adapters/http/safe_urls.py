@@ -52,9 +52,9 @@ def next_address(where: str, address: str, location: str) -> str:
     return target
 
 
-def is_same_origin(one: str, other: str) -> bool:
+def is_same_origin(address: str, other: str) -> bool:
     """Return whether scheme, host and port are equal, so that credentials of one may go to the other."""
-    origin = origin_of(one)
+    origin = origin_of(address)
     return origin is not None and origin == origin_of(other)
 
 

@@ -202,8 +202,8 @@ class BlobUploader:
 
 def _received(response: Any, expected: int) -> int:
     """Return the number of bytes that the registry has of an upload."""
-    found = _RANGE.fullmatch(response.headers.get("Range", "").strip())
-    if not found:
+    match = _RANGE.fullmatch(response.headers.get("Range", "").strip())
+    if not match:
         return expected
-    last = int(found[1])
+    last = int(match[1])
     return last + 1 if last else min(expected, 1)  # 0-0 is an upload of one byte or none

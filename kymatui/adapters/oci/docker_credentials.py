@@ -50,9 +50,9 @@ class DockerCredentials:
     def find(self, registry: str) -> RegistryCredentials | None:
         """Return the credentials for a registry (`host[:port]`), None if no file has any."""
         for path, config in self._loaded():
-            found = self._in_config(path, config, registry)
-            if found is not None:
-                return found
+            credentials = self._in_config(path, config, registry)
+            if credentials is not None:
+                return credentials
         return None
 
     def _loaded(self) -> list[tuple[Path, dict[str, Any]]]:
@@ -84,8 +84,8 @@ class DockerCredentials:
         if not answer:
             return None
         try:
-            found = read_json(answer)
-            user, secret = str(found["Username"]), str(found["Secret"])
+            document = read_json(answer)
+            user, secret = str(document["Username"]), str(document["Secret"])
         except (ValueError, KeyError, TypeError):
             raise RegistryError(f"docker-credential-{helper} did not return JSON for {key}") from None
         if user == "<token>":
@@ -101,7 +101,7 @@ class SecretCredentials:
 
     def __init__(self, secrets: Iterable[Mapping[str, Any]]) -> None:
         """Read the Secrets as returned by the API server. Raise RegistryError for one without credentials."""
-        self._auths = [(_secret_name(one), _secret_auths(one)) for one in secrets]
+        self._auths = [(_secret_name(secret), _secret_auths(secret)) for secret in secrets]
         if not self._auths:
             raise RegistryError("no Secret with credentials was found", hint="check the labels of the selector")
 
@@ -207,8 +207,8 @@ def _ask_helper(program: str, key: str) -> str:
     except subprocess.TimeoutExpired:
         raise RegistryError(f"{program} did not answer within {HELPER_TIMEOUT:.0f} s") from None
     if done.returncode != 0:
-        said = (done.stdout + done.stderr).strip()
-        if "credentials not found" in said:
+        output = (done.stdout + done.stderr).strip()
+        if "credentials not found" in output:
             return ""
-        raise RegistryError(f"{program} failed for {key} (exit {done.returncode}): {said[:200]}")
+        raise RegistryError(f"{program} failed for {key} (exit {done.returncode}): {output[:200]}")
     return done.stdout

@@ -59,8 +59,8 @@ class ImageManifest(Struct, frozen=True):
 
     @property
     def config(self) -> ContentDescriptor | None:
-        found = self.body.get("config")
-        return read_descriptor(self.reference, found) if found else None
+        config = self.body.get("config")
+        return read_descriptor(self.reference, config) if config else None
 
     @property
     def layers(self) -> tuple[ContentDescriptor, ...]:
@@ -72,14 +72,14 @@ class ImageManifest(Struct, frozen=True):
 
     @property
     def annotations(self) -> Mapping[str, str]:
-        found = self.body.get("annotations")
-        return found if isinstance(found, dict) else {}
+        raw_annotations = self.body.get("annotations")
+        return raw_annotations if isinstance(raw_annotations, dict) else {}
 
     def _descriptors(self, key: str) -> tuple[ContentDescriptor, ...]:
-        found = self.body.get(key) or []
-        if not isinstance(found, list):
+        listed = self.body.get(key) or []
+        if not isinstance(listed, list):
             raise RegistryError(f"{self.reference}: {key} of the manifest is not a list")
-        return tuple(read_descriptor(self.reference, one) for one in found)
+        return tuple(read_descriptor(self.reference, entry) for entry in listed)
 
 
 def read_descriptor(reference: ImageReference, value: object) -> ContentDescriptor:

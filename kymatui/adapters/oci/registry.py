@@ -118,19 +118,19 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
         digest, size = (blob, None) if isinstance(blob, str) else (blob.digest, blob.size)
         if not is_digest(digest):
             raise RegistryError(f"{where}: {digest!r} is not a digest that can be checked")
-        algorithm, _, wanted = digest.partition(":")
-        seen, count = hashlib.new(algorithm), 0
+        algorithm, _, expected = digest.partition(":")
+        hasher, count = hashlib.new(algorithm), 0
         with self.do_request(self._url(where, "blobs", digest), "GET", stream=True) as response:
             self._expect(response, where.at(digest), 200)
             for chunk in self._requester.chunks(response, where):
                 count += len(chunk)
                 if size is not None and count > size:
                     raise RegistryError(f"{where}: blob {digest} is longer than the expected {size} bytes")
-                seen.update(chunk)
+                hasher.update(chunk)
                 yield chunk
-        if seen.hexdigest() != wanted or (size is not None and count != size):
+        if hasher.hexdigest() != expected or (size is not None and count != size):
             raise RegistryError(
-                f"{where}: blob {digest} has the digest {algorithm}:{seen.hexdigest()} ({count} bytes)",
+                f"{where}: blob {digest} has the digest {algorithm}:{hasher.hexdigest()} ({count} bytes)",
                 hint="the transfer was interrupted or the content was changed; run the command again",
             )
 
@@ -159,21 +159,21 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
     def tags(self, reference: ImageReference | str) -> list[str]:
         """Return all tags of a repository, from all pages."""
         where = _reference(reference)
-        found: list[str] = []
+        tags: list[str] = []
         url: str | None = self._url(where, "tags", "list")
-        seen: set[str] = set()
+        visited: set[str] = set()
         while url:
-            if url in seen or len(seen) == MOST_TAG_PAGES or len(found) > MOST_TAGS:
+            if url in visited or len(visited) == MOST_TAG_PAGES or len(tags) > MOST_TAGS:
                 raise RegistryError(
                     f"{where}: the list of tags does not end", hint="report it to the registry's operator"
                 )
-            seen.add(url)
+            visited.add(url)
             response = self.do_request(url, "GET", owner=self._url(where))
             self._expect(response, where, 200)
-            found += [str(tag) for tag in _listed(where, response, "tags")]
+            tags += [str(tag) for tag in _listed(where, response, "tags")]
             link = response.links.get("next", {}).get("url")
             url = next_address(str(where), url, link) if link else None
-        return found
+        return tags
 
     def referrers(
         self, reference: ImageReference | str, digest: str, artifact_type: str = ""
@@ -185,11 +185,13 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
         where = _reference(reference)
         response = self.do_request(self._url(where, "referrers", digest), "GET", headers={"Accept": IMAGE_INDEX})
         if response.status_code == 404:
-            found = self._fallback(where, digest)
+            descriptors = self._fallback(where, digest)
         else:
             self._expect(response, where, 200)
-            found = [read_descriptor(where, one) for one in _listed(where, response, "manifests")]
-        return [one for one in found if not artifact_type or one.artifact_type == artifact_type]
+            descriptors = [read_descriptor(where, entry) for entry in _listed(where, response, "manifests")]
+        return [
+            descriptor for descriptor in descriptors if not artifact_type or descriptor.artifact_type == artifact_type
+        ]
 
     def _fallback(self, where: ImageReference, digest: str) -> list[ContentDescriptor]:
         index = self._tagged(where, digest.replace(":", "-"))
@@ -205,8 +207,8 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
         kind = str(body.get("artifactType") or (config.get("mediaType") if isinstance(config, dict) else "") or "")
         texts = annotations if isinstance(annotations, dict) else {}
         mine = ContentDescriptor(media_type, digest_of(raw), len(raw), texts, kind)
-        others = [one for one in self._fallback(where, subject) if one.digest != mine.digest]
-        manifests = [one.to_json() for one in (*others, mine)]
+        others = [descriptor for descriptor in self._fallback(where, subject) if descriptor.digest != mine.digest]
+        manifests = [other.to_json() for other in (*others, mine)]
         index = {"schemaVersion": 2, "mediaType": IMAGE_INDEX, "manifests": manifests}
         tag = ImageReference(where.registry, where.repository, subject.replace(":", "-"))
         self.push_manifest(tag, json.dumps(index, separators=(",", ":")).encode(), IMAGE_INDEX)
@@ -227,11 +229,11 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
     def _expect(self, response: Any, where: ImageReference, *statuses: int) -> None:
         if response.status_code in statuses:
             return
-        said = "; ".join(_registry_messages(response))
+        messages = "; ".join(_registry_messages(response))
         hints = {403: "ask for the right, or use other credentials", 404: "check the name, the tag and the registry"}
         kind = RegistryNotFoundError if response.status_code == 404 else RegistryError
         raise kind(
-            f"{where}: HTTP {response.status_code}{f': {said}' if said else ''}",
+            f"{where}: HTTP {response.status_code}{f': {messages}' if messages else ''}",
             hint=hints.get(response.status_code, ""),
         )
 
@@ -244,17 +246,17 @@ def _registry_messages(response: Any) -> Sequence[str]:
     """Return the registry's own messages (distribution specification, "Error Codes"), shortened."""
     try:
         errors = read_json(response.content[:65536]).get("errors") or []
-        return [f"{one.get('code', '')} {one.get('message', '')}".strip()[:200] for one in errors[:3]]
+        return [f"{error.get('code', '')} {error.get('message', '')}".strip()[:200] for error in errors[:3]]
     except (ValueError, AttributeError, TypeError, KeyError):
         # a proxy may answer in the registry's place, with HTML
         return []
 
 
 def _listed(where: ImageReference, response: Any, key: str) -> list[Any]:
-    found = _json(where, response).get(key) or []
-    if not isinstance(found, list):
+    entries = _json(where, response).get(key) or []
+    if not isinstance(entries, list):
         raise RegistryError(f"{where}: {key} in the registry's answer is not a list")
-    return found
+    return entries
 
 
 def _json(where: ImageReference, response: Any) -> dict[str, Any]:
@@ -298,8 +300,8 @@ class RegistryArtifacts:
 
     def manifest(self, repository: str, pointer: str) -> tuple[bytes, str] | None:
         """Return a manifest, None if the registry has none. Raise RegistryError."""
-        found = self.client(repository).find_manifest(_at(repository, pointer))
-        return (found.raw, found.media_type) if found is not None else None
+        manifest = self.client(repository).find_manifest(_at(repository, pointer))
+        return (manifest.raw, manifest.media_type) if manifest is not None else None
 
     def blob(self, repository: str, digest: str, largest: int) -> bytes:
         """Return a verified blob. Raise RegistryError, also if it is larger."""
@@ -314,8 +316,8 @@ class RegistryArtifacts:
         return self.client(repository).tags(parse_reference(repository))
 
     def referrers(self, repository: str, digest: str) -> list[Mapping[str, Any]]:
-        found = self.client(repository).referrers(parse_reference(repository), digest)
-        return [one.to_json() for one in found]
+        referrers = self.client(repository).referrers(parse_reference(repository), digest)
+        return [referrer.to_json() for referrer in referrers]
 
     def push_blob(self, repository: str, content: bytes, *, source: str = "") -> None:
         """Upload a blob unless the repository has it; mount it from `source` if both are of one registry."""

@@ -32,7 +32,7 @@ class Challenge(Struct, frozen=True):
 
 def parse_challenges(header: str) -> list[Challenge]:
     """Return every challenge of a header, in order; other text is skipped."""
-    found: list[Challenge] = []
+    challenges: list[Challenge] = []
     position = 0
     while position < len(header):
         scheme = _SCHEME.match(header, position)
@@ -44,8 +44,8 @@ def parse_challenges(header: str) -> list[Challenge]:
             value = parameter[2] if parameter[2] is not None else parameter[3]
             parameters[parameter[1].lower()] = re.sub(r"\\(.)", r"\1", value)
             position = parameter.end()
-        found.append(Challenge(scheme[1].lower(), parameters))
-    return found
+        challenges.append(Challenge(scheme[1].lower(), parameters))
+    return challenges
 
 
 def scope_of(method: str, url: str) -> str:
@@ -143,7 +143,7 @@ def _token(
     else:
         headers = {"Authorization": credentials.basic} if credentials and credentials.username else {}
         query = [("service", service)] if service else []
-        answer = ask("GET", realm, params=[*query, *(("scope", one) for one in scopes)], headers=headers)
+        answer = ask("GET", realm, params=[*query, *(("scope", name) for name in scopes)], headers=headers)
     return _read_token(parts.netloc, realm, answer, clock())
 
 

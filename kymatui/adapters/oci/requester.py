@@ -110,8 +110,8 @@ class Requester:
         host = parts_of(url).netloc
         hint = f"run `docker login {host}`" if scope else "check the user name and the password"
         has_credentials = self._credentials(host) is not None
-        told = "rejected the credentials" if has_credentials else "requires credentials, but none are configured,"
-        raise RegistryError(f"{host} {told} for {scope or url}", hint=hint)
+        problem = "rejected the credentials" if has_credentials else "requires credentials, but none are configured,"
+        raise RegistryError(f"{host} {problem} for {scope or url}", hint=hint)
 
     def _anonymous(
         self, method: str, owner: str, address: str, challenge: str, *, headers: Mapping[str, str], **more: Any
@@ -167,12 +167,12 @@ class Requester:
 
         self.check_cancelled()
         more.setdefault("timeout", (CONNECT_TIMEOUT, READ_TIMEOUT))
-        whole = not more.pop("stream", False)
+        reads_body = not more.pop("stream", False)
         more["headers"] = {"Accept-Encoding": "gzip", **(more.get("headers") or {})}
         try:
-            with answered_within(DOCUMENT_SECONDS if whole and method in ("GET", "HEAD") else TRANSFER_SECONDS):
+            with answered_within(DOCUMENT_SECONDS if reads_body and method in ("GET", "HEAD") else TRANSFER_SECONDS):
                 exchange = self._follow(method, url, **more)
-                if whole or exchange.response.status_code >= 300:
+                if reads_body or exchange.response.status_code >= 300:
                     _read_whole(exchange.response, exchange.address)
                 return exchange
         except requests.exceptions.SSLError as error:
@@ -257,9 +257,9 @@ def _read_whole(response: Any, url: str) -> None:
 
 def retry_after(header: str | None, attempt: int) -> float:
     """Return the seconds to wait: the header's, limited, else those of the backoff."""
-    told = _told_pause(header or "")
-    if told is not None:
-        return min(told, LONGEST_PAUSE)
+    pause = _told_pause(header or "")
+    if pause is not None:
+        return min(pause, LONGEST_PAUSE)
     return _BACKOFF.delay(attempt)
 
 

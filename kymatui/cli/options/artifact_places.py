@@ -70,15 +70,15 @@ def _local(kind: PlaceKind, text: str, mapping: str) -> ArtifactPlace:
 
 def component_source(text: str) -> tuple[ComponentLocation, str]:
     """Return the component to install, and the folder of its image layout, "" in a registry. Raises UsageError."""
-    place = artifact_place(text)
-    if place.kind is PlaceKind.ARCHIVE:
+    location = artifact_place(text)
+    if location.kind is PlaceKind.ARCHIVE:
         raise UsageError(
             f"{text} is an archive, which cannot be installed",
             hint=f"run `kymatui bundle copy {text} layout:DIR//…`, then install from the layout",
         )
-    if place.component is None or not (place.component.base or place.path):
+    if location.component is None or not (location.component.base or location.path):
         raise UsageError(
             f"{text!r} is not a component in a registry or layout",
             hint="write HOST[:PORT][/PATH]//COMPONENT:VERSION, or layout:DIR//COMPONENT:VERSION",
         )
-    return place.component, place.path
+    return location.component, location.path

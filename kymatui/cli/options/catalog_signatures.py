@@ -28,12 +28,12 @@ def watch_signed_catalogs(args: argparse.Namespace) -> Generator[tuple[Catalog, 
     settings = load_settings(os.environ)
     options = fetch_options(args).with_registry(args.registry or settings.registry)
     reader = signature_reader(open_registries(options), args.public_key or settings.public_key)
-    memory, known = ReadCache(), dict[tuple[object, ...], ModuleSignature]()
-    with closing(watch_sessions(args)) as seen:
-        for session in seen:
+    cache, known = ReadCache(), dict[tuple[object, ...], ModuleSignature]()
+    with closing(watch_sessions(args)) as sessions:
+        for session in sessions:
             snapshot = session.snapshot()
             catalog = build_catalog(snapshot, time.time())
-            questions = catalog_questions(catalog, snapshot, options.registry, memory)
-            news = [one for one in questions.values() if one.key not in known]
+            questions = catalog_questions(catalog, snapshot, options.registry, cache)
+            news = [question for question in questions.values() if question.key not in known]
             read_signatures(reader, news, lambda question, answer: known.update({question.key: answer}))
-            yield catalog, {name: known[one.key] for name, one in questions.items()}
+            yield catalog, {name: known[question.key] for name, question in questions.items()}

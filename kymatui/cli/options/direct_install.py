@@ -190,10 +190,12 @@ class CommandContext:
         from kymatui.actions.modules.signatures import SignatureOptions
 
         args = self.args
-        given = SignatureOptions(args.keyring, args.public_key, args.ca_cert, args.signature, args.issuer)
-        if not args.verify and given == SignatureOptions():
+        signers = SignatureOptions(args.keyring, args.public_key, args.ca_cert, args.signature, args.issuer)
+        if not args.verify and signers == SignatureOptions():
             return None
-        return given if given.public_key or given.roots else replace(given, public_key=self._settings.public_key)
+        return (
+            signers if signers.public_key or signers.roots else replace(signers, public_key=self._settings.public_key)
+        )
 
     @property
     def source(self) -> ModuleSource:
@@ -226,10 +228,10 @@ class CommandContext:
 
         return read_catalog(self.port)
 
-    def require_module(self, seen: DeletionState) -> None:
+    def require_module(self, state: DeletionState) -> None:
         """Raise UnknownNameError where neither the catalog nor the cluster has what was looked for."""
-        if not seen.has_manager and (found := self.catalog).row(seen.module) is None:
-            raise unknown_module(found, seen.module)
+        if not state.has_manager and (catalog := self.catalog).row(state.module) is None:
+            raise unknown_module(catalog, state.module)
 
 
 @contextmanager
@@ -258,12 +260,12 @@ def open_context(args: argparse.Namespace, *, once: bool = False) -> Iterator[Co
 
 
 def install_request(
-    place: CommandContext, name: str, source: ModuleSource, namespace: str, adoption: Adoption
+    context: CommandContext, name: str, source: ModuleSource, namespace: str, adoption: Adoption
 ) -> InstallRequest:
     """Return what a command line wants of one module."""
     from kymatui.actions.modules.install_plan import InstallRequest
 
-    args = place.args
+    args = context.args
     return InstallRequest(
         name,
         source,
@@ -276,7 +278,7 @@ def install_request(
         adoption=adoption,
         direct=args.direct,
         allow_downgrade=getattr(args, "allow_downgrade", False),
-        signers=place.signers,
+        signers=context.signers,
         backup=not getattr(args, "no_backup", False),
     )
 
@@ -298,7 +300,9 @@ def cancellable() -> Iterator[threading.Event]:
             print_message("stopping after the current request; press Ctrl-C again to stop now")
 
     main = threading.current_thread() is threading.main_thread()
-    before = {one: signal.signal(one, stop) for one in _stopping_signals()} if main else {}
+    before = (
+        {signal_number: signal.signal(signal_number, stop) for signal_number in _stopping_signals()} if main else {}
+    )
     try:
         yield cancel
     except CancelledError as error:
@@ -310,8 +314,8 @@ def cancellable() -> Iterator[threading.Event]:
         _set_status(stopped, numbers)
         raise stopped from None
     finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _stopping_signals() -> tuple[int, ...]:

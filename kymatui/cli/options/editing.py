@@ -64,7 +64,7 @@ def open_for_edit(args: argparse.Namespace) -> Iterator[tuple[Session, threading
 
 def action_words(toggles: Sequence[ModuleEdit]) -> str:
     """Return verb and object of the question before an edit: "Enable keda, nats", "Move istio to channel fast"."""
-    first, names = toggles[0], ", ".join(one.module for one in toggles)
+    first, names = toggles[0], ", ".join(edit.module for edit in toggles)
     if first.verb is EditVerb.CHANNEL:
         return f"Move {names} to {f'channel {first.channel}' if first.channel else 'the channel of the Kyma'}"
     if first.verb is EditVerb.POLICY and first.policy is not None:
@@ -119,4 +119,4 @@ def plan_json(
 
 def effects_json(effects: Sequence[Effect]) -> list[dict[str, str]]:
     """Return what becomes of each module; `kind` is for programs, `words` for people."""
-    return [{"module": one.module, "kind": one.kind.value, "words": one.message} for one in effects]
+    return [{"module": effect.module, "kind": effect.kind.value, "words": effect.message} for effect in effects]

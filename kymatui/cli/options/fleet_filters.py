@@ -62,14 +62,14 @@ def require_drift(fleet: Fleet, args: argparse.Namespace) -> None:
 
 def choose(fleet: Fleet, control: SessionOptions, args: argparse.Namespace) -> list[Runtime]:
     """Return the runtimes that the words choose; raise UnknownNameError where a name chose none and nothing has it."""
-    found = choose_listed(fleet, args)
-    if not found:
+    runtimes = choose_listed(fleet, args)
+    if not runtimes:
         if args.plan or args.region:
-            cluster, whole, _ = read_selected_fleet(replace(control, namespace=""), "")
-            require_plan_and_region(args.plan, args.region, cluster, whole)
+            cluster, full_fleet, _ = read_selected_fleet(replace(control, namespace=""), "")
+            require_plan_and_region(args.plan, args.region, cluster, full_fleet)
         modules = [args.module.partition("@")[0]] if args.module else []
         require_in_fleet(control, modules, [args.in_channel] if args.in_channel else [])
-    return found
+    return runtimes
 
 
 def choose_listed(fleet: Fleet, args: argparse.Namespace) -> list[Runtime]:
@@ -89,19 +89,19 @@ def is_chosen(runtime: Runtime, args: argparse.Namespace) -> bool:
     if args.state and runtime.state.lower() not in [state.lower() for state in args.state]:
         return False
     pairs = ((args.in_channel, runtime.channel), (args.plan, runtime.plan), (args.region, runtime.region))
-    if any(wanted and wanted != found for wanted, found in pairs):
+    if any(expected and expected != actual for expected, actual in pairs):
         return False
     if args.drifting and not runtime.drifting:
         return False
     return _has_module(runtime, args.module)
 
 
-def _has_module(runtime: Runtime, wanted: str | None) -> bool:
+def _has_module(runtime: Runtime, module_text: str | None) -> bool:
     from kymatui.domain.kyma.versions import same_version
 
-    if not wanted:
+    if not module_text:
         return True
-    name, _, version = wanted.partition("@")
+    name, _, version = module_text.partition("@")
     module = runtime.module(name)
     return module is not None and (not version or same_version(module.version, version))
 
@@ -115,5 +115,7 @@ def _require_runtimes(fleet: Fleet, names: Sequence[str]) -> None:
     """Raise UnknownNameError for a runtime that the control plane does not have, or that the selector leaves out."""
     for name in names:
         if not any(_is_named(runtime, name) for runtime in fleet.runtimes):
-            known = {one for runtime in fleet.runtimes for one in (runtime.name, runtime.shoot) if one}
+            known = {
+                known_name for runtime in fleet.runtimes for known_name in (runtime.name, runtime.shoot) if known_name
+            }
             raise UnknownNameError.near("runtime", name, known, hint="`kymatui fleet` lists the runtimes")

@@ -46,8 +46,8 @@ def configure_listing(parser: argparse.ArgumentParser) -> None:
 def follow(args: argparse.Namespace, answer: Callable[[Catalog], tuple[str, int]]) -> int:
     """Print what `answer` makes of the catalog and returns its exit status; with --watch whenever the text changes."""
     printer, status = ListPrinter(args), 0
-    with closing(watch_catalogs(args)) as seen:
-        for catalog in seen:
+    with closing(watch_catalogs(args)) as catalogs:
+        for catalog in catalogs:
             text, status = answer(catalog)
             printer.put(text)
             note_missing_lists(printer, catalog)
@@ -56,8 +56,10 @@ def follow(args: argparse.Namespace, answer: Callable[[Catalog], tuple[str, int]
 
 def note_missing_lists(printer: ListPrinter, catalog: Catalog) -> None:
     """Say once which lists did not come and what is unknown without them; for scripts too, on standard error."""
-    found = (one for one in catalog.problems if not one.module and one.ref is None)  # about no object: about a list
-    printer.note(*(sanitize(one.message) for one in found if one.counts))
+    problems = (
+        problem for problem in catalog.problems if not problem.module and problem.ref is None
+    )  # about no object: about a list
+    printer.note(*(sanitize(problem.message) for problem in problems if problem.counts))
 
 
 def watch_catalogs(args: argparse.Namespace) -> Generator[Catalog]:
@@ -65,8 +67,8 @@ def watch_catalogs(args: argparse.Namespace) -> Generator[Catalog]:
 
     What could not be listed in time is said on standard error: a part is never shown as the whole.
     """
-    with closing(watch_sessions(args)) as seen:
-        for session in seen:
+    with closing(watch_sessions(args)) as sessions:
+        for session in sessions:
             yield catalog_of(session, session.snapshot())
 
 
@@ -123,11 +125,11 @@ def listed_session(
     )
     try:
         session.start(changed.set)
-        whole = _wait_listed(session, changed, args.timeout, partial=partial)
+        is_complete = _wait_listed(session, changed, args.timeout, partial=partial)
         _require_kyma(session)
         if not is_remote(args):  # there it is the namespace of the control plane's Kymas
             require_namespace(session.cluster, args)
-        if not whole:
+        if not is_complete:
             _confess(session.feeds, args.timeout)
         yield session
     finally:
@@ -145,9 +147,9 @@ def _wait_listed(session: Session, changed: threading.Event, timeout: float, *, 
         changed.clear()
         if are_settled(pair.control.feeds, time.time()):
             return True
-        if (left := deadline - time.monotonic()) <= 0:
+        if (seconds := deadline - time.monotonic()) <= 0:
             break
-        changed.wait(min(left, _LOOK))
+        changed.wait(min(seconds, _LOOK))
     return False
 
 

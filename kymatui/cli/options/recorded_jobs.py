@@ -100,11 +100,11 @@ def recorded_job(
 
 def job_options(kind: str, args: argparse.Namespace) -> dict[str, str]:
     """Return the options of a command line that a journal has."""
-    found = {name: text for name, form in _FORMS.get(kind, {}).items() if (text := _text(args, name, form))}
+    options = {name: text for name, form in _FORMS.get(kind, {}).items() if (text := _text(args, name, form))}
     from_input = "-" in split_files(getattr(args, "values", None) or ())
     if from_input or any(getattr(args, name, None) for name in VALUE_OPTIONS):
-        found[VALUES_LEFT_OUT] = "true"
-    return found
+        options[VALUES_LEFT_OUT] = "true"
+    return options
 
 
 def _text(args: argparse.Namespace, name: str, form: OptionForm) -> str:
@@ -118,9 +118,9 @@ def _text(args: argparse.Namespace, name: str, form: OptionForm) -> str:
             return str(Path(value).expanduser().absolute())
         case OptionForm.FILES:
             return "\n".join(
-                str(Path(one).expanduser().absolute()) if "://" not in one else _address(one)
-                for one in split_files(value)
-                if one != "-"
+                str(Path(file).expanduser().absolute()) if "://" not in file else _address(file)
+                for file in split_files(value)
+                if file != "-"
             )
         case OptionForm.ADDRESS:
             return _address(str(value))
@@ -139,12 +139,12 @@ def _address(text: str) -> str:
         return "" if "@" in parts.netloc or parts.query else text
     scheme, path = ("layout:", text.removeprefix("layout:")) if text.startswith("layout:") else ("", text)
     folder, separator, rest = path.partition("//")  # a component of a layout, a folder of an archive
-    found = Path(folder).expanduser()
-    return f"{scheme}{found.absolute()}{separator}{rest}" if folder and found.exists() else text
+    expanded = Path(folder).expanduser()
+    return f"{scheme}{expanded.absolute()}{separator}{rest}" if folder and expanded.exists() else text
 
 
-def resume_args(record: JobRecord, given: argparse.Namespace) -> argparse.Namespace:
-    """Return the command line that continues a job; `given` has the cluster, the consent and the output of `resume`.
+def resume_args(record: JobRecord, options: argparse.Namespace) -> argparse.Namespace:
+    """Return the command line that continues a job; `options` has the cluster, the consent and the output of `resume`.
 
     Raises RefusedError for a job that this version cannot continue.
     """
@@ -154,11 +154,11 @@ def resume_args(record: JobRecord, given: argparse.Namespace) -> argparse.Namesp
         raise RefusedError(f"job {record.number} is {heading.kind!r}, which this version of kymatui does not continue")
     words = [*heading.kind.split(), *_positionals(record)]
     args = build_parser(words).parse_args(words)
-    for name, value in vars(given).items():
+    for name, value in vars(options).items():
         if name not in _OWN:
             setattr(args, name, value)
     for name, form in forms.items():
-        if name in heading.options and not getattr(given, name, None):
+        if name in heading.options and not getattr(options, name, None):
             setattr(args, name, _value(heading.options[name], form))
     args.resumed_job = record
     if record.is_fleet:

@@ -29,7 +29,7 @@ def add_component(parser: argparse.ArgumentParser) -> None:
 def add_mapping(parser: argparse._ActionsContainer) -> None:
     parser.add_argument(
         "--mapping",
-        choices=[str(one) for one in NameMapping],
+        choices=[str(mapping) for mapping in NameMapping],
         default=str(NameMapping.URL_PATH),
         help="how component names map to repositories (default: urlPath)",
     )
@@ -45,18 +45,18 @@ def component_location(text: str, mapping: str = NameMapping.URL_PATH) -> Compon
 
 def located_component(text: str, mapping: str = NameMapping.URL_PATH) -> ComponentLocation:
     """Return the component of an argument that has to name its registry. Raises UsageError."""
-    found = component_location(text, mapping)
-    if not found.base:
-        raise UsageError(f"{found} has no registry", hint=f"write HOST//{found}")
-    return found
+    location = component_location(text, mapping)
+    if not location.base:
+        raise UsageError(f"{location} has no registry", hint=f"write HOST//{location}")
+    return location
 
 
 def image_location(text: str, mapping: str = NameMapping.URL_PATH) -> tuple[str, str]:
     """Return repository ("host/path") and tag or digest of an image or component. Raises UsageError."""
     plain = text.removeprefix("oci://")
     if "//" in plain:
-        found = located_component(plain, mapping)
-        return found.repository, found.tag
+        location = located_component(plain, mapping)
+        return location.repository, location.tag
     image = parse_image(plain)
     if image is None or "/" not in plain:
         raise UsageError(f"{text!r} is not an image", hint="write HOST[:PORT]/REPOSITORY:TAG or …@sha256:DIGEST")

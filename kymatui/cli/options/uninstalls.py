@@ -36,36 +36,36 @@ def consent_of(args: argparse.Namespace) -> UninstallConsent:
     return UninstallConsent(args.cascade, args.accept_unknown, not args.no_backup, path)
 
 
-def uninstall_consequence(found: Iterable[Uninstall]) -> str:
+def uninstall_consequence(uninstalls: Iterable[Uninstall]) -> str:
     """Return what a question says of modules that go: how many objects, and whether they are saved first."""
     from kymatui.cli.output.deletion import deletion_consequence as of
 
-    some = list(found)
-    seen = [one.seen for one in some if one.seen is not None]
-    return of(seen, backup=any(one.request.backup for one in some)) if seen else ""
+    some = list(uninstalls)
+    states = [uninstall.seen for uninstall in some if uninstall.seen is not None]
+    return of(states, backup=any(uninstall.request.backup for uninstall in some)) if states else ""
 
 
-def uninstall_tables(found: Iterable[Uninstall], form: str) -> list[str]:
+def uninstall_tables(uninstalls: Iterable[Uninstall], form: str) -> list[str]:
     """Return what is left of each module, for people."""
     from kymatui.cli.output.deletion import remaining_parts
 
-    said: list[str] = []
-    for one in found:
-        if one.seen is None:
-            said.append(paragraph(f"the objects of {one.module} are unknown: {one.failure}", form))
+    paragraphs: list[str] = []
+    for uninstall in uninstalls:
+        if uninstall.seen is None:
+            paragraphs.append(paragraph(f"the objects of {uninstall.module} are unknown: {uninstall.failure}", form))
         else:
-            said += remaining_parts(one.seen, form, cascade=one.request.cascade)
-    return said
+            paragraphs += remaining_parts(uninstall.seen, form, cascade=uninstall.request.cascade)
+    return paragraphs
 
 
-def uninstalls_json(found: Sequence[Uninstall]) -> list[dict[str, Any]]:
+def uninstalls_json(uninstalls: Sequence[Uninstall]) -> list[dict[str, Any]]:
     from kymatui.cli.output.deletion import remaining_json
 
     return [
         {
-            "module": one.module,
-            "failure": one.failure or None,
-            **(remaining_json(one.seen) if one.seen is not None else {"remaining": [], "unknown": []}),
+            "module": uninstall.module,
+            "failure": uninstall.failure or None,
+            **(remaining_json(uninstall.seen) if uninstall.seen is not None else {"remaining": [], "unknown": []}),
         }
-        for one in found
+        for uninstall in uninstalls
     ]

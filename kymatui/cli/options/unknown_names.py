@@ -30,34 +30,36 @@ def require_known(session: Session, names: Sequence[str], channel: str | None) -
     snapshot = session.snapshot()
     if any(unknown_lists(snapshot.feeds)):
         return
-    seen = build_catalog(snapshot, time.time())
+    catalog = build_catalog(snapshot, time.time())
     for name in names:
-        if seen.row(name) is None:
-            raise unknown_module(seen, name)
-    if channel and channel not in (OWN_CHANNEL, *seen.channels):
-        raise _unknown_channel(channel, seen.channels, f"in {seen.cluster}")
+        if catalog.row(name) is None:
+            raise unknown_module(catalog, name)
+    if channel and channel not in (OWN_CHANNEL, *catalog.channels):
+        raise _unknown_channel(channel, catalog.channels, f"in {catalog.cluster}")
 
 
 def refuse_versions(names: Sequence[str], hint: str) -> None:
     """Raise UsageError for a version among names of modules; NAME and VERSION in `hint` are replaced."""
-    for place, name in enumerate(names):
+    for index, name in enumerate(names):
         if _VERSION.fullmatch(name):
-            module = names[place - 1] if place else "NAME"
-            said = hint.replace("NAME", module).replace("VERSION", name)
-            raise UsageError(f'"{name}" is a version, not a module', hint=said)
+            module = names[index - 1] if index else "NAME"
+            advice = hint.replace("NAME", module).replace("VERSION", name)
+            raise UsageError(f'"{name}" is a version, not a module', hint=advice)
 
 
-def require_states(wanted: Sequence[str], fleet: Fleet) -> None:
+def require_states(states: Sequence[str], fleet: Fleet) -> None:
     """Raise UnknownNameError for a state that no Kyma can have and no runtime has."""
     known = {*(state.value for state in State if state is not State.NOT_INSTALLED), *fleet.count("state")}
-    for name in wanted:
-        if name.lower() not in {one.lower() for one in known}:
+    for name in states:
+        if name.lower() not in {state.lower() for state in known}:
             raise UnknownNameError.near("state", name, known, hint=f"states: {', '.join(sorted(known))}")
 
 
 def require_plan_and_region(plan: str | None, region: str | None, cluster: str, fleet: Fleet) -> None:
     """Raise UnknownNameError for a plan or region that no runtime of a whole control plane has."""
-    plans, regions = ({found for one in fleet.runtimes if (found := getattr(one, of))} for of in ("plan", "region"))
+    plans, regions = (
+        {value for runtime in fleet.runtimes if (value := getattr(runtime, of))} for of in ("plan", "region")
+    )
     for what, name, known in (("plan", plan, plans), ("region", region, regions)):
         if name and known and name not in known:
             where, hint = f"in the control plane {cluster}", f"{what}s: {', '.join(sorted(known))}"

@@ -95,13 +95,15 @@ def sarif_log(rules: list[Json], results: list[Json], taken_at: float) -> Json:
 
 
 def _result(report: AuditReport, item: AuditFinding, rules: list[str]) -> Json:
-    place = "/".join(part for part in (report.cluster, item.runtime, item.module, item.object, item.path) if part)
+    qualified_name = "/".join(
+        part for part in (report.cluster, item.runtime, item.module, item.object, item.path) if part
+    )
     return {
         "ruleId": item.rule.id,
         "ruleIndex": rules.index(item.rule.id),
         "level": _SARIF_LEVELS[item.severity.value],
         "message": {"text": f"{item.module}: {item.message}" if item.module else item.message},
-        "locations": [{"logicalLocations": [{"fullyQualifiedName": place, "kind": "resource"}]}],
+        "locations": [{"logicalLocations": [{"fullyQualifiedName": qualified_name, "kind": "resource"}]}],
         "partialFingerprints": {"kymatui/v1": item.fingerprint},
         "properties": {
             key: value for key, value in _finding(item).items() if key not in ("rule", "fingerprint", "message")
@@ -113,18 +115,18 @@ def as_junit(report: AuditReport) -> str:
     """Return one test case for each rule; it fails with each finding of the rule."""
     from kymatui.domain.audit.report import RULES
 
-    found: dict[str, list[AuditFinding]] = {rule.id: [] for rule in RULES}
+    findings: dict[str, list[AuditFinding]] = {rule.id: [] for rule in RULES}
     for item in report.findings:
-        found[item.rule.id].append(item)
-    failed = sum(bool(items) for items in found.values())
+        findings[item.rule.id].append(item)
+    failed = sum(bool(items) for items in findings.values())
     suite = ElementTree.Element(
         "testsuite",
         name=_NO_XML.sub("", sanitize(f"kymatui audit {report.cluster}")),
-        tests=str(len(found)),
+        tests=str(len(findings)),
         failures=str(failed),
         timestamp=stamp(report.taken_at) or "",
     )
-    for identifier, items in found.items():
+    for identifier, items in findings.items():
         case = ElementTree.SubElement(suite, "testcase", classname="kymatui.audit", name=identifier)
         if items:
             failure = ElementTree.SubElement(case, "failure", type=items[0].severity.value, message=items[0].rule.title)
@@ -136,9 +138,9 @@ def _line(item: AuditFinding) -> str:
     where = " ".join(part for part in (item.runtime, item.module, item.object, item.path) if part)
     value = f" = {item.value}" if item.value else ""
     since = f" (since {stamp(item.since)})" if item.since is not None else ""
-    place = f"{where}{value}: " if where else ""
+    location = f"{where}{value}: " if where else ""
     # what XML 1.0 has no way to write is taken out with the control characters
-    return _NO_XML.sub("", sanitize(f"{item.severity.value} {place}{item.message}{since}; {item.rule.remedy}"))
+    return _NO_XML.sub("", sanitize(f"{item.severity.value} {location}{item.message}{since}; {item.rule.remedy}"))
 
 
 def as_html(report: AuditReport) -> str:
@@ -156,14 +158,14 @@ def as_html(report: AuditReport) -> str:
 def _row(item: AuditFinding) -> str:
     colour = _COLOURS[item.severity.value]
     value = f"= {item.value}" if item.value else ""
-    place = (
+    location = (
         f"<br><small>{escape(sanitize(' '.join(filter(None, (item.runtime, item.object, item.path, value)))))}</small>"
     )
     cells = (
         f'<strong style="color:light-dark({colour})">{item.severity.value}</strong>',
         f"<code>{escape(item.rule.id)}</code>",
         escape(sanitize(item.module)),
-        escape(sanitize(item.message)) + (place if item.object or item.path or value else ""),
+        escape(sanitize(item.message)) + (location if item.object or item.path or value else ""),
         (stamp(item.since) or "").replace("T", " "),
         escape(item.rule.remedy) + (f"<br><small>{escape(item.actor.value)}</small>" if item.actor.value else ""),
     )

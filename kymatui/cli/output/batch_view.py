@@ -184,8 +184,8 @@ class BatchView(Generic[Plan, Result]):
         failed = [item for item in items if item.error is not None or item.refusal is not None]
         if not self.is_list and (alone := items[0].refusal or items[0].error) is not None:
             return alone
-        said = self._all_trouble(failed)
+        trouble = self._all_trouble(failed)
         if all(isinstance(item.error, RefusedError) for item in failed) and all(item.result is None for item in items):
-            return RefusedError(said, hint="no changes made")
+            return RefusedError(trouble, hint="no changes made")
         count = format_count(len(items), "module")
-        return PartlyDoneError(f"{len(failed)} of {count} {self.undone}: {said}", hint=CONTINUE)
+        return PartlyDoneError(f"{len(failed)} of {count} {self.undone}: {trouble}", hint=CONTINUE)

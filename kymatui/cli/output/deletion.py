@@ -19,72 +19,72 @@ if TYPE_CHECKING:
     from kymatui.engine.plans.plan import Step
 
 
-def deletion_text(seen: DeletionState, form: str, *, cascade: bool, is_refused: bool = False) -> str:
+def deletion_text(state: DeletionState, form: str, *, cascade: bool, is_refused: bool = False) -> str:
     """Return who deletes the module, what it still manages, and what is deleted in which order; none if refused."""
     from kymatui.engine.deletion.deletion_state import ManagedBy
 
     draw = markdown if form == "md" else table
-    parts = [paragraph(f"{seen.module} {seen.installed}".strip() + f": {seen.managed_by_words}", form)]
-    if seen.manifest is not None and seen.control:
+    parts = [paragraph(f"{state.module} {state.installed}".strip() + f": {state.managed_by_words}", form)]
+    if state.manifest is not None and state.control:
         goes = "is deleted last, after the module's objects in the runtime"
-        what = f"{seen.manifest} {seen.reported_by_manifest}".rstrip()
-        parts.append(paragraph(f"on {seen.control}: {what} {goes}", form))
-    if seen.refusal:
-        parts.append(paragraph(seen.refusal, form))
-    parts += remaining_parts(seen, form, cascade=cascade)
-    if seen.warning:
-        ways = f"(--way let|ignore|unmanage; selected: {seen.way.value})"
-        parts.append(paragraph(f"warning: {seen.warning} {ways}", form))
-    if seen.advice:
-        parts.append(paragraph(f"warning: {seen.advice}", form))
-    parts += [paragraph(f"warning: {text}", form) for text in seen.foreseen]
-    parts += [paragraph(f"missing permission: {right}", form) for right in seen.missing]
-    if is_refused or seen.refusal:
+        what = f"{state.manifest} {state.reported_by_manifest}".rstrip()
+        parts.append(paragraph(f"on {state.control}: {what} {goes}", form))
+    if state.refusal:
+        parts.append(paragraph(state.refusal, form))
+    parts += remaining_parts(state, form, cascade=cascade)
+    if state.warning:
+        options = f"(--way let|ignore|unmanage; selected: {state.way.value})"
+        parts.append(paragraph(f"warning: {state.warning} {options}", form))
+    if state.advice:
+        parts.append(paragraph(f"warning: {state.advice}", form))
+    parts += [paragraph(f"warning: {text}", form) for text in state.foreseen]
+    parts += [paragraph(f"missing permission: {right}", form) for right in state.missing]
+    if is_refused or state.refusal:
         return "\n\n".join(parts)
-    if seen.managed_by is ManagedBy.KYMA:
-        parts.append(paragraph(_who_deletes(seen), form))
-    if seen.managed_by is ManagedBy.MANIFEST and seen.manifest is not None:
-        parts.append(paragraph(f"delete {seen.manifest}: its controller deletes what it installed", form))
-    if seen.found is not None:
-        before = [step for step in seen.found.hooks if step.event.startswith("pre-")]
-        after = [step for step in seen.found.hooks if not step.event.startswith("pre-")]
-        shown = (*before, *seen.found.steps, *after)
+    if state.managed_by is ManagedBy.KYMA:
+        parts.append(paragraph(_who_deletes(state), form))
+    if state.managed_by is ManagedBy.MANIFEST and state.manifest is not None:
+        parts.append(paragraph(f"delete {state.manifest}: its controller deletes what it installed", form))
+    if state.found is not None:
+        before = [step for step in state.found.hooks if step.event.startswith("pre-")]
+        after = [step for step in state.found.hooks if not step.event.startswith("pre-")]
+        shown = (*before, *state.found.steps, *after)
         rows = [[_word(step), str(step.ref), step.reason] for step in shown]
         parts += [draw(("ACTION", "OBJECT", "REASON"), rows)] if rows else []
-        if seen.found.chart_crds and not seen.found.scope.delete_crds:
+        if state.found.chart_crds and not state.found.scope.delete_crds:
             text = "--delete-crds deletes the chart's CRDs, too, as far as nothing else uses them"
             parts.append(paragraph(text, form))
-        lost = (f"{ref} was installed with the module and is already deleted" for ref in seen.found.lost)
+        lost = (f"{ref} was installed with the module and is already deleted" for ref in state.found.lost)
         parts += [paragraph(text, form) for text in lost]
     return "\n\n".join(parts)
 
 
-def deletion_consequence(seen: Sequence[DeletionState], *, backup: bool) -> str:
+def deletion_consequence(states: Sequence[DeletionState], *, backup: bool) -> str:
     """Return what a question says of a deletion: how many objects, and whether they are saved first."""
-    refs = {one.ref for some in seen for one in some.deleted_objects}
-    refs |= {step.ref for some in seen if some.found is not None for step in some.found.deletions}
+    refs = {deleted_object.ref for some in states for deleted_object in some.deleted_objects}
+    refs |= {step.ref for some in states if some.found is not None for step in some.found.deletions}
     objects = [format_count(len(refs), "object")] if refs else []
     return ", ".join([*objects, "backup saved" if backup else "no backup"])
 
 
-def _who_deletes(seen: DeletionState) -> str:
+def _who_deletes(state: DeletionState) -> str:
     """Return who deletes what where lifecycle-manager manages the module."""
     from kymatui.engine.deletion.deletion_state import ModuleCRHandling
 
-    if seen.way is ModuleCRHandling.UNMANAGE and seen.requested:
-        return f"{seen.keeper} releases the module; nothing is deleted"
-    count = len(seen.theirs)
+    if state.way is ModuleCRHandling.UNMANAGE and state.requested:
+        return f"{state.keeper} releases the module; nothing is deleted"
+    count = len(state.theirs)
     first = f"kymatui deletes {format_count(count, 'managed object')} first; then " if count else ""
-    entry = "kymatui removes the module from the Kyma, and " if seen.requested else ""
-    return f"{first}{entry}{seen.keeper} deletes the module's own objects"
+    entry = "kymatui removes the module from the Kyma, and " if state.requested else ""
+    return f"{first}{entry}{state.keeper} deletes the module's own objects"
 
 
-def remaining_parts(seen: DeletionState, form: str, *, cascade: bool) -> list[str]:
+def remaining_parts(state: DeletionState, form: str, *, cascade: bool) -> list[str]:
     """Return what the module still manages, with what becomes of it, and the kinds that cannot be listed."""
     draw, heads = markdown if form == "md" else table, ("OBJECT", "AGE", "CREATED BY", "FINALIZERS", "EFFECT")
-    instances = seen.remaining.instances
-    parts = [draw(heads, [_row(one, seen, cascade=cascade) for one in instances])] if instances else []
-    unknown = (f"unknown: {kind} cannot be listed: {sanitize(reason)}" for kind, reason in seen.remaining.unknown)
+    instances = state.remaining.instances
+    parts = [draw(heads, [_row(instance, state, cascade=cascade) for instance in instances])] if instances else []
+    unknown = (f"unknown: {kind} cannot be listed: {sanitize(reason)}" for kind, reason in state.remaining.unknown)
     return [*parts, *(paragraph(text, form) for text in unknown)]
 
 
@@ -92,28 +92,28 @@ def _word(step: Step) -> str:
     return f"{step.event} hook" if step.event else step.action.value
 
 
-def _row(one: ManagedObject, seen: DeletionState, *, cascade: bool) -> list[str]:
-    age = format_duration(max(0.0, time.time() - one.created)) if one.created is not None else ""
-    what = one.held.strip(", ") or _effect(one, seen, cascade=cascade)
-    return [str(one.ref), age, one.maker, ", ".join(one.finalizers), what]
+def _row(managed_object: ManagedObject, state: DeletionState, *, cascade: bool) -> list[str]:
+    age = format_duration(max(0.0, time.time() - managed_object.created)) if managed_object.created is not None else ""
+    what = managed_object.held.strip(", ") or _effect(managed_object, state, cascade=cascade)
+    return [str(managed_object.ref), age, managed_object.maker, ", ".join(managed_object.finalizers), what]
 
 
-def _effect(one: ManagedObject, seen: DeletionState, *, cascade: bool) -> str:
+def _effect(managed_object: ManagedObject, state: DeletionState, *, cascade: bool) -> str:
     """Return what becomes of an object, with the other installation that has it."""
-    if one.stays:
-        return f"stays: {one.stay_reason}"
-    if one.protection:
-        return one.protection
-    if one.ours and one not in seen.theirs:
+    if managed_object.stays:
+        return f"stays: {managed_object.stay_reason}"
+    if managed_object.protection:
+        return managed_object.protection
+    if managed_object.ours and managed_object not in state.theirs:
         return "deleted with the module"
-    if one.ours and seen.by_hand:
+    if managed_object.ours and state.by_hand:
         return "deleted before the module: the policy is Ignore"
-    of = f" (of the {one.owner})" if one.owner else ""
+    of = f" (of the {managed_object.owner})" if managed_object.owner else ""
     return f"deleted first{of}" if cascade else f"blocks the deletion{of}"
 
 
 def deletion_json(
-    seen: DeletionState,
+    state: DeletionState,
     outcome: str,
     gone: Sequence[ObjectRef] = (),
     kept: Sequence[tuple[ObjectRef, str]] = (),
@@ -129,31 +129,31 @@ def deletion_json(
     """
     from kymatui.engine.deletion.deletion_state import deletion_stages
 
-    inventory = seen.found.inventory if seen.found is not None else None
+    inventory = state.found.inventory if state.found is not None else None
     return {
-        "cluster": seen.cluster,
-        "name": seen.module,
+        "cluster": state.cluster,
+        "name": state.module,
         "namespace": inventory.namespace if inventory is not None else None,
-        "version": seen.installed or None,
-        "charge": seen.managed_by.name.lower(),
-        "manifest": _manifest_json(seen),
-        "way": seen.way.value,
-        "turn": seen.next_step(accept_unknown=accept_unknown).name.lower(),
-        "refusal": seen.refusal or None,
-        "warning": seen.warning or seen.advice or None,
-        "foreseen": list(seen.foreseen),
-        "missing": [str(right) for right in seen.missing],
+        "version": state.installed or None,
+        "charge": state.managed_by.name.lower(),
+        "manifest": _manifest_json(state),
+        "way": state.way.value,
+        "turn": state.next_step(accept_unknown=accept_unknown).name.lower(),
+        "refusal": state.refusal or None,
+        "warning": state.warning or state.advice or None,
+        "foreseen": list(state.foreseen),
+        "missing": [str(right) for right in state.missing],
         "stations": [
-            {"title": one.title, "progressed": one.progressed.value, "words": one.message}
-            for one in deletion_stages(seen, accept_unknown=accept_unknown)
+            {"title": stage.title, "progressed": stage.progressed.value, "words": stage.message}
+            for stage in deletion_stages(state, accept_unknown=accept_unknown)
         ],
-        **remaining_json(seen),
-        "steps": [step_json(step) for step in seen.found.steps] if seen.found is not None else [],
+        **remaining_json(state),
+        "steps": [step_json(step) for step in state.found.steps] if state.found is not None else [],
         "hooks": [
             {"event": step.event, "weight": step.wave, **step_json(step)}
-            for step in (seen.found.hooks if seen.found is not None else ())
+            for step in (state.found.hooks if state.found is not None else ())
         ],
-        "lost": [str(ref) for ref in dict.fromkeys((*(seen.found.lost if seen.found is not None else ()), *lost))],
+        "lost": [str(ref) for ref in dict.fromkeys((*(state.found.lost if state.found is not None else ()), *lost))],
         "gone": [str(ref) for ref in gone],
         "kept": [{"object": str(ref), "reason": reason} for ref, reason in kept],
         "stopped": progress_document(stopped) if stopped else None,
@@ -161,32 +161,36 @@ def deletion_json(
     }
 
 
-def remaining_json(seen: DeletionState) -> dict[str, Any]:
+def remaining_json(state: DeletionState) -> dict[str, Any]:
     """Return `{"remaining": […], "unknown": […]}`: managed objects, and kinds that cannot be listed."""
     return {
-        "remaining": [_instance_json(one) for one in seen.remaining.instances],
-        "unknown": [{"kind": kind, "reason": reason} for kind, reason in seen.remaining.unknown],
+        "remaining": [_instance_json(instance) for instance in state.remaining.instances],
+        "unknown": [{"kind": kind, "reason": reason} for kind, reason in state.remaining.unknown],
     }
 
 
-def _manifest_json(seen: DeletionState) -> dict[str, Any] | None:
+def _manifest_json(deletion_state: DeletionState) -> dict[str, Any] | None:
     """Return the Manifest's JSON; its `cluster` is the control plane unless the runtime has it."""
-    if seen.manifest is None:
+    if deletion_state.manifest is None:
         return None
-    state = seen.reported_by_manifest or None
-    return {"cluster": seen.control or seen.cluster, "object": str(seen.manifest), "state": state}
-
-
-def _instance_json(one: ManagedObject) -> dict[str, Any]:
+    state = deletion_state.reported_by_manifest or None
     return {
-        "object": str(one.ref),
-        "byTheModule": one.ours,
-        "created": one.created,
-        "deleted": one.deleted_at,
-        "maker": one.maker or None,
-        "finalizers": list(one.finalizers),
-        "staysAnyway": one.stays,
-        "ownership": one.ownership.value,
-        "owner": one.owner or None,
-        "protection": one.protection or None,
+        "cluster": deletion_state.control or deletion_state.cluster,
+        "object": str(deletion_state.manifest),
+        "state": state,
+    }
+
+
+def _instance_json(managed_object: ManagedObject) -> dict[str, Any]:
+    return {
+        "object": str(managed_object.ref),
+        "byTheModule": managed_object.ours,
+        "created": managed_object.created,
+        "deleted": managed_object.deleted_at,
+        "maker": managed_object.maker or None,
+        "finalizers": list(managed_object.finalizers),
+        "staysAnyway": managed_object.stays,
+        "ownership": managed_object.ownership.value,
+        "owner": managed_object.owner or None,
+        "protection": managed_object.protection or None,
     }

@@ -14,13 +14,13 @@ def change_json(change: ValueChange) -> dict[str, Any]:
     return {"change": str(change.kind), "path": change.path, "before": change.before, "after": change.after}
 
 
-def affected_json(one: Affected) -> dict[str, Any]:
+def affected_json(affected: Affected) -> dict[str, Any]:
     return {
         "section": "affected",
-        "effect": one.effect.value,
-        "crd": one.crd,
-        "what": one.what or None,
-        "count": len(one.objects),
-        "objects": [{"namespace": ref.namespace or None, "name": ref.name} for ref in one.objects],
-        "fieldManagers": list(one.managers),
+        "effect": affected.effect.value,
+        "crd": affected.crd,
+        "what": affected.what or None,
+        "count": len(affected.objects),
+        "objects": [{"namespace": ref.namespace or None, "name": ref.name} for ref in affected.objects],
+        "fieldManagers": list(affected.managers),
     }

@@ -55,8 +55,13 @@ class InstallView(_View):
         self.kind, self._verb, self.undone = kind or verb, verb, f"not {_DONE[verb]}"
         self.further_fields = {
             "leftOut": [
-                {"name": one.name, "namespace": one.namespace, "version": one.version or None, "reason": one.reason}
-                for one in left_out
+                {
+                    "name": upgrade.name,
+                    "namespace": upgrade.namespace,
+                    "version": upgrade.version or None,
+                    "reason": upgrade.reason,
+                }
+                for upgrade in left_out
             ]
         }
 

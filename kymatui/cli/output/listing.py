@@ -65,10 +65,10 @@ class ListPrinter:
 
     def note(self, *notes: str) -> None:
         """Print on standard error what the list does not say."""
-        for one in notes:
-            if one not in self._noted:
-                self._noted.add(one)
-                print_message(one)
+        for note in notes:
+            if note not in self._noted:
+                self._noted.add(note)
+                print_message(note)
 
 
 def is_table(form: str) -> bool:
@@ -113,12 +113,12 @@ def render_document(value: Mapping[str, Any], form: str, *, one_line: bool = Fal
 
 def draw(listing: Listing[Any], rows: Sequence[Sequence[str]], form: str, *, headers: bool = True) -> str:
     """Return rows of the listing as a table; `-o wide` has more columns, and no line is folded."""
-    whole = form in ("wide", "md")
-    at = [place for place, title in enumerate(listing.header) if whole or title not in listing.wide]
-    header, cells = [listing.header[place] for place in at], [[row[place] for place in at] for row in rows]
+    is_wide = form in ("wide", "md")
+    at = [index for index, title in enumerate(listing.header) if is_wide or title not in listing.wide]
+    header, cells = [listing.header[index] for index in at], [[row[index] for index in at] for row in rows]
     if form == "md":
         return markdown(header, cells)
-    return table(header, cells, spare=() if whole else listing.spare, headers=headers, folds=not whole)
+    return table(header, cells, spare=() if is_wide else listing.spare, headers=headers, folds=not is_wide)
 
 
 # the order
@@ -131,20 +131,20 @@ def sorted_entries(listing: Listing[T], by: str) -> list[T]:
     if listing.item is not None and by[0] in ".{":
         keys = [_json_key(by, listing.item(entry)) for entry in listing.entries]
     else:
-        place = _column(listing.header, by)
-        cells = [listing.lines(entry)[0][place] for entry in listing.entries]
+        column = _column(listing.header, by)
+        cells = [listing.lines(entry)[0][column] for entry in listing.entries]
         ages = [parse_age(cell) for cell in cells]
         are_ages = all(age is not None for age, cell in zip(ages, cells, strict=True) if cell)
         keys = [_key(age if are_ages else cell) for age, cell in zip(ages, cells, strict=True)]
     order = sorted(range(len(keys)), key=keys.__getitem__)
-    return [listing.entries[place] for place in order]
+    return [listing.entries[index] for index in order]
 
 
 def _column(header: Sequence[str], name: str) -> int:
-    wanted = _plain(name)
-    for place, title in enumerate(header):
-        if _plain(title) == wanted:
-            return place
+    plain = _plain(name)
+    for index, title in enumerate(header):
+        if _plain(title) == plain:
+            return index
     known = [title.lower() for title in header]
     raise UnknownNameError.near("column", name, known, hint=f"columns: {', '.join(known)}")
 
@@ -155,10 +155,10 @@ def _plain(title: str) -> str:
 
 def _json_key(path: str, item: Any) -> tuple[Any, ...]:
     try:
-        found = find_values(path, item)
+        values = find_values(path, item)
     except JsonPathError as error:
         raise UsageError(f"invalid --sort-by: {error}", hint="example: --sort-by .state") from error
-    return _key(found[0] if found else None)
+    return _key(values[0] if values else None)
 
 
 def _key(value: Any) -> tuple[Any, ...]:

@@ -78,17 +78,17 @@ def change_counts(plans: Iterable[Plan]) -> str:
 
 
 def _rows(step: Step, *, adopts: bool) -> list[list[str]]:
-    said = [step.reason] if step.reason else []
-    said += [f"in {step.event}"] if step.event and step.action.value != "create" else []
-    said += ["not checked: its CRD or namespace does not exist yet"] if step.unchecked and not step.reason else []
-    said += ["already exists"] if step.adopted else []
-    said += [f"{conflict.path} is owned by {conflict.manager}" for conflict in step.conflicts]
+    reasons = [step.reason] if step.reason else []
+    reasons += [f"in {step.event}"] if step.event and step.action.value != "create" else []
+    reasons += ["not checked: its CRD or namespace does not exist yet"] if step.unchecked and not step.reason else []
+    reasons += ["already exists"] if step.adopted else []
+    reasons += [f"{conflict.path} is owned by {conflict.manager}" for conflict in step.conflicts]
     if step.action.value != "create":
         shown = [change for change in step.changes if not (adopts and step.reason and _is_mark(change))]
-        said += [f"{change.path}: {from_to(change.before, change.after)}" for change in shown]
-    more = len(said) - _MOST_FIELDS
-    said = [*said[:_MOST_FIELDS], f"and {more} more"] if more > 0 else said
-    first, rest = (said[0] if said else ""), said[1:]
+        reasons += [f"{change.path}: {from_to(change.before, change.after)}" for change in shown]
+    more = len(reasons) - _MOST_FIELDS
+    reasons = [*reasons[:_MOST_FIELDS], f"and {more} more"] if more > 0 else reasons
+    first, rest = (reasons[0] if reasons else ""), reasons[1:]
     word = f"{step.event} hook" if step.event and step.action.value == "create" else step.action.value
     return [[word, str(step.ref), first], *[[" ", " ", line] for line in rest]]
 
@@ -96,7 +96,7 @@ def _rows(step: Step, *, adopts: bool) -> list[list[str]]:
 def from_to(before: object, after: object) -> str:
     """Return two values, shortened so that what tells them apart stays."""
     texts = ["none" if value is None else json.dumps(value, ensure_ascii=False) for value in (before, after)]
-    same = next((at for at, (one, other) in enumerate(zip(*texts, strict=False)) if one != other), 0)
+    same = next((at for at, (char, other) in enumerate(zip(*texts, strict=False)) if char != other), 0)
     return " → ".join(_shortened(text, max(0, same - _BEFORE)) for text in texts)
 
 
@@ -154,8 +154,8 @@ def step_json(step: Step) -> dict[str, Any]:
     return {
         "action": step.action.value,
         **_ref_json(step),
-        "changes": [{"path": one.path, "before": one.before, "after": one.after} for one in step.changes],
-        "conflicts": [{"path": one.path, "manager": one.manager} for one in step.conflicts],
+        "changes": [{"path": change.path, "before": change.before, "after": change.after} for change in step.changes],
+        "conflicts": [{"path": conflict.path, "manager": conflict.manager} for conflict in step.conflicts],
         "reason": step.reason or None,
     }
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def edit_summary(edits: Iterable[tuple[EditProposal, bool]], uninstalls: Iterable[Uninstall]) -> str:
     """Return the summary of edits, each with whether it is refused: entries, modules, and objects to delete."""
     some = list(edits)
-    effects = {(one.module, one.message): one for proposal, _ in some for one in proposal.effects}
+    effects = {(effect.module, effect.message): effect for proposal, _ in some for effect in proposal.effects}
     entries = ["refused" if refused else "same" if proposal.is_done else "change" for proposal, refused in some]
     return summarize_actions([*entries, *_effects(effects.values()), *_deleted_first(uninstalls)])
 
@@ -41,32 +41,32 @@ def _effects(effects: Iterable[Effect]) -> Iterator[str]:
 
 def _deleted_first(uninstalls: Iterable[Uninstall]) -> Iterator[str]:
     """Yield the objects that kymatui deletes before the edit, and those that lifecycle-manager deletes."""
-    for one in uninstalls:
-        if one.seen is not None:
-            yield from ("delete" for _ in one.seen.deleted_objects)
+    for uninstall in uninstalls:
+        if uninstall.seen is not None:
+            yield from ("delete" for _ in uninstall.seen.deleted_objects)
 
 
-def deletion_summary(seen: Sequence[DeletionState], refused: int = 0) -> str:
+def deletion_summary(states: Sequence[DeletionState], refused: int = 0) -> str:
     """Return the summary of deletions: what kymatui and lifecycle-manager delete, and what is kept.
 
     `refused` is the number of modules that the request does not allow to delete.
     """
-    summary = summarize_actions(action for one in seen for action in _deletion_actions(one))
+    summary = summarize_actions(action for state in states for action in _deletion_actions(state))
     return summary + (f"; {format_count(refused, 'module')} refused" if refused else "")
 
 
-def _deletion_actions(seen: DeletionState) -> Iterator[str]:
-    if seen.refusal:
+def _deletion_actions(state: DeletionState) -> Iterator[str]:
+    if state.refusal:
         return
-    in_kyma = seen.managed_by.name == "KYMA"
-    if in_kyma and seen.requested:
+    in_kyma = state.managed_by.name == "KYMA"
+    if in_kyma and state.requested:
         yield "change"  # the Kyma
-        if seen.way.name == "UNMANAGE":
+        if state.way.name == "UNMANAGE":
             return
         yield "uninstall"
-    refs = {one.ref for one in seen.deleted_objects}
-    refs |= {seen.manifest} if seen.manifest is not None and not in_kyma else set()
-    if seen.found is not None:
-        refs |= {step.ref for step in seen.found.deletions}
-        yield from (step.action.value for step in seen.found.steps if step not in seen.found.deletions)
+    refs = {deleted_object.ref for deleted_object in state.deleted_objects}
+    refs |= {state.manifest} if state.manifest is not None and not in_kyma else set()
+    if state.found is not None:
+        refs |= {step.ref for step in state.found.deletions}
+        yield from (step.action.value for step in state.found.steps if step not in state.found.deletions)
     yield from ("delete" for _ in refs)

@@ -47,7 +47,7 @@ def table(
         padded = [cell + " " * (width - _cell_width(cell)) for cell, width in zip(line, widths, strict=True)]
         padded[-1] = line[-1]
         if has_colours and line is not header:
-            padded = [colours.coloured(*one) for one in zip(header, line, padded, strict=True)]
+            padded = [colours.coloured(*cell) for cell in zip(header, line, padded, strict=True)]
         lines.append(gap.join(padded).rstrip())
     return "\n".join(lines)
 
@@ -78,7 +78,7 @@ def _folded(
 ) -> tuple[list[list[str]], list[int]]:
     """Return the same in `room` characters, as far as words can be parted: the widest columns give way first."""
     tries = (_narrowest(header, cells, longest) for longest in (_LONGEST_WORD, 24, 16, 12))
-    least = next((found for found in tries if sum(found) <= room), [])
+    least = next((column_widths for column_widths in tries if sum(column_widths) <= room), [])
     if not least:
         return cells, widths  # the terminal parts the lines
     narrow = list(widths)
@@ -103,10 +103,11 @@ def _narrowest(header: Sequence[str], cells: Sequence[Sequence[str]], longest: i
     In the last column a URL may be longer than the line: the terminal wraps it, so that it can be copied.
     """
     *others, last = zip(header, *cells, strict=True)
-    found = [
-        max((len(w) if _is_url(w) else min(len(w), longest) for w in _cell_words(one)), default=1) for one in others
+    widths = [
+        max((len(w) if _is_url(w) else min(len(w), longest) for w in _cell_words(column)), default=1)
+        for column in others
     ]
-    return [*found, max((min(len(word), longest) for word in _cell_words(last)), default=1)]
+    return [*widths, max((min(len(word), longest) for word in _cell_words(last)), default=1)]
 
 
 def _cell_words(column: Sequence[str]) -> Iterator[str]:

@@ -22,7 +22,7 @@ SMALLEST: Final = 1024 * 1024
 
 def transfer_line(count: TransferCount) -> str:
     """Return "2 mounted, 1 copied (10 bytes sent)"."""
-    parts = [f"{count.blobs[way]} {way}" for way in Transfer if count.blobs[way]]
+    parts = [f"{count.blobs[transfer]} {transfer}" for transfer in Transfer if count.blobs[transfer]]
     return f"{', '.join(parts) or 'none'} ({format_count(count.copied_bytes, 'byte')} sent)"
 
 

@@ -67,60 +67,62 @@ _RESTARTED: Final = "f:kubectl.kubernetes.io/restartedAt"
 
 
 def check(case: AuditInput) -> Iterator[AuditFinding]:
-    elsewhere = [one for one in case.inspection.installations if _is_elsewhere(case, one)]
+    elsewhere = [record for record in case.inspection.installations if _is_elsewhere(case, record)]
     yield from _elsewhere(case, elsewhere)
-    for one in case.inspection.installations:
-        if one not in elsewhere:
-            yield from _installation(case, one)
+    for installation in case.inspection.installations:
+        if installation not in elsewhere:
+            yield from _installation(case, installation)
 
 
-def _is_elsewhere(case: AuditInput, one: InstallationRecord) -> bool:
+def _is_elsewhere(case: AuditInput, record: InstallationRecord) -> bool:
     """Return whether none of the objects of a Manifest exists here: they are in the runtime's cluster."""
-    asked = [ref for ref in one.refs if ref in case.inspection.objects]
+    asked = [ref for ref in record.refs if ref in case.inspection.objects]
     here = any(case.inspection.objects[ref] is not None for ref in asked)
-    return bool(asked) and not here and one.by is InventoryOwner.KEEPER and not one.unread
+    return bool(asked) and not here and record.by is InventoryOwner.KEEPER and not record.unread
 
 
 def _elsewhere(case: AuditInput, some: Sequence[InstallationRecord]) -> Iterator[AuditFinding]:
     """Yield one finding for all modules of a control plane's Kyma, with their number as value."""
     if some:
-        names = sorted({one.module for one in some})
+        names = sorted({record.module for record in some})
         count = format_count(len(names), "module")
         message = f"the objects of {count} are in another cluster ({', '.join(names)}); use --remote"
         about = case.catalog.kyma.ref if case.catalog.kyma is not None else some[0].record
         yield AuditFinding(UNSEEN, message, "", str(about), "modules", str(len(names)))
 
 
-def _installation(case: AuditInput, one: InstallationRecord) -> Iterator[AuditFinding]:
-    if one.unread:
-        yield AuditFinding(UNSEEN, one.unread, one.module, str(one.record), actor=Actor.NOBODY)
+def _installation(case: AuditInput, record: InstallationRecord) -> Iterator[AuditFinding]:
+    if record.unread:
+        yield AuditFinding(UNSEEN, record.unread, record.module, str(record.record), actor=Actor.NOBODY)
         return
-    asked = [ref for ref in one.refs if ref in case.inspection.objects]
-    live = {ref: found for ref in asked if (found := case.inspection.objects[ref]) is not None}
-    if not one.is_unfinished:  # what it lacks is one finding
+    asked = [ref for ref in record.refs if ref in case.inspection.objects]
+    live = {ref: body for ref in asked if (body := case.inspection.objects[ref]) is not None}
+    if not record.is_unfinished:  # what it lacks is one finding
         for ref in asked:
             if ref not in live:
-                yield AuditFinding(MISSING, f"{ref} is missing", one.module, str(ref), actor=_mender(one))
-    yield from _unread(case, one)
+                yield AuditFinding(MISSING, f"{ref} is missing", record.module, str(ref), actor=_mender(record))
+    yield from _unread(case, record)
     if not any(_is_installers(writer) for raw in live.values() for writer in field_writers(raw)):
         if live:
             yield AuditFinding(
-                UNSEEN, "no object records which fields its installer wrote", one.module, str(one.record)
+                UNSEEN, "no object records which fields its installer wrote", record.module, str(record.record)
             )
         return
     own = {name for ref in live for name in _own_names(ref, live[ref])}
     for ref, raw in live.items():
-        yield from _object(one, ref, raw, own)
+        yield from _object(record, ref, raw, own)
 
 
-def _unread(case: AuditInput, one: InstallationRecord) -> Iterator[AuditFinding]:
-    for ref in one.refs:
+def _unread(case: AuditInput, record: InstallationRecord) -> Iterator[AuditFinding]:
+    for ref in record.refs:
         if reason := case.inspection.unread.get(ref):
-            yield AuditFinding(UNSEEN, f"{ref} could not be read: {reason}", one.module, str(ref), actor=Actor.CLUSTER)
+            yield AuditFinding(
+                UNSEEN, f"{ref} could not be read: {reason}", record.module, str(ref), actor=Actor.CLUSTER
+            )
 
 
-def _mender(one: InstallationRecord) -> Actor:
-    return one.keeper if one.by is InventoryOwner.KEEPER else Actor.YOU
+def _mender(record: InstallationRecord) -> Actor:
+    return record.keeper if record.by is InventoryOwner.KEEPER else Actor.YOU
 
 
 def _own_names(ref: ObjectRef, raw: Object) -> Iterator[str]:
@@ -135,35 +137,35 @@ def _is_installers(writer: FieldWriter) -> bool:
     return writer.manager in INSTALLERS and not writer.subresource
 
 
-def _object(one: InstallationRecord, ref: ObjectRef, raw: Object, own: set[str]) -> Iterator[AuditFinding]:
+def _object(record: InstallationRecord, ref: ObjectRef, raw: Object, own: set[str]) -> Iterator[AuditFinding]:
     entries = field_writers(raw)
     if not entries:
-        yield AuditFinding(UNSEEN, f"{ref} has no managed fields", one.module, str(ref))
+        yield AuditFinding(UNSEEN, f"{ref} has no managed fields", record.module, str(ref))
         return
     if not any(_is_installers(entry) for entry in entries):
         names = ", ".join(sorted(content_writers(raw)))
         when = max((entry.at for entry in entries if entry.at is not None), default=None)
         words = f"{ref} was written by {names or 'an unnamed field manager'}, not by its installer"
-        yield AuditFinding(FOREIGN, words, one.module, str(ref), since=when, actor=Actor.YOU)
+        yield AuditFinding(FOREIGN, words, record.module, str(ref), since=when, actor=Actor.YOU)
         return
     mine = frozenset(path for entry in entries if _is_installers(entry) for path in entry.fields)
     for entry in entries:
         if entry.manager not in _SYSTEM | own | INSTALLERS and entry.subresource in ("", "scale"):
-            yield from _changes(one, ref, raw, entry, mine)
+            yield from _changes(record, ref, raw, entry, mine)
 
 
 def _changes(
-    one: InstallationRecord, ref: ObjectRef, raw: Object, entry: FieldWriter, mine: frozenset[Path]
+    record: InstallationRecord, ref: ObjectRef, raw: Object, entry: FieldWriter, mine: frozenset[Path]
 ) -> Iterator[AuditFinding]:
     paths = sorted(path for path in entry.fields - mine if _matters(path))
     for path in paths[:_MOST_FIELDS]:
         value = "" if ref.kind.kind == "Secret" and not ref.kind.group else _text(owned_value(raw, path))
         words = f"{ref}: {sanitize(entry.manager) or 'an unnamed field manager'} set {format_path(path)}"
-        yield AuditFinding(CHANGED, words, one.module, str(ref), format_path(path), value, entry.at, Actor.YOU)
+        yield AuditFinding(CHANGED, words, record.module, str(ref), format_path(path), value, entry.at, Actor.YOU)
     more = len(paths) - _MOST_FIELDS
     if more > 0:
         words = f"{ref}: {sanitize(entry.manager)} set {format_count(more, 'more field')}"
-        yield AuditFinding(CHANGED, words, one.module, str(ref), "", str(more), entry.at, Actor.YOU)
+        yield AuditFinding(CHANGED, words, record.module, str(ref), "", str(more), entry.at, Actor.YOU)
 
 
 def _matters(path: Path) -> bool:

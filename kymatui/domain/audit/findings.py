@@ -106,8 +106,8 @@ class AuditFinding(Struct, frozen=True):
     def fingerprint(self) -> str:
         """Return a hash that stays the same for one rule and place, even if message and value change."""
         runtime = (self.runtime,) if self.runtime else ()
-        place = "\0".join((self.rule.id, self.module, self.object, self.path, *runtime))
-        return hashlib.sha256(place.encode()).hexdigest()[:16]
+        identity = "\0".join((self.rule.id, self.module, self.object, self.path, *runtime))
+        return hashlib.sha256(identity.encode()).hexdigest()[:16]
 
 
 class AuditInput(Struct, frozen=True):

@@ -79,23 +79,23 @@ def chain_findings(chains: Iterable[WatcherChain], runtime: str = "") -> Iterato
     With `runtime`, check the links inside the runtime, else those of the control plane. A link that several
     Watchers share yields one finding.
     """
-    seen: set[ChainLink] = set()
+    links: set[ChainLink] = set()
     for chain in chains:
         for link in chain.links:
             rule = _BY_HEALTH.get(link.health)
-            if rule is None or link in seen or (link.what in _OF_RUNTIMES) != bool(runtime):
+            if rule is None or link in links or (link.what in _OF_RUNTIMES) != bool(runtime):
                 continue
-            seen.add(link)
+            links.add(link)
             name = f"{link.what} {link.object}".strip()
             of = f" (of Watcher {chain.watcher})" if chain.watcher and link.what != "Watcher" else ""
             yield AuditFinding(rule, f"{name}{of}: {link.why}", "", name, actor=Actor.KLM, runtime=runtime)
 
 
-def difference_findings(found: SideBySide) -> Iterator[AuditFinding]:
+def difference_findings(comparison: SideBySide) -> Iterator[AuditFinding]:
     """Yield a finding for each field on which the control plane and the runtime wrongly differ."""
-    for line in found.lines:
+    for line in comparison.lines:
         if line.verdict is LineVerdict.WRONG and line.area not in _BY_OTHER_RULES:
             sides = f"{line.control or 'nothing'} on the control plane, {line.runtime or 'nothing'} in the runtime"
             words = f"{line.subject} {line.field}: {sides}; {line.why}"
             name = f"{line.area.value} {line.subject}"
-            yield AuditFinding(DIFFERS, words, "", name, line.field, actor=line.actor, runtime=found.name)
+            yield AuditFinding(DIFFERS, words, "", name, line.field, actor=line.actor, runtime=comparison.name)

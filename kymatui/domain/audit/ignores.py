@@ -90,15 +90,15 @@ def _entry(item: object, where: str) -> IgnoreEntry:
 
 
 def _text(item: Mapping[object, object], key: str, where: str, absent: str = "") -> str:
-    found = item.get(key, absent)
-    if not isinstance(found, str) or not found.strip():
+    text = item.get(key, absent)
+    if not isinstance(text, str) or not text.strip():
         raise ConfigurationError(f"{where}.{key} must be a non-empty string")
-    return found
+    return text
 
 
-def _day(found: object, where: str) -> date:
+def _day(value: object, where: str) -> date:
     try:
-        return date.fromisoformat(found if isinstance(found, str) else "")
+        return date.fromisoformat(value if isinstance(value, str) else "")
     except ValueError:
         raise ConfigurationError(
             f"{where}.until must be a date", hint="for example 2026-12-31; every entry expires"

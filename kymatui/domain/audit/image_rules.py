@@ -41,17 +41,17 @@ _MOVING = ("latest", "main", "master", "edge", "nightly", "stable", "dev")
 def check(case: AuditInput) -> Iterator[AuditFinding]:
     """Check the images of managers and of all other workloads that a module installs."""
     workloads = {read_ref(raw): raw for raw in case.snapshot.workloads}
-    seen = {}
+    known = {}
     for row in case.catalog.rows:
         raw = workloads.get(row.manager) if row.manager is not None else None
         if raw is not None and row.manager is not None:
-            seen[row.manager] = row.name, raw
-    for one in case.inspection.installations:
-        for ref in one.refs:
+            known[row.manager] = row.name, raw
+    for installation in case.inspection.installations:
+        for ref in installation.refs:
             raw = case.inspection.objects.get(ref)
             if raw is not None and ref.kind.kind in _WITH_PODS:
-                seen.setdefault(ref, (one.module, raw))
-    for ref, (module, raw) in seen.items():
+                known.setdefault(ref, (installation.module, raw))
+    for ref, (module, raw) in known.items():
         yield from _workload(module, ref, raw)
 
 

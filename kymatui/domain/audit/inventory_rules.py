@@ -59,18 +59,18 @@ def check(case: AuditInput) -> Iterator[AuditFinding]:
 
 
 def _shared(case: AuditInput) -> Iterator[AuditFinding]:
-    seen: dict[object, str] = {}
-    for one in case.inspection.installations:
-        account = f"{one.owner} ({one.record})"
-        for ref in one.refs:
-            other = seen.setdefault(ref.key, account)
+    owners: dict[object, str] = {}
+    for installation in case.inspection.installations:
+        account = f"{installation.owner} ({installation.record})"
+        for ref in installation.refs:
+            other = owners.setdefault(ref.key, account)
             if other != account and ref.kind.kind != "Namespace":
                 words = f"{ref} is owned by {other} and by {account}"
-                yield AuditFinding(TWICE, words, one.module, str(ref), actor=Actor.YOU)
+                yield AuditFinding(TWICE, words, installation.module, str(ref), actor=Actor.YOU)
 
 
 def _unrecorded(case: AuditInput) -> Iterator[AuditFinding]:
-    known = {one.module for one in case.inspection.installations}
+    known = {installation.module for installation in case.inspection.installations}
     marked = {read_ref(raw) for raw in case.snapshot.workloads if _set(raw) or _release(raw)}
     for row in case.catalog.rows:
         if _runs_by_itself(row) and row.name not in known and row.manager not in marked:

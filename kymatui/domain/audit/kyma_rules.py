@@ -81,11 +81,11 @@ def unread_findings(feeds: Mapping[str, Feed]) -> Iterator[AuditFinding]:
     """Yield a finding for each list that did not come."""
     for name, feed in sorted(feeds.items()):
         if feed.state in _UNREAD and followed_kind(name) != PODS:  # Pods only explain what other findings report
-            said = f": {feed.message}" if feed.message else ""
+            detail = f": {feed.message}" if feed.message else ""
             is_loading = feed.state is FeedState.SYNCING
             words = f"{name} (loading): not listed in time" if is_loading else f"{name} ({feed.state.value})"
             actor = Actor.YOU if is_loading else Actor.CLUSTER
-            yield AuditFinding(UNREAD, f"{words}{said}", "", name, since=_stale(feed), actor=actor)
+            yield AuditFinding(UNREAD, f"{words}{detail}", "", name, since=_stale(feed), actor=actor)
 
 
 def _deleted(raw: object) -> float | None:

@@ -53,9 +53,9 @@ _GROUP = "rbac.authorization.k8s.io"
 
 
 def check(case: AuditInput) -> Iterator[AuditFinding]:
-    for one in case.inspection.installations:
-        found = [case.inspection.objects.get(ref) for ref in one.refs if ref.kind.group == _GROUP]
-        yield from _granted(one.module, [raw for raw in found if raw is not None])
+    for installation in case.inspection.installations:
+        objects = [case.inspection.objects.get(ref) for ref in installation.refs if ref.kind.group == _GROUP]
+        yield from _granted(installation.module, [raw for raw in objects if raw is not None])
     for right in case.inspection.lacking:
         where = f" in {right.namespace}" if right.namespace else ""
         words = f"you may not {right.verb} {right.resource}{where}, which {right.needed_for} needs"

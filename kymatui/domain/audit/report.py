@@ -107,29 +107,29 @@ def audit(
     settings: CatalogOptions | None = None,
     ignores: Sequence[IgnoreEntry] = (),
     inspection: Inspection | None = None,
-    memory: ReadCache | None = None,
+    cache: ReadCache | None = None,
 ) -> AuditReport:
     """Apply every rule to a snapshot of one cluster.
 
     `now` is in seconds of the Unix clock; expired entries of `ignores` do not apply. Without `inspection` the
     report says nothing about module objects and permissions. `memory` caches what earlier calls read.
     """
-    seen = build_catalog(snapshot, now, settings, memory)
-    name = f"{seen.kyma.ref.namespace}/{seen.kyma.ref.name}" if seen.kyma else ""
-    made = judge_findings(snapshot.cluster, name, now, audit_cluster(snapshot, seen, now, inspection), ignores)
-    return replace(made, kyma_unknown=seen.kyma_unknown, is_empty=has_no_modules(seen))
+    catalog = build_catalog(snapshot, now, settings, cache)
+    name = f"{catalog.kyma.ref.namespace}/{catalog.kyma.ref.name}" if catalog.kyma else ""
+    report = judge_findings(snapshot.cluster, name, now, audit_cluster(snapshot, catalog, now, inspection), ignores)
+    return replace(report, kyma_unknown=catalog.kyma_unknown, is_empty=has_no_modules(catalog))
 
 
-def has_no_modules(seen: Catalog) -> bool:
+def has_no_modules(catalog: Catalog) -> bool:
     """Return whether a cluster is known to have no module."""
-    return not seen.rows and seen.modules_unknown is None
+    return not catalog.rows and catalog.modules_unknown is None
 
 
 def audit_cluster(
-    snapshot: Snapshot, seen: Catalog, now: float, inspection: Inspection | None = None
+    snapshot: Snapshot, catalog: Catalog, now: float, inspection: Inspection | None = None
 ) -> tuple[AuditFinding, ...]:
     """Return the findings in one cluster; `seen` is its catalog."""
-    case = AuditInput(snapshot, seen, now, inspection or Inspection())
+    case = AuditInput(snapshot, catalog, now, inspection or Inspection())
     return tuple(dict.fromkeys(finding for check in CHECKS for finding in check(case)))
 
 
@@ -144,37 +144,37 @@ def audit_runtime(
 ) -> tuple[AuditFinding, ...]:
     """Return the findings in a runtime and in its control plane's objects, without the shared catalog."""
     snapshot = join_snapshots(pair)
-    seen = build_catalog(snapshot, now, CatalogOptions(rules=pair.rules))
-    case = AuditInput(snapshot, seen, now, inspection or Inspection())
+    catalog = build_catalog(snapshot, now, CatalogOptions(rules=pair.rules))
+    case = AuditInput(snapshot, catalog, now, inspection or Inspection())
     own = replace(case, snapshot=replace(snapshot, templates=pair.own_templates, release_metas=()))
     unread = {name for name, feed in pair.control.feeds.items() if feed.state is not FeedState.LIVE}
-    found = dict.fromkeys(
+    findings = dict.fromkeys(
         replace(finding, runtime=pair.name)
         for check in CHECKS
         for finding in check(own if check is template_rules.check else case)
         if finding.rule is not kyma_rules.UNREAD or finding.object not in unread
     )
     return (
-        *found,
+        *findings,
         *fleet_rules.difference_findings(compare_sides(pair, now)),
         *fleet_rules.chain_findings(chains, pair.name),
     )
 
 
 def judge_findings(
-    cluster: str, kyma: str, now: float, found: Iterable[AuditFinding], ignores: Sequence[IgnoreEntry] = ()
+    cluster: str, kyma: str, now: float, findings: Iterable[AuditFinding], ignores: Sequence[IgnoreEntry] = ()
 ) -> AuditReport:
     """Return the report on findings, sorted, with ignored ones apart and a finding for each expired entry."""
     ordered = sorted(
-        found,
+        findings,
         key=lambda item: (severity_rank(item.severity), item.rule.id, item.runtime, item.module, item.object),
     )
     marked = [(finding, find_ignore(finding, ignores, now)) for finding in ordered]
-    left = [finding for finding, entry in marked if entry is None]
+    remaining = [finding for finding, entry in marked if entry is None]
     return AuditReport(
         cluster=cluster,
         kyma=kyma,
         taken_at=now,
-        findings=(*left, *expired_findings(ignores, now)),
+        findings=(*remaining, *expired_findings(ignores, now)),
         ignored=tuple((finding, entry) for finding, entry in marked if entry is not None),
     )

@@ -98,8 +98,8 @@ def _rule(row: ModuleRow, since: float | None, now: float) -> AuditRule | None:
 
 def _besides(row: ModuleRow) -> Iterator[AuditFinding]:
     if row.managed and row.reports.disagree:
-        said = {"Kyma": row.reports.kyma, "Manifest": row.reports.manifest, "module CR": row.reports.resource}
-        words = ", ".join(f"{who}={word}" for who, word in said.items() if word)
+        states = {"Kyma": row.reports.kyma, "Manifest": row.reports.manifest, "module CR": row.reports.resource}
+        words = ", ".join(f"{who}={word}" for who, word in states.items() if word)
         yield AuditFinding(DISAGREE, words, row.name, str(row.manifest) if row.manifest else "", "status.state")
     if row.readiness is not None and row.readiness.scaled_to_zero:
         words = f"{row.manager} has no replicas"
@@ -122,6 +122,6 @@ def _since(
     meta, status = read_meta(reader), reader.child("status")
     if meta.deleted is not None:
         return meta.deleted
-    times = [found.since for found in read_conditions(status) if found.since is not None]
+    times = [condition.since for condition in read_conditions(status) if condition.since is not None]
     changed = read_time(status.child("lastOperation"), "lastUpdateTime")
     return max(times, default=changed if changed is not None else meta.created)

@@ -132,9 +132,9 @@ def _missing(case: AuditInput) -> Iterator[AuditFinding]:
     """Yield the versions of release metas that no template has, where all templates are listed."""
     if case.catalog.templates_unknown is not None:
         return
-    shelf = index_cluster(case.snapshot).shelf
-    for meta in shelf.metas:
-        for channel, version in missing_versions(shelf, meta):
+    templates = index_cluster(case.snapshot).shelf
+    for meta in templates.metas:
+        for channel, version in missing_versions(templates, meta):
             where = f"channel {channel}" if channel else "mandatory"
             words = f"{where} has {version}, but there is no ModuleTemplate {meta.module}-{version}"
             path = f"spec.channels[{channel}].version" if channel else "spec.mandatory.version"
@@ -195,8 +195,8 @@ def _rules(template: ModuleTemplate) -> Iterator[AuditFinding]:
         )
     for doubt in lint_rules(template.rules):
         if not doubt.harmless:
-            place = f"[{doubt.index}]" if doubt.index is not None else ""
-            path = f"spec.customStateCheck{place}"
+            position = f"[{doubt.index}]" if doubt.index is not None else ""
+            path = f"spec.customStateCheck{position}"
             where = str(template.ref)
             yield AuditFinding(
                 CHECKS_INVALID, str(doubt), template.module, where, path, doubt.subject, actor=Actor.CATALOG

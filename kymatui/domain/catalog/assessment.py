@@ -201,13 +201,13 @@ def _reported(
     """Return the states that lifecycle-manager reports; its Error counts as Processing if `is_early`."""
 
     def word(state: str) -> State | None:
-        found = parse_state(state)
-        return State.PROCESSING if found is State.ERROR and is_early else found
+        parsed = parse_state(state)
+        return State.PROCESSING if parsed is State.ERROR and is_early else parsed
 
     claims: list[tuple[State, StateSource]] = []
-    said = word(report.state) if report is not None else None
-    if said is not None:
-        claims.append((said, StateSource.KYMA))
+    reported = word(report.state) if report is not None else None
+    if reported is not None:
+        claims.append((reported, StateSource.KYMA))
     elif refusal is not None:
         claims.append((refusal.state, StateSource.KYMA))
     installing = word(manifest.state) if manifest is not None else None

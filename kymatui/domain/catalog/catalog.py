@@ -70,24 +70,24 @@ def build_catalog(
     snapshot: Snapshot,
     now: float,
     settings: CatalogOptions | None = None,
-    memory: ReadCache | None = None,
+    cache: ReadCache | None = None,
     *,
     only: str = "",
 ) -> Catalog:
     """Return the catalog of all modules that are offered, requested, reported or left over.
 
     Rows are sorted by name; `now` is in seconds of the Unix clock. A caller that repeats the call passes the same
-    `memory`: only changed objects are read again, and facts that depend on time alone may be ten seconds old. With
+    `cache`: only changed objects are read again, and facts that depend on time alone may be ten seconds old. With
     `only`, the one row is that module's, if there is one, and the problems are its own and those of no module.
     """
-    settings, memory = _settings(settings or CatalogOptions(), snapshot), memory or ReadCache()
-    world = index_cluster(snapshot, memory)
+    settings, cache = _settings(settings or CatalogOptions(), snapshot), cache or ReadCache()
+    world = index_cluster(snapshot, cache)
     names = module_names(world)
-    rows = _rows([name for name in names if only in ("", name)], world, now, settings, memory)
+    rows = _rows([name for name in names if only in ("", name)], world, now, settings, cache)
     attached = {row.installation.record for row in rows if row.installation is not None}
-    others = [name for name, one in world.releases.items() if one.record not in attached and only in ("", name)]
-    releases = _rows(sorted(others), world, now, settings, memory)
-    memory.forget_others(_REMEMBERED, [*names, *others])
+    others = [name for name, release in world.releases.items() if release.record not in attached and only in ("", name)]
+    releases = _rows(sorted(others), world, now, settings, cache)
+    cache.forget_others(_REMEMBERED, [*names, *others])
     return Catalog(
         cluster=snapshot.cluster,
         kyma=_summary(world.kyma, world.keeper) if world.kyma is not None else None,
@@ -119,7 +119,7 @@ def _settings(settings: CatalogOptions, snapshot: Snapshot) -> CatalogOptions:
 
 
 def _rows(
-    names: Sequence[str], world: ClusterIndex, now: float, settings: CatalogOptions, memory: ReadCache
+    names: Sequence[str], world: ClusterIndex, now: float, settings: CatalogOptions, cache: ReadCache
 ) -> tuple[ModuleRow, ...]:
     """Return the rows; rebuild a row if one of its objects changed, and every few seconds as time passes."""
     feeds = tuple(sorted((name, feed.state) for name, feed in world.snapshot.feeds.items()))
@@ -131,7 +131,7 @@ def _rows(
 
         inputs = (row_inputs(name, world, settings),)
         kyma = kyma_inputs(name, world.kyma)
-        return memory.recall(_REMEMBERED + name, inputs, make, settings, feeds, now // _FRESH, kyma, keeper)
+        return cache.recall(_REMEMBERED + name, inputs, make, settings, feeds, now // _FRESH, kyma, keeper)
 
     return tuple(map(row, names))
 
@@ -155,7 +155,7 @@ def _summary(kyma: Kyma, keeper: Actor) -> KymaSummary:
 
 
 def _row(subject: ModuleInputs, world: ClusterIndex, now: float, settings: CatalogOptions) -> ModuleRow:
-    there = determine_presence(presence_evidence(subject, world))
+    presence = determine_presence(presence_evidence(subject, world))
     workload = subject.manager.workload
     ready = check_readiness(workload, now) if workload is not None else None
     checked = check_resources(
@@ -165,21 +165,21 @@ def _row(subject: ModuleInputs, world: ClusterIndex, now: float, settings: Catal
         manifest=subject.manifest,
         now=now,
     )
-    assessment = _assessment(subject, there, checked, ready, now)
-    drifted = _drift(subject, there, ready, world, now, settings.rules)
-    return _finished(subject, world, there, checked, ready, assessment, drifted)
+    assessment = _assessment(subject, presence, checked, ready, now)
+    drifted = _drift(subject, presence, ready, world, now, settings.rules)
+    return _finished(subject, world, presence, checked, ready, assessment, drifted)
 
 
 def _assessment(
     subject: ModuleInputs,
-    there: Presence,
+    presence: Presence,
     checked: Sequence[CheckedResource],
     ready: Readiness | None,
     now: float,
 ) -> Assessment:
     reported_ready = subject.report is not None and subject.report.state == State.READY
     return assess(
-        there,
+        presence,
         checked,
         readiness=ready,
         manager_missing=bool(subject.missing)
@@ -202,22 +202,22 @@ def _is_starting(subject: ModuleInputs, now: float) -> bool:
 
 def _drift(
     subject: ModuleInputs,
-    there: Presence,
+    presence: Presence,
     ready: Readiness | None,
     world: ClusterIndex,
     now: float,
     rules: ControllerSettings,
 ) -> Drift:
-    if there in (Presence.PARTIAL, Presence.DELETION_INTERRUPTED):
+    if presence in (Presence.PARTIAL, Presence.DELETION_INTERRUPTED):
         return Drift(DriftKind.INCOMPLETE)
-    if _is_nothing_installed(subject, there):
+    if _is_nothing_installed(subject, presence):
         return Drift(DriftKind.NONE)
     if subject.origin is CatalogOrigin.NONE:
         return Drift(DriftKind.UNKNOWN, is_offered=False)
     return compute_drift(
         subject.deployed.version,
         subject.desired,
-        follows=there.follows_channel,
+        follows=presence.follows_channel,
         refusal=subject.resolution.refusal,
         maintenance=subject.report is not None and subject.report.maintenance,
         window=upcoming_window(world.kyma, rules, now) if world.kyma is not None else None,
@@ -225,14 +225,14 @@ def _drift(
     )
 
 
-def _is_nothing_installed(subject: ModuleInputs, there: Presence) -> bool:
+def _is_nothing_installed(subject: ModuleInputs, presence: Presence) -> bool:
     if subject.installation is not None:
         return False
     nothing_runs = not subject.deployed.evidence and subject.manager.sight in (
         ManagerVisibility.ABSENT,
         ManagerVisibility.UNIDENTIFIED,
     )
-    return there in (Presence.NOT_INSTALLED, Presence.ORPHAN) or (nothing_runs and there is not Presence.UNKNOWN)
+    return presence in (Presence.NOT_INSTALLED, Presence.ORPHAN) or (nothing_runs and presence is not Presence.UNKNOWN)
 
 
 def _only_intended(subject: ModuleInputs) -> bool:
@@ -244,19 +244,19 @@ def _only_intended(subject: ModuleInputs) -> bool:
 def _finished(
     subject: ModuleInputs,
     world: ClusterIndex,
-    there: Presence,
+    presence: Presence,
     checked: tuple[CheckedResource, ...],
     ready: Readiness | None,
     assessment: Assessment,
     drifted: Drift,
 ) -> ModuleRow:
-    nothing = _is_nothing_installed(subject, there)
+    nothing = _is_nothing_installed(subject, presence)
     installed = "" if nothing else subject.installed
     hidden = unreadable_kinds(subject, world)
     unseen, kyma_unseen = world.unseen(hidden), world.unseen([KYMA_FEED] if world.kyma_unreadable else [])
     case = ReasonInputs(
         subject,
-        there,
+        presence,
         assessment,
         drifted,
         installed,
@@ -281,14 +281,14 @@ def _finished(
         drifted,
         subject.desired,
         ready,
-        [one.resource for one in checked],
+        [resource.resource for resource in checked],
     )
     has_channel = subject.origin is CatalogOrigin.KYMA and not subject.mandatory
     keeper = world.keeper
     problems = (
         *row_problems(subject.name, subject.templates, meta, subject.manifest, checked, ready),
         *_taken_over(world, subject.name),
-        *(one.problem(subject.name) for one in risks),
+        *(risk.problem(subject.name) for risk in risks),
     )
     return ModuleRow(
         name=subject.name,
@@ -301,7 +301,7 @@ def _finished(
         drift=drifted,
         state=assessment.state,
         state_source=assessment.source,
-        presence=there,
+        presence=presence,
         managed=subject.managed,
         mandatory=subject.mandatory,
         beta=(meta is not None and meta.beta) or (shown is not None and shown.beta),
@@ -318,9 +318,9 @@ def _finished(
         manager=subject.manager.ref,
         manifest=subject.manifest.ref if subject.manifest is not None else None,
         created=subject.created,
-        problems=tuple(statement_with_keeper(one, keeper) for one in problems),
-        foreseen=tuple(statement_with_keeper(one, keeper) for one in risks),
-        unknown=unknown_facts(subject, world, there, drifted, installed, reason.actor),
+        problems=tuple(statement_with_keeper(problem, keeper) for problem in problems),
+        foreseen=tuple(statement_with_keeper(risk, keeper) for risk in risks),
+        unknown=unknown_facts(subject, world, presence, drifted, installed, reason.actor),
         keeper=keeper,
         installation=subject.installation,
         run=subject.run,
@@ -369,17 +369,17 @@ def _reports(subject: ModuleInputs, checked: Sequence[CheckedResource], ready: R
 
 
 def unknown_facts(
-    subject: ModuleInputs, world: ClusterIndex, there: Presence, drifted: Drift, installed: str, actor: Actor
+    subject: ModuleInputs, world: ClusterIndex, presence: Presence, drifted: Drift, installed: str, actor: Actor
 ) -> Mapping[RowFact, UnknownFact]:
     """Return why facts of a module's row are unknown; facts without an entry are known."""
     kyma = world.missing([KYMA_FEED]) if world.kyma is None else None
-    found = {fact: why for fact, why in _declared(subject, world, kyma) if why is not None}
-    found |= {fact: why for fact, why in _observed(subject, world, there, installed, kyma) if why is not None}
+    facts = {fact: why for fact, why in _declared(subject, world, kyma) if why is not None}
+    facts |= {fact: why for fact, why in _observed(subject, world, presence, installed, kyma) if why is not None}
     if actor is Actor.UNKNOWN:
-        found[RowFact.ACTOR] = found.get(RowFact.CHECKS) or UnknownFact(ListGap.UNKNOWN, (), "the runtime was not read")
-    compared = drifted.kind not in (DriftKind.UNKNOWN, DriftKind.NONE) or there is Presence.NOT_INSTALLED
-    why = found.get(RowFact.INSTALLED) or found.get(RowFact.DESIRED)
-    return found if compared or why is None else {**found, RowFact.DRIFT: why}
+        facts[RowFact.ACTOR] = facts.get(RowFact.CHECKS) or UnknownFact(ListGap.UNKNOWN, (), "the runtime was not read")
+    compared = drifted.kind not in (DriftKind.UNKNOWN, DriftKind.NONE) or presence is Presence.NOT_INSTALLED
+    why = facts.get(RowFact.INSTALLED) or facts.get(RowFact.DESIRED)
+    return facts if compared or why is None else {**facts, RowFact.DRIFT: why}
 
 
 def _declared(
@@ -396,8 +396,8 @@ def _declared(
         yield RowFact.CHANNEL, kyma
     if not subject.desired:
         refusal = subject.resolution.refusal
-        said = refusal.why if isinstance(refusal, ChannelUnknown | CatalogUnreadable) else None
-        yield RowFact.DESIRED, said or catalog or kyma
+        why = refusal.why if isinstance(refusal, ChannelUnknown | CatalogUnreadable) else None
+        yield RowFact.DESIRED, why or catalog or kyma
     if subject.meta is None and not any(offer.channels for offer in subject.offers):
         yield RowFact.CHANNELS, catalog
     yield RowFact.NEWEST, world.missing(CATALOG_FEEDS[:1])
@@ -406,7 +406,7 @@ def _declared(
 
 
 def _observed(
-    subject: ModuleInputs, world: ClusterIndex, there: Presence, installed: str, kyma: UnknownFact | None
+    subject: ModuleInputs, world: ClusterIndex, presence: Presence, installed: str, kyma: UnknownFact | None
 ) -> Iterator[tuple[RowFact, UnknownFact | None]]:
     names = unreadable_kinds(subject, world)
     hidden = world.missing(names) or (UnknownFact(ListGap.UNKNOWN, names) if names else None)
@@ -416,10 +416,10 @@ def _observed(
         yield RowFact.CHECKS, world.missing([kind]) or hidden
     elif subject.kind is None:  # the template, which names the kind, may be missing
         yield RowFact.CHECKS, world.missing(CATALOG_FEEDS[:1])
-    if there is Presence.UNKNOWN:
+    if presence is Presence.UNKNOWN:
         yield RowFact.STATE, hidden or kyma or sources or UnknownFact(ListGap.UNKNOWN)
     unrecorded = subject.manifest is None and subject.installation is None
-    if not subject.managed and unrecorded and there is not Presence.NOT_INSTALLED:
+    if not subject.managed and unrecorded and presence is not Presence.NOT_INSTALLED:
         yield RowFact.INSTALLED_BY, world.missing([KYMA_FEED, MANIFEST_FEED, INVENTORY_FEED, RELEASE_FEED])
-    if not installed and there is not Presence.NOT_INSTALLED:
+    if not installed and presence is not Presence.NOT_INSTALLED:
         yield RowFact.INSTALLED, hidden or kyma or sources

@@ -86,7 +86,7 @@ def row_json(row: ModuleRow) -> dict[str, Any]:
         "mandatory": None if RowFact.MANDATORY in row.unknown else row.mandatory,
         "beta": row.beta,
         "internal": row.internal,
-        "checks": None if RowFact.CHECKS in row.unknown else [e for one in row.checked for e in _checks(one)],
+        "checks": None if RowFact.CHECKS in row.unknown else [e for resource in row.checked for e in _checks(resource)],
         "reason": row.reason.text,
         "actor": actor_json(row.actor),
         "installedBy": row.installed_by or None,

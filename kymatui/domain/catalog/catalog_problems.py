@@ -40,10 +40,10 @@ def _unreadable(
     module: str, manifest: Manifest | None, checked: Sequence[CheckedResource], ready: Readiness | None
 ) -> Iterator[Problem]:
     """Yield a problem for each field with the wrong type; a server without schemas accepts such objects."""
-    found = [(manifest.ref, manifest.flaws, Actor.KLM)] if manifest is not None else []
-    found += [(ready.ref, ready.flaws, Actor.CLUSTER)] if ready is not None and ready.ref is not None else []
-    found += [(item.resource, item.flaws, Actor.MANAGER) for item in checked]
-    for ref, flaws, actor in found:
+    flawed = [(manifest.ref, manifest.flaws, Actor.KLM)] if manifest is not None else []
+    flawed += [(ready.ref, ready.flaws, Actor.CLUSTER)] if ready is not None and ready.ref is not None else []
+    flawed += [(item.resource, item.flaws, Actor.MANAGER) for item in checked]
+    for ref, flaws, actor in flawed:
         for flaw in flaws:
             yield Problem(Severity.WARNING, f"{ref} does not match its schema: {flaw}", actor, module, ref)
 
@@ -92,16 +92,16 @@ def taken_over_problems(module: str, template: ModuleTemplate) -> Iterator[Probl
 def catalog_problems(world: ClusterIndex, rows: Sequence[ModuleRow]) -> tuple[Problem, ...]:
     """Return all problems including those of the rows, the worst first."""
     keeper = world.keeper
-    of_kyma = (statement_with_keeper(one, keeper) for one in _kyma(world, rows))
-    found = [*_malformed(world), *_feeds(world), *of_kyma]
+    of_kyma = (statement_with_keeper(problem, keeper) for problem in _kyma(world, rows))
+    problems = [*_malformed(world), *_feeds(world), *of_kyma]
     for row in rows:
         if row.reason.severity is not Severity.INFO:
-            found.append(
+            problems.append(
                 Problem(row.reason.severity, row.reason.text, row.reason.actor, row.name, row.reason.about or "")
             )
-        found += row.problems
+        problems += row.problems
     order = list(Severity)
-    return tuple(sorted(dict.fromkeys(found), key=lambda problem: order.index(problem.severity)))
+    return tuple(sorted(dict.fromkeys(problems), key=lambda problem: order.index(problem.severity)))
 
 
 def _malformed(world: ClusterIndex) -> Iterator[Problem]:
@@ -127,15 +127,15 @@ def _feeds(world: ClusterIndex) -> Iterator[Problem]:
         reasons = sorted(lost.values(), key=lambda feed: (not feed.is_login_rejected, not feed.message))
         yield _lost(lost, "the server", reasons[0])
     for name, feed in feeds.items():
-        said = f": {feed.message}" if feed.message else ""
+        detail = f": {feed.message}" if feed.message else ""
         if name.startswith(CATALOG_FEED):
-            yield from _outside(name, feed, said)
+            yield from _outside(name, feed, detail)
         elif feed.state is FeedState.FORBIDDEN and followed_kind(name) != PODS:  # a manager that fails says so
             use = f", so it is unknown {_TOLD_BY[name]}" if name in _TOLD_BY else ""
             severity = Severity.INFO if name in _RECORDS else Severity.WARNING
-            yield Problem(severity, f"you may not list {name}{use}{said}", Actor.CLUSTER, "", name)
-        elif feed.state is FeedState.LIVE and said:
-            yield Problem(Severity.WARNING, f"{name}{said}", Actor.CLUSTER, "", name)
+            yield Problem(severity, f"you may not list {name}{use}{detail}", Actor.CLUSTER, "", name)
+        elif feed.state is FeedState.LIVE and detail:
+            yield Problem(Severity.WARNING, f"{name}{detail}", Actor.CLUSTER, "", name)
 
 
 _RECORDS: Final = {INVENTORY_FEED: "what kymatui installed", RELEASE_FEED: "what helm installed"}
@@ -164,25 +164,27 @@ _TOLD_BY: Final = {
 
 def _lost(feeds: Mapping[str, Feed], who: str, reason: Feed) -> Problem:
     """Return one problem for a server that does not answer, however many lists are affected."""
-    said = f": {reason.message}" if reason.message else ""
+    detail = f": {reason.message}" if reason.message else ""
     if reason.is_login_rejected:
-        message = f"{who} rejects your login{said}. {reason.login_advice}"
+        message = f"{who} rejects your login{detail}. {reason.login_advice}"
         return Problem(Severity.WARNING, message, Actor.YOU)
     if len(feeds) == 1:
         (name,) = feeds
-        return Problem(Severity.WARNING, f"{who} does not return {name}{said}", Actor.CLUSTER, "", name)
+        return Problem(Severity.WARNING, f"{who} does not return {name}{detail}", Actor.CLUSTER, "", name)
     fails = f"does not return {len(feeds)} lists" if feeds else "does not answer"
-    return Problem(Severity.WARNING, f"{who} {fails}{said}", Actor.CLUSTER)
+    return Problem(Severity.WARNING, f"{who} {fails}{detail}", Actor.CLUSTER)
 
 
-def _outside(name: str, feed: Feed, said: str) -> Iterator[Problem]:
+def _outside(name: str, feed: Feed, detail: str) -> Iterator[Problem]:
     """Yield the problem of a catalog outside the cluster."""
     if feed.state is FeedState.FAILED:
-        yield Problem(Severity.WARNING, f"the {name} cannot be read{said}", Actor.YOU, "", name)
+        yield Problem(Severity.WARNING, f"the {name} cannot be read{detail}", Actor.YOU, "", name)
     elif feed.state is FeedState.STALE:
-        yield Problem(Severity.WARNING, f"the {name} may be outdated; the last read failed{said}", Actor.YOU, "", name)
-    elif said:
-        yield Problem(Severity.INFO, f"the {name}{said}", Actor.NOBODY, "", name)
+        yield Problem(
+            Severity.WARNING, f"the {name} may be outdated; the last read failed{detail}", Actor.YOU, "", name
+        )
+    elif detail:
+        yield Problem(Severity.INFO, f"the {name}{detail}", Actor.NOBODY, "", name)
 
 
 def _kyma(world: ClusterIndex, rows: Sequence[ModuleRow]) -> Iterator[Problem]:
@@ -209,8 +211,8 @@ def _kyma(world: ClusterIndex, rows: Sequence[ModuleRow]) -> Iterator[Problem]:
     if isinstance(own, Kyma) and own.meta.deleting and not kyma.meta.deleting:
         yield _deletion(own, f"{own.ref} of the runtime", sorted(world.snapshot.runtime_only))
     if kyma.meta.deleting:
-        yield _deletion(kyma, name, [one.name for one in kyma.modules])
-    elif words := kyma_error_words(kyma.state, kyma.operation, (one.state for one in kyma.reports)):
+        yield _deletion(kyma, name, [module.name for module in kyma.modules])
+    elif words := kyma_error_words(kyma.state, kyma.operation, (report.state for report in kyma.reports)):
         severity = Severity.ERROR if kyma.state == State.ERROR else Severity.WARNING
         yield Problem(severity, f"{name}: {words}", Actor.YOU, "", kyma.ref)
     for flaw in kyma.flaws:
@@ -252,6 +254,6 @@ def _disagreements(kyma: Kyma, rows: Sequence[ModuleRow]) -> Iterator[Problem]:
         yield Problem(Severity.WARNING, message, Actor.YOU, "", kyma.ref)
     for row in rows:
         if row.managed and row.reports.disagree:
-            said = {"Kyma": row.reports.kyma, "Manifest": row.reports.manifest, "module CR": row.reports.resource}
-            words = ", ".join(f"{who}={word}" for who, word in said.items() if word)
+            states = {"Kyma": row.reports.kyma, "Manifest": row.reports.manifest, "module CR": row.reports.resource}
+            words = ", ".join(f"{who}={word}" for who, word in states.items() if word)
             yield Problem(Severity.INFO, f"Conflicting states: {words}", Actor.NOBODY, row.name)

@@ -69,7 +69,7 @@ class ChangeHistory:
 
     def of(self, module: str) -> tuple[ModuleChange, ...]:
         """Return the changes of one module, the newest first."""
-        return tuple(one for one in self._changes if one.module == module)
+        return tuple(change for change in self._changes if change.module == module)
 
     def see(self, catalog: Catalog, snapshot: Snapshot, locations: ObjectIndex, now: float) -> None:
         """Compare a new catalog with the last one; while the first lists load, nothing counts as a change."""
@@ -78,9 +78,11 @@ class ChangeHistory:
         if self._seen is None and _loading(snapshot):
             return
         if self._seen is not None:
-            found = sorted(_changes(self._seen, facts, now), key=lambda one: (one.module, one.about, one.what))
-            if found:
-                self._changes = (*found, *self._changes)[: self._kept]
+            changes = sorted(
+                _changes(self._seen, facts, now), key=lambda change: (change.module, change.about, change.what)
+            )
+            if changes:
+                self._changes = (*changes, *self._changes)[: self._kept]
         self._seen = facts
 
     def _facts_of(self, row: ModuleRow, locations: ObjectIndex) -> _Facts:
@@ -96,19 +98,19 @@ class ChangeHistory:
 
 def changes_since(changes: Sequence[ModuleChange], last: ModuleChange | None) -> Sequence[ModuleChange]:
     """Return the changes after `last`, the newest first; all of them if it is None or no longer kept."""
-    return tuple(takewhile(lambda one: one is not last, changes))
+    return tuple(takewhile(lambda change: change is not last, changes))
 
 
 def worse_states(changes: Iterable[ModuleChange]) -> Iterator[ModuleChange]:
     """Yield the changes of a module's state to a worse one that is a problem: Warning or Error."""
-    for one in changes:
-        is_problem = one.what == STATE and one.after in (State.WARNING, State.ERROR)
-        if is_problem and one.before and state_rank(State(one.after)) < state_rank(State(one.before)):
-            yield one
+    for change in changes:
+        is_problem = change.what == STATE and change.after in (State.WARNING, State.ERROR)
+        if is_problem and change.before and state_rank(State(change.after)) < state_rank(State(change.before)):
+            yield change
 
 
-def _same(one: Sequence[object], other: Sequence[object]) -> bool:
-    return len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))
+def _same(values: Sequence[object], other: Sequence[object]) -> bool:
+    return len(values) == len(other) and all(a is b for a, b in zip(values, other, strict=True))
 
 
 def _observed(row: ModuleRow) -> Iterator[ObjectRef]:

@@ -75,13 +75,13 @@ def _cell(row: ModuleRow, channel: str, version: str, base: str) -> ChannelCell:
         (offer for offer in row.offers if offer.origin is CatalogOrigin.KYMA and same_version(offer.version, version)),
         None,
     )
-    here, there = parse_version(version), parse_version(base)
+    here, base_version = parse_version(version), parse_version(base)
     return ChannelCell(
         version=version,
         template=offer.template if offer is not None else None,
         installed=bool(row.installed) and same_version(row.installed, version),
         current=channel == row.channel,
         distance=version_distance(version, base) if base else None,
-        ahead=here is not None and there is not None and here > there,
+        ahead=here is not None and base_version is not None and here > base_version,
         unknown=row.unknown.get(RowFact.NEWEST) if offer is None else None,
     )

@@ -64,8 +64,8 @@ def compare_catalogs(before: Catalog, after: Catalog) -> tuple[Effect, ...]:
 def _effects(before: Catalog, after: Catalog) -> Iterator[Effect]:
     for name in sorted({row.name for row in (*before.rows, *after.rows)}):
         was, will = before.row(name), after.row(name)
-        if found := _effect(was, will):
-            yield Effect(name, was, will, *found)
+        if effect := _effect(was, will):
+            yield Effect(name, was, will, *effect)
 
 
 def _effect(was: ModuleRow | None, will: ModuleRow | None) -> tuple[EffectKind, str] | None:

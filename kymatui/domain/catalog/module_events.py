@@ -84,12 +84,12 @@ def _with_owned(refs: Iterable[ObjectRef], locations: ObjectIndex, depth: int) -
 def events_about(snapshot: Snapshot, refs: Iterable[ObjectRef]) -> list[tuple[Event, ObjectRef]]:
     """Return the events of objects, each with its object, the newest first."""
     subjects = {(ref.kind.kind, ref.namespace, ref.name): ref for ref in refs}
-    found = []
+    events = []
     for event in map(read_event, snapshot.events):
         ref = subjects.get((event.kind, event.namespace, event.name))
         if ref is not None:
-            found.append((event, ref))
-    return sorted(found, key=lambda pair: pair[0].seen, reverse=True)
+            events.append((event, ref))
+    return sorted(events, key=lambda pair: pair[0].seen, reverse=True)
 
 
 def events_availability(row: ModuleRow, snapshot: Snapshot) -> EventsAvailability:
@@ -139,7 +139,7 @@ def _seen(raw: Mapping[str, Any], series: Mapping[str, Any]) -> float:
     )
     for text in texts:
         if isinstance(text, str) and text:
-            found = parse_time(text)
-            if found is not None:
-                return found
+            moment = parse_time(text)
+            if moment is not None:
+                return moment
     return 0.0

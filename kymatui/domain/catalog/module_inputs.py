@@ -85,16 +85,16 @@ def find_manager(
     raw_manifests: RawManifests,
 ) -> ModuleManager:
     """Find the manager by the templates, the preferred one first, else by lifecycle-manager's labels."""
-    wanted = _declared_managers(preferred, offers)
-    found = [(ref, raw) for ref in wanted if (raw := _lookup(world, ref)) is not None]
-    if found:
+    refs = _declared_managers(preferred, offers)
+    existing = [(ref, raw) for ref in refs if (raw := _lookup(world, ref)) is not None]
+    if existing:
         direct = _directly_installed(world, offers)
-        others = tuple(read_ref(raw) for ref, raw in found[1:] if raw is not found[0][1] and ref in direct)
-        return ModuleManager(ManagerVisibility.FOUND, found[0][1], others, found[0][0])
+        others = tuple(read_ref(raw) for ref, raw in existing[1:] if raw is not existing[0][1] and ref in direct)
+        return ModuleManager(ManagerVisibility.FOUND, existing[0][1], others, existing[0][0])
     named = _by_manifest(world, module, manifest, raw_manifests)
     if named is not None:
-        return ModuleManager(ManagerVisibility.FOUND, named, (), wanted[0] if wanted else None)
-    return ModuleManager(_not_found(world, wanted), wanted=wanted[0] if wanted else None)
+        return ModuleManager(ManagerVisibility.FOUND, named, (), refs[0] if refs else None)
+    return ModuleManager(_not_found(world, refs), wanted=refs[0] if refs else None)
 
 
 def manager_candidates(
@@ -127,13 +127,13 @@ def _declared_managers(preferred: ModuleTemplate | None, offers: Sequence[Module
     return list(dict.fromkeys(ref for ref in refs if ref is not None))
 
 
-def _not_found(world: ClusterIndex, wanted: Sequence[ManagerRef]) -> ManagerVisibility:
+def _not_found(world: ClusterIndex, refs: Sequence[ManagerRef]) -> ManagerVisibility:
     if not world.is_runtime:
         return ManagerVisibility.UNREADABLE
-    if not wanted:
+    if not refs:
         listed = all(world.readable(WORKLOAD_FEEDS[kind]) for kind in WORKLOADS)
         return ManagerVisibility.UNIDENTIFIED if listed else ManagerVisibility.UNREADABLE
-    feeds = [WORKLOAD_FEEDS.get(ref.kind.kind, "") for ref in wanted]
+    feeds = [WORKLOAD_FEEDS.get(ref.kind.kind, "") for ref in refs]
     if any(not feed for feed in feeds):
         return ManagerVisibility.UNIDENTIFIED
     return ManagerVisibility.ABSENT if all(map(world.readable, feeds)) else ManagerVisibility.UNREADABLE
@@ -281,13 +281,13 @@ def gather_inputs(name: str, world: ClusterIndex, now: float, settings: CatalogO
         run = installation_run(installation, existing, world.snapshot.leases, now)
     claims = _claims(world.kyma, report, manifest)
     images = manager_images(raw_manifests)
-    found = deployed_version(
+    deployed = deployed_version(
         gather_evidence(manager.workload, claims, images, _descriptor_images(templates)), desired, claims.settled
     )
     is_known = not isinstance(resolution.refusal, refusals.ChannelUnknown | refusals.CatalogUnreadable)
-    if not desired and request is None and found.evidence and is_known:
+    if not desired and request is None and deployed.evidence and is_known:
         desired = own  # installed directly; the channel has no version to compare with
-    active = template_of_version(templates, found.version) or preferred
+    active = template_of_version(templates, deployed.version) or preferred
     kind = _kind((active, *templates)) or _default_kind(installation)
     mandatory = _is_mandatory(meta, templates, manifest)
     return ModuleInputs(
@@ -301,7 +301,7 @@ def gather_inputs(name: str, world: ClusterIndex, now: float, settings: CatalogO
         report=report,
         manifest=manifest,
         manager=manager,
-        deployed=found,
+        deployed=deployed,
         desired=desired,
         newest=_newest(offers, meta),
         active=active,
@@ -319,9 +319,11 @@ def gather_inputs(name: str, world: ClusterIndex, now: float, settings: CatalogO
 
 def _installation(name: str, world: ClusterIndex, workloads: Iterable[Object]) -> RecordedInstallation | None:
     """Return the installation of a row: by its name, else by the marks of its manager."""
-    found = world.installation(name)
-    owners = (read_owner(raw) for raw in workloads) if found is None and world.releases else ()
-    return found or next((one for owner in owners if (one := world.installation_of(owner)) is not None), None)
+    installation = world.installation(name)
+    owners = (read_owner(raw) for raw in workloads) if installation is None and world.releases else ()
+    return installation or next(
+        (owned for owner in owners if (owned := world.installation_of(owner)) is not None), None
+    )
 
 
 def _with_installed(manager: ModuleManager, workloads: Sequence[Object], now: float) -> ModuleManager:
@@ -338,9 +340,13 @@ def _missing_workloads(
     """Yield the workloads that were installed and do not exist; of an offered module, its manager alone decides."""
     if installation is None or installation.is_unfinished or (offered and manager.workload is not None):
         return
-    there = {read_ref(raw).key for raw in world.workloads_of(installation)}
+    existing_keys = {read_ref(raw).key for raw in world.workloads_of(installation)}
     for ref in installation.refs:
-        if ref.kind.kind in WORKLOADS and ref.key not in there and world.readable(WORKLOAD_FEEDS[ref.kind.kind]):
+        if (
+            ref.kind.kind in WORKLOADS
+            and ref.key not in existing_keys
+            and world.readable(WORKLOAD_FEEDS[ref.kind.kind])
+        ):
             yield ref
 
 
@@ -352,8 +358,8 @@ def _default_kind(installation: RecordedInstallation | None) -> GroupVersionKind
 def _chart_version(workload: Object | None) -> str:
     """Return the version in helm's recommended label "NAME-VERSION" of a chart's objects."""
     label = read_meta(JsonReader(workload)).labels.get("helm.sh/chart", "") if workload is not None else ""
-    found = _CHART_LABEL.fullmatch(label)
-    return found[1].replace("_", "+") if found is not None else ""
+    match = _CHART_LABEL.fullmatch(label)
+    return match[1].replace("_", "+") if match is not None else ""
 
 
 def row_inputs(name: str, world: ClusterIndex, settings: CatalogOptions) -> tuple[object, ...]:
@@ -390,8 +396,8 @@ def kyma_inputs(name: str, kyma: Kyma | None) -> object:
     """Return what the row depends on in the Kyma, to compare: all but the requests and reports of other modules."""
     if kyma is None:
         return None
-    requests = tuple(one for one in kyma.modules if one.name == name)
-    reports = tuple(one for one in kyma.reports if one.name == name)
+    requests = tuple(request for request in kyma.modules if request.name == name)
+    reports = tuple(report for report in kyma.reports if report.name == name)
     return kyma.ref, replace(kyma, modules=requests, reports=reports, raw={})
 
 
@@ -426,11 +432,11 @@ def channels_of(meta: ReleaseMeta | None, offers: Sequence[Offer]) -> dict[str, 
     """Return version by channel, from the release meta, else (old style) from the templates' own channels."""
     if meta is not None:
         return dict(meta.channels)
-    found: dict[str, str] = {}
+    channels: dict[str, str] = {}
     for offer in offers:
         for channel in offer.channels:
-            found.setdefault(channel, offer.version)
-    return found
+            channels.setdefault(channel, offer.version)
+    return channels
 
 
 def template_of_version(templates: Sequence[ModuleTemplate], version: str) -> ModuleTemplate | None:
@@ -441,9 +447,9 @@ def template_of_version(templates: Sequence[ModuleTemplate], version: str) -> Mo
 def unreadable_kinds(subject: ModuleInputs, world: ClusterIndex) -> tuple[str, ...]:
     """Return the unreadable kinds that would tell more about the module."""
     names = []
-    wanted = subject.manager.wanted
+    manager_ref = subject.manager.wanted
     if subject.manager.sight is ManagerVisibility.UNREADABLE and world.is_runtime:
-        kinds = [wanted.kind.kind] if wanted is not None else WORKLOADS
+        kinds = [manager_ref.kind.kind] if manager_ref is not None else WORKLOADS
         names += [name for kind in kinds if not world.readable(name := WORKLOAD_FEEDS.get(kind, "workloads"))]
     if subject.resources is None and subject.kind is not None:
         names.append(world.feed_of(subject.kind) or subject.kind.kind)
@@ -456,12 +462,14 @@ def _resolution(
     """Return the resolution; if the Kyma is unreadable, take the channel from the Manifest."""
     manifest = world.manifests.get(name)
     channel = manifest.channel if world.kyma_unreadable and manifest is not None else ""
-    found = resolve(name, world.kyma, world.shelf, now=now, rules=rules, channel=channel)
-    needs_channel = found.meta is None or found.meta.mandatory_version is None
+    resolution = resolve(name, world.kyma, world.shelf, now=now, rules=rules, channel=channel)
+    needs_channel = resolution.meta is None or resolution.meta.mandatory_version is None
     kyma = world.missing([KYMA_FEED]) if world.kyma is None else None
     if kyma is not None and not channel and origin is CatalogOrigin.KYMA and needs_channel:
-        return Resolution(name, "", ChannelSource.UNKNOWN, meta=found.meta, refusal=refusals.ChannelUnknown(name, kyma))
-    return _readable_refusal(found, world)
+        return Resolution(
+            name, "", ChannelSource.UNKNOWN, meta=resolution.meta, refusal=refusals.ChannelUnknown(name, kyma)
+        )
+    return _readable_refusal(resolution, world)
 
 
 def _is_applied(manifest: Manifest | None) -> bool:
@@ -469,12 +477,12 @@ def _is_applied(manifest: Manifest | None) -> bool:
     return manifest is not None and not manifest.unmanaged
 
 
-def _readable_refusal(found: Resolution, world: ClusterIndex) -> Resolution:
+def _readable_refusal(readable_refusal: Resolution, world: ClusterIndex) -> Resolution:
     """Replace a "missing" refusal by CatalogUnreadable if the catalog is unreadable."""
     hidden = world.missing(CATALOG_FEEDS)
-    if hidden is None or not isinstance(found.refusal, _MISSING):
-        return found
-    return replace(found, refusal=refusals.CatalogUnreadable(found.module, hidden))
+    if hidden is None or not isinstance(readable_refusal.refusal, _MISSING):
+        return readable_refusal
+    return replace(readable_refusal, refusal=refusals.CatalogUnreadable(readable_refusal.module, hidden))
 
 
 def presence_evidence(subject: ModuleInputs, world: ClusterIndex) -> PresenceEvidence:

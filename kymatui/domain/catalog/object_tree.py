@@ -82,10 +82,10 @@ _NOT_YET = "ReplicaSets, Pods and Jobs: loading"
 def unseen_words(snapshot: Snapshot) -> str:
     """Return why Pods, ReplicaSets and Jobs may be missing in a tree, "" if all are listed."""
     names = sorted(name for name in snapshot.feeds if followed_kind(name) in _OWNED)
-    found = [str(why) for why in explain_gaps(snapshot.feeds, names)]
+    reasons = [str(why) for why in explain_gaps(snapshot.feeds, names)]
     absent = [name for name in names if snapshot.feeds[name].state is FeedState.ABSENT]
-    found += [f"unknown (the cluster does not serve {', '.join(absent)})"] if absent else []
-    return "; ".join(found) if names else _NOT_YET
+    reasons += [f"unknown (the cluster does not serve {', '.join(absent)})"] if absent else []
+    return "; ".join(reasons) if names else _NOT_YET
 
 
 def build_tree(
@@ -148,9 +148,9 @@ class _Growing:
             yield from self._nodes(self._definitions(kind), NodeRole.DEFINITION)
 
     def _definitions(self, kind: GroupVersionKind) -> Iterator[ObjectRef]:
-        found = self._locations.definition_of(kind)
-        if found is not None:
-            yield read_ref(found)
+        definition = self._locations.definition_of(kind)
+        if definition is not None:
+            yield read_ref(definition)
 
     def _manifest(self, ref: ObjectRef) -> TreeNode:
         raw = self._locations.find(ref)
@@ -158,8 +158,12 @@ class _Growing:
         node = self._node(ref, NodeRole.MANIFEST)
         if isinstance(read, Manifest):
             inventory = tuple(self._nodes(sorted(read.synced, key=_by_kind), NodeRole.INVENTORY))
-            said = next((c for c in read.conditions if c.status != "True"), None)
-            words = ": ".join(part for part in (said.reason, said.message) if part) if said is not None else ""
+            condition = next((c for c in read.conditions if c.status != "True"), None)
+            words = (
+                ": ".join(part for part in (condition.reason, condition.message) if part)
+                if condition is not None
+                else ""
+            )
             state = node.state if node.state is State.DELETING else parse_state(read.state) or State.UNKNOWN
             return replace(node, state=state, message=words, children=(*node.children, *inventory))
         if isinstance(read, MalformedObject):
@@ -191,15 +195,15 @@ class _Growing:
         if checked is not None:
             held = f"finalizers: {', '.join(checked.finalizers)}" if checked.deleting and checked.finalizers else ""
             return parse_state(checked.status_state) or checked.klm.state, checked.message or held
-        found = check_readiness(raw, self._now)
-        return found.state, found.message
+        readiness = check_readiness(raw, self._now)
+        return readiness.state, readiness.message
 
     def _unseen(self, ref: ObjectRef, role: NodeRole) -> TreeNode:
-        place = (ref.kind.group, ref.kind.kind, ref.namespace)
-        why = explain_missing(self._feeds, [WORKLOAD_FEEDS[ref.kind.kind]]) if place[:2] in WATCHED else None
+        location = (ref.kind.group, ref.kind.kind, ref.namespace)
+        why = explain_missing(self._feeds, [WORKLOAD_FEEDS[ref.kind.kind]]) if location[:2] in WATCHED else None
         if why is not None:
             return TreeNode(ref, role, ObjectVisibility.UNLISTED, State.UNKNOWN, str(why))
-        if place[:2] in WATCHED or role is NodeRole.RESOURCE or place in self._locations.places:
+        if location[:2] in WATCHED or role is NodeRole.RESOURCE or location in self._locations.places:
             return TreeNode(ref, role, ObjectVisibility.MISSING, State.ERROR, "expected, but does not exist")
         return TreeNode(ref, role, ObjectVisibility.UNWATCHED, State.UNKNOWN)
 

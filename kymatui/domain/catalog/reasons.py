@@ -52,27 +52,27 @@ def _deleting(case: ReasonInputs) -> Reason | None:
     manifest = case.subject.manifest
     if case.subject.managed and manifest is not None and manifest.skipped:
         return action_needed(skipped_words(manifest), Severity.WARNING, manifest.ref)
-    left = [item for item in case.checked if not item.deleting]
+    remaining = [item for item in case.checked if not item.deleting]
     held = [item for item in case.checked if item.deleting and item.finalizers]
-    if case.subject.managed and left:
-        names = ", ".join(str(item.resource) for item in left[:3])
-        more = f" and {len(left) - 3} more" if len(left) > 3 else ""
-        text = f"deletion blocked by {names}{more}. Delete {'it' if len(left) == 1 else 'them'} to continue."
+    if case.subject.managed and remaining:
+        names = ", ".join(str(item.resource) for item in remaining[:3])
+        more = f" and {len(remaining) - 3} more" if len(remaining) > 3 else ""
+        text = f"deletion blocked by {names}{more}. Delete {'it' if len(remaining) == 1 else 'them'} to continue."
         return action_needed(text, Severity.WARNING)
     if held:
         return _held(case, held[0])
     if manifest is not None and is_stuck(manifest) and not case.checked:
         return action_needed(stuck_words(manifest), Severity.WARNING)
     operation = manifest.operation if manifest is not None else ""
-    said = (case.subject.report.message if case.subject.report else "") or operation
+    message = (case.subject.report.message if case.subject.report else "") or operation
     if case.subject.managed and _has_failed(case):
-        why, about = (said or "it gives no reason").removesuffix("."), manifest.ref if manifest is not None else None
+        why, about = (message or "it gives no reason").removesuffix("."), manifest.ref if manifest is not None else None
         return action_needed(f"{KLM} cannot delete the module: {why}", Severity.ERROR, about)
     if case.subject.managed:
         if not case.is_read:
-            text = f"{KLM} is deleting the module{f': {said}' if said else ''}"
+            text = f"{KLM} is deleting the module{f': {message}' if message else ''}"
             return Reason(text, actor_for_state(State.DELETING, is_read=False))
-        return Reason(f"{KLM} is deleting the module{f': {said}' if said else ''}", Actor.KLM, says_waiting=True)
+        return Reason(f"{KLM} is deleting the module{f': {message}' if message else ''}", Actor.KLM, says_waiting=True)
     return Reason("The module is being deleted", Actor.MANAGER)
 
 
@@ -110,8 +110,8 @@ def _held(case: ReasonInputs, item: CheckedResource) -> Reason:
             f"{failure.pod} {failure.message}{log}"
         )
         return reason_by(failure.actor, text, Severity.WARNING)
-    said = f": {item.message}" if item.message else ""
-    text = f"Deleting {item.resource}: waiting for the module's manager to remove {names}{said}"
+    detail = f": {item.message}" if item.message else ""
+    text = f"Deleting {item.resource}: waiting for the module's manager to remove {names}{detail}"
     return Reason(text, Actor.MANAGER, says_waiting=True)
 
 
@@ -162,10 +162,10 @@ def _conflict(case: ReasonInputs) -> Reason | None:
         text = f"installed twice, by {KLM} and directly{others}. Delete one of the two installations."
         return action_needed(text, Severity.WARNING)
     if case.presence is Presence.ORPHAN:
-        left = f"{case.checked[0].resource}" if case.checked else "a module CR"
+        blocker = f"{case.checked[0].resource}" if case.checked else "a module CR"
         more = f" and {len(case.checked) - 1} more" if len(case.checked) > 1 else ""
         exist, them = ("exist", "the module CRs") if more else ("exists", "the module CR")
-        text = f"{left}{more} {exist}, but the module's manager does not. Install the module or delete {them}."
+        text = f"{blocker}{more} {exist}, but the module's manager does not. Install the module or delete {them}."
         return action_needed(text, Severity.WARNING)
     return None
 
@@ -234,16 +234,16 @@ def _bad_state(case: ReasonInputs) -> Reason | None:
     if source is StateSource.MANAGER:
         return _manager_reason(case, _SEVERITY[state])
     if source is StateSource.KYMA and case.subject.report is not None and case.drift.kind is not DriftKind.CHANNEL_SKEW:
-        said = f": {case.subject.report.message}" if case.subject.report.message else ""
+        detail = f": {case.subject.report.message}" if case.subject.report.message else ""
         return reason_by(
             actor_for_state(state, is_read=case.is_read),
-            f"the Kyma reports {case.subject.report.state}{said}",
+            f"the Kyma reports {case.subject.report.state}{detail}",
             _SEVERITY[state],
         )
     if source is StateSource.MANIFEST and case.subject.manifest is not None:
-        said = f": {case.subject.manifest.operation}" if case.subject.manifest.operation else ""
+        detail = f": {case.subject.manifest.operation}" if case.subject.manifest.operation else ""
         actor = actor_for_manifest_state(state, is_read=case.is_read)
-        return reason_by(actor, f"the Manifest reports {case.subject.manifest.state}{said}", _SEVERITY[state])
+        return reason_by(actor, f"the Manifest reports {case.subject.manifest.state}{detail}", _SEVERITY[state])
     return None
 
 
@@ -258,15 +258,19 @@ def _of_resource(case: ReasonInputs, evaluation: Evaluation, state: State) -> Re
     if evaluation.decision is StateDecision.NOTHING_FOUND:
         text = f"{worst.resource} has no state after more than 5 minutes{count}. Check the module's manager."
         return Reason(text, Actor.MANAGER, bad, about=worst.resource)
-    found = f"is in {state} by customStateCheck" if evaluation.source is StateSource.RULES else f"reports {state}"
+    phrase = f"is in {state} by customStateCheck" if evaluation.source is StateSource.RULES else f"reports {state}"
     message = f": {worst.message}" if worst.message else ""
-    return action_needed(f"{worst.resource} {found}{count}{message}", bad, worst.resource)
+    return action_needed(f"{worst.resource} {phrase}{count}{message}", bad, worst.resource)
 
 
 def _manager_words(case: ReasonInputs) -> str:
     if case.readiness is None:
-        wanted = case.subject.manager.wanted
-        name = f"{wanted.kind.kind} {wanted.namespace}/{wanted.name}" if wanted is not None else "the module's manager"
+        manager_ref = case.subject.manager.wanted
+        name = (
+            f"{manager_ref.kind.kind} {manager_ref.namespace}/{manager_ref.name}"
+            if manager_ref is not None
+            else "the module's manager"
+        )
         return f"{name} is missing, but {KLM} reports the module as Ready"
     return f"{case.readiness.ref}: {case.readiness.message}"
 
@@ -368,8 +372,8 @@ def _processing(case: ReasonInputs) -> Reason | None:
         return Reason(text, Actor.KLM, says_waiting=True)
     if case.checked:
         worst = case.checked[0]
-        said = f": {worst.message}" if worst.message else ""
-        return Reason(f"The module's manager is processing {worst.resource}{said}", Actor.MANAGER, says_waiting=True)
+        detail = f": {worst.message}" if worst.message else ""
+        return Reason(f"The module's manager is processing {worst.resource}{detail}", Actor.MANAGER, says_waiting=True)
     return Reason(f"{KLM} is processing the module", Actor.KLM, says_waiting=True)
 
 
@@ -461,10 +465,10 @@ def _recreated(manifest: Manifest | None) -> Reason:
     if manifest is None:
         text = f"{to_sentence(text)}. Whether {KLM} creates it again is unknown."
         return Reason(text, Actor.YOU, Severity.WARNING)
-    made = find_condition(manifest.conditions, "ModuleCR")
-    if made is not None and made.status == "True":
+    condition = find_condition(manifest.conditions, "ModuleCR")
+    if condition is not None and condition.status == "True":
         return action_needed(f"{text}, and {KLM} does not create it again. Create it.", Severity.WARNING)
-    if made is not None:
+    if condition is not None:
         return Reason(f"{to_sentence(text)}: {KLM} has not created it yet", Actor.KLM, says_waiting=True)
     again = f"{KLM} creates it again with the next version. Create it now to use the module."
     return Reason(f"{to_sentence(text)}. {again}", Actor.YOU, Severity.WARNING)

@@ -83,8 +83,8 @@ def newest_first(offers: Iterable[Offer]) -> list[Offer]:
     return sorted(offers, key=cmp_to_key(_by_version))
 
 
-def _by_version(one: Offer, other: Offer) -> int:
-    left, right = parse_version(one.version), parse_version(other.version)
+def _by_version(offer: Offer, other: Offer) -> int:
+    left, right = parse_version(offer.version), parse_version(other.version)
     if left is None or right is None:
         return (left is None) - (right is None)
     return (left < right) - (right < left)
@@ -181,8 +181,8 @@ class ModuleRow(Struct, frozen=True):
     @property
     def source_kind(self) -> str:
         """Return what the module comes from: the catalog that offers it, else what it was installed from."""
-        found = self.installation.source if self.installation is not None else None
-        return found.value if self.origin is CatalogOrigin.NONE and found is not None else self.origin.value
+        source = self.installation.source if self.installation is not None else None
+        return source.value if self.origin is CatalogOrigin.NONE and source is not None else self.origin.value
 
     @property
     def installed_by(self) -> str:
@@ -244,9 +244,12 @@ class ModuleRow(Struct, frozen=True):
     @property
     def namespaces(self) -> frozenset[str]:
         """Return the namespaces of the module's CRs and manager."""
-        found = (*(one.resource for one in self.checked), *((self.manager,) if self.manager is not None else ()))
+        objects = (
+            *(resource.resource for resource in self.checked),
+            *((self.manager,) if self.manager is not None else ()),
+        )
         own = {self.installation.namespace} if self.installation is not None else set()
-        return frozenset(ref.namespace for ref in found if ref.namespace) | own
+        return frozenset(ref.namespace for ref in objects if ref.namespace) | own
 
     @property
     def template(self) -> ObjectRef | None:
@@ -362,8 +365,8 @@ class Catalog(Struct, frozen=True, dict=True):
     def channels(self) -> tuple[str, ...]:
         """Return every channel of any module; regular, fast and experimental come first."""
         known = ("regular", "fast", "experimental")
-        found = {channel for row in self.rows for channel in row.channels}
-        return tuple(sorted(found, key=lambda name: (known.index(name) if name in known else len(known), name)))
+        channels = {channel for row in self.rows for channel in row.channels}
+        return tuple(sorted(channels, key=lambda name: (known.index(name) if name in known else len(known), name)))
 
     def row(self, name: str) -> ModuleRow | None:
         """Return the row of a module or of a Helm release, None if there is none."""

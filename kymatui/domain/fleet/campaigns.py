@@ -81,35 +81,35 @@ class CampaignStep(Struct, frozen=True):
         return self.outcome in _STOPS
 
 
-def count_outcomes(legs: Sequence[CampaignStep]) -> Mapping[CampaignOutcome, int]:
+def count_outcomes(steps: Sequence[CampaignStep]) -> Mapping[CampaignOutcome, int]:
     """Return the number of runtimes by outcome, in the order of the enum."""
-    found = Counter(leg.outcome for leg in legs)
-    return {outcome: found[outcome] for outcome in CampaignOutcome if found[outcome]}
+    counts = Counter(step.outcome for step in steps)
+    return {outcome: counts[outcome] for outcome in CampaignOutcome if counts[outcome]}
 
 
-def format_outcomes(legs: Sequence[CampaignStep]) -> str:
+def format_outcomes(steps: Sequence[CampaignStep]) -> str:
     """Return a summary such as `3 done, 1 failed, 2 not started`."""
-    return ", ".join(f"{number} {outcome.value}" for outcome, number in count_outcomes(legs).items())
+    return ", ".join(f"{number} {outcome.value}" for outcome, number in count_outcomes(steps).items())
 
 
-def summarize_campaign(legs: Sequence[CampaignStep]) -> str:
+def summarize_campaign(steps: Sequence[CampaignStep]) -> str:
     """Return the summary line of a plan or result: `3 runtimes: 2 to change, 1 unchanged`."""
     counted = ", ".join(
         f"{number} {'to change' if outcome is CampaignOutcome.PLANNED else outcome.value}"
-        for outcome, number in count_outcomes(legs).items()
+        for outcome, number in count_outcomes(steps).items()
     )
-    planned = (leg for leg in legs if leg.outcome is CampaignOutcome.PLANNED)
-    uninstalls = Counter(module for leg in planned for module in leg.uninstalls)
+    planned = (step for step in steps if step.outcome is CampaignOutcome.PLANNED)
+    uninstalls = Counter(module for step in planned for module in step.uninstalls)
     gone = "".join(f"; {module} uninstalled from {number}" for module, number in uninstalls.items())
-    return f"{format_count(len(legs), 'runtime')}: {counted}{gone}"
+    return f"{format_count(len(steps), 'runtime')}: {counted}{gone}"
 
 
-def job_runtimes(legs: Sequence[CampaignStep], *, is_resumed: bool) -> list[str]:
+def job_runtimes(steps: Sequence[CampaignStep], *, is_resumed: bool) -> list[str]:
     """Return the runtimes of the job that applies a plan.
 
     Those that a first plan leaves out are not part of it; those that a resumed job cannot edit yet stay in it.
     """
-    return [leg.runtime for leg in legs if leg.is_ahead or (is_resumed and not leg.is_good)]
+    return [step.runtime for step in steps if step.is_ahead or (is_resumed and not step.is_good)]
 
 
 class CampaignPace(Struct, frozen=True):
@@ -121,17 +121,17 @@ class CampaignPace(Struct, frozen=True):
     timeout: float = 300.0
 
 
-def waves(legs: Sequence[CampaignStep], canaries: int, at_once: int) -> tuple[tuple[CampaignStep, ...], ...]:
+def waves(steps: Sequence[CampaignStep], canaries: int, at_once: int) -> tuple[tuple[CampaignStep, ...], ...]:
     """Return the open steps in batches, in the order of execution.
 
     First come runtimes that an earlier run edited, so that they finish before new edits; then the canaries one by
     one; then batches of `at_once`.
     """
-    begun = [leg for leg in legs if leg.outcome is CampaignOutcome.UNDER_WAY]
-    planned = [leg for leg in legs if leg.outcome is CampaignOutcome.PLANNED]
-    first = [(leg,) for leg in planned[:canaries]]
+    begun = [step for step in steps if step.outcome is CampaignOutcome.UNDER_WAY]
+    planned = [step for step in steps if step.outcome is CampaignOutcome.PLANNED]
+    first = [(step,) for step in planned[:canaries]]
     return (*_chunks(begun, at_once), *first, *_chunks(planned[canaries:], at_once))
 
 
-def _chunks(legs: Sequence[CampaignStep], size: int) -> Iterator[tuple[CampaignStep, ...]]:
-    return (tuple(legs[at : at + size]) for at in range(0, len(legs), size))
+def _chunks(steps: Sequence[CampaignStep], size: int) -> Iterator[tuple[CampaignStep, ...]]:
+    return (tuple(steps[at : at + size]) for at in range(0, len(steps), size))

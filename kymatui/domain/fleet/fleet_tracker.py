@@ -83,7 +83,9 @@ class FleetSnapshot(Struct, frozen=True):
         """Return whether the header, the list of problems and the problems filter count this runtime."""
         if self.runtimes[key].has_problem:
             return True
-        return key in self.mandatory and any(one.mandatory and one.is_failing for one in self.manifests.get(key, ()))
+        return key in self.mandatory and any(
+            summary.mandatory and summary.is_failing for summary in self.manifests.get(key, ())
+        )
 
     @property
     def offered(self) -> frozenset[str]:
@@ -125,7 +127,7 @@ class FleetTracker:
         """Apply changed Kymas (None: deleted); with `notice`, record what differs as changes."""
         if not changed:
             return
-        found: list[FleetChange] = []
+        changes: list[FleetChange] = []
         runtimes = dict(self._runtimes)  # earlier snapshots hold the old mapping
         for key, item in changed.items():
             before = runtimes.pop(key, None) if not isinstance(item, Runtime) else runtimes.get(key)
@@ -135,36 +137,38 @@ class FleetTracker:
             after = with_release_metas(item, self._metas) if isinstance(item, Runtime) else None
             if after is not None:
                 runtimes[key] = after
-            found += runtime_changes(key, before, after, now) if notice else ()
+            changes += runtime_changes(key, before, after, now) if notice else ()
         self._runtimes = runtimes
-        self._changes = (*reversed(found), *self._changes)[: self._kept]
+        self._changes = (*reversed(changes), *self._changes)[: self._kept]
 
     def manifests(self, changed: Mapping[RuntimeKey, ManifestSummary | None]) -> None:
         """Apply changed Manifests (None: deleted)."""
         if not changed:
             return
         owners: dict[RuntimeKey, dict[RuntimeKey, ManifestSummary]] = {}
-        for key, sight in changed.items():
+        for key, summary in changed.items():
             before = self._sights.pop(key, None)
-            if sight is not None:
-                self._sights[key] = sight
-            for one in (before, sight):
-                if one is not None:
-                    self._owned(owners, (one.namespace, one.kyma))
+            if summary is not None:
+                self._sights[key] = summary
+            for side in (before, summary):
+                if side is not None:
+                    self._owned(owners, (side.namespace, side.kyma))
             if before is not None:
                 owners[before.namespace, before.kyma].pop(key, None)
-            if sight is not None:
-                owners[sight.namespace, sight.kyma][key] = sight
-        changed_owners = {owner: tuple(found.values()) for owner, found in owners.items()}
+            if summary is not None:
+                owners[summary.namespace, summary.kyma][key] = summary
+        changed_owners = {owner: tuple(by_name.values()) for owner, by_name in owners.items()}
         self._manifests = {**self._manifests, **changed_owners}
         waiting = {
-            key for key, found in changed_owners.items() if any(one.mandatory and one.is_waiting for one in found)
+            key
+            for key, summaries in changed_owners.items()
+            if any(entry.mandatory and entry.is_waiting for entry in summaries)
         }
         self._mandatory = self._mandatory - changed_owners.keys() | waiting
 
     def _owned(self, owners: dict[RuntimeKey, dict[RuntimeKey, ManifestSummary]], owner: RuntimeKey) -> None:
         if owner not in owners:
-            owners[owner] = {(one.namespace, one.name): one for one in self._manifests.get(owner, ())}
+            owners[owner] = {(summary.namespace, summary.name): summary for summary in self._manifests.get(owner, ())}
 
     def picture(self, cluster: str, feeds: Mapping[str, Feed], now: float) -> FleetSnapshot:
         malformed = tuple(self._malformed.values())
@@ -200,7 +204,7 @@ def runtime_changes(key: RuntimeKey, before: Runtime | None, after: Runtime | No
 def _of_modules(
     key: RuntimeKey, before: Iterable[RuntimeModule], after: Iterable[RuntimeModule], at: float
 ) -> Iterator[FleetChange]:
-    old, new = {one.name: one for one in before}, {one.name: one for one in after}
+    old, new = {module.name: module for module in before}, {module.name: module for module in after}
     for name in old | new:
         was, now = old.get(name), new.get(name)
         if was is None or now is None:
@@ -219,12 +223,12 @@ def recent_changes(picture: FleetSnapshot, now: float) -> list[FleetChange]:
     Before the first observed change, the Manifests' own timestamps stand in.
     """
     since = now - 3600
-    seen = [change for change in picture.changes if change.at >= since]
+    recent = [change for change in picture.changes if change.at >= since]
     begun = min((change.at for change in picture.changes), default=now)
-    told = [
-        FleetChange(sight.changed, owner, sight.module or sight.name, MANIFEST, "", sight.state)
+    shown = [
+        FleetChange(summary.changed, owner, summary.module or summary.name, MANIFEST, "", summary.state)
         for owner, sights in picture.manifests.items()
-        for sight in sights
-        if sight.changed is not None and since <= sight.changed < begun
+        for summary in sights
+        if summary.changed is not None and since <= summary.changed < begun
     ]
-    return sorted([*seen, *told], key=lambda change: change.at, reverse=True)
+    return sorted([*recent, *shown], key=lambda change: change.at, reverse=True)

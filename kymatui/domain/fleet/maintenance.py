@@ -59,7 +59,7 @@ class Maintenance(Struct, frozen=True):
 
 
 def runtime_maintenance(
-    kyma: Kyma, shelf: TemplateIndex, rules: ControllerSettings, now: float, unknown: UnknownFact | None = None
+    kyma: Kyma, templates: TemplateIndex, rules: ControllerSettings, now: float, unknown: UnknownFact | None = None
 ) -> Maintenance:
     """Return the maintenance of one Kyma in the control plane.
 
@@ -67,7 +67,7 @@ def runtime_maintenance(
     """
     window = upcoming_window(kyma, rules, now)
     is_open = window is not None and window.is_active(now)
-    upgrades = (_upgrade(kyma, report, shelf, rules, now) for report in kyma.reports)
+    upgrades = (_upgrade(kyma, report, templates, rules, now) for report in kyma.reports)
     return Maintenance(kyma.ref, window, is_open, kyma.skip_maintenance_windows, tuple(filter(None, upgrades)), unknown)
 
 
@@ -93,18 +93,18 @@ def _waits(drift: Drift) -> bool:
 
 
 def _upgrade(
-    kyma: Kyma, report: ModuleReport, shelf: TemplateIndex, rules: ControllerSettings, now: float
+    kyma: Kyma, report: ModuleReport, templates: TemplateIndex, rules: ControllerSettings, now: float
 ) -> DowntimeUpgrade | None:
     request = kyma.request(report.name)
     if kyma.meta.deleting or (request is not None and not request.managed):
         return None
-    found = resolve(report.name, kyma, shelf, now=now, rules=rules)
-    waiting = next(_standings(kyma, report, found.refusal), None)
-    if waiting is None and found.refusal is None and found.template is not None:
-        needed = found.template.requires_downtime and report.version != found.version
+    resolution = resolve(report.name, kyma, templates, now=now, rules=rules)
+    waiting = next(_standings(kyma, report, resolution.refusal), None)
+    if waiting is None and resolution.refusal is None and resolution.template is not None:
+        needed = resolution.template.requires_downtime and report.version != resolution.version
         if needed:
             waiting = UpgradeStatus.SKIPS if kyma.skip_maintenance_windows else UpgradeStatus.GOES
-    return DowntimeUpgrade(report.name, report.version, found.version, waiting) if waiting is not None else None
+    return DowntimeUpgrade(report.name, report.version, resolution.version, waiting) if waiting is not None else None
 
 
 def _standings(kyma: Kyma, report: ModuleReport, refusal: object) -> Iterator[UpgradeStatus]:

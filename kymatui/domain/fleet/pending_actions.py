@@ -44,7 +44,7 @@ Catalogs = Mapping[RuntimeKey, Catalog]
 
 def pending_actions(picture: FleetSnapshot, catalogs: Catalogs = MappingProxyType({})) -> list[PendingAction]:
     """Return the pending actions of the whole fleet, the worst first."""
-    found = [
+    actions = [
         action
         for key, runtime in picture.runtimes.items()
         if key in catalogs or not _is_at_rest(runtime)
@@ -52,16 +52,18 @@ def pending_actions(picture: FleetSnapshot, catalogs: Catalogs = MappingProxyTyp
     ]
     for key in picture.mandatory:
         if key not in catalogs and (runtime := picture.runtimes.get(key)) is not None:
-            found += _of_mandatory(runtime, picture.manifests.get(key, ()))
-    found += map(malformed_action, picture.malformed)
-    return sorted(found, key=lambda one: (state_rank(one.state), one.actor.value, one.module, one.runtime))
+            actions += _of_mandatory(runtime, picture.manifests.get(key, ()))
+    actions += map(malformed_action, picture.malformed)
+    return sorted(
+        actions, key=lambda action: (state_rank(action.state), action.actor.value, action.module, action.runtime)
+    )
 
 
 def _of_mandatory(runtime: Runtime, manifests: Sequence[ManifestSummary]) -> Iterator[PendingAction]:
     """Yield the mandatory modules that are not ready; only their Manifests say so."""
     key = (runtime.ref.namespace, runtime.name)
-    found = (_of_manifest(key, manifest) for manifest in manifests if manifest.mandatory and manifest.is_waiting)
-    return (_with_keeper(action, runtime.keeper) for action in found)
+    waiting = (_of_manifest(key, manifest) for manifest in manifests if manifest.mandatory and manifest.is_waiting)
+    return (_with_keeper(action, runtime.keeper) for action in waiting)
 
 
 def malformed_action(item: MalformedObject) -> PendingAction:
@@ -171,18 +173,18 @@ def runtime_reason(
     if catalog is None:
         actions += _of_mandatory(runtime, manifests or ())
     if actions:
-        first, more = min(actions, key=lambda one: state_rank(one.state)), len(actions) - 1
+        first, more = min(actions, key=lambda action: state_rank(action.state)), len(actions) - 1
         module = f"{first.module}: " if first.module else ""
         return RuntimeReason(f"{module}{first.reason}{f' (and {more} more)' if more else ''}", first.actor, first.state)
     if catalog is None and runtime.drifting:
         names = ", ".join(
-            f"{one.name}: {one.version} installed, {one.desired} in its channel" for one in runtime.drifting[:3]
+            f"{entry.name}: {entry.version} installed, {entry.desired} in its channel" for entry in runtime.drifting[:3]
         )
         return RuntimeReason(names, reported_actor(runtime, runtime.drifting[0]), State.WARNING)
     if unknown_drift is not None:
         return RuntimeReason(f"All modules are ready. Drift: {unknown_drift}")
     if runtime.unknown_drift:
-        names = ", ".join(one.name for one in runtime.modules if one.unknown_drift)
+        names = ", ".join(entry.name for entry in runtime.modules if entry.unknown_drift)
         return RuntimeReason(f"All modules are ready. Drift is unknown: no ModuleReleaseMeta offers {names}")
     return RuntimeReason("All modules are ready and up to date")
 

@@ -168,7 +168,9 @@ class Fleet(Struct, frozen=True):
 
 def worst_first(runtimes: Iterable[Runtime]) -> list[Runtime]:
     """Return the runtimes by state, those with drift or other problems first in each; equal ones by name."""
-    return sorted(runtimes, key=lambda one: (state_rank(one.known_state), not one.has_problem, one.name))
+    return sorted(
+        runtimes, key=lambda runtime: (state_rank(runtime.known_state), not runtime.has_problem, runtime.name)
+    )
 
 
 GROUPS = ("plan", "region", "platform-region", "channel", "state", "account")
@@ -176,7 +178,7 @@ GROUPS = ("plan", "region", "platform-region", "channel", "state", "account")
 
 def group_name(runtime: Runtime, what: str) -> str:
     """Return the name of a runtime's group, "unknown" if its label is missing."""
-    found = {
+    names = {
         "plan": runtime.plan,
         "region": runtime.region,
         "platform-region": runtime.platform_region,
@@ -184,7 +186,7 @@ def group_name(runtime: Runtime, what: str) -> str:
         "state": runtime.state,
         "account": runtime.account,
     }[what]
-    return found or UNKNOWN
+    return names or UNKNOWN
 
 
 def build_fleet(
@@ -203,8 +205,8 @@ Metas = Mapping[tuple[str, str], ReleaseMeta]
 
 def metas_by_module(raws: Iterable[Object]) -> Metas:
     """Return release metas by namespace and module; a Kyma resolves within its own namespace."""
-    found = (read_release_meta(raw) for raw in raws)
-    return {(meta.meta.namespace, meta.module): meta for meta in found if isinstance(meta, ReleaseMeta)}
+    metas = (read_release_meta(raw) for raw in raws)
+    return {(meta.meta.namespace, meta.module): meta for meta in metas if isinstance(meta, ReleaseMeta)}
 
 
 def read_runtime(kyma: Kyma, metas: Metas) -> Runtime:
@@ -255,17 +257,17 @@ def _module(kyma: Kyma, name: str, metas: Metas) -> RuntimeModule:
     )
 
 
-def _drift(sight: RuntimeModule) -> Drift:
-    offered = (sight.channel, sight.desired)
-    is_guarded = sight.guarded and bool(sight.desired) and not sight.mandatory
-    held = guard(sight.name, sight.version, offered) if is_guarded else None
+def _drift(module: RuntimeModule) -> Drift:
+    offered = (module.channel, module.desired)
+    is_guarded = module.guarded and bool(module.desired) and not module.mandatory
+    held = guard(module.name, module.version, offered) if is_guarded else None
     return compute_drift(
-        sight.version,
-        sight.desired,
-        follows=sight.presence.follows_channel,
+        module.version,
+        module.desired,
+        follows=module.presence.follows_channel,
         refusal=held,
-        maintenance=sight.maintenance,
-        rolling=sight.state is State.PROCESSING,
+        maintenance=module.maintenance,
+        rolling=module.state is State.PROCESSING,
     )
 
 
@@ -277,11 +279,11 @@ def _offered(metas: Metas, namespace: str, module: str, channel: str) -> tuple[s
 
 def with_release_metas(runtime: Runtime, metas: Metas) -> Runtime:
     """Return the runtime with new release metas; the same object if nothing changes."""
-    offered = [_offered(metas, runtime.ref.namespace, one.name, one.channel) for one in runtime.modules]
+    offered = [_offered(metas, runtime.ref.namespace, module.name, module.channel) for module in runtime.modules]
     pairs = tuple(zip(runtime.modules, offered, strict=True))
-    if all(now == (one.desired, one.mandatory) for one, now in pairs):
+    if all(now == (module.desired, module.mandatory) for module, now in pairs):
         return runtime
-    modules = tuple(replace(one, desired=version, mandatory=mandatory) for one, (version, mandatory) in pairs)
+    modules = tuple(replace(module, desired=version, mandatory=mandatory) for module, (version, mandatory) in pairs)
     return replace(runtime, modules=modules)
 
 
@@ -298,11 +300,11 @@ class VersionCounts(Struct, frozen=True):
 
 def version_matrix(runtimes: Sequence[Runtime]) -> tuple[VersionCounts, ...]:
     """Return the version counts of every module over some runtimes."""
-    found: dict[str, Counter[str]] = defaultdict(Counter)
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
     for runtime in runtimes:
         for module in runtime.modules:
-            found[module.name][module.version] += 1
+            counts[module.name][module.version] += 1
     return tuple(
         VersionCounts(name, tuple(sorted(counts.items(), key=lambda item: version_order(item[0]), reverse=True)))
-        for name, counts in sorted(found.items())
+        for name, counts in sorted(counts.items())
     )

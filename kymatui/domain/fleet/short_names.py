@@ -21,14 +21,14 @@ def short_names(names: Iterable[str]) -> Mapping[str, str]:
     known = sorted(set(names))
     long = [name for name in known if len(name) > WIDEST]
     starts, ends = _unique_lengths(known), _unique_lengths(sorted(name[::-1] for name in known))
-    found = {name: _short(name, starts[name], ends[name[::-1]]) for name in long}
-    counts, number = Counter([*found.values(), *(name for name in known if len(name) <= WIDEST)]), 0
+    shortened = {name: _short(name, starts[name], ends[name[::-1]]) for name in long}
+    counts, number = Counter([*shortened.values(), *(name for name in known if len(name) <= WIDEST)]), 0
     for name in long:
-        if counts[found[name]] > 1:
+        if counts[shortened[name]] > 1:
             number += 1
             mark = f"{_CUT}~{number}"
-            found[name] = name[: max(1, WIDEST - len(mark))] + mark
-    return found
+            shortened[name] = name[: max(1, WIDEST - len(mark))] + mark
+    return shortened
 
 
 def _short(name: str, start: int, end: int) -> str:
@@ -44,12 +44,12 @@ def _short(name: str, start: int, end: int) -> str:
 
 def _unique_lengths(ordered: Sequence[str]) -> dict[str, int]:
     """Return how many first characters of each name no other name begins with, by name."""
-    shared = [0, *(_shared(one, other) for one, other in pairwise(ordered)), 0]
+    shared = [0, *(_shared(name, other) for name, other in pairwise(ordered)), 0]
     return {name: max(shared[at], shared[at + 1]) + 1 for at, name in enumerate(ordered)}
 
 
-def _shared(one: str, other: str) -> int:
-    for at, (left, right) in enumerate(zip(one, other, strict=False)):
+def _shared(name: str, other: str) -> int:
+    for at, (left, right) in enumerate(zip(name, other, strict=False)):
         if left != right:
             return at
-    return min(len(one), len(other))
+    return min(len(name), len(other))

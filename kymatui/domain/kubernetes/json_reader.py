@@ -69,8 +69,8 @@ class JsonReader:
         if raw is not None:
             self._flaw(path, "an object", raw)
 
-    def _flaw(self, path: str, wanted: str, value: object) -> None:
-        self.flaws.append(Flaw(path, wanted, json_type(value)))
+    def _flaw(self, path: str, expected: str, value: object) -> None:
+        self.flaws.append(Flaw(path, expected, json_type(value)))
 
     def _at(self, key: str) -> str:
         return f"{self.path}.{key}" if self.path else key
@@ -146,20 +146,20 @@ class JsonReader:
 
     def texts(self, key: str) -> tuple[str, ...]:
         """Return the strings of the list at the key; other entries are flaws."""
-        found = []
+        values = []
         for index, value in enumerate(self.items(key)):
             if isinstance(value, str):
-                found.append(value)
+                values.append(value)
             else:
                 self._flaw(f"{self._at(key)}[{index}]", "a string", value)
-        return tuple(found)
+        return tuple(values)
 
     def labels(self, key: str) -> dict[str, str]:
         """Return the string-to-string object at the key; other values are flaws."""
-        found = {}
+        values = {}
         for name, value in self.child(key).raw.items():
             if isinstance(name, str) and isinstance(value, str):
-                found[name] = value
+                values[name] = value
             else:
                 self._flaw(f"{self._at(key)}[{name!r}]", "a string", value)
-        return found
+        return values

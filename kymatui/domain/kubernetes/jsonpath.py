@@ -100,7 +100,7 @@ def _render(pieces: list[tuple[bool, str]], at: int, root: Any, here: Any, text:
             written += (_render(pieces, at, root, item, text)[0] for item in items)
             at = after
         elif body[:1] in ("'", '"'):
-            written.append(re.sub(r"\\(.)", lambda found: _ESCAPES.get(found[1], found[1]), body[1:-1]))
+            written.append(re.sub(r"\\(.)", lambda match: _ESCAPES.get(match[1], match[1]), body[1:-1]))
         else:
             written.append(" ".join(map(_printed, find_values(_path(body), _start(body, root, here)))))
     return "".join(written), -1
@@ -129,18 +129,18 @@ def _field(name: str) -> JsonPathStep:
 
 
 def _every(values: list[Any]) -> list[Any]:
-    found: list[Any] = []
+    parts: list[Any] = []
     for value in values:
-        found += value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return found
+        parts += value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return parts
 
 
 def _descendants(values: list[Any]) -> list[Any]:
-    found: list[Any] = []
+    parts: list[Any] = []
     for value in values:
-        found.append(value)
-        found += _descendants(_every([value]))
-    return found
+        parts.append(value)
+        parts += _descendants(_every([value]))
+    return parts
 
 
 def _bracket(text: str) -> JsonPathStep:
@@ -165,13 +165,13 @@ def _selection(text: str) -> JsonPathStep:
     match = _FILTER.match(text)
     if match is None:
         raise JsonPathError(f"cannot read [{text}]")
-    path, operator, wanted = "." + match["path"], match["operator"], match["value"]
+    path, operator, value = "." + match["path"], match["operator"], match["value"]
 
     def chosen(item: Any) -> bool:
-        found = find_values(path, item)
+        values = find_values(path, item)
         if operator is None:
-            return bool(found)
-        return bool(found) and _compare(found[0], operator, _literal(wanted))
+            return bool(values)
+        return bool(values) and _compare(values[0], operator, _literal(value))
 
     return lambda values: [item for item in _every(values) if chosen(item)]
 

@@ -53,8 +53,10 @@ def field_writers(raw: Mapping[str, Any]) -> tuple[FieldWriter, ...]:
 
 def applied_entry(raw: Mapping[str, Any], manager: str) -> Mapping[str, Any] | None:
     """Return the entry of what a manager has applied, None without one; a subresource has its own entry."""
-    found = (one for one in _entries(raw) if one.get("manager") == manager and one.get("operation") == "Apply")
-    return next((one for one in found if not one.get("subresource")), None)
+    entries = (
+        entry for entry in _entries(raw) if entry.get("manager") == manager and entry.get("operation") == "Apply"
+    )
+    return next((entry for entry in entries if not entry.get("subresource")), None)
 
 
 def _entries(raw: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -65,7 +67,7 @@ def _entries(raw: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 def content_writers(raw: Mapping[str, Any]) -> frozenset[str]:
     """Return the field managers that own an object's content: clients that set more than its status."""
-    named = {one.manager for one in field_writers(raw) if one.subresource != "status"}
+    named = {field_writer.manager for field_writer in field_writers(raw) if field_writer.subresource != "status"}
     return frozenset(named - KUBERNETES_COMPONENTS - {NAMELESS, ""})
 
 
@@ -75,12 +77,14 @@ def find_manual_changes(raw: Mapping[str, Any]) -> FieldWriter | None:
     Status and scale updates do not count. None if there was no change, or if the object was never applied, because
     its intended content is then unknown.
     """
-    entries = [one for one in field_writers(raw) if not one.subresource]
-    applied = [one.at for one in entries if one.operation == "Apply" and one.at is not None]
+    entries = [field_writer for field_writer in field_writers(raw) if not field_writer.subresource]
+    applied = [entry.at for entry in entries if entry.operation == "Apply" and entry.at is not None]
     if not applied:
         return None
-    later = [one for one in entries if one.operation == "Update" and one.at is not None and one.at >= max(applied)]
-    return max(later, key=lambda one: one.at or 0.0, default=None)
+    later = [
+        entry for entry in entries if entry.operation == "Update" and entry.at is not None and entry.at >= max(applied)
+    ]
+    return max(later, key=lambda writer: writer.at or 0.0, default=None)
 
 
 def created_by(raw: Mapping[str, Any]) -> str:
@@ -90,10 +94,10 @@ def created_by(raw: Mapping[str, Any]) -> str:
     have no fields: there, of those that wrote in the same second, one that writes no status did.
     """
     writers = field_writers(raw)
-    controllers = {one.manager for one in writers if one.subresource == "status"}
-    entries = [one for one in writers if not one.subresource and one.at is not None]
-    content = [one for one in entries if any(path[0] not in _NO_CONTENT for path in one.fields)]
-    first = min(content or entries, key=lambda one: (one.at or 0.0, one.manager in controllers), default=None)
+    controllers = {writer.manager for writer in writers if writer.subresource == "status"}
+    entries = [writer for writer in writers if not writer.subresource and writer.at is not None]
+    content = [entry for entry in entries if any(path[0] not in _NO_CONTENT for path in entry.fields)]
+    first = min(content or entries, key=lambda writer: (writer.at or 0.0, writer.manager in controllers), default=None)
     return first.manager if first is not None else ""
 
 
@@ -106,13 +110,13 @@ def finalizer_owners(raw: Mapping[str, Any]) -> dict[str, str]:
     """Return the finalizers of an object with the field managers that set them, "" if unknown."""
     metadata = raw.get("metadata")
     names = metadata.get("finalizers") if isinstance(metadata, Mapping) else None
-    found = dict.fromkeys((str(name) for name in (names if isinstance(names, list) else ())), "")
-    for entry in _entries(raw) if found else ():
+    owners = dict.fromkeys((str(name) for name in (names if isinstance(names, list) else ())), "")
+    for entry in _entries(raw) if owners else ():
         owned = JsonReader(entry).child("fieldsV1").child("f:metadata").child("f:finalizers").raw
-        for name in found:
+        for name in owners:
             if f'v:"{name}"' in owned:
-                found[name] = manager_name(str(entry.get("manager") or ""))
-    return found
+                owners[name] = manager_name(str(entry.get("manager") or ""))
+    return owners
 
 
 def manual_finalizer_owners(raw: Mapping[str, Any]) -> tuple[str, ...]:
@@ -172,12 +176,12 @@ def _step(raw: object, form: str, rest: str) -> object:
         return raw.get(rest) if isinstance(raw, Mapping) else None
     if not isinstance(raw, list):
         return None
-    wanted = read_key(rest)
-    if form == "k" and isinstance(wanted, Mapping):
-        return next((item for item in raw if isinstance(item, Mapping) and _has(item, wanted)), None)
+    key = read_key(rest)
+    if form == "k" and isinstance(key, Mapping):
+        return next((item for item in raw if isinstance(item, Mapping) and _has(item, key)), None)
     if form == "v":
-        return wanted if wanted in raw else None
-    return raw[wanted] if form == "i" and isinstance(wanted, int) and 0 <= wanted < len(raw) else None
+        return key if key in raw else None
+    return raw[key] if form == "i" and isinstance(key, int) and 0 <= key < len(raw) else None
 
 
 def _has(item: Mapping[str, Any], keys: Mapping[str, Any]) -> bool:
@@ -188,7 +192,7 @@ def _has(item: Mapping[str, Any], keys: Mapping[str, Any]) -> bool:
 def read_key(text: str) -> object:
     """Return the value in a step of a path, None if it is not JSON."""
     try:
-        found: object = read_json(text)
+        document: object = read_json(text)
     except ValueError:
         return None
-    return found
+    return document

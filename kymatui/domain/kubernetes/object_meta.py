@@ -93,10 +93,10 @@ def read_time(reader: JsonReader, key: str) -> float | None:
     text = reader.text(key)
     if not text:
         return None
-    found = parse_time(text)
-    if found is None:
+    moment = parse_time(text)
+    if moment is None:
         reader.flaws.append(Flaw(f"{reader.path}.{key}", "an RFC 3339 time", "another text"))
-    return found
+    return moment
 
 
 def read_meta(reader: JsonReader) -> ObjectMeta:

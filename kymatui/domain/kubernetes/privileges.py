@@ -48,9 +48,9 @@ def find_privileges(kind: str, name: str, rules: Iterable[object]) -> Iterator[P
 
 
 def _texts(rule: Mapping[str, Any], key: str) -> frozenset[str]:
-    found = rule.get(key)
+    value = rule.get(key)
     return (
-        frozenset(item for item in found if isinstance(item, str)) if isinstance(found, list | tuple) else frozenset()
+        frozenset(item for item in value if isinstance(item, str)) if isinstance(value, list | tuple) else frozenset()
     )
 
 

@@ -55,12 +55,12 @@ class FormField(Struct, frozen=True):
     @property
     def hint(self) -> str:
         """Return the allowed values in a few words."""
-        said = [", ".join(self.choices)] if self.choices else [self.kind.value]
-        said += [f"at least {self.minimum:g}"] if self.minimum is not None else []
-        said += [f"at most {self.maximum:g}"] if self.maximum is not None else []
-        said += ["required"] if self.required else []
-        said += [f"default {format_value(self.default)}"] if self.default is not None else []
-        return "; ".join(said)
+        hints = [", ".join(self.choices)] if self.choices else [self.kind.value]
+        hints += [f"at least {self.minimum:g}"] if self.minimum is not None else []
+        hints += [f"at most {self.maximum:g}"] if self.maximum is not None else []
+        hints += ["required"] if self.required else []
+        hints += [f"default {format_value(self.default)}"] if self.default is not None else []
+        return "; ".join(hints)
 
 
 def form_fields(schema: Mapping[str, Any], root: Path = ()) -> tuple[FormField, ...]:
@@ -73,8 +73,12 @@ def form_fields(schema: Mapping[str, Any], root: Path = ()) -> tuple[FormField, 
 def _fields(schema: Mapping[str, Any], path: Path, required: bool, depth: int) -> Iterator[FormField]:
     properties = schema.get("properties")
     if isinstance(properties, Mapping) and properties and depth:
-        wanted = schema.get("required")
-        needed = set(map(str, wanted)) if isinstance(wanted, Sequence) and not isinstance(wanted, str) else set()
+        required_names = schema.get("required")
+        needed = (
+            set(map(str, required_names))
+            if isinstance(required_names, Sequence) and not isinstance(required_names, str)
+            else set()
+        )
         for name, below in properties.items():
             if isinstance(below, Mapping):
                 yield from _fields(below, (*path, str(name)), str(name) in needed, depth - 1)
@@ -84,7 +88,7 @@ def _fields(schema: Mapping[str, Any], path: Path, required: bool, depth: int) -
 
 def _field(schema: Mapping[str, Any], path: Path, required: bool) -> FormField:
     kinds = schema.get("type")
-    first = next((one for one in kinds if one != "null"), "") if isinstance(kinds, list) else kinds
+    first = next((name for name in kinds if name != "null"), "") if isinstance(kinds, list) else kinds
     kind = {
         "string": FieldKind.TEXT,
         "integer": FieldKind.INTEGER,
@@ -120,12 +124,12 @@ def format_value(value: object) -> str:
 
 def value_at(document: Mapping[str, Any], path: Path) -> object:
     """Return the value at a path, None if absent."""
-    found: object = document
+    current: object = document
     for name in path:
-        if not isinstance(found, Mapping) or name not in found:
+        if not isinstance(current, Mapping) or name not in current:
             return None
-        found = found[name]
-    return found
+        current = current[name]
+    return current
 
 
 def parse_value(field: FormField, text: str) -> object:
@@ -151,8 +155,8 @@ def _read(field: FormField, text: str) -> object:
                 raise ValueError(f"{field.label} must be true or false")
             return stripped.lower() == "true"
         case FieldKind.INTEGER | FieldKind.NUMBER:
-            whole = re.fullmatch(r"[+-]?[0-9]+", stripped)
-            if whole:
+            match = re.fullmatch(r"[+-]?[0-9]+", stripped)
+            if match:
                 return int(stripped)
             if field.kind is FieldKind.INTEGER:
                 raise ValueError(f"{field.label} must be a whole number")
@@ -162,10 +166,10 @@ def _read(field: FormField, text: str) -> object:
                 raise ValueError(f"{field.label} must be a number") from None
         case FieldKind.DATA:
             try:
-                made: object = read_json(stripped)
+                document: object = read_json(stripped)
             except ValueError as error:
                 raise ValueError(f"{field.label} is not valid JSON: {error}") from None
-            return made
+            return document
 
 
 def _check_range(field: FormField, value: object) -> None:
@@ -180,9 +184,9 @@ def _check_range(field: FormField, value: object) -> None:
 
 def with_value(document: Mapping[str, Any], path: Path, value: object) -> Json:
     """Return a copy with another value at a path; None removes the value and parents that become empty."""
-    made: Json = copy.deepcopy(dict(document))
-    _write(made, path, value)
-    return made
+    changed: Json = copy.deepcopy(dict(document))
+    _write(changed, path, value)
+    return changed
 
 
 def _write(document: Json, path: Path, value: object) -> None:
@@ -208,12 +212,12 @@ def overrides(document: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[
 
     Only the differences are saved, so that unchanged values follow the defaults when these change.
     """
-    found: dict[str, Any] = {}
+    overridden: dict[str, Any] = {}
     for key, value in document.items():
         before = defaults.get(key)
         if isinstance(value, Mapping) and isinstance(before, Mapping):
             if below := overrides(value, before):
-                found[key] = below
+                overridden[key] = below
         elif key not in defaults or value != before or isinstance(value, bool) is not isinstance(before, bool):
-            found[key] = value
-    return found | {key: None for key, before in defaults.items() if key not in document and before is not None}
+            overridden[key] = value
+    return overridden | {key: None for key, before in defaults.items() if key not in document and before is not None}

@@ -33,22 +33,22 @@ class FieldSchema(Struct, frozen=True):
 
     def field(self, path: str) -> Mapping[str, Any] | None:
         """Return the schema of a field such as `spec.channels[fast].version`, None for a field that it lacks."""
-        found = self.root
+        node = self.root
         for step in _STEP.findall(path):
-            if _is_free(found):
+            if _is_free(node):
                 return _FREE
-            below = found.get("items") if step.startswith("[") else _properties(found).get(step)
+            below = node.get("items") if step.startswith("[") else _properties(node).get(step)
             if not isinstance(below, Mapping):
                 return None
-            found = below
-        return found
+            node = below
+        return node
 
 
 def read_field_schema(definition: Mapping[str, Any], version: str) -> FieldSchema | None:
     """Return the schema of a version of a CRD, None if the CRD has none."""
-    for one in JsonReader(definition).child("spec").children("versions"):
-        if one.text("name") == version:
-            root = one.child("schema").child("openAPIV3Schema").raw
+    for entry in JsonReader(definition).child("spec").children("versions"):
+        if entry.text("name") == version:
+            root = entry.child("schema").child("openAPIV3Schema").raw
             return FieldSchema(root) if root else None
     return None
 
@@ -75,7 +75,7 @@ def _is_absence(field: Mapping[str, Any], value: object) -> bool:
     if _is_free(field) or "matchLabels" in properties:  # an empty label selector matches everything
         return False
     if isinstance(value, Mapping):
-        return all(_is_absence(_mapping(properties.get(name)), one) for name, one in value.items())
+        return all(_is_absence(_mapping(properties.get(name)), part) for name, part in value.items())
     return not value
 
 

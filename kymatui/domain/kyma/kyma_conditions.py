@@ -54,12 +54,12 @@ def kyma_conditions(
 
     The time of the last transition of a condition in `before` stays if its status does.
     """
-    old = {str(one.get("type")): one for one in before}
-    made = []
+    old = {str(condition.get("type")): condition for condition in before}
+    merged = []
     for kind, holds in known.items():
         status = "Unknown" if holds is None else str(holds)
         same = old.get(kind, {}).get("status") == status
-        made.append(
+        merged.append(
             {
                 "type": kind.value,
                 "status": status,
@@ -69,4 +69,4 @@ def kyma_conditions(
                 "lastTransitionTime": old[kind].get("lastTransitionTime") or stamp if same else stamp,
             }
         )
-    return made
+    return merged

@@ -44,8 +44,8 @@ def is_lifecycle_manager(manager: str) -> bool:
 
 def keeper_of(managers: Iterable[str]) -> Actor:
     """Return what works on a Kyma with these field managers; lifecycle-manager if both have written."""
-    found = set(managers)
-    own = OWN_OPERATOR in found and not any(map(is_lifecycle_manager, found))
+    known = set(managers)
+    own = OWN_OPERATOR in known and not any(map(is_lifecycle_manager, known))
     return Actor.OPERATOR if own else Actor.KLM
 
 
@@ -59,12 +59,12 @@ def actor_with_keeper(actor: Actor, keeper: Actor) -> Actor:
     return keeper if actor is Actor.KLM else actor
 
 
-def statement_with_keeper(one: S, keeper: Actor) -> S:
+def statement_with_keeper(statement: S, keeper: Actor) -> S:
     """Return a problem, risk or progress that names what works on the Kyma."""
     if keeper is Actor.KLM:
-        return one
-    changes = {"message": with_keeper(one.message, keeper), "actor": actor_with_keeper(one.actor, keeper)}
-    return cast(S, replace(cast(Struct, one), **changes))
+        return statement
+    changes = {"message": with_keeper(statement.message, keeper), "actor": actor_with_keeper(statement.actor, keeper)}
+    return cast(S, replace(cast(Struct, statement), **changes))
 
 
 def reason_with_keeper(reason: Reason, keeper: Actor) -> Reason:

@@ -144,8 +144,8 @@ def _list(value: object, what: str) -> list[Any]:
 
 def _get(raw: object, key: str, absent: object = None) -> object:
     """Return the value of a key in any case; the last one wins, as in Go's decoder."""
-    found = [value for name, value in _object(raw, "the policy").items() if name.lower() == key.lower()]
-    return found[-1] if found else absent
+    values = [value for name, value in _object(raw, "the policy").items() if name.lower() == key.lower()]
+    return values[-1] if values else absent
 
 
 def _rule(raw: object) -> PolicyRule:
@@ -161,8 +161,8 @@ def _rule(raw: object) -> PolicyRule:
 def _pattern(text: str) -> re.Pattern[str]:
     """Return the pattern of a JSON string as lifecycle-manager has it, which does not decode the string's escapes."""
     encoded = json.dumps(text, ensure_ascii=False).strip('"')
-    if found := _NOT_SHARED.match(encoded):
-        raise ValueError(f"the pattern {encoded!r} has {found[1]!r}, which Go and Python read differently")
+    if match := _NOT_SHARED.match(encoded):
+        raise ValueError(f"the pattern {encoded!r} has {match[1]!r}, which Go and Python read differently")
     try:
         return re.compile(encoded)
     except re.error as error:
@@ -203,9 +203,9 @@ def next_window(
     """Return the active window with more than `least` seconds left, else the next one, else None."""
     for rule in policy.rules:
         if rule.matches(runtime):
-            found = next(filter(None, (_upcoming(window, now, least) for window in rule.windows)), None)
-            if found is not None:
-                return found
+            window = next(filter(None, (_upcoming(window, now, least) for window in rule.windows)), None)
+            if window is not None:
+                return window
             break
     return _upcoming(policy.default, now, least)
 

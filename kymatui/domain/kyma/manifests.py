@@ -156,7 +156,7 @@ def is_reported(manifest: Manifest, module: str, kyma: Kyma) -> bool:
     report = kyma.report(module)
     if report is not None and report.manifest is None:
         return True
-    return any(one.manifest is not None and one.manifest.ref.name == manifest.meta.name for one in kyma.reports)
+    return any(entry.manifest is not None and entry.manifest.ref.name == manifest.meta.name for entry in kyma.reports)
 
 
 def default_resource(

@@ -29,12 +29,12 @@ class ModuleLink(Struct, frozen=True):
 
 def module_links(template: ModuleTemplate) -> tuple[ModuleLink, ...]:
     """Return the usable links of a template, the documentation first, each address once."""
-    found: dict[str, ModuleLink] = {}
+    links: dict[str, ModuleLink] = {}
     for name, text in _named(template):
         address = safe_address(text)
         if address:
-            found.setdefault(address, ModuleLink(name, address))
-    return tuple(found.values())
+            links.setdefault(address, ModuleLink(name, address))
+    return tuple(links.values())
 
 
 def _named(template: ModuleTemplate) -> Iterator[tuple[str, str]]:
@@ -45,7 +45,7 @@ def _named(template: ModuleTemplate) -> Iterator[tuple[str, str]]:
 
 def safe_address(text: str) -> str:
     """Return the address as ASCII, "" for everything that is no plain http or https address."""
-    if not text or len(text) > LONGEST_LINK or not text.isprintable() or any(one in text for one in ' "<>\\^`{|}'):
+    if not text or len(text) > LONGEST_LINK or not text.isprintable() or any(char in text for char in ' "<>\\^`{|}'):
         return ""
     try:
         parts = urlsplit(text)
@@ -55,7 +55,7 @@ def safe_address(text: str) -> str:
         return ""
     if parts.scheme not in _SCHEMES or not plain or "@" in parts.netloc:
         return ""
-    place = f"[{plain}]" if ":" in plain else plain
-    netloc = place if port is None else f"{place}:{port}"
+    public_host = f"[{plain}]" if ":" in plain else plain
+    netloc = public_host if port is None else f"{public_host}:{port}"
     path, query, fragment = (quote(part, safe=f"{_PATH}?") for part in parts[2:])
     return urlunsplit((parts.scheme, netloc, path, query, fragment))

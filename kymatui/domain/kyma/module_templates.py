@@ -237,19 +237,19 @@ _MAPPED = frozenset({"", "Processing", "Deleting", "Ready", "Error", "Warning", 
 
 def template_violations(template: ModuleTemplate) -> tuple[Flaw, ...]:
     """Return what the current CRD of ModuleTemplate would reject."""
-    found = list(template.flaws)
+    flaws = list(template.flaws)
     if template.channel and not _CHANNEL.fullmatch(template.channel):
-        found.append(Flaw("spec.channel", "3 to 32 letters a to z", repr(template.channel)))
+        flaws.append(Flaw("spec.channel", "3 to 32 letters a to z", repr(template.channel)))
     if template.spec_module and not (_MODULE.fullmatch(template.spec_module) and len(template.spec_module) <= 64):
-        wanted = "words of at least three letters a to z, joined by dashes, 64 characters at most"
-        found.append(Flaw("spec.moduleName", wanted, repr(template.spec_module)))
+        expected = "words of at least three letters a to z, joined by dashes, 64 characters at most"
+        flaws.append(Flaw("spec.moduleName", expected, repr(template.spec_module)))
     if template.spec_version and not (_VERSION.fullmatch(template.spec_version) and len(template.spec_version) <= 32):
-        found.append(Flaw("spec.version", "a semantic version of 32 characters at most", repr(template.spec_version)))
+        flaws.append(Flaw("spec.version", "a semantic version of 32 characters at most", repr(template.spec_version)))
     for index, rule in enumerate(template.rules):
         if rule.mapped_state not in _MAPPED:
             path = f"spec.customStateCheck[{index}].mappedState"
-            found.append(Flaw(path, "one of the states of lifecycle-manager", repr(rule.mapped_state)))
-    return tuple(found)
+            flaws.append(Flaw(path, "one of the states of lifecycle-manager", repr(rule.mapped_state)))
+    return tuple(flaws)
 
 
 def associated_kinds(template: ModuleTemplate) -> tuple[GroupVersionKind, ...]:

@@ -69,9 +69,9 @@ def read_release_meta(raw: object) -> ReleaseMeta | MalformedObject:
 
 def release_meta_violations(meta: ReleaseMeta) -> tuple[Flaw, ...]:
     """Return what the CRD would reject; it requires either channels or mandatory, not both."""
-    found = list(meta.flaws)
+    flaws = list(meta.flaws)
     if meta.channels and meta.mandatory_version is not None:
-        found.append(Flaw("spec", "either channels or mandatory", "both"))
+        flaws.append(Flaw("spec", "either channels or mandatory", "both"))
     if not meta.channels and meta.mandatory_version is None:
-        found.append(Flaw("spec", "either channels or mandatory", "neither"))
-    return tuple(found)
+        flaws.append(Flaw("spec", "either channels or mandatory", "neither"))
+    return tuple(flaws)

@@ -41,7 +41,7 @@ _WORST_FIRST = (
     State.READY,
     State.NOT_INSTALLED,
 )
-_SEVERITY = {state: place for place, state in enumerate(_WORST_FIRST)}
+_SEVERITY = {state: index for index, state in enumerate(_WORST_FIRST)}
 
 
 def state_rank(state: State) -> int:
@@ -57,10 +57,10 @@ def worst_state(states: Iterable[State]) -> State | None:
 def parse_state(text: str) -> State | None:
     """Return the state in lifecycle-manager's exact spelling, None for any other text."""
     try:
-        found = State(text)
+        state = State(text)
     except ValueError:
         return None
-    return None if found in (State.NOT_INSTALLED, State.UNKNOWN) else found
+    return None if state in (State.NOT_INSTALLED, State.UNKNOWN) else state
 
 
 def kyma_state(modules: Iterable[str], conditions: Iterable[str]) -> State:

@@ -104,24 +104,24 @@ def index_templates(
         malformed=tuple(
             item for item in (*read_templates, *read_outside, *read_metas) if isinstance(item, MalformedObject)
         ),
-        by_module={name: tuple(found) for name, found in by_module.items()},
+        by_module={name: tuple(entries) for name, entries in by_module.items()},
         by_name={(template.meta.namespace, template.meta.name): template for template in inside},
-        metas_by_module={name: tuple(found) for name, found in metas_by_module.items()},
-        old_by_channel={name: tuple(found) for name, found in by_channel.items()},
+        metas_by_module={name: tuple(entries) for name, entries in metas_by_module.items()},
+        old_by_channel={name: tuple(entries) for name, entries in by_channel.items()},
         is_runtime=namespace == KYMA_NAMESPACE and any(template.managed_by_kyma for template in good),
     )
 
 
 def _others(inside: Iterable[ModuleTemplate], outside: Iterable[ModuleTemplate]) -> list[ModuleTemplate]:
     """Return the outside templates whose module and version are new; the first source wins."""
-    seen = {(template.module, parse_version(template.version) or template.version) for template in inside}
-    found = []
+    known = {(template.module, parse_version(template.version) or template.version) for template in inside}
+    templates = []
     for template in outside:
         key = template.module, parse_version(template.version) or template.version
-        if key not in seen:
-            seen.add(key)
-            found.append(template)
-    return found
+        if key not in known:
+            known.add(key)
+            templates.append(template)
+    return templates
 
 
 def mandatory_metas(index: TemplateIndex) -> list[ReleaseMeta]:

@@ -96,11 +96,11 @@ def version_of_tag(tag: str) -> Version | None:
     return _version(_THREE, tag)
 
 
-def same_version(one: str, other: str) -> bool:
+def same_version(version: str, other: str) -> bool:
     """Return whether two texts name the same version; invalid versions are compared as text."""
-    left, right = parse_version(one), parse_version(other)
+    left, right = parse_version(version), parse_version(other)
     if left is None or right is None:
-        return one == other
+        return version == other
     return left == right
 
 
@@ -125,9 +125,9 @@ def newest_above(installed: str, offered: Iterable[str], *, devel: bool = False)
     known = parse_version(installed)
     if known is None:
         return ""
-    found = [(version, text) for text in offered if (version := parse_version(text)) is not None and version > known]
-    allowed = [one for one in found if devel or known.prerelease or not one[0].prerelease]
-    return max(allowed, key=lambda one: one[0])[1] if allowed else ""
+    newer = [(version, text) for text in offered if (version := parse_version(text)) is not None and version > known]
+    allowed = [pair for pair in newer if devel or known.prerelease or not pair[0].prerelease]
+    return max(allowed, key=lambda pair: pair[0])[1] if allowed else ""
 
 
 class Distance(Struct, frozen=True):
@@ -147,9 +147,9 @@ class Distance(Struct, frozen=True):
         return f"{self.count} {self.part}" if self.count else self.part
 
 
-def version_distance(one: str, other: str) -> Distance | None:
+def version_distance(version: str, other: str) -> Distance | None:
     """Return the distance of two versions, None if they are equal or one is invalid."""
-    left, right = parse_version(one), parse_version(other)
+    left, right = parse_version(version), parse_version(other)
     if left is None or right is None or left == right:
         return None
     for part, a, b in zip(("major", "minor", "patch"), left.core, right.core, strict=True):

@@ -71,17 +71,19 @@ class EditProgress(Struct, frozen=True):
 NOT_VISIBLE: Final = "accepted; not visible in the cluster yet"
 
 
-def progress_with_keeper(progress: EditProgress, seen: Catalog) -> EditProgress:
+def progress_with_keeper(progress: EditProgress, catalog: Catalog) -> EditProgress:
     """Return progress that names what works on the Kyma."""
-    return statement_with_keeper(progress, seen.kyma.keeper) if seen.kyma is not None else progress
+    return statement_with_keeper(progress, catalog.kyma.keeper) if catalog.kyma is not None else progress
 
 
-def track_edit(toggle: ModuleEdit, edit: KymaEdit, generation: int, snapshot: Snapshot, seen: Catalog) -> EditProgress:
+def track_edit(
+    toggle: ModuleEdit, edit: KymaEdit, generation: int, snapshot: Snapshot, catalog: Catalog
+) -> EditProgress:
     """Return the progress in a snapshot; `generation` is the Kyma's after the edit, 0 if unknown."""
-    return progress_with_keeper(_track(toggle, edit, generation, snapshot, seen), seen)
+    return progress_with_keeper(_track(toggle, edit, generation, snapshot, catalog), catalog)
 
 
-def _track(toggle: ModuleEdit, edit: KymaEdit, generation: int, snapshot: Snapshot, seen: Catalog) -> EditProgress:
+def _track(toggle: ModuleEdit, edit: KymaEdit, generation: int, snapshot: Snapshot, catalog: Catalog) -> EditProgress:
     kyma = _kyma(edit, snapshot)
     if kyma is None:
         return EditProgress(f"{edit.kyma} no longer exists", lost=True)
@@ -89,7 +91,7 @@ def _track(toggle: ModuleEdit, edit: KymaEdit, generation: int, snapshot: Snapsh
         return EditProgress(NOT_VISIBLE)
     if not _stands(edit, kyma):
         return EditProgress(f"another client has changed the entry of {edit.module} since", Actor.YOU, lost=True)
-    row = seen.row(toggle.module)
+    row = catalog.row(toggle.module)
     match toggle.verb:
         case EditVerb.DISABLE:
             return _disabled(toggle, row)
@@ -101,17 +103,17 @@ def _track(toggle: ModuleEdit, edit: KymaEdit, generation: int, snapshot: Snapsh
             return _held(track_install(toggle.module, row), toggle, row)
 
 
-def _held(found: EditProgress, toggle: ModuleEdit, row: ModuleRow | None) -> EditProgress:
+def _held(progress: EditProgress, toggle: ModuleEdit, row: ModuleRow | None) -> EditProgress:
     """Mark the edit as held if lifecycle-manager refuses to move to the channel's version."""
     refusal = row.resolution.refusal if row is not None else None
-    if not found.finished or toggle.channel is None or not isinstance(refusal, HeldBack):
-        return found
-    return replace(found, message=f"{toggle.module} {held_back_words(refusal)}", held=True)
+    if not progress.finished or toggle.channel is None or not isinstance(refusal, HeldBack):
+        return progress
+    return replace(progress, message=f"{toggle.module} {held_back_words(refusal)}", held=True)
 
 
 def _kyma(edit: KymaEdit, snapshot: Snapshot) -> Kyma | None:
-    found = read_kyma(next((raw for raw in snapshot.kymas if read_ref(raw) == edit.kyma), None))
-    return found if isinstance(found, Kyma) else None
+    kyma = read_kyma(next((raw for raw in snapshot.kymas if read_ref(raw) == edit.kyma), None))
+    return kyma if isinstance(kyma, Kyma) else None
 
 
 def _stands(edit: KymaEdit, kyma: Kyma) -> bool:

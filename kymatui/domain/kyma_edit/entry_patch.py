@@ -45,8 +45,8 @@ class KymaEdit(Struct, frozen=True):
     def lines(self) -> tuple[tuple[str, str, str], ...]:
         """Return the changed fields as path, old value and new value ("" if absent)."""
         if self.before is None or self.after is None:
-            whole = ("spec.modules", _text(self.before), _text(self.after))
-            return () if self.before is self.after else (whole,)
+            entry_line = ("spec.modules", _text(self.before), _text(self.after))
+            return () if self.before is self.after else (entry_line,)
         before, after = self.before, self.after
         keys = [key for key in dict.fromkeys([*before, *after]) if before.get(key) != after.get(key)]
         where = f"spec.modules[{self.module}]"
@@ -61,8 +61,8 @@ def _text(value: object) -> str:
 
 def edit_entry(kyma: Kyma, module: str, change: EntryChange) -> KymaEdit:
     """Return the edit that `change` makes of the first entry with the module's name."""
-    found = kyma.raw.get("spec")
-    spec: Mapping[str, Any] = found if isinstance(found, Mapping) else {}
+    raw_spec = kyma.raw.get("spec")
+    spec: Mapping[str, Any] = raw_spec if isinstance(raw_spec, Mapping) else {}
     listed = spec.get("modules")
     entries: list[Any] = listed if isinstance(listed, list) else []
     names = [entry.get("name") if isinstance(entry, Mapping) else None for entry in entries]
@@ -85,21 +85,21 @@ def _patch(
         version = {"op": "test", "path": "/metadata/resourceVersion", "value": metadata.get("resourceVersion")}
         return same, version, {"op": "add", "path": "/spec/modules", "value": [after]}
     path = f"/spec/modules/{at}"
-    seen = {"op": "test", "path": path, "value": before}
+    expectation = {"op": "test", "path": path, "value": before}
     if after is None:
-        return same, seen, {"op": "remove", "path": path}
-    return same, seen, {"op": "replace", "path": path, "value": after}
+        return same, expectation, {"op": "remove", "path": path}
+    return same, expectation, {"op": "replace", "path": path, "value": after}
 
 
 def _edited(
     raw: Mapping[str, Any], spec: Mapping[str, Any], entries: list[Any], at: int | None, after: ModuleEntry | None
 ) -> Json:
-    left = list(entries)
+    remaining = list(entries)
     if at is None:
-        left += [after] if after is not None else []
+        remaining += [after] if after is not None else []
     else:
-        left[at : at + 1] = [after] if after is not None else []
-    return {**raw, "spec": {**spec, "modules": left}}
+        remaining[at : at + 1] = [after] if after is not None else []
+    return {**raw, "spec": {**spec, "modules": remaining}}
 
 
 # the changes of an entry
@@ -112,12 +112,12 @@ def enable_entry(module: str, channel: str | None = None, policy: Policy | None 
     """
 
     def change(entry: Json | None) -> Json:
-        made = entry if entry is not None else {"name": module}
+        changed = entry if entry is not None else {"name": module}
         if channel is not None:
-            _set(made, "channel", channel)
+            _set(changed, "channel", channel)
         if policy is not None:
-            made["customResourcePolicy"] = policy.value
-        return made
+            changed["customResourcePolicy"] = policy.value
+        return changed
 
     return change
 
@@ -138,13 +138,13 @@ def set_entry_channel(channel: str) -> EntryChange:
     return change
 
 
-def set_entry_managed(wanted: bool) -> EntryChange:
+def set_entry_managed(managed: bool) -> EntryChange:
     """Return a change that makes lifecycle-manager manage the module or not."""
 
     def change(entry: Json | None) -> Json | None:
-        if entry is None or entry.get("managed", True) == wanted:
+        if entry is None or entry.get("managed", True) == managed:
             return entry
-        entry["managed"] = wanted
+        entry["managed"] = managed
         return entry
 
     return change

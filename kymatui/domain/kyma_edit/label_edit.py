@@ -83,11 +83,11 @@ def label_edit(kyma: Kyma, labels: Labels) -> LabelEdit:
     """Return the edit that sets labels, or removes those with value None."""
     raw = kyma.raw.get("metadata")
     metadata: Mapping[str, Any] = raw if isinstance(raw, Mapping) else {}
-    found = metadata.get("labels")
-    there: Mapping[str, Any] = found if isinstance(found, Mapping) else {}
-    changes = tuple(LabelChange(label, there.get(label), value) for label, value in labels.items())
+    raw_labels = metadata.get("labels")
+    current: Mapping[str, Any] = raw_labels if isinstance(raw_labels, Mapping) else {}
+    changes = tuple(LabelChange(label, current.get(label), value) for label, value in labels.items())
     todo = [change for change in changes if not change.is_empty]
-    patch = tuple(_patch(metadata, todo, isinstance(found, Mapping))) if todo else ()
+    patch = tuple(_patch(metadata, todo, isinstance(raw_labels, Mapping))) if todo else ()
     return LabelEdit(read_ref(kyma.raw), str(metadata.get("uid") or ""), changes, patch)
 
 
@@ -117,8 +117,8 @@ def _path(label: str) -> str:
 
 def propose_labels(snapshot: Snapshot, labels: Labels, now: float) -> LabelProposal:
     """Return the effects of a label change in a snapshot; `now` is in seconds of the Unix clock."""
-    memory = ReadCache()  # both catalogs share most objects
-    before = build_catalog(snapshot, now, memory=memory)
+    cache = ReadCache()  # both catalogs share most objects
+    before = build_catalog(snapshot, now, cache=cache)
     ref = before.kyma.ref if before.kyma is not None else None
     kyma = read_kyma(next((raw for raw in snapshot.kymas if read_ref(raw) == ref), None))
     if not isinstance(kyma, Kyma):
@@ -132,7 +132,7 @@ def propose_labels(snapshot: Snapshot, labels: Labels, now: float) -> LabelPropo
     if edit.is_empty or refusal:
         return LabelProposal(edit, refusal)
     kymas = tuple(_labelled(raw, labels) if read_ref(raw) == edit.kyma else raw for raw in snapshot.kymas)
-    after = build_catalog(replace(snapshot, kymas=kymas), now, memory=memory)
+    after = build_catalog(replace(snapshot, kymas=kymas), now, cache=cache)
     return LabelProposal(edit, refusal, compare_catalogs(before, after))
 
 
@@ -144,8 +144,8 @@ def _refusal(kyma: Kyma) -> str:
 
 def _labelled(raw: Mapping[str, Any], labels: Labels) -> dict[str, Any]:
     metadata = dict(raw.get("metadata") or {})
-    whole = {**(metadata.get("labels") or {}), **labels}
+    merged = {**(metadata.get("labels") or {}), **labels}
     return {
         **raw,
-        "metadata": {**metadata, "labels": {name: found for name, found in whole.items() if found is not None}},
+        "metadata": {**metadata, "labels": {name: value for name, value in merged.items() if value is not None}},
     }

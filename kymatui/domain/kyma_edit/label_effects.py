@@ -49,8 +49,8 @@ def with_labels(raw: Object, labels: Labels) -> Object:
     """Return the object with other labels; None removes one."""
     metadata = JsonReader(raw).child("metadata").raw
     before = metadata.get("labels")
-    found = {**(before if isinstance(before, Mapping) else {}), **labels}
-    return {**raw, "metadata": {**metadata, "labels": {k: v for k, v in found.items() if v is not None}}}
+    merged = {**(before if isinstance(before, Mapping) else {}), **labels}
+    return {**raw, "metadata": {**metadata, "labels": {k: v for k, v in merged.items() if v is not None}}}
 
 
 def preview_label_effects(pair: RuntimePair, labels: Labels, now: float) -> LabelEffects | None:
@@ -91,15 +91,17 @@ def _with_labels(pair: RuntimePair, labels: Labels) -> RuntimePair:
 
 def synced_objects(pair: RuntimePair, kyma: Kyma) -> dict[object, SyncEntry]:
     """Return the catalog objects that the runtime should have, by reference."""
-    shelf = index_templates(pair.control.templates, pair.control.release_metas, kyma.meta.namespace)
-    plan = plan_sync(kyma, shelf, RuntimeCopies(None, None), pair.rules.restricted)
+    templates = index_templates(pair.control.templates, pair.control.release_metas, kyma.meta.namespace)
+    plan = plan_sync(kyma, templates, RuntimeCopies(None, None), pair.rules.restricted)
     return {entry.ref: entry for entry in plan.entries if entry.wanted}
 
 
 def _warnings(kyma: Kyma) -> list[str]:
-    found = []
+    warnings = []
     if kyma.meta.label_is_true(LABEL_SKIP):
-        found.append(f"the Kyma has the label {LABEL_SKIP}: lifecycle-manager does nothing until the label is removed")
+        warnings.append(
+            f"the Kyma has the label {LABEL_SKIP}: lifecycle-manager does nothing until the label is removed"
+        )
     if kyma.meta.deleting:
-        found.append("the Kyma is being deleted")
-    return found
+        warnings.append("the Kyma is being deleted")
+    return warnings

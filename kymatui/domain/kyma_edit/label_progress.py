@@ -25,12 +25,14 @@ from kymatui.domain.remote.catalog_sync import SyncPlan, SyncStatus
 from kymatui.domain.snapshot.snapshots import Snapshot
 
 
-def track_label_edit(proposal: LabelProposal, snapshot: Snapshot, seen: Catalog, plan: SyncPlan | None) -> EditProgress:
+def track_label_edit(
+    proposal: LabelProposal, snapshot: Snapshot, catalog: Catalog, plan: SyncPlan | None
+) -> EditProgress:
     """Return the first unfinished stage, else the result; `plan` is a runtime's catalog sync, if any."""
-    return progress_with_keeper(_track(proposal, snapshot, seen, plan), seen)
+    return progress_with_keeper(_track(proposal, snapshot, catalog, plan), catalog)
 
 
-def _track(proposal: LabelProposal, snapshot: Snapshot, seen: Catalog, plan: SyncPlan | None) -> EditProgress:
+def _track(proposal: LabelProposal, snapshot: Snapshot, catalog: Catalog, plan: SyncPlan | None) -> EditProgress:
     edit = proposal.edit
     assert edit is not None
     kyma = read_kyma(next((raw for raw in snapshot.kymas if read_ref(raw) == edit.kyma), None))
@@ -38,12 +40,14 @@ def _track(proposal: LabelProposal, snapshot: Snapshot, seen: Catalog, plan: Syn
         return EditProgress(f"{edit.kyma} no longer exists", lost=True)
     if (changed := _changed(edit, kyma)) is not None:
         return changed
-    stages = [*_modules(proposal, seen), *_copies(proposal, plan)]
-    waiting = next((one for one in stages if not one.finished), None)
+    stages = [*_modules(proposal, catalog), *_copies(proposal, plan)]
+    waiting = next((stage for stage in stages if not stage.finished), None)
     if waiting is not None:
         return waiting
-    said = [f"{change.label} is {change.after or 'removed'}" for change in edit.changes if not change.is_empty]
-    return EditProgress("; ".join([*said, *(one.message for one in stages)]), finished=True, phase=EditPhase.SET)
+    messages = [f"{change.label} is {change.after or 'removed'}" for change in edit.changes if not change.is_empty]
+    return EditProgress(
+        "; ".join([*messages, *(stage.message for stage in stages)]), finished=True, phase=EditPhase.SET
+    )
 
 
 def _changed(edit: LabelEdit, kyma: Kyma) -> EditProgress | None:
@@ -56,14 +60,16 @@ def _changed(edit: LabelEdit, kyma: Kyma) -> EditProgress | None:
     return EditProgress(f"another client has changed the labels of {edit.kyma} since", Actor.YOU, lost=True)
 
 
-def _modules(proposal: LabelProposal, seen: Catalog) -> Iterator[EditProgress]:
+def _modules(proposal: LabelProposal, catalog: Catalog) -> Iterator[EditProgress]:
     for effect in proposal.effects:
-        row = seen.row(effect.module)
+        row = catalog.row(effect.module)
         if effect.uninstalls:
             yield _uninstalled(effect, row)
         elif effect.after is not None and effect.after.managed and effect.after.desired:
-            found = track_install(effect.module, row)
-            yield replace(found, message=found.message if found.finished else f"{effect.module}: {found.message}")
+            progress = track_install(effect.module, row)
+            yield replace(
+                progress, message=progress.message if progress.finished else f"{effect.module}: {progress.message}"
+            )
 
 
 def _uninstalled(effect: Effect, row: ModuleRow | None) -> EditProgress:

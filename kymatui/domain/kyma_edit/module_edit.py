@@ -69,7 +69,7 @@ def edit_options(edit: ModuleEdit) -> dict[str, str]:
 def read_edit(verb: EditVerb, module: str, options: Mapping[str, str]) -> ModuleEdit:
     """Return the edit that a journal has; a policy that does not exist is left out."""
     channel, policy = options.get("channel"), options.get("policy")
-    known = next((one for one in Policy if one.value == policy), None)
+    known = next((candidate for candidate in Policy if candidate.value == policy), None)
     return ModuleEdit(verb, module, "" if channel == OWN_CHANNEL else channel, known)
 
 
@@ -103,21 +103,21 @@ def propose_edit(
     snapshot: Snapshot,
     toggle: ModuleEdit,
     now: float,
-    memory: ReadCache | None = None,
+    cache: ReadCache | None = None,
 ) -> EditProposal:
     """Return the proposal for an edit in a snapshot; `now` is in seconds of the Unix clock.
 
-    A caller that proposes several edits passes the same `memory`: a catalog with and one without the edit are built.
+    A caller that proposes several edits passes the same `cache`: a catalog with and one without the edit are built.
     """
-    memory = memory or ReadCache()  # both catalogs share most objects
-    before = build_catalog(snapshot, now, memory=memory)
+    cache = cache or ReadCache()  # both catalogs share most objects
+    before = build_catalog(snapshot, now, cache=cache)
     kyma = _the_kyma(snapshot, before)
     if kyma is None:
         return EditProposal(toggle, None, (explain_no_kyma(before),))
     if refusal := before.choice_refusal:
         return EditProposal(toggle, None, (f"{refusal}: use --remote RUNTIME, or --fleet",))
     edit = entry_patch.edit_entry(kyma, toggle.module, entry_change(toggle))
-    after = build_catalog(_with_kyma(snapshot, edit), now, memory=memory)
+    after = build_catalog(_with_kyma(snapshot, edit), now, cache=cache)
     was, will = before.row(toggle.module), after.row(toggle.module)
     unknown = explain_missing(snapshot.feeds, CATALOG_FEEDS)
     case = _Case(toggle, kyma, edit, was, will, _skipped_manifest(snapshot, was), unknown)
@@ -134,15 +134,22 @@ def propose_edit(
 
 
 def _skipped_manifest(snapshot: Snapshot, row: ModuleRow | None) -> ObjectRef | None:
-    wanted = row.manifest if row is not None else None
-    raw = next((one for one in snapshot.manifests if wanted is not None and read_ref(one) == wanted), None)
-    found = read_manifest(raw) if raw is not None else None
-    return wanted if isinstance(found, Manifest) and found.skipped else None
+    manifest_ref = row.manifest if row is not None else None
+    raw = next(
+        (
+            candidate
+            for candidate in snapshot.manifests
+            if manifest_ref is not None and read_ref(candidate) == manifest_ref
+        ),
+        None,
+    )
+    skipped = read_manifest(raw) if raw is not None else None
+    return manifest_ref if isinstance(skipped, Manifest) and skipped.skipped else None
 
 
-def explain_no_kyma(seen: Catalog) -> str:
+def explain_no_kyma(catalog: Catalog) -> str:
     """Return why there is no Kyma to edit: none exists, or the list of Kymas is missing."""
-    why = seen.kyma_unknown
+    why = catalog.kyma_unknown
     return "this cluster has no Kyma to edit" if why is None else f"which Kyma to edit is unknown: {why.reason}"
 
 
@@ -152,11 +159,11 @@ def _is_gone(case: _Case) -> bool:
     return absent and not mandatory and not case.kyma.meta.deleting
 
 
-def _the_kyma(snapshot: Snapshot, seen: Catalog) -> Kyma | None:
-    if seen.kyma is None:
+def _the_kyma(snapshot: Snapshot, catalog: Catalog) -> Kyma | None:
+    if catalog.kyma is None:
         return None
-    found = (raw for raw in snapshot.kymas if read_ref(raw) == seen.kyma.ref)
-    kyma = read_kyma(next(found, None))
+    candidates = (raw for raw in snapshot.kymas if read_ref(raw) == catalog.kyma.ref)
+    kyma = read_kyma(next(candidates, None))
     return kyma if isinstance(kyma, Kyma) else None
 
 
@@ -245,10 +252,10 @@ def _not_to_be_enabled(case: _Case) -> Iterator[str]:
 
 
 def _not_in_channel(case: _Case) -> Iterator[str]:
-    wanted, row = case.toggle.channel, case.offers
-    if wanted and row is not None and row.channels and wanted not in row.channels:
+    channel, row = case.toggle.channel, case.offers
+    if channel and row is not None and row.channels and channel not in row.channels:
         offered = ", ".join(f"{channel} ({version})" for channel, version in row.channels.items())
-        yield f"{case.module} is not in channel {wanted}; it is in {offered}"
+        yield f"{case.module} is not in channel {channel}; it is in {offered}"
 
 
 def _unresolved(case: _Case) -> Iterator[str]:
@@ -288,7 +295,7 @@ def _still_unmanaging(case: _Case) -> Iterator[str]:
             "removing its entry now would uninstall it"
         )
     elif unmanaged and case.was is not None:
-        yield from (one.message for one in case.was.foreseen if one.risk is RiskKind.STILL_RELEASING)
+        yield from (risk.message for risk in case.was.foreseen if risk.risk is RiskKind.STILL_RELEASING)
 
 
 # warnings
@@ -313,7 +320,7 @@ def _warnings(case: _Case) -> Iterator[str]:
         case EditVerb.CHANNEL:
             pass
     if case.was is not None and case.toggle.verb in (EditVerb.DISABLE, EditVerb.POLICY, EditVerb.UNMANAGE):
-        yield from (one.message for one in case.was.foreseen if one.risk in _WARNED)
+        yield from (risk.message for risk in case.was.foreseen if risk.risk in _WARNED)
     refusal = case.will.resolution.refusal if case.will is not None else None
     if isinstance(refusal, HeldBack):
         yield f"{case.module} is {refusal_words(refusal)}; to downgrade, delete the module and enable it again"
@@ -340,7 +347,7 @@ def _of_disabling(case: _Case) -> Iterator[str]:
         return
     if row is None or not row.checked:
         return
-    foreseen = {one.risk for one in row.foreseen}
+    foreseen = {risk.risk for risk in row.foreseen}
     if RiskKind.CR_STAYS in foreseen:
         return  # its own warning says what happens to the module CR
     if ignored and RiskKind.POLICY_PENDING not in foreseen:

@@ -45,10 +45,10 @@ class LineSplitter:
         self._keep(first)
         if not others:
             return []
-        *whole, rest = others
-        found = [self._take(), *map(self._within, whole)]
+        *complete, rest = others
+        lines = [self._take(), *map(self._within, complete)]
         self._keep(rest)
-        return found
+        return lines
 
     def end(self) -> list[bytes]:
         """Return the line that the stream ended in, if there is one."""
@@ -85,7 +85,7 @@ class LineReader:
 
     def read(self, lines: Iterable[bytes]) -> list[PodLogLine]:
         """Return the lines with their times; a line without a time has that of the line before."""
-        found = []
+        entries = []
         for raw in lines:
             at, stamp, start = _time_of(raw)
             if self._until is not None and at is not None and self._is_known(at):
@@ -93,8 +93,8 @@ class LineReader:
             at = max(at if at is not None else 0, self.last or 0)
             self._same = self._same + 1 if at == self.last else 1
             self.last = at
-            found.append(PodLogLine(at, self.source, stamp, clean_log_text(raw[start:].decode(errors="replace"))))
-        return found
+            entries.append(PodLogLine(at, self.source, stamp, clean_log_text(raw[start:].decode(errors="replace"))))
+        return entries
 
     def _is_known(self, at: int) -> bool:
         assert self._until is not None
@@ -109,14 +109,14 @@ class LineReader:
 
 def _time_of(raw: bytes) -> tuple[int | None, str, int]:
     """Return a line's time in nanoseconds, the same as text, and where the text of the line starts."""
-    found = _STAMP.match(raw)
-    if found is None:
+    match = _STAMP.match(raw)
+    if match is None:
         return None, "", 0
-    second, fraction, zone = found.groups()
-    whole = _second(second + zone)
-    if whole is None:
+    second, fraction, zone = match.groups()
+    seconds = _second(second + zone)
+    if seconds is None:
         return None, "", 0
-    return whole + int((fraction or b"").ljust(9, b"0")), raw[: found.end()].rstrip().decode(), found.end()
+    return seconds + int((fraction or b"").ljust(9, b"0")), raw[: match.end()].rstrip().decode(), match.end()
 
 
 @lru_cache(maxsize=1024)

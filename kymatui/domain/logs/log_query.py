@@ -38,15 +38,15 @@ class LogQuery(Struct, frozen=True):
     def parameters(self) -> list[tuple[str, str]]:
         """Return the query of PodLogOptions; lines always come with their times."""
         options = self.options
-        found = [("container", self.container), ("timestamps", "true")]
+        parameters = [("container", self.container), ("timestamps", "true")]
         if self.after is not None:
-            found.append(("sinceTime", _rfc3339(self.after)))
+            parameters.append(("sinceTime", _rfc3339(self.after)))
         elif options.since is not None:
-            found.append(("sinceSeconds", str(options.since)))
+            parameters.append(("sinceSeconds", str(options.since)))
         if options.tail is not None and self.after is None:
-            found.append(("tailLines", str(options.tail)))
-        found += [("previous", "true")] if options.previous else []
-        return found + ([("follow", "true")] if options.follow else [])
+            parameters.append(("tailLines", str(options.tail)))
+        parameters += [("previous", "true")] if options.previous else []
+        return parameters + ([("follow", "true")] if options.follow else [])
 
     def resumed(self, after: int | None) -> LogQuery:
         """Return the request for what comes after a line; the same request if no line was read."""

@@ -74,10 +74,10 @@ class LogRing:
             return
         gone = self.lines[:count]
         if self.shown is not self.lines:
-            place = 0
+            dropped = 0
             for line in gone:
-                place += place < len(self.shown) and self.shown[place] is line
-            del self.shown[:place]
+                dropped += dropped < len(self.shown) and self.shown[dropped] is line
+            del self.shown[:dropped]
         del self.lines[:count]
         self._size = size
         self.dropped += count

@@ -53,12 +53,12 @@ class PodContainer(Struct, frozen=True):
 
 def pods_below(refs: Iterable[ObjectRef], locations: ObjectIndex) -> list[Object]:
     """Return the Pods among these objects and among what they own, each once, at most 500."""
-    found: dict[tuple[str, str], Object] = {}
+    pods: dict[tuple[str, str], Object] = {}
     for raw in _walk(refs, locations, 0):
         ref = read_ref(raw)
-        if (ref.kind.group, ref.kind.kind) == ("", "Pod") and len(found) < _MOST_PODS:
-            found.setdefault((ref.namespace, ref.name), raw)
-    return [found[key] for key in sorted(found)]
+        if (ref.kind.group, ref.kind.kind) == ("", "Pod") and len(pods) < _MOST_PODS:
+            pods.setdefault((ref.namespace, ref.name), raw)
+    return [pods[key] for key in sorted(pods)]
 
 
 def _walk(refs: Iterable[ObjectRef], locations: ObjectIndex, depth: int) -> Iterator[Object]:
@@ -84,24 +84,30 @@ def containers_of(pod: Object) -> list[PodContainer]:
     """
     reader, ref = JsonReader(pod), read_ref(pod)
     named = read_meta(reader).annotations.get(_DEFAULT_CONTAINER, "")
-    found: list[PodContainer] = []
+    containers: list[PodContainer] = []
     for role, statuses, specs in _LISTS:
-        states = {one.text("name"): one for one in reader.child("status").children(statuses)}
-        names = [one.text("name") for one in reader.child("spec").children(specs)]
+        states = {entry.text("name"): entry for entry in reader.child("status").children(statuses)}
+        names = [entry.text("name") for entry in reader.child("spec").children(specs)]
         for name in dict.fromkeys((*names, *states)):
             if name:
                 status = states.get(name, JsonReader({}))
                 source = LogSource(ref.namespace, ref.name, name)
-                found.append(PodContainer(source, role, _state(status), status.integer("restartCount")))
-    return _with_default(found, named)
+                containers.append(PodContainer(source, role, _state(status), status.integer("restartCount")))
+    return _with_default(containers, named)
 
 
-def _with_default(found: Sequence[PodContainer], named: str) -> list[PodContainer]:
-    main = [one.source.container for one in found if one.role is ContainerRole.MAIN]
+def _with_default(containers: Sequence[PodContainer], named: str) -> list[PodContainer]:
+    main = [container.source.container for container in containers if container.role is ContainerRole.MAIN]
     chosen = named if named in main else next(iter(main), "")
     return [
-        PodContainer(one.source, one.role, one.state, one.restarts, is_default=one.source.container == chosen)
-        for one in found
+        PodContainer(
+            container.source,
+            container.role,
+            container.state,
+            container.restarts,
+            is_default=container.source.container == chosen,
+        )
+        for container in containers
     ]
 
 
@@ -116,12 +122,14 @@ def _state(status: JsonReader) -> str:
     return ""
 
 
-def choose_sources(containers: Iterable[PodContainer], container: str = "", *, whole: bool = False) -> list[LogSource]:
-    """Return the default container of each Pod, or the named one; with `whole` every container."""
+def choose_sources(
+    containers: Iterable[PodContainer], container: str = "", *, all_containers: bool = False
+) -> list[LogSource]:
+    """Return the default container of each Pod, or the named one; with `all_containers` every container."""
     return [
-        one.source
-        for one in containers
-        if whole or (one.source.container == container if container else one.is_default)
+        candidate.source
+        for candidate in containers
+        if all_containers or (candidate.source.container == container if container else candidate.is_default)
     ]
 
 
@@ -136,14 +144,14 @@ class ModuleLogs(Struct, frozen=True):
     gap: UnknownFact | None = None
 
 
-def log_roots(row: ModuleRow, locations: ObjectIndex, *, whole: bool = False) -> tuple[ObjectRef, ...]:
-    """Return the objects whose Pods have the logs: the manager, or with `whole` all objects of the tree.
+def log_roots(row: ModuleRow, locations: ObjectIndex, *, all_objects: bool = False) -> tuple[ObjectRef, ...]:
+    """Return the objects whose Pods have the logs: the manager, or with `all_objects` all objects of the tree.
 
     Of what no catalog offers, each workload is one.
     """
-    if not whole and row.origin is CatalogOrigin.NONE:  # no template says which of its workloads is its manager
+    if not all_objects and row.origin is CatalogOrigin.NONE:  # no template says which of its workloads is its manager
         return row.workloads
-    if not whole:
+    if not all_objects:
         return (row.manager,) if row.manager is not None else ()
     tree = build_tree(row, locations, 0.0)
     return tuple(dict.fromkeys((*module_objects(row), *(node.ref for root in tree.roots for node in root.walk()))))
@@ -152,10 +160,10 @@ def log_roots(row: ModuleRow, locations: ObjectIndex, *, whole: bool = False) ->
 def find_logs(roots: tuple[ObjectRef, ...], snapshot: Snapshot, locations: ObjectIndex) -> ModuleLogs:
     """Return the containers of the Pods below these objects; the objects have to be followed."""
     pods = pods_below(roots, locations)
-    found = [(read_ref(pod), containers_of(pod)) for pod in pods]
+    pod_containers = [(read_ref(pod), containers_of(pod)) for pod in pods]
     feeds = [name for name in snapshot.feeds if followed_kind(name) not in ("", EVENTS)]
     return ModuleLogs(
-        tuple(one for _, containers in found for one in containers),
-        tuple(ref for ref, containers in found if not containers),
+        tuple(container for _, containers in pod_containers for container in containers),
+        tuple(ref for ref, containers in pod_containers if not containers),
         next(iter(explain_gaps(snapshot.feeds, feeds)), None),
     )

@@ -39,12 +39,12 @@ class WorkItem(Struct, frozen=True):
 
 def work_list(kyma: Kyma) -> tuple[WorkItem, ...]:
     """Return the requested modules, then those that are being removed; the first entry of a module counts."""
-    found: dict[str, WorkItem] = {}
+    items: dict[str, WorkItem] = {}
     for request in kyma.modules:
-        found.setdefault(request.name, WorkItem(request.name, True, request.policy, request.managed))
+        items.setdefault(request.name, WorkItem(request.name, True, request.policy, request.managed))
     for report in kyma.reports:
-        found.setdefault(report.name, WorkItem(report.name, False))
-    return tuple(found.values())
+        items.setdefault(report.name, WorkItem(report.name, False))
+    return tuple(items.values())
 
 
 class Outcome(Enum):
@@ -91,8 +91,8 @@ def refused_status(
             return {**kept, "maintenance": True}
         return {**kept, "state": (State.WARNING if outcome is Outcome.KEEP_WARNED else State.ERROR).value}
     state = State.WARNING if outcome is Outcome.WARNED else State.ERROR
-    made = {"name": name, "channel": channel, "fqdn": component, "ocmComponentName": component, "message": message}
-    return {"state": state.value, **{key: value for key, value in made.items() if value}}
+    status = {"name": name, "channel": channel, "fqdn": component, "ocmComponentName": component, "message": message}
+    return {"state": state.value, **{key: value for key, value in status.items() if value}}
 
 
 def accepted_status(
@@ -104,7 +104,7 @@ def accepted_status(
     """
     metadata, spec = manifest["metadata"], manifest["spec"]
     component = metadata["annotations"].get("operator.kyma-project.io/ocm-component-name", "")
-    made: Json = {
+    status: Json = {
         "name": item.name,
         "fqdn": component,
         "ocmComponentName": component,
@@ -113,15 +113,15 @@ def accepted_status(
         "state": state,
     }
     if not item.managed:
-        return {key: value for key, value in {**made, "state": State.UNMANAGED.value}.items() if value}
-    made["manifest"] = _tracking(manifest)
-    made["template"] = _tracking(template)
+        return {key: value for key, value in {**status, "state": State.UNMANAGED.value}.items() if value}
+    status["manifest"] = _tracking(manifest)
+    status["template"] = _tracking(template)
     resource = spec.get("resource")
     if resource and item.policy == "CreateAndDelete":
-        made["resource"] = _tracking(resource)
+        status["resource"] = _tracking(resource)
         if cluster_scoped:
-            made["resource"]["metadata"]["namespace"] = ""
-    return {key: value for key, value in made.items() if value or key == "state"}
+            status["resource"]["metadata"]["namespace"] = ""
+    return {key: value for key, value in status.items() if value or key == "state"}
 
 
 def status_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Json:
@@ -135,20 +135,20 @@ def status_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Json:
 
 
 def _without_default(entries: Iterable[Mapping[str, Any]]) -> list[Json]:
-    return [{key: value for key, value in one.items() if (key, value) != ("maintenance", False)} for one in entries]
+    return [{key: value for key, value in entry.items() if (key, value) != ("maintenance", False)} for entry in entries]
 
 
 def _tracking(raw: Mapping[str, Any]) -> Json:
     metadata = raw.get("metadata") or {}
-    found = {"name": metadata.get("name", ""), "namespace": metadata.get("namespace", "")}
+    tracking = {"name": metadata.get("name", ""), "namespace": metadata.get("namespace", "")}
     if metadata.get("generation"):
-        found["generation"] = metadata["generation"]
-    return {"apiVersion": raw.get("apiVersion", ""), "kind": raw.get("kind", ""), "metadata": found}
+        tracking["generation"] = metadata["generation"]
+    return {"apiVersion": raw.get("apiVersion", ""), "kind": raw.get("kind", ""), "metadata": tracking}
 
 
 def runtime_entry(entry: Mapping[str, Any], namespace: str) -> Json:
     """Return a status entry as the runtime's Kyma has it: no Manifest, and templates in the runtime's namespace."""
-    made = {key: value for key, value in entry.items() if key != "manifest"}
-    if template := made.get("template"):
-        made["template"] = {**template, "metadata": {**template.get("metadata", {}), "namespace": namespace}}
-    return made
+    copied = {key: value for key, value in entry.items() if key != "manifest"}
+    if template := copied.get("template"):
+        copied["template"] = {**template, "metadata": {**template.get("metadata", {}), "namespace": namespace}}
+    return copied

@@ -43,8 +43,8 @@ def pods_of(workload: Object, pods: Iterable[Object]) -> list[Object]:
         return []
     namespace = read_ref(workload).namespace
     metas = [(read_meta(JsonReader(raw)), raw) for raw in pods]
-    found = [(meta, raw) for meta, raw in metas if meta.namespace == namespace and selector.matches(meta.labels)]
-    return [raw for _, raw in sorted(found, key=lambda one: (-(one[0].created or 0.0), one[0].name))]
+    matching = [(meta, raw) for meta, raw in metas if meta.namespace == namespace and selector.matches(meta.labels)]
+    return [raw for _, raw in sorted(matching, key=lambda pair: (-(pair[0].created or 0.0), pair[0].name))]
 
 
 def find_pod_failure(workload: Object, pods: Iterable[Object], events: Iterable[Object] = ()) -> PodFailure | None:
@@ -60,13 +60,17 @@ def _failure(pod: Object, events: Iterable[Object]) -> PodFailure | None:
     if scheduled is not None and scheduled.status == "False":
         return PodFailure(ref, f"cannot be scheduled: {_line(scheduled.message)}", Actor.CLUSTER)
     for container in _containers(status):
-        found = _of_container(ref, container)
-        if found is not None:
-            return found
+        failure = _of_container(ref, container)
+        if failure is not None:
+            return failure
     if status.text("phase") == "Failed":
         reason = ": ".join(filter(None, (status.text("reason"), status.text("message"))))
         return PodFailure(ref, f"has failed: {_line(reason) or 'no reason'}", Actor.CLUSTER)
-    return _of_events(ref, events) if any(_is_starting(one) for one in _containers(status)) else None
+    return (
+        _of_events(ref, events)
+        if any(_is_starting(container_status) for container_status in _containers(status))
+        else None
+    )
 
 
 def _containers(status: JsonReader) -> Iterator[JsonReader]:
@@ -103,8 +107,8 @@ def _of_image(ref: ObjectRef, image: str, message: str) -> PodFailure:
         return PodFailure(ref, f"cannot start: the registry refuses to hand out image {image}", Actor.CLUSTER)
     if any(word in lower for word in _MISSING):
         return PodFailure(ref, f"cannot start: image {image} is not in the registry", Actor.CATALOG)
-    said = f": {_line(message)}" if message else ""
-    return PodFailure(ref, f"cannot start: image {image} cannot be pulled{said}", Actor.CLUSTER)
+    detail = f": {_line(message)}" if message else ""
+    return PodFailure(ref, f"cannot start: image {image} cannot be pulled{detail}", Actor.CLUSTER)
 
 
 def _crash(ref: ObjectRef, name: str, ended: JsonReader) -> PodFailure:

@@ -82,9 +82,9 @@ class PresenceEvidence(Struct, frozen=True):
 
 def determine_presence(traces: PresenceEvidence) -> Presence:
     """Return the presence of a module."""
-    found = _presence(traces)
+    presence = _presence(traces)
     unnamed = traces.sources_unreadable and traces.manager is ManagerVisibility.UNIDENTIFIED
-    return Presence.UNKNOWN if found is Presence.NOT_INSTALLED and (traces.kyma_unreadable or unnamed) else found
+    return Presence.UNKNOWN if presence is Presence.NOT_INSTALLED and (traces.kyma_unreadable or unnamed) else presence
 
 
 def _presence(traces: PresenceEvidence) -> Presence:

@@ -64,12 +64,12 @@ class _Seen(Struct, frozen=True):
         return find_condition(self.conditions, kind)
 
     def is_true(self, kind: str) -> bool:
-        found = self.condition(kind)
-        return found is not None and found.status == "True"
+        condition = self.condition(kind)
+        return condition is not None and condition.status == "True"
 
     def is_false(self, kind: str) -> bool:
-        found = self.condition(kind)
-        return found is not None and found.status == "False"
+        condition = self.condition(kind)
+        return condition is not None and condition.status == "False"
 
     def not_yet(self, words: str, *, rolling: bool = False) -> Readiness:
         """Return Processing while the object may be starting, Error afterwards."""
@@ -79,114 +79,116 @@ class _Seen(Struct, frozen=True):
 def _because(condition: Condition | None) -> str:
     if condition is None:
         return ""
-    said = ": ".join(part for part in (condition.reason, condition.message) if part)
-    return f" ({said})" if said else ""
+    text = ": ".join(part for part in (condition.reason, condition.message) if part)
+    return f" ({text})" if text else ""
 
 
-def _deployment(seen: _Seen) -> Readiness:
-    if seen.unseen:
+def _deployment(observed: _Seen) -> Readiness:
+    if observed.unseen:
         return Readiness(State.PROCESSING, "rollout starting", rolling=True)
-    progressing, available = seen.condition("Progressing"), seen.condition("Available")
-    wanted = seen.spec.integer("replicas", 1)
-    updated, total = seen.status.integer("updatedReplicas"), seen.status.integer("replicas")
-    there = seen.status.integer("availableReplicas")
-    if seen.is_true("ReplicaFailure"):
-        return Readiness(State.ERROR, f"pods cannot be created{_because(seen.condition('ReplicaFailure'))}")
+    progressing, available = observed.condition("Progressing"), observed.condition("Available")
+    desired = observed.spec.integer("replicas", 1)
+    updated, total = observed.status.integer("updatedReplicas"), observed.status.integer("replicas")
+    availability = observed.status.integer("availableReplicas")
+    if observed.is_true("ReplicaFailure"):
+        return Readiness(State.ERROR, f"pods cannot be created{_because(observed.condition('ReplicaFailure'))}")
     if progressing is not None and progressing.reason == "ProgressDeadlineExceeded":
         return Readiness(State.ERROR, f"the rollout is stuck{_because(progressing)}", rolling=total > updated)
-    if wanted == 0 and total == 0:
+    if desired == 0 and total == 0:
         return Readiness(State.READY, "scaled to zero", scaled_to_zero=True)
-    paused = ", paused" if seen.spec.flag("paused") else ""
-    if updated < wanted and (seen.conditions or seen.status.raw):
-        return _rolling_deployment(seen, f"{updated} of {wanted} pods updated{paused}", available)
+    paused = ", paused" if observed.spec.flag("paused") else ""
+    if updated < desired and (observed.conditions or observed.status.raw):
+        return _rolling_deployment(observed, f"{updated} of {desired} pods updated{paused}", available)
     if total > updated:
         old = format_count(total - updated, "old pod")
-        lacking = seen.status.integer("unavailableReplicas")
+        lacking = observed.status.integer("unavailableReplicas")
         if lacking and updated:  # old pods stay until the new ones are available
             words = f"{format_count(lacking, 'new pod')} not available yet, {old} still running{paused}"
             return Readiness(State.PROCESSING, words, rolling=True)
         return Readiness(State.PROCESSING, f"{old} still running{paused}", rolling=True)
-    if there < wanted:
-        return _unavailable(seen, f"{there} of {wanted} pods available{paused}", available)
-    return Readiness(State.READY, f"{there} of {wanted} pods available{paused}")
+    if availability < desired:
+        return _unavailable(observed, f"{availability} of {desired} pods available{paused}", available)
+    return Readiness(State.READY, f"{availability} of {desired} pods available{paused}")
 
 
-def _rolling_deployment(seen: _Seen, words: str, available: Condition | None) -> Readiness:
-    if available is None and not seen.conditions:
-        return seen.not_yet(f"{words}; no status yet", rolling=True)
+def _rolling_deployment(observed: _Seen, words: str, available: Condition | None) -> Readiness:
+    if available is None and not observed.conditions:
+        return observed.not_yet(f"{words}; no status yet", rolling=True)
     return Readiness(State.PROCESSING, words, rolling=True)
 
 
-def _unavailable(seen: _Seen, words: str, available: Condition | None) -> Readiness:
+def _unavailable(observed: _Seen, words: str, available: Condition | None) -> Readiness:
     if available is None:
-        return seen.not_yet(words if seen.status.raw else "starting: no status yet")
+        return observed.not_yet(words if observed.status.raw else "starting: no status yet")
     if available.status == "True":
         return Readiness(State.PROCESSING, words)
     since = available.since
-    if since is not None and seen.now - since >= ROLLOUT_GRACE:
-        return Readiness(State.ERROR, f"{words} for {int((seen.now - since) // 60)} minutes{_because(available)}")
+    if since is not None and observed.now - since >= ROLLOUT_GRACE:
+        return Readiness(State.ERROR, f"{words} for {int((observed.now - since) // 60)} minutes{_because(available)}")
     return Readiness(State.PROCESSING, f"{words}{_because(available)}")
 
 
-def _stateful_set(seen: _Seen) -> Readiness:
-    if seen.unseen:
+def _stateful_set(observed: _Seen) -> Readiness:
+    if observed.unseen:
         return Readiness(State.PROCESSING, "rollout starting", rolling=True)
-    wanted, ready = seen.spec.integer("replicas", 1), seen.status.integer("readyReplicas")
-    if wanted == 0:
+    desired, ready = observed.spec.integer("replicas", 1), observed.status.integer("readyReplicas")
+    if desired == 0:
         return Readiness(State.READY, "scaled to zero", scaled_to_zero=True)
-    current, update = seen.status.text("currentRevision"), seen.status.text("updateRevision")
-    updated = seen.status.integer("updatedReplicas")
-    strategy = seen.spec.child("updateStrategy").text("type", "RollingUpdate")
-    if strategy == "RollingUpdate" and update and current != update and updated < wanted:
-        return Readiness(State.PROCESSING, f"{updated} of {wanted} pods updated", rolling=True)
-    words = f"{ready} of {wanted} pods ready"
-    return Readiness(State.READY, words) if ready >= wanted else seen.not_yet(words)
+    current, update = observed.status.text("currentRevision"), observed.status.text("updateRevision")
+    updated = observed.status.integer("updatedReplicas")
+    strategy = observed.spec.child("updateStrategy").text("type", "RollingUpdate")
+    if strategy == "RollingUpdate" and update and current != update and updated < desired:
+        return Readiness(State.PROCESSING, f"{updated} of {desired} pods updated", rolling=True)
+    words = f"{ready} of {desired} pods ready"
+    return Readiness(State.READY, words) if ready >= desired else observed.not_yet(words)
 
 
-def _daemon_set(seen: _Seen) -> Readiness:
-    if seen.unseen:
+def _daemon_set(observed: _Seen) -> Readiness:
+    if observed.unseen:
         return Readiness(State.PROCESSING, "rollout starting", rolling=True)
     # The server gives a new DaemonSet a status of zeros; only observedGeneration shows that its controller acted.
-    if not seen.status.raw or (seen.meta.generation and not seen.status.has("observedGeneration")):
-        return seen.not_yet("starting: no status yet")
-    wanted, ready = seen.status.integer("desiredNumberScheduled"), seen.status.integer("numberReady")
-    updated = seen.status.integer("updatedNumberScheduled")
-    on_delete = seen.spec.child("updateStrategy").text("type") == "OnDelete"
-    if updated < wanted and not on_delete:
-        return Readiness(State.PROCESSING, f"{updated} of {wanted} pods updated", rolling=True)
-    words = f"{ready} of {wanted} pods ready"
-    return Readiness(State.READY, words) if ready >= wanted else seen.not_yet(words)
+    if not observed.status.raw or (observed.meta.generation and not observed.status.has("observedGeneration")):
+        return observed.not_yet("starting: no status yet")
+    desired, ready = observed.status.integer("desiredNumberScheduled"), observed.status.integer("numberReady")
+    updated = observed.status.integer("updatedNumberScheduled")
+    on_delete = observed.spec.child("updateStrategy").text("type") == "OnDelete"
+    if updated < desired and not on_delete:
+        return Readiness(State.PROCESSING, f"{updated} of {desired} pods updated", rolling=True)
+    words = f"{ready} of {desired} pods ready"
+    return Readiness(State.READY, words) if ready >= desired else observed.not_yet(words)
 
 
-def _replica_set(seen: _Seen) -> Readiness:
-    wanted, ready = seen.spec.integer("replicas", 1), seen.status.integer("readyReplicas")
-    words = f"{ready} of {wanted} pods ready"
-    return Readiness(State.READY, words) if ready >= wanted else seen.not_yet(words)
+def _replica_set(observed: _Seen) -> Readiness:
+    desired, ready = observed.spec.integer("replicas", 1), observed.status.integer("readyReplicas")
+    words = f"{ready} of {desired} pods ready"
+    return Readiness(State.READY, words) if ready >= desired else observed.not_yet(words)
 
 
-def _definition(seen: _Seen) -> Readiness:
-    if seen.is_true("Terminating"):
-        return Readiness(State.DELETING, f"deleting its objects{_because(seen.condition('Terminating'))}")
-    if seen.is_false("NamesAccepted"):
-        return Readiness(State.ERROR, f"name conflict{_because(seen.condition('NamesAccepted'))}")
-    if seen.is_true("Established"):
+def _definition(observed: _Seen) -> Readiness:
+    if observed.is_true("Terminating"):
+        return Readiness(State.DELETING, f"deleting its objects{_because(observed.condition('Terminating'))}")
+    if observed.is_false("NamesAccepted"):
+        return Readiness(State.ERROR, f"name conflict{_because(observed.condition('NamesAccepted'))}")
+    if observed.is_true("Established"):
         return Readiness(State.READY, "established")
-    return seen.not_yet("not established yet")
+    return observed.not_yet("not established yet")
 
 
-def _job(seen: _Seen) -> Readiness:
-    if seen.is_true("Failed"):
-        return Readiness(State.ERROR, f"failed{_because(seen.condition('Failed'))}")
-    if seen.is_true("Complete"):
+def _job(observed: _Seen) -> Readiness:
+    if observed.is_true("Failed"):
+        return Readiness(State.ERROR, f"failed{_because(observed.condition('Failed'))}")
+    if observed.is_true("Complete"):
         return Readiness(State.READY, "complete")
-    if seen.spec.flag("suspend"):
+    if observed.spec.flag("suspend"):
         return Readiness(State.PROCESSING, "suspended")
-    done, wanted = seen.status.integer("succeeded"), seen.spec.integer("completions", 1)
-    return Readiness(State.PROCESSING, f"{done} of {wanted} completions, {seen.status.integer('active')} running")
+    done, completions = observed.status.integer("succeeded"), observed.spec.integer("completions", 1)
+    return Readiness(
+        State.PROCESSING, f"{done} of {completions} completions, {observed.status.integer('active')} running"
+    )
 
 
-def _claim(seen: _Seen) -> Readiness:
-    phase = seen.status.text("phase", "Pending")
+def _claim(observed: _Seen) -> Readiness:
+    phase = observed.status.text("phase", "Pending")
     if phase == "Bound":
         return Readiness(State.READY, "bound")
     if phase == "Lost":
@@ -194,51 +196,53 @@ def _claim(seen: _Seen) -> Readiness:
     return Readiness(State.PROCESSING, "waiting for a volume")
 
 
-def _service(seen: _Seen) -> Readiness:
-    if seen.spec.text("type", "ClusterIP") != "LoadBalancer":
+def _service(observed: _Seen) -> Readiness:
+    if observed.spec.text("type", "ClusterIP") != "LoadBalancer":
         return Readiness(State.READY, "no load balancer needed")
-    if seen.status.child("loadBalancer").items("ingress") or seen.spec.items("externalIPs"):
+    if observed.status.child("loadBalancer").items("ingress") or observed.spec.items("externalIPs"):
         return Readiness(State.READY, "load balancer has an address")
     return Readiness(State.PROCESSING, "waiting for the load balancer's address")
 
 
-def _namespace(seen: _Seen) -> Readiness:
-    if seen.status.text("phase", "Active") == "Terminating":
-        blocking = next((c for c in seen.conditions if c.status == "True"), None)
+def _namespace(observed: _Seen) -> Readiness:
+    if observed.status.text("phase", "Active") == "Terminating":
+        blocking = next((c for c in observed.conditions if c.status == "True"), None)
         return Readiness(State.DELETING, f"terminating{_because(blocking)}")
     return Readiness(State.READY, "active")
 
 
-def _pod(seen: _Seen) -> Readiness:
-    phase = seen.status.text("phase", "Pending")
+def _pod(observed: _Seen) -> Readiness:
+    phase = observed.status.text("phase", "Pending")
     if phase == "Succeeded":
         return Readiness(State.READY, "succeeded")
     if phase == "Failed":
-        return Readiness(State.ERROR, seen.status.text("message") or seen.status.text("reason") or "failed")
-    if seen.is_true("Ready"):
+        return Readiness(State.ERROR, observed.status.text("message") or observed.status.text("reason") or "failed")
+    if observed.is_true("Ready"):
         return Readiness(State.READY, "ready")
-    for container in seen.status.children("containerStatuses"):
+    for container in observed.status.children("containerStatuses"):
         waiting = container.child("state").child("waiting")
         reason = waiting.text("reason")
         if reason and reason not in ("ContainerCreating", "PodInitializing"):
             name, message = container.text("name"), waiting.text("message")
             return Readiness(State.ERROR, f"container {name}: {reason}{f', {message}' if message else ''}")
-    return seen.not_yet(f"{phase.lower()}{_because(next((c for c in seen.conditions if c.status == 'False'), None))}")
+    return observed.not_yet(
+        f"{phase.lower()}{_because(next((c for c in observed.conditions if c.status == 'False'), None))}"
+    )
 
 
-def _by_conditions(seen: _Seen) -> Readiness:
+def _by_conditions(observed: _Seen) -> Readiness:
     """Return the readiness of any other kind by its well-known conditions."""
     for kind in ("Stalled", "Failed", "Degraded"):
-        if seen.is_true(kind):
-            return Readiness(State.ERROR, f"{kind}{_because(seen.condition(kind))}")
-    if seen.unseen:
+        if observed.is_true(kind):
+            return Readiness(State.ERROR, f"{kind}{_because(observed.condition(kind))}")
+    if observed.unseen:
         return Readiness(State.PROCESSING, "not processed by its controller yet")
     for kind in ("Ready", "Available", "Established", "Succeeded"):
-        found = seen.condition(kind)
-        if found is not None and found.status == "True":
+        condition = observed.condition(kind)
+        if condition is not None and condition.status == "True":
             return Readiness(State.READY, f"{kind}")
-        if found is not None:
-            return Readiness(State.PROCESSING, f"not {kind}{_because(found)}")
+        if condition is not None:
+            return Readiness(State.PROCESSING, f"not {kind}{_because(condition)}")
     return Readiness(State.READY, "exists")
 
 
@@ -260,26 +264,26 @@ def check_readiness(raw: object, now: float) -> Readiness:
     """Return the readiness of an object; `now` is in seconds of the Unix clock. A deletion comes first."""
     reader = JsonReader(raw)
     status = reader.child("status")
-    seen = _Seen(read_meta(reader), reader.child("spec"), status, read_conditions(status), now)
+    observed = _Seen(read_meta(reader), reader.child("spec"), status, read_conditions(status), now)
     ref = read_ref(raw)
-    found = _BY_KIND.get((ref.kind.group, ref.kind.kind), _by_conditions)(seen)
-    if seen.meta.deleting and found.state is not State.DELETING:
-        held = f" (finalizers: {', '.join(seen.meta.finalizers)})" if seen.meta.finalizers else ""
-        found = Readiness(State.DELETING, f"being deleted{held}")
-    return replace(found, ref=ref, flaws=tuple(dict.fromkeys(reader.flaws)))
+    readiness = _BY_KIND.get((ref.kind.group, ref.kind.kind), _by_conditions)(observed)
+    if observed.meta.deleting and readiness.state is not State.DELETING:
+        held = f" (finalizers: {', '.join(observed.meta.finalizers)})" if observed.meta.finalizers else ""
+        readiness = Readiness(State.DELETING, f"being deleted{held}")
+    return replace(readiness, ref=ref, flaws=tuple(dict.fromkeys(reader.flaws)))
 
 
 def unready_managers(workloads: Iterable[object], templates: Iterable[object], now: float) -> tuple[ObjectRef, ...]:
     """Return the workloads that templates or labels name as managers and that are not ready: their Pods say why."""
     declared = (JsonReader(raw).child("spec").child("manager") for raw in templates)
-    names = {(one.text("kind"), one.text("name")) for one in declared if one.raw}
-    found = []
+    names = {(manager.text("kind"), manager.text("name")) for manager in declared if manager.raw}
+    unready = []
     for raw in workloads:
         ref = read_ref(raw)
         is_manager = (ref.kind.kind, ref.name) in names or LABEL_MODULE in read_meta(JsonReader(raw)).labels
         if is_manager and not check_readiness(raw, now).ready:
-            found.append(ref)
-    return tuple(found)
+            unready.append(ref)
+    return tuple(unready)
 
 
 _ROLLING_REASONS = frozenset({"FoundNewReplicaSet", "NewReplicaSetCreated", "ReplicaSetUpdated"})

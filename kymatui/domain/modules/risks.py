@@ -60,24 +60,24 @@ def find_risks(
     """Return the risks of a module in the Kyma; `resources` are its existing CRs."""
     if request is None:
         return ()
-    found: list[ModuleRisk] = []
+    risks: list[ModuleRisk] = []
     if manifest is not None and request.managed:
-        found += _of_policies(request, manifest)
+        risks += _of_policies(request, manifest)
     if is_not_applied(report, manifest, drift, desired, readiness):
-        found.append(ModuleRisk(RiskKind.NOT_APPLIED, not_applied_words(desired), actor=Actor.KLM))
+        risks.append(ModuleRisk(RiskKind.NOT_APPLIED, not_applied_words(desired), actor=Actor.KLM))
     in_force = manifest.policy if manifest is not None else request.policy
     if request.managed and resources and in_force == Policy.IGNORE:
-        found.append(ModuleRisk(RiskKind.MAY_NOT_WAIT, _MAY_NOT_WAIT, Severity.INFO))
+        risks.append(ModuleRisk(RiskKind.MAY_NOT_WAIT, _MAY_NOT_WAIT, Severity.INFO))
     if not request.managed and is_still_releasing(report, manifest):
         assert manifest is not None
-        found.append(ModuleRisk(RiskKind.STILL_RELEASING, still_releasing_words(manifest)))
-    return tuple(found)
+        risks.append(ModuleRisk(RiskKind.STILL_RELEASING, still_releasing_words(manifest)))
+    return tuple(risks)
 
 
 def effective_policies(request: ModuleRequest | None, manifest: Manifest | None) -> frozenset[str]:
     """Return the policies of the Kyma and of the Manifest, which apply now or later."""
-    found = (request.policy if request is not None else "", manifest.policy if manifest is not None else "")
-    return frozenset(one for one in found if one)
+    policies = (request.policy if request is not None else "", manifest.policy if manifest is not None else "")
+    return frozenset(policy for policy in policies if policy)
 
 
 def _of_policies(request: ModuleRequest, manifest: Manifest) -> Iterator[ModuleRisk]:
@@ -152,7 +152,7 @@ def unreleased_words(reported: str, foreseen: Iterable[ModuleRisk]) -> str:
     """Return why an unmanaged module is not released yet, "" if it is; `reported` is its state in the Kyma."""
     if reported != State.UNMANAGED:
         return NOT_RELEASED
-    return next((one.message for one in foreseen if one.risk is RiskKind.STILL_RELEASING), "")
+    return next((risk.message for risk in foreseen if risk.risk is RiskKind.STILL_RELEASING), "")
 
 
 def risks_of_policy(policy: str) -> Iterator[str]:
@@ -168,8 +168,8 @@ def risks_of_policy(policy: str) -> Iterator[str]:
 
 def is_stuck(manifest: Manifest) -> bool:
     """Return whether only the finalizer that lifecycle-manager forgets blocks a Manifest's deletion."""
-    left = set(manifest.meta.finalizers)
-    return manifest.meta.deleting and manifest.policy == Policy.IGNORE and left == {FINALIZER_MODULE_CR}
+    finalizers = set(manifest.meta.finalizers)
+    return manifest.meta.deleting and manifest.policy == Policy.IGNORE and finalizers == {FINALIZER_MODULE_CR}
 
 
 def stuck_words(manifest: Manifest) -> str:
@@ -207,7 +207,7 @@ def kyma_error_words(state: str, operation: str, modules: Iterable[State | str])
             f"lifecycle-manager has no access to the runtime ({NO_ACCESS}). Repair its access Secret; "
             "`kymatui audit --remote` names what is wrong with it."
         )
-    if state not in (State.ERROR, State.WARNING) or not all(one in _SETTLED for one in modules):
+    if state not in (State.ERROR, State.WARNING) or not all(module_state in _SETTLED for module_state in modules):
         return ""
     return f"the Kyma itself is in {state}: {operation or 'lifecycle-manager gives no reason'}"
 

@@ -46,32 +46,32 @@ def lint_rules(rules: Sequence[StateCheckRule]) -> tuple[LintFinding, ...]:
     """Return every lint finding of a set of rules."""
     if not rules:
         return ()
-    found = []
+    findings = []
     mapped = {rule.mapped_state for rule in rules}
     if "Ready" not in mapped:
-        found.append(LintFinding(LintKind.NO_READY))
+        findings.append(LintFinding(LintKind.NO_READY))
     if "Error" not in mapped:
-        found.append(LintFinding(LintKind.NO_ERROR))
-    seen: dict[tuple[str, str], str] = {}
+        findings.append(LintFinding(LintKind.NO_ERROR))
+    known: dict[tuple[str, str], str] = {}
     for index, rule in enumerate(rules):
-        found += _lint_rule(index, rule)
-        earlier = seen.setdefault((rule.mapped_state, rule.path), rule.value)
+        findings += _lint_rule(index, rule)
+        earlier = known.setdefault((rule.mapped_state, rule.path), rule.value)
         if earlier != rule.value:
-            found.append(LintFinding(LintKind.SAME_PATH, index, rule.path))
+            findings.append(LintFinding(LintKind.SAME_PATH, index, rule.path))
         elif rule in rules[:index]:
-            found.append(LintFinding(LintKind.DUPLICATE, index, rule.path))
-    return tuple(found)
+            findings.append(LintFinding(LintKind.DUPLICATE, index, rule.path))
+    return tuple(findings)
 
 
 def _lint_rule(index: int, rule: StateCheckRule) -> list[LintFinding]:
-    found = []
+    findings = []
     if rule.mapped_state == "Processing":
-        found.append(LintFinding(LintKind.NO_EFFECT, index, rule.mapped_state))
+        findings.append(LintFinding(LintKind.NO_EFFECT, index, rule.mapped_state))
     elif rule.mapped_state not in PRECEDENCE_WORDS:
-        found.append(LintFinding(LintKind.UNKNOWN_STATE, index, rule.mapped_state))
+        findings.append(LintFinding(LintKind.UNKNOWN_STATE, index, rule.mapped_state))
     steps = extended_steps(rule.path)
     if steps is None:
-        found.append(LintFinding(LintKind.NOT_A_PATH, index, rule.path))
+        findings.append(LintFinding(LintKind.NOT_A_PATH, index, rule.path))
     elif steps != tuple(rule.path.split(".")):
-        found.append(LintFinding(LintKind.NOT_PLAIN, index, rule.path))
-    return found
+        findings.append(LintFinding(LintKind.NOT_PLAIN, index, rule.path))
+    return findings

@@ -147,15 +147,15 @@ def _complete(rules: Sequence[StateCheckRule]) -> bool:
 
 
 def _outcome(rule: StateCheckRule, resource: Mapping[str, Any], mode: CheckMode) -> RuleOutcome:
-    seen = evaluate_path(rule.path, resource)
-    found = seen.klm if mode is CheckMode.KLM else seen.extended
-    if found.kind is PathResultKind.MISSING or found.kind is PathResultKind.INVALID:
+    evaluation = evaluate_path(rule.path, resource)
+    path_result = evaluation.klm if mode is CheckMode.KLM else evaluation.extended
+    if path_result.kind is PathResultKind.MISSING or path_result.kind is PathResultKind.INVALID:
         result = RuleResult.SKIPPED if mode is CheckMode.KLM else RuleResult.NO_MATCH
-    elif not found.found:
+    elif not path_result.found:
         result = RuleResult.ERROR if mode is CheckMode.KLM else RuleResult.NO_MATCH
     else:
-        result = RuleResult.MATCH if found.text == rule.value else RuleResult.NO_MATCH
-    return RuleOutcome(rule, found, result, seen.klm_reads)
+        result = RuleResult.MATCH if path_result.text == rule.value else RuleResult.NO_MATCH
+    return RuleOutcome(rule, path_result, result, evaluation.klm_reads)
 
 
 def _evaluate(rules: Sequence[StateCheckRule], subject: CheckInput, mode: CheckMode, source: StateSource) -> Evaluation:

@@ -68,30 +68,30 @@ def evaluate_path(path: str, resource: object) -> PathEvaluation:
 
 def evaluate_klm_path(path: str, resource: object) -> PathResult:
     """Return lifecycle-manager's result: Go's `NestedString` with the parts between the dots."""
-    found = resource
+    value = resource
     walked: list[str] = []
     for part in path.split("."):
-        if found is None:
+        if value is None:
             return PathResult(PathResultKind.MISSING, at=".".join(walked))
-        if not isinstance(found, Mapping):
-            return PathResult(PathResultKind.NOT_TEXT, type=json_type(found), at=".".join(walked))
-        if part not in found:
+        if not isinstance(value, Mapping):
+            return PathResult(PathResultKind.NOT_TEXT, type=json_type(value), at=".".join(walked))
+        if part not in value:
             return PathResult(PathResultKind.MISSING, at=".".join(walked))
-        found = found[part]
+        value = value[part]
         walked.append(part)
-    return _found_value(found, path)
+    return _found_value(value, path)
 
 
-def _found_value(found: object, at: str) -> PathResult:
-    if not isinstance(found, str):
-        return PathResult(PathResultKind.NOT_TEXT, text=_shown(found), type=json_type(found), at=at)
-    return PathResult(PathResultKind.VALUE if found else PathResultKind.EMPTY, found, json_type(found), at)
+def _found_value(value: object, at: str) -> PathResult:
+    if not isinstance(value, str):
+        return PathResult(PathResultKind.NOT_TEXT, text=_shown(value), type=json_type(value), at=at)
+    return PathResult(PathResultKind.VALUE if value else PathResultKind.EMPTY, value, json_type(value), at)
 
 
-def _shown(found: object) -> str:
-    if isinstance(found, bool):
-        return "true" if found else "false"
-    return str(found) if isinstance(found, int | float) else ""
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, int | float) else ""
 
 
 @lru_cache(maxsize=1024)
@@ -102,13 +102,13 @@ def extended_steps(path: str) -> tuple[PathStep, ...] | None:
         text = text[1:-1].strip()
     text = text.removeprefix("$").removeprefix(".")
     steps: list[PathStep] = []
-    place = 0
-    while place < len(text):
-        match = _TOKEN.match(text, place)
+    position = 0
+    while position < len(text):
+        match = _TOKEN.match(text, position)
         if match is None:
             return None
         steps.append(_step(match))
-        place = match.end()
+        position = match.end()
     return tuple(steps) or None
 
 
@@ -122,22 +122,22 @@ def _step(match: re.Match[str]) -> PathStep:
 
 
 def _walk(steps: tuple[PathStep, ...], resource: object) -> PathResult:
-    found = resource
+    value = resource
     walked = ""
     for step in steps:
-        below = _below(found, step)
+        below = _below(value, step)
         if below is _MISSING:
-            if found is not None and not isinstance(found, Mapping | list | tuple):
-                return PathResult(PathResultKind.NOT_TEXT, type=json_type(found), at=walked)
+            if value is not None and not isinstance(value, Mapping | list | tuple):
+                return PathResult(PathResultKind.NOT_TEXT, type=json_type(value), at=walked)
             return PathResult(PathResultKind.MISSING, at=walked)
-        found = below
+        value = below
         walked += f"[{step}]" if isinstance(step, int) else f".{step}" if walked else step
-    return PathResult(PathResultKind.MISSING, at=walked) if found is None else _found_value(found, walked)
+    return PathResult(PathResultKind.MISSING, at=walked) if value is None else _found_value(value, walked)
 
 
-def _below(found: object, step: PathStep) -> object:
+def _below(value: object, step: PathStep) -> object:
     if isinstance(step, int):
-        if isinstance(found, list | tuple) and -len(found) <= step < len(found):
-            return found[step]
+        if isinstance(value, list | tuple) and -len(value) <= step < len(value):
+            return value[step]
         return _MISSING
-    return found.get(step, _MISSING) if isinstance(found, Mapping) else _MISSING
+    return value.get(step, _MISSING) if isinstance(value, Mapping) else _MISSING

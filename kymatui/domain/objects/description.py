@@ -65,10 +65,12 @@ class ObjectOwner(Struct, frozen=True):
 def find_owners(raw: Object) -> tuple[ObjectOwner, ...]:
     """Return the owners; an owner by reference is in the namespace of the object, or in none."""
     own = read_ref(raw).namespace
-    found = []
-    for one in JsonReader(raw).child("metadata").children("ownerReferences"):
-        kind = GroupVersionKind.of(one.text("apiVersion"), one.text("kind"))
-        found.append(ObjectOwner(ObjectRef(kind, own, one.text("name")), is_controller=one.flag("controller")))
+    owners = []
+    for reference in JsonReader(raw).child("metadata").children("ownerReferences"):
+        kind = GroupVersionKind.of(reference.text("apiVersion"), reference.text("kind"))
+        owners.append(
+            ObjectOwner(ObjectRef(kind, own, reference.text("name")), is_controller=reference.flag("controller"))
+        )
     namespace, _, name = owning_manifest(raw).partition("/")
     manifest = [ObjectOwner(ObjectRef(_MANIFEST, namespace, name), is_manifest=True)] if name else []
-    return (*found, *manifest)
+    return (*owners, *manifest)

@@ -20,19 +20,19 @@ _LONGEST = 400  # characters of one value
 _EVENTS = 50  # events of one object that are displayed
 
 
-def describe_lines(found: Description, now: float) -> list[str]:
+def describe_lines(description: Description, now: float) -> list[str]:
     """Return the lines; times are relative to `now`, in seconds of the Unix clock."""
-    return [sanitize(line) for line in _lines(found, now)]
+    return [sanitize(line) for line in _lines(description, now)]
 
 
-def _lines(found: Description, now: float) -> Iterator[str]:
-    ref, meta = found.ref, found.meta
-    yield from _section("Problems", _problems(found))
+def _lines(description: Description, now: float) -> Iterator[str]:
+    ref, meta = description.ref, description.meta
+    yield from _section("Problems", _problems(description))
     yield _fact("Name", ref.name)
     if ref.namespace:
         yield _fact("Namespace", ref.namespace)
     yield _fact("Kind", f"{ref.kind.kind} ({ref.kind.api_version})")
-    readiness = check_readiness(found.raw, now)
+    readiness = check_readiness(description.raw, now)
     yield _fact(
         "State", f"{readiness.state.value}: {readiness.message}" if readiness.message else readiness.state.value
     )
@@ -43,12 +43,15 @@ def _lines(found: Description, now: float) -> Iterator[str]:
     yield _fact("Finalizers", ", ".join(meta.finalizers) or "none")
     yield from _pairs("Labels", meta.labels.items())
     yield from _pairs("Annotations", ((key, value) for key, value in meta.annotations.items() if key != LAST_APPLIED))
-    yield from _section("Owners", _owners(found))
-    yield from _section("Field managers", _writers(found, now))
-    yield from _section("Conditions", _conditions(found, now))
-    yield from _section("Containers", (line for one in container_reports(found.raw) for line in _container(one, now)))
-    yield from _section("References", _references(found))
-    yield from _events(found, now)
+    yield from _section("Owners", _owners(description))
+    yield from _section("Field managers", _writers(description, now))
+    yield from _section("Conditions", _conditions(description, now))
+    yield from _section(
+        "Containers",
+        (line for container_report in container_reports(description.raw) for line in _container(container_report, now)),
+    )
+    yield from _section("References", _references(description))
+    yield from _events(description, now)
 
 
 def _fact(name: str, value: str) -> str:
@@ -61,59 +64,61 @@ def _short(text: str) -> str:
 
 
 def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
-    found = list(lines)
-    if found:
+    entries = list(lines)
+    if entries:
         yield f"{title}:"
-        yield from (f"  {line}" for line in found)
+        yield from (f"  {line}" for line in entries)
 
 
 def _pairs(title: str, pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
     yield from _section(title, (f"{key}: {_short(value)}" for key, value in sorted(pairs)))
 
 
-def _problems(found: Description) -> Iterator[str]:
-    for one in found.references:
-        if one.is_broken:
-            yield f"{one.reference.ref} {_resolution_words(one)} ({one.reference.where})"
-    for container in container_reports(found.raw):
+def _problems(description: Description) -> Iterator[str]:
+    for reference in description.references:
+        if reference.is_broken:
+            yield f"{reference.reference.ref} {_resolution_words(reference)} ({reference.reference.where})"
+    for container in container_reports(description.raw):
         is_done = container.is_init and container.state.startswith("Completed")
         if container.state and container.state != "Running" and not is_done:
             why = f": {_short(container.message)}" if container.message else ""
             yield f"container {container.name} is {container.state}{why}"
-    for condition in found.conditions:
+    for condition in description.conditions:
         if is_bad(condition):
             why = ": ".join(part for part in (condition.reason, _short(condition.message)) if part)
             yield f"{condition.type} is {condition.status}" + (f": {why}" if why else "")
 
 
-def _owners(found: Description) -> Iterator[str]:
-    for one in find_owners(found.raw):
-        role = "applied from this Manifest" if one.is_manifest else "controller" if one.is_controller else "owner"
-        yield f"{one.ref} ({role})"
+def _owners(description: Description) -> Iterator[str]:
+    for owner in find_owners(description.raw):
+        role = "applied from this Manifest" if owner.is_manifest else "controller" if owner.is_controller else "owner"
+        yield f"{owner.ref} ({role})"
 
 
-def _writers(found: Description, now: float) -> Iterator[str]:
-    for one in sorted(found.writers, key=lambda writer: -(writer.at or 0.0)):
-        when = f"{format_duration(now - one.at)} ago" if one.at is not None else "time unknown"
-        part = f" of {one.subresource}" if one.subresource else ""
-        count = f", {format_count(len(one.fields), 'field')}" if one.fields else ""
-        yield f"{one.manager or 'unknown'} ({one.operation}{part}, {when}{count})"
+def _writers(description: Description, now: float) -> Iterator[str]:
+    for writer in sorted(description.writers, key=lambda writer: -(writer.at or 0.0)):
+        when = f"{format_duration(now - writer.at)} ago" if writer.at is not None else "time unknown"
+        part = f" of {writer.subresource}" if writer.subresource else ""
+        count = f", {format_count(len(writer.fields), 'field')}" if writer.fields else ""
+        yield f"{writer.manager or 'unknown'} ({writer.operation}{part}, {when}{count})"
 
 
-def _conditions(found: Description, now: float) -> Iterator[str]:
-    for one in found.conditions:
-        since = f" for {format_duration(now - one.since)}" if one.since is not None else ""
-        why = ": ".join(part for part in (one.reason, _short(one.message)) if part)
-        yield f"{one.type}: {one.status}{since}" + (f" ({why})" if why else "")
+def _conditions(description: Description, now: float) -> Iterator[str]:
+    for condition in description.conditions:
+        since = f" for {format_duration(now - condition.since)}" if condition.since is not None else ""
+        why = ": ".join(part for part in (condition.reason, _short(condition.message)) if part)
+        yield f"{condition.type}: {condition.status}{since}" + (f" ({why})" if why else "")
 
 
-def _container(one: ContainerReport, now: float) -> Iterator[str]:
-    yield f"{one.name}{' (init)' if one.is_init else ''}: {one.image}"
-    since = f" for {format_duration(now - one.since)}" if one.since is not None and one.state == "Running" else ""
-    if one.state:
-        yield f"  {one.state}{since}, {format_count(one.restarts, 'restart')}"
-    if one.last:
-        yield f"  before: {_short(one.last)}"
+def _container(report: ContainerReport, now: float) -> Iterator[str]:
+    yield f"{report.name}{' (init)' if report.is_init else ''}: {report.image}"
+    since = (
+        f" for {format_duration(now - report.since)}" if report.since is not None and report.state == "Running" else ""
+    )
+    if report.state:
+        yield f"  {report.state}{since}, {format_count(report.restarts, 'restart')}"
+    if report.last:
+        yield f"  before: {_short(report.last)}"
 
 
 _WORDS = {
@@ -124,31 +129,35 @@ _WORDS = {
 }
 
 
-def _resolution_words(one: ResolvedReference) -> str:
-    if one.resolution is ReferenceState.NO_KEY:
-        return f"has no key {one.reference.key}"
-    words = _WORDS[one.resolution]
-    return f"{words}: {one.message}" if one.resolution is ReferenceState.UNKNOWN and one.message else words
+def _resolution_words(reference: ResolvedReference) -> str:
+    if reference.resolution is ReferenceState.NO_KEY:
+        return f"has no key {reference.reference.key}"
+    words = _WORDS[reference.resolution]
+    return (
+        f"{words}: {reference.message}"
+        if reference.resolution is ReferenceState.UNKNOWN and reference.message
+        else words
+    )
 
 
-def _references(found: Description) -> Iterator[str]:
-    for one in found.references:
-        optional = ", optional" if one.reference.optional else ""
-        key = f" key {one.reference.key}" if one.reference.key else ""
-        yield f"{one.reference.ref}{key}: {_resolution_words(one)} ({one.reference.where}{optional})"
-    if found.left_out:
-        yield f"{format_count(found.left_out, 'more object')} not checked"
+def _references(description: Description) -> Iterator[str]:
+    for reference in description.references:
+        optional = ", optional" if reference.reference.optional else ""
+        key = f" key {reference.reference.key}" if reference.reference.key else ""
+        yield f"{reference.reference.ref}{key}: {_resolution_words(reference)} ({reference.reference.where}{optional})"
+    if description.left_out:
+        yield f"{format_count(description.left_out, 'more object')} not checked"
 
 
-def _events(found: Description, now: float) -> Iterator[str]:
-    if found.events_unknown:
-        yield _fact("Events", found.events_unknown)
+def _events(description: Description, now: float) -> Iterator[str]:
+    if description.events_unknown:
+        yield _fact("Events", description.events_unknown)
         return
-    if not found.events:
+    if not description.events:
         yield _fact("Events", "none (Kubernetes keeps events for one hour by default)")
         return
     yield "Events:"
-    for event in found.events[:_EVENTS]:
+    for event in description.events[:_EVENTS]:
         age = format_duration(now - event.seen) if event.seen else "?"
         many = f" ×{event.count}" if event.count > 1 else ""
         yield f"  {age:>4} {event.type} {event.reason}{many}: {_short(event.message)}"
@@ -183,15 +192,15 @@ def container_reports(raw: Object) -> tuple[ContainerReport, ...]:
 
 def _reports(spec: JsonReader, status: JsonReader) -> Iterator[ContainerReport]:
     for field, reported in (("initContainers", "initContainerStatuses"), ("containers", "containerStatuses")):
-        states = {one.text("name"): one for one in status.children(reported)}
+        states = {entry.text("name"): entry for entry in status.children(reported)}
         for container in spec.children(field):
             name, image = container.text("name"), container.text("image")
-            found = states.get(name)
-            if found is None:
+            container_status = states.get(name)
+            if container_status is None:
                 yield ContainerReport(name, image, field == "initContainers")
                 continue
-            state, message, since = _state(found.child("state"))
-            last, why, _ = _state(found.child("lastState"))
+            state, message, since = _state(container_status.child("state"))
+            last, why, _ = _state(container_status.child("lastState"))
             yield ContainerReport(
                 name,
                 image,
@@ -199,7 +208,7 @@ def _reports(spec: JsonReader, status: JsonReader) -> Iterator[ContainerReport]:
                 state,
                 message,
                 since,
-                found.integer("restartCount"),
+                container_status.integer("restartCount"),
                 f"{last}: {why}" if why else last,
             )
 
@@ -209,12 +218,12 @@ def _state(state: JsonReader) -> tuple[str, str, float | None]:
     if state.has("running"):
         return "Running", "", parse_time(state.child("running").text("startedAt"))
     if state.has("waiting"):
-        found = state.child("waiting")
-        return found.text("reason") or "Waiting", found.text("message"), None
+        waiting = state.child("waiting")
+        return waiting.text("reason") or "Waiting", waiting.text("message"), None
     if state.has("terminated"):
-        found = state.child("terminated")
-        code = found.integer("exitCode")
-        signal = f", signal {found.integer('signal')}" if found.has("signal") else ""
-        word = f"{found.text('reason') or 'Terminated'} (exit code {code}{signal})"
-        return word, found.text("message"), parse_time(found.text("finishedAt"))
+        terminated = state.child("terminated")
+        code = terminated.integer("exitCode")
+        signal = f", signal {terminated.integer('signal')}" if terminated.has("signal") else ""
+        word = f"{terminated.text('reason') or 'Terminated'} (exit code {code}{signal})"
+        return word, terminated.text("message"), parse_time(terminated.text("finishedAt"))
     return "", "", None

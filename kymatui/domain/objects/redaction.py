@@ -158,16 +158,16 @@ class Redactor:
             value = self._without_data(value)
         pair = next((value[label] for label in _LABELS if isinstance(value.get(label), str)), "")
         is_variable = _VARIABLES.match(parent) is not None and not _is_schema(value)
-        found: dict[str, Any] = {}
+        visible: dict[str, Any] = {}
         for key, item in value.items():
             name = str(key)
             if name in _VALUES and pair and is_sensitive(pair):
-                found[key] = self._hidden(VARIABLE if is_variable else FIELD, item, depth + 1)
+                visible[key] = self._hidden(VARIABLE if is_variable else FIELD, item, depth + 1)
             elif is_variable and isinstance(item, str) and (name == "value" or "name" not in value):
-                found[key] = self._variable(name, item, depth)
+                visible[key] = self._variable(name, item, depth)
             else:
-                found[key] = self._entry(name, item, value, parent, depth)
-        return found
+                visible[key] = self._entry(name, item, value, parent, depth)
+        return visible
 
     def _entry(self, name: str, item: Any, owner: Mapping[str, Any], parent: str, depth: int) -> Any:
         level = Sensitivity.NONE if _ANNOTATIONS.fullmatch(name) else sensitivity(name)
@@ -186,11 +186,11 @@ class Redactor:
         if value["kind"] == "Secret":
             self.hits[SECRET_DATA.name] += 1
             return {key: item for key, item in value.items() if key not in ("data", "stringData")}
-        found = dict(value)
+        visible = dict(value)
         for key in ("data", "binaryData"):
             if isinstance(data := value.get(key), Mapping):
-                found[key] = {name: self._counted(CONFIG_DATA) if text else text for name, text in data.items()}
-        return found
+                visible[key] = {name: self._counted(CONFIG_DATA) if text else text for name, text in data.items()}
+        return visible
 
     def _annotation(self, key: str, item: Any) -> Any:
         """Return the value of an annotation; None for one that repeats an object."""
@@ -262,16 +262,16 @@ class Redactor:
     def _list(self, value: Sequence[Any], parent: str, depth: int) -> list[Any]:
         """Return the items; the word after an option such as `--token` is hidden."""
         program = any(isinstance(item, str) and item.rpartition("/")[2] in _PROGRAMS for item in value)
-        found: list[Any] = []
+        visible: list[Any] = []
         after = ""
         for item in value:
             if not isinstance(item, str):
-                found.append(self._pair(item, parent, depth + 1))
+                visible.append(self._pair(item, parent, depth + 1))
                 after = ""
                 continue
-            found.append(self._argument(item, after, parent, program=program, depth=depth))
+            visible.append(self._argument(item, after, parent, program=program, depth=depth))
             after = item if item.startswith("-") and "=" not in item else ""
-        return found
+        return visible
 
     def _pair(self, item: Any, parent: str, depth: int) -> Any:
         """Return an item of a list; of a pair of name and value, the value may be hidden."""

@@ -66,16 +66,16 @@ def find_references(raw: Object) -> tuple[Reference, ...]:
     """Return the references of an object, each once, in the order in which the object names them."""
     ref, reader = read_ref(raw), JsonReader(raw)
     path = _TEMPLATES.get((ref.kind.group, ref.kind.kind))
-    found: Iterator[Reference] = iter(())
+    references: Iterator[Reference] = iter(())
     if path is not None:
         for step in path:
             reader = reader.child(step)
-        found = _of_pod(reader.child("spec"), ref.namespace)
+        references = _of_pod(reader.child("spec"), ref.namespace)
     elif ref.kind.group == _RBAC:
-        found = _of_binding(reader, ref)
+        references = _of_binding(reader, ref)
     elif ref.kind.kind.endswith("WebhookConfiguration"):
-        found = _of_webhooks(reader)
-    return tuple(dict.fromkeys(one for one in found if one.ref.name))
+        references = _of_webhooks(reader)
+    return tuple(dict.fromkeys(reference for reference in references if reference.ref.name))
 
 
 def _of_pod(spec: JsonReader, namespace: str) -> Iterator[Reference]:
@@ -110,11 +110,11 @@ def _of_volume(volume: JsonReader, where: str, namespace: str) -> Iterator[Refer
     sources = [volume, *volume.child("projected").children("sources")]
     for source in sources:
         for kind, field, name in ((CONFIG_MAP, "configMap", "name"), (SECRET, "secret", "secretName")):
-            found = source.child(field)
-            target = found.text(name) or found.text("name")
-            keys = [item.text("key") for item in found.children("items")] or [""]
+            source_target = source.child(field)
+            target = source_target.text(name) or source_target.text("name")
+            keys = [item.text("key") for item in source_target.children("items")] or [""]
             for key in keys:
-                yield Reference(ObjectRef(kind, namespace, target), where, key, found.flag("optional"))
+                yield Reference(ObjectRef(kind, namespace, target), where, key, source_target.flag("optional"))
     claim = volume.child("persistentVolumeClaim").text("claimName")
     yield Reference(ObjectRef(_CLAIM, namespace, claim), where)
 

@@ -129,8 +129,8 @@ def _parts_of(name: str) -> list[str]:
 
 def _is_reference(word: str) -> bool:
     """Return whether a word is glued from a sensitive one and a harmless end: `secretname`, `tokenurl`."""
-    found = _DEEP.match(word)
-    return found is not None and word[found.end() :].removeprefix("key") in _HARMLESS_LAST
+    match = _DEEP.match(word)
+    return match is not None and word[match.end() :].removeprefix("key") in _HARMLESS_LAST
 
 
 def _is_deep(word: str) -> bool:

@@ -48,31 +48,31 @@ class _Lines:
                 self._is_marked = True
                 self.kept.append(line[: len(line) - len(line.lstrip())] + self._replace())
             return
-        found = _LINE.fullmatch(body)
-        level = sensitivity(found["name"]) if found else Sensitivity.NONE
-        if found is None or level is Sensitivity.NONE or (not found["sign"].strip() and not found["rest"]):
-            is_question = found is not None and bool(found["verb"] and found["verb"].startswith("?"))
-            if is_question and level is not Sensitivity.NONE and found is not None:
-                self._start(found, marked=False)
+        match = _LINE.fullmatch(body)
+        level = sensitivity(match["name"]) if match else Sensitivity.NONE
+        if match is None or level is Sensitivity.NONE or (not match["sign"].strip() and not match["rest"]):
+            is_question = match is not None and bool(match["verb"] and match["verb"].startswith("?"))
+            if is_question and level is not Sensitivity.NONE and match is not None:
+                self._start(match, marked=False)
             self.kept.append(line)
             return
-        self._add_value(line, found, level)
+        self._add_value(line, match, level)
 
-    def _add_value(self, line: str, found: re.Match[str], level: Sensitivity) -> None:
-        rest = found["rest"].strip()
+    def _add_value(self, line: str, match: re.Match[str], level: Sensitivity) -> None:
+        rest = match["rest"].strip()
         if not rest:
             if level is Sensitivity.DEEP:
-                self._start(found, marked=False)
+                self._start(match, marked=False)
             self.kept.append(line)
         elif _CONSTANT.fullmatch(rest) or _HIDDEN.fullmatch(rest):
             self.kept.append(line)
         else:
-            self.kept.append(line[: found.start("rest")] + self._replace())
-            self._start(found, marked=True)
+            self.kept.append(line[: match.start("rest")] + self._replace())
+            self._start(match, marked=True)
             self._follow(rest)
 
-    def _start(self, found: re.Match[str], *, marked: bool) -> None:
-        self._block = len((found["indent"] + found["list"]).expandtabs(8))
+    def _start(self, match: re.Match[str], *, marked: bool) -> None:
+        self._block = len((match["indent"] + match["list"]).expandtabs(8))
         self._is_marked = marked
 
     def _follow(self, rest: str) -> None:

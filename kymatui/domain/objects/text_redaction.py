@@ -208,17 +208,17 @@ class TextRedactor:
         return redacted(rule)
 
     def _hide(self, rule: RedactionRule, pattern: re.Pattern[str], text: str) -> str:
-        return pattern.sub(lambda found: self._without(rule, found), text)
+        return pattern.sub(lambda match: self._without(rule, match), text)
 
     def _named(self, pattern: re.Pattern[str], rule: RedactionRule, text: str) -> str:
-        return pattern.sub(lambda found: self._without(rule, found) if is_sensitive(found["name"]) else found[0], text)
+        return pattern.sub(lambda match: self._without(rule, match) if is_sensitive(match["name"]) else match[0], text)
 
-    def _without(self, rule: RedactionRule, found: re.Match[str]) -> str:
+    def _without(self, rule: RedactionRule, match: re.Match[str]) -> str:
         """Return a match with its group `hide` replaced, unless that is a placeholder already."""
-        start, end = found.span("hide")
-        if _PLACEHOLDER.match(found.string, start) or found["hide"].startswith("redacted:"):
-            return found[0]
-        return found.string[found.start() : start] + self._replace(rule) + found.string[end : found.end()]
+        start, end = match.span("hide")
+        if _PLACEHOLDER.match(match.string, start) or match["hide"].startswith("redacted:"):
+            return match[0]
+        return match.string[match.start() : start] + self._replace(rule) + match.string[end : match.end()]
 
     def _pem(self, text: str) -> str:
         parts: list[str] = []
@@ -253,11 +253,11 @@ class TextRedactor:
 
     def _assignments(self, text: str) -> str:
         parts, at, search = [], 0, 0
-        while (found := _ASSIGNMENT.search(text, search)) is not None:
-            search = found.end()
-            if not is_sensitive(found["name"]):
+        while (match := _ASSIGNMENT.search(text, search)) is not None:
+            search = match.end()
+            if not is_sensitive(match["name"]):
                 continue
-            end = _value_end(text, found)
+            end = _value_end(text, match)
             if end > search:
                 parts += [text[at:search], self._replace(ASSIGNMENT)]
                 at = search = end
@@ -270,25 +270,25 @@ class TextRedactor:
             inner = TextRedactor(Counter(), self._structure, self._depth + 1)
             return inner.redact(decoded) != decoded
 
-        def token(found: re.Match[str]) -> str:
-            is_secret = is_encoded_secret(found.string, found.start(), found.end(), has_secret)
-            return self._replace(ENCODED) if is_secret else found[0]
+        def token(match: re.Match[str]) -> str:
+            is_secret = is_encoded_secret(match.string, match.start(), match.end(), has_secret)
+            return self._replace(ENCODED) if is_secret else match[0]
 
-        def percent(found: re.Match[str]) -> str:
-            decoded = unquote(found[0])
-            return self._replace(ENCODED) if decoded != found[0] and has_secret(decoded) else found[0]
+        def percent(match: re.Match[str]) -> str:
+            decoded = unquote(match[0])
+            return self._replace(ENCODED) if decoded != match[0] and has_secret(decoded) else match[0]
 
         if "%" in text:
             text = _PERCENT.sub(percent, text)
         return TOKEN.sub(token, HEXADECIMAL.sub(token, text))
 
 
-def _value_end(text: str, found: re.Match[str]) -> int:
+def _value_end(text: str, match: re.Match[str]) -> int:
     """Return where the value of an assignment ends; its start if there is nothing to hide."""
-    start = found.end()
+    start = match.end()
     if start >= len(text) or _PLACEHOLDER.match(text, start):
         return start
-    if is_header_line(found["name"]):
+    if is_header_line(match["name"]):
         quote = _OPEN_QUOTE.match(text, start)
         rest = _REST.match(text, quote.end() if quote else start)
         return rest.end() if rest else start
@@ -302,13 +302,13 @@ def _value_end(text: str, found: re.Match[str]) -> int:
         return end + len(quote[0]) if end >= 0 else _line_end(text, start)
     if text[start] in "{[":
         return _closed(text, start)
-    if text[found.start("name") - 1 : found.start("name")] == "/" and _TAG.match(text, start):  # of an image
+    if text[match.start("name") - 1 : match.start("name")] == "/" and _TAG.match(text, start):  # of an image
         return start
     if _REFERENCE.match(text, start):
         return start
-    if found["sign"] == ":" and _PORT.match(text, start) and sensitivity(found["name"]) is Sensitivity.SCALAR:
+    if match["sign"] == ":" and _PORT.match(text, start) and sensitivity(match["name"]) is Sensitivity.SCALAR:
         return start
-    is_sign = found["sign"].endswith(("=", ">"))
+    is_sign = match["sign"].endswith(("=", ">"))
     word = (_BARE_VALUE if is_sign else _BARE_WORD).match(text, start)
     if word is None or (_CONSTANT if is_sign else _HARMLESS_WORD).match(word[0]):
         return start

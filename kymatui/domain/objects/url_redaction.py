@@ -36,8 +36,8 @@ _PLACEHOLDER: Final = "(redacted:"
 def redact_urls(text: str, hits: Counter[str]) -> str:
     """Return a text without logins and webhooks in URLs, and without logins before a host."""
     if "://" in text:
-        text = _URL.sub(lambda found: found["scheme"] + _address(found["rest"], hits), text)
-    return _LOGIN.sub(lambda found: _without(URL_LOGIN, found, hits), text) if "@" in text else text
+        text = _URL.sub(lambda match: match["scheme"] + _address(match["rest"], hits), text)
+    return _LOGIN.sub(lambda match: _without(URL_LOGIN, match, hits), text) if "@" in text else text
 
 
 def redact_queries(text: str, hits: Counter[str]) -> str:
@@ -45,9 +45,9 @@ def redact_queries(text: str, hits: Counter[str]) -> str:
     if "=" not in text:
         return text
 
-    def parameter(found: re.Match[str]) -> str:
-        is_known = found["name"][1:-1].casefold() in _KUBERNETES_PARAMETERS
-        return found[0] if is_known else _without(URL_QUERY, found, hits)
+    def parameter(match: re.Match[str]) -> str:
+        is_known = match["name"][1:-1].casefold() in _KUBERNETES_PARAMETERS
+        return match[0] if is_known else _without(URL_QUERY, match, hits)
 
     return _QUERY.sub(parameter, text)
 
@@ -80,10 +80,10 @@ def _address(rest: str, hits: Counter[str]) -> str:
     return f"{login}{at}{host}{path}"
 
 
-def _without(rule: RedactionRule, found: re.Match[str], hits: Counter[str]) -> str:
-    group = "hide" if found["hide"] is not None else "oracle"
-    start, end = found.span(group)
-    if found[group].startswith(("(redacted", "redacted")):
-        return found[0]
+def _without(rule: RedactionRule, match: re.Match[str], hits: Counter[str]) -> str:
+    group = "hide" if match["hide"] is not None else "oracle"
+    start, end = match.span(group)
+    if match[group].startswith(("(redacted", "redacted")):
+        return match[0]
     hits[rule.name] += 1
-    return found.string[found.start() : start] + redacted(rule) + found.string[end : found.end()]
+    return match.string[match.start() : start] + redacted(rule) + match.string[end : match.end()]

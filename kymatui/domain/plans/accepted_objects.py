@@ -41,6 +41,6 @@ class AcceptedObjects(Struct, frozen=True):
 
 def summarize_names(refs: Iterable[ObjectRef]) -> str:
     """Return the first few names and the number of the rest."""
-    found = [str(ref) for ref in refs]
-    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-    return ", ".join(found[:_NAMED]) + more
+    names = [str(ref) for ref in refs]
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more

@@ -50,5 +50,5 @@ def group_by_deletion(backups: Iterable[BackupInfo], name: str, identity: str) -
             if backup.is_finished or not deletions:
                 deletions.append([])
             deletions[-1].append(backup)
-    found = [tuple(deletion) for deletions in groups.values() for deletion in deletions]
-    return sorted(found, key=lambda deletion: (bool(deletion[0].not_of(name, identity)), -deletion[0].made_at))
+    grouped = [tuple(deletion) for deletions in groups.values() for deletion in deletions]
+    return sorted(grouped, key=lambda deletion: (bool(deletion[0].not_of(name, identity)), -deletion[0].made_at))

@@ -64,8 +64,8 @@ def read_operator(lease: Mapping[str, Any] | None, now: float, is_dead: Callable
     if not holder:
         return Operator("")
     age = max(0.0, now - renewed) if renewed is not None else None
-    patience = spec.integer("leaseDurationSeconds") + _CLOCKS_DIFFER
-    return Operator(holder, age, age is not None and age <= patience and not is_dead(holder))
+    lease_seconds = spec.integer("leaseDurationSeconds") + _CLOCKS_DIFFER
+    return Operator(holder, age, age is not None and age <= lease_seconds and not is_dead(holder))
 
 
 class ClusterManagement(Struct, frozen=True):
@@ -140,11 +140,11 @@ def detect_management(snapshot: Snapshot, operator: Callable[[], Operator | None
     if unknown is not None:
         return ClusterManagement(ClusterManager.UNKNOWN, unknown.reason, None, unknown)
     if OWN_OPERATOR in written:
-        why, found = f"{OWN_OPERATOR} writes {written[OWN_OPERATOR]}", operator()
+        why, detected = f"{OWN_OPERATOR} writes {written[OWN_OPERATOR]}", operator()
         return ClusterManagement(
             ClusterManager.OPERATOR,
-            f"{why}; {found.message}" if found is not None else why,
-            found,
+            f"{why}; {detected.message}" if detected is not None else why,
+            detected,
             kymas=OWN_OPERATOR in kymas,
         )
     if _has_status(snapshot.kymas):

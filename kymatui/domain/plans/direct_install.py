@@ -32,37 +32,43 @@ class InstallChoice(Struct, frozen=True):
 
 
 def choose_template(
-    shelf: TemplateIndex, module: str, version: str = "", namespace: str = "", *, from_component: bool = False
+    templates: TemplateIndex, module: str, version: str = "", namespace: str = "", *, from_component: bool = False
 ) -> InstallChoice | str:
     """Return the template of a version or of the newest stable one, or a message why there is none.
 
     `namespace` selects among templates with the same version. `from_component` needs no address of a manifest.
     """
-    found = find_offer(shelf, module, version, namespace)
-    if isinstance(found, AmbiguousOffer):
-        found = _the_same(shelf, found) or found
-    match found:
+    offer = find_offer(templates, module, version, namespace)
+    if isinstance(offer, AmbiguousOffer):
+        offer = _the_same(templates, offer) or offer
+    match offer:
         case NoSuchModule(_, alike):
             return f"no module {module} in the catalog{did_you_mean(alike[:3])}"
-        case NoSuchVersion(_, wanted, offered):
-            return f"no version {wanted} of {module} in the catalog; available: {', '.join(offered[:8])}"
-        case AmbiguousOffer(_, wanted, places):
-            return (
-                f"several different templates of {module} {wanted}: {', '.join(places)}; select the namespace with -n"
-            )
+        case NoSuchVersion(_, asked_version, offered):
+            return f"no version {asked_version} of {module} in the catalog; available: {', '.join(offered[:8])}"
+        case AmbiguousOffer(_, asked_version, locations):
+            named = f"{module} {asked_version}: {', '.join(locations)}"
+            return f"several different templates of {named}; select the namespace with -n"
         case ModuleTemplate():
-            address = next((link.address for link in found.links if link.name == RAW_MANIFEST), "")
+            address = next((link.address for link in offer.links if link.name == RAW_MANIFEST), "")
             if not address and not from_component:
-                return f"{found.ref} has no {RAW_MANIFEST}: only lifecycle-manager can install it"
-            manager = found.manager.namespace if found.manager is not None else ""
-            return InstallChoice(found, address, manager or KYMA_NAMESPACE)
+                return f"{offer.ref} has no {RAW_MANIFEST}: only lifecycle-manager can install it"
+            manager = offer.manager.namespace if offer.manager is not None else ""
+            return InstallChoice(offer, address, manager or KYMA_NAMESPACE)
 
 
-def _the_same(shelf: TemplateIndex, several: AmbiguousOffer) -> ModuleTemplate | None:
+def _the_same(templates: TemplateIndex, several: AmbiguousOffer) -> ModuleTemplate | None:
     """Return the first template if all of them install the same, else None."""
-    named = {place: one for one in shelf.offers(several.module) for place in [f"{one.meta.namespace}/{one.meta.name}"]}
-    first, *others = (named[place] for place in several.places)
-    same_in_all = all((one.links, one.data, one.manager) == (first.links, first.data, first.manager) for one in others)
+    named = {
+        location: template
+        for template in templates.offers(several.module)
+        for location in [f"{template.meta.namespace}/{template.meta.name}"]
+    }
+    first, *others = (named[location] for location in several.places)
+    same_in_all = all(
+        (template.links, template.data, template.manager) == (first.links, first.data, first.manager)
+        for template in others
+    )
     return first if same_in_all else None
 
 
@@ -82,7 +88,7 @@ _WORDS = {
 
 
 def install_refusals(
-    seen: Catalog,
+    catalog: Catalog,
     name: str,
     row: ModuleRow | None,
     feeds: Mapping[str, Feed],
@@ -97,7 +103,7 @@ def install_refusals(
     lifecycle-manager unless the user insists.
     """
     if not direct and (unseen := list(unknown_lists(feeds))):
-        lists = ", ".join(f"{one} ({why})" for one, why in unseen)
+        lists = ", ".join(f"{kind} ({why})" for kind, why in unseen)
         yield (
             f"it is unknown whether lifecycle-manager manages {name}: {lists} "
             "(retry, or use --direct if you know that it does not)"
@@ -112,9 +118,9 @@ def install_refusals(
             f"{row.name} is installed by Manifest {row.manifest.namespace}/{row.manifest.name}, whose controller "
             "would revert this change; change or delete the Manifest instead"
         )
-    elif seen.kyma is None or row.origin is not CatalogOrigin.KYMA or direct:
+    elif catalog.kyma is None or row.origin is not CatalogOrigin.KYMA or direct:
         return
-    elif keeper is ClusterManager.OPERATOR and seen.kyma.keeper is not Actor.OPERATOR:
+    elif keeper is ClusterManager.OPERATOR and catalog.kyma.keeper is not Actor.OPERATOR:
         yield (
             f"{row.name} is in the catalog, and kymatui's operator manages this cluster: install it with a Manifest "
             f"(`:manifest {row.name}` on the screen), or use --direct, without automatic upgrades"
@@ -152,10 +158,10 @@ def adoptable_row(row: ModuleRow | None, name: str, version: str = "") -> Module
     return row
 
 
-def is_lower_version(installed: str, wanted: str) -> bool:
+def is_lower_version(installed: str, version: str) -> bool:
     """Return whether the wanted version is lower than the installed one."""
     return (
-        bool(installed and wanted)
-        and not same_version(installed, wanted)
-        and version_order(wanted) < version_order(installed)
+        bool(installed and version)
+        and not same_version(installed, version)
+        and version_order(version) < version_order(installed)
     )

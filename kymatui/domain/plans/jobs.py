@@ -164,13 +164,13 @@ def enter_step(job: Job, title: str, now: float) -> Job:
     titles = [step.title for step in job.steps]
     steps = list(job.steps)
     if title not in titles:
-        place = sum(step.state is not StepState.AHEAD for step in steps)
-        steps.insert(place, JobStep(title))
-        titles.insert(place, title)
-    place = titles.index(title)
-    made = [_finished(step, now) if number < place else step for number, step in enumerate(steps)]
-    made[place] = replace(made[place], state=StepState.RUNNING, began=made[place].began or now, ended=0.0)
-    return replace(job, steps=tuple(made), done=0, total=0, waits_for="", actor=Actor.NOBODY)
+        index = sum(step.state is not StepState.AHEAD for step in steps)
+        steps.insert(index, JobStep(title))
+        titles.insert(index, title)
+    index = titles.index(title)
+    finished = [_finished(step, now) if number < index else step for number, step in enumerate(steps)]
+    finished[index] = replace(finished[index], state=StepState.RUNNING, began=finished[index].began or now, ended=0.0)
+    return replace(job, steps=tuple(finished), done=0, total=0, waits_for="", actor=Actor.NOBODY)
 
 
 def _finished(step: JobStep, now: float) -> JobStep:
@@ -196,7 +196,7 @@ def end_job(job: Job, now: float, outcome: str | KymatuiError) -> Job:
         replace(step, state=last, ended=now) if step.state is StepState.RUNNING else _closed(step, state, now)
         for step in job.steps
     )
-    made = replace(
+    ended = replace(
         job,
         state=state,
         steps=steps,
@@ -206,7 +206,7 @@ def end_job(job: Job, now: float, outcome: str | KymatuiError) -> Job:
         actor=Actor.NOBODY,
         ended=now,
     )
-    return append_log(made, LogLine(now, f"{state.value}: {outcome}" if str(outcome) else state.value))
+    return append_log(ended, LogLine(now, f"{state.value}: {outcome}" if str(outcome) else state.value))
 
 
 def _closed(step: JobStep, state: JobState, now: float) -> JobStep:
@@ -234,12 +234,12 @@ def end_state(error: KymatuiError) -> JobState:
 def blocking_job(job: Job, jobs: Iterable[Job]) -> Job | None:
     """Return the first unfinished earlier job that holds a key of this job."""
     return next(
-        (one for one in jobs if one.number < job.number and not one.is_over and one.keeps & job.keeps),
+        (other for other in jobs if other.number < job.number and not other.is_over and other.keeps & job.keeps),
         None,
     )
 
 
 def format_job_counts(jobs: Iterable[Job]) -> str:
     """Return counts such as `1 running  2 queued  6 done`."""
-    found = Counter(job.state for job in jobs)
-    return "  ".join(f"{found[state]} {state.value}" for state in JobState if found[state])
+    counts = Counter(job.state for job in jobs)
+    return "  ".join(f"{counts[state]} {state.value}" for state in JobState if counts[state])

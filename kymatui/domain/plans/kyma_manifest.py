@@ -59,7 +59,9 @@ def kyma_manifest(
     if not item.managed:
         annotations[ANNOTATION_UNMANAGED] = "true"
     if template.rules and template.data:
-        rules = [{"jsonPath": one.path, "value": one.value, "mappedState": one.mapped_state} for one in template.rules]
+        rules = [
+            {"jsonPath": rule.path, "value": rule.value, "mappedState": rule.mapped_state} for rule in template.rules
+        ]
         annotations[ANNOTATION_STATE_CHECK] = json.dumps(rules)
     owner = {"apiVersion": API_VERSION, "kind": "Kyma", "name": kyma.meta.name, "uid": kyma.meta.uid}
     metadata = {
@@ -127,7 +129,7 @@ def needs_mandatory_update(body: Mapping[str, Any], live: Manifest | None) -> bo
     return live is None or (not live.unmanaged and not _has(live.raw, body))
 
 
-def _has(found: Any, wanted: Any) -> bool:
-    if isinstance(wanted, Mapping):
-        return isinstance(found, Mapping) and all(_has(found.get(key), value) for key, value in wanted.items())
-    return bool(found == wanted)
+def _has(actual: Any, expected: Any) -> bool:
+    if isinstance(expected, Mapping):
+        return isinstance(actual, Mapping) and all(_has(actual.get(key), value) for key, value in expected.items())
+    return bool(actual == expected)

@@ -56,7 +56,9 @@ def manifest_body(
         labels[LABEL_KYMA_NAME] = kyma[1]
     metadata: Json = {"name": name, "namespace": namespace or KYMA_NAMESPACE, "labels": labels}
     if template.rules:
-        rules = [{"jsonPath": one.path, "value": one.value, "mappedState": one.mapped_state} for one in template.rules]
+        rules = [
+            {"jsonPath": rule.path, "value": rule.value, "mappedState": rule.mapped_state} for rule in template.rules
+        ]
         metadata["annotations"] = {ANNOTATION_STATE_CHECK: json.dumps(rules)}
     if live is not None:
         metadata["resourceVersion"] = str((live.raw.get("metadata") or {}).get("resourceVersion") or "")
@@ -83,14 +85,14 @@ def layer_source(layer: ManifestLayer) -> Json:
 def _manager(template: ModuleTemplate) -> Json:
     manager = template.manager
     assert manager is not None
-    found = {
+    manager_fields = {
         "group": manager.kind.group,
         "version": manager.kind.version,
         "kind": manager.kind.kind,
         "namespace": manager.namespace,
         "name": manager.name,
     }
-    return {key: value for key, value in found.items() if value or key == "group"}
+    return {key: value for key, value in manager_fields.items() if value or key == "group"}
 
 
 def manifest_diff(body: Mapping[str, Any], live: Manifest | None) -> Iterator[str]:
@@ -134,4 +136,4 @@ def track_manifest(manifest: Manifest | None, uid: str, generation: int) -> Mani
 def _is_current(manifest: Manifest) -> bool:
     """Return whether the status is about the current generation, by its conditions."""
     conditions = JsonReader(manifest.raw).child("status").children("conditions")
-    return any(one.integer("observedGeneration") >= manifest.meta.generation for one in conditions)
+    return any(condition.integer("observedGeneration") >= manifest.meta.generation for condition in conditions)

@@ -97,9 +97,9 @@ class Preview(Struct, frozen=True):
         """Return the parts of the summary, each with its mark."""
         if self.overview:
             return ((PlannedChange.CHANGE, self.overview),)
-        found = summary_parts(line.action for line in self.lines if line.action)
+        parts = summary_parts(line.action for line in self.lines if line.action)
         marks = {line.action: line.mark for line in self.lines}
-        return tuple((marks[word], text) for word, text in found) or ((PlannedChange.SAME, NO_CHANGES),)
+        return tuple((marks[word], text) for word, text in parts) or ((PlannedChange.SAME, NO_CHANGES),)
 
     @property
     def is_refused(self) -> bool:
@@ -107,11 +107,11 @@ class Preview(Struct, frozen=True):
 
     def not_agreed(self, ticked: frozenset[str], typed: dict[str, str]) -> Iterator[Consent]:
         """Yield the missing consents; `typed` maps the consents' ids to the entered text."""
-        for one in self.consents:
-            text = typed.get(one.id, "").strip()
-            agreed = text == sanitize(one.typed).strip() if one.typed else one.id in ticked
+        for consent in self.consents:
+            text = typed.get(consent.id, "").strip()
+            agreed = text == sanitize(consent.typed).strip() if consent.typed else consent.id in ticked
             if not agreed:
-                yield one
+                yield consent
 
 
 def join_previews(title: str, parts: Mapping[str, Preview], left_out: Sequence[str] = ()) -> Preview:
@@ -121,21 +121,21 @@ def join_previews(title: str, parts: Mapping[str, Preview], left_out: Sequence[s
     """
 
     def of(word: str) -> Iterator[str]:
-        yield from (f"{name}: {text}" for name, one in parts.items() for text in getattr(one, word))
+        yield from (f"{name}: {text}" for name, preview in parts.items() for text in getattr(preview, word))
 
-    managements = dict.fromkeys(one.management for one in parts.values() if one.management)
+    managements = dict.fromkeys(preview.management for preview in parts.values() if preview.management)
     return Preview(
         title,
-        tuple(replace(line, name=f"{name}: {line.name}") for name, one in parts.items() for line in one.lines),
+        tuple(replace(line, name=f"{name}: {line.name}") for name, preview in parts.items() for line in preview.lines),
         "; ".join(managements),
         tuple(of("refusals")),
         (*(f"not included: {words}" for words in left_out), *of("warnings")),
-        tuple(dict.fromkeys(text for one in parts.values() for text in one.missing)),
+        tuple(dict.fromkeys(text for preview in parts.values() for text in preview.missing)),
         tuple(of("grants")),
         tuple(
             replace(consent, id=f"{consent.id} {name}", message=f"{name}: {consent.message}")
-            for name, one in parts.items()
-            for consent in one.consents
+            for name, preview in parts.items()
+            for consent in preview.consents
         ),
         f"{title[:1].upper()}{title[1:]}?",
     )
@@ -186,9 +186,9 @@ def summarize_actions(actions: Iterable[str]) -> str:
 
 def summary_parts(actions: Iterable[str]) -> tuple[tuple[str, str], ...]:
     """Return each action of a plan with its part of the summary."""
-    found = Counter(actions)
+    counts = Counter(actions)
     return tuple(
-        (action, f"{found[action]} {one if found[action] == 1 else many}")
-        for action, (one, many) in _PHRASES.items()
-        if found[action]
+        (action, f"{counts[action]} {singular if counts[action] == 1 else many}")
+        for action, (singular, many) in _PHRASES.items()
+        if counts[action]
     )

@@ -66,21 +66,25 @@ def _entry_lines(
 
 def _missing(entry: SyncEntry, control: Kyma) -> str:
     """Return why the copy may be missing, by the ModuleCatalog condition of the Kyma."""
-    said = find_condition(control.conditions, "ModuleCatalog")
+    condition = find_condition(control.conditions, "ModuleCatalog")
     if control.meta.deleting:
         return "not in the runtime; the Kyma is being deleted, so it is not created"
-    told = f"; condition ModuleCatalog is {said.status}: {said.message}" if said and said.status != "True" else ""
-    return f"expected in the runtime ({entry.why}); the next reconciliation creates it{told}"
+    detail = (
+        f"; condition ModuleCatalog is {condition.status}: {condition.message}"
+        if condition and condition.status != "True"
+        else ""
+    )
+    return f"expected in the runtime ({entry.why}); the next reconciliation creates it{detail}"
 
 
 def _copy_lines(area: LineArea, entry: SyncEntry, schema: FieldSchema | None) -> Iterator[ComparisonLine]:
     assert entry.original is not None
     assert entry.copy is not None
     name = entry.ref.name
-    found = [*_taken_over(area, entry, entry.copy), *_differences(area, entry, entry.original, entry.copy, schema)]
-    if not any(line.field != "channels" for line in found):
+    lines = [*_taken_over(area, entry, entry.copy), *_differences(area, entry, entry.original, entry.copy, schema)]
+    if not any(line.field != "channels" for line in lines):
         yield ComparisonLine(area, name, "presence", _THERE, _THERE, LineVerdict.SAME)
-    yield from found
+    yield from lines
 
 
 def _taken_over(area: LineArea, entry: SyncEntry, copy: Object) -> Iterator[ComparisonLine]:
@@ -96,12 +100,12 @@ def _taken_over(area: LineArea, entry: SyncEntry, copy: Object) -> Iterator[Comp
 def _differences(
     area: LineArea, entry: SyncEntry, original: Object, copy: Object, schema: FieldSchema | None
 ) -> Iterator[ComparisonLine]:
-    wanted = _spec(original)
+    spec = _spec(original)
     if entry.channels:
-        kept = [one.channel for one in entry.channels if one.is_wanted]
-        wanted = {**wanted, "channels": [c for c in wanted.get("channels") or [] if c.get("channel") in kept]}
+        kept = [channel.channel for channel in entry.channels if channel.is_wanted]
+        spec = {**spec, "channels": [c for c in spec.get("channels") or [] if c.get("channel") in kept]}
         yield from _left_out(area, entry)
-    for change in spec_changes(wanted, _spec(copy), schema):
+    for change in spec_changes(spec, _spec(copy), schema):
         yield _changed(area, entry, change, copy)
     yield from _marks(area, entry, original, copy)
 

@@ -107,21 +107,21 @@ class RuntimeCopies(Struct, frozen=True):
 
 
 def plan_sync(
-    kyma: Kyma, shelf: TemplateIndex, copies: RuntimeCopies, restricted: frozenset[str] = frozenset()
+    kyma: Kyma, templates: TemplateIndex, copies: RuntimeCopies, restricted: frozenset[str] = frozenset()
 ) -> SyncPlan:
     """Return the sync plan for the runtime of a control plane's Kyma."""
-    by_name = _by_name(shelf.templates)
-    metas = [_meta_wanted(meta, kyma, by_name, restricted) for meta in shelf.metas]
+    by_name = _by_name(templates.templates)
+    metas = [_meta_wanted(meta, kyma, by_name, restricted) for meta in templates.metas]
     kept: dict[tuple[str, str], list[str]] = {}
     for meta, channels, why in metas:
         for channel in channels if not why else ():
             if channel.is_wanted:
                 kept.setdefault((meta.module, channel.version), []).append(channel.channel)
     return SyncPlan(
-        tuple(_with_copies([_meta_entry(*found) for found in metas], copies.metas)),
+        tuple(_with_copies([_meta_entry(*pair) for pair in metas], copies.metas)),
         tuple(
             _with_copies(
-                [_template_entry(template, kyma, kept) for template in shelf.templates if not template.outside],
+                [_template_entry(template, kyma, kept) for template in templates.templates if not template.outside],
                 copies.templates,
             )
         ),
@@ -129,11 +129,11 @@ def plan_sync(
 
 
 def _by_name(templates: Iterable[ModuleTemplate]) -> Mapping[str, Sequence[ModuleTemplate]]:
-    found: dict[str, list[ModuleTemplate]] = {}
+    by_name: dict[str, list[ModuleTemplate]] = {}
     for template in templates:
         if not template.outside:
-            found.setdefault(template.meta.name, []).append(template)
-    return found
+            by_name.setdefault(template.meta.name, []).append(template)
+    return by_name
 
 
 def exclusion_reason(template: ModuleTemplate, kyma: Kyma) -> str:
@@ -162,34 +162,40 @@ def _meta_wanted(
     if refusal := check_restriction(meta, kyma.meta.labels, restricted):
         return meta, channels, refusal_words(refusal)
     if not any(channel.is_wanted for channel in channels):
-        said = "; ".join(f"{channel.channel}: {channel.why}" for channel in channels)
-        return meta, channels, f"no channel for this runtime: {said}" if said else "no channels"
+        summary = "; ".join(f"{channel.channel}: {channel.why}" for channel in channels)
+        return meta, channels, f"no channel for this runtime: {summary}" if summary else "no channels"
     return meta, channels, ""
 
 
 def _channel(
     meta: ReleaseMeta, name: str, version: str, kyma: Kyma, by_name: Mapping[str, Sequence[ModuleTemplate]]
 ) -> ChannelSync:
-    wanted = f"{meta.module}-{version}"
-    found = by_name.get(wanted, ())
-    reasons = [exclusion_reason(template, kyma) for template in found]
-    why = "" if "" in reasons else next((f"{wanted}: {reason}" for reason in reasons), f"{wanted} not found")
+    template_name = f"{meta.module}-{version}"
+    templates = by_name.get(template_name, ())
+    reasons = [exclusion_reason(template, kyma) for template in templates]
+    why = (
+        ""
+        if "" in reasons
+        else next((f"{template_name}: {reason}" for reason in reasons), f"{template_name} not found")
+    )
     return ChannelSync(name, version, why)
 
 
 def _meta_entry(meta: ReleaseMeta, channels: tuple[ChannelSync, ...], why: str) -> SyncEntry:
     left_out = [channel.channel for channel in channels if not channel.is_wanted]
-    said = f"without {', '.join(left_out)}" if left_out else "with all its channels"
+    summary = f"without {', '.join(left_out)}" if left_out else "with all its channels"
     version = ", ".join(f"{channel.channel}={channel.version}" for channel in channels) or meta.mandatory_version or ""
-    return SyncEntry(meta.ref, meta.module, version, not why, why or said, SyncStatus.UNKNOWN, meta.raw, None, channels)
+    return SyncEntry(
+        meta.ref, meta.module, version, not why, why or summary, SyncStatus.UNKNOWN, meta.raw, None, channels
+    )
 
 
 def _template_entry(template: ModuleTemplate, kyma: Kyma, kept: Mapping[tuple[str, str], Sequence[str]]) -> SyncEntry:
-    wanted, why = _template_wanted(template, kyma, kept)
+    is_wanted, why = _template_wanted(template, kyma, kept)
     is_old = template.generation is TemplateGeneration.OLD
-    standing = SyncStatus.OLD if wanted and is_old else SyncStatus.UNKNOWN
+    standing = SyncStatus.OLD if is_wanted and is_old else SyncStatus.UNKNOWN
     return SyncEntry(
-        template.ref, template.module, template.version, wanted, why, standing, template.raw, is_old=is_old
+        template.ref, template.module, template.version, is_wanted, why, standing, template.raw, is_old=is_old
     )
 
 
@@ -216,11 +222,11 @@ def _with_copies(entries: Iterable[SyncEntry], copies: Sequence[Object] | None) 
     if copies is None:
         yield from (replace(entry, standing=SyncStatus.UNKNOWN) for entry in entries)
         return
-    left = {_key(raw): raw for raw in copies}
+    remaining = {_key(raw): raw for raw in copies}
     for entry in entries:
-        copy = left.pop((KYMA_NAMESPACE, entry.ref.name), None)
+        copy = remaining.pop((KYMA_NAMESPACE, entry.ref.name), None)
         yield _replaced(entry, copy)
-    yield from (_only_there(raw) for _, raw in sorted(left.items()))
+    yield from (_only_there(raw) for _, raw in sorted(remaining.items()))
 
 
 def _key(raw: Object) -> tuple[str, str]:
@@ -256,15 +262,15 @@ def plan_pair_sync(pair: RuntimePair) -> SyncPlan | None:
     kyma = pair.control_kyma
     if kyma is None:
         return None
-    shelf = index_templates(pair.control.templates, pair.control.release_metas, kyma.meta.namespace)
-    made = plan_sync(kyma, shelf, read_copies(pair.runtime), pair.rules.restricted)
+    template_index = index_templates(pair.control.templates, pair.control.release_metas, kyma.meta.namespace)
+    plan = plan_sync(kyma, template_index, read_copies(pair.runtime), pair.rules.restricted)
     unknown = explain_missing(pair.control.feeds, (_TEMPLATES, _METAS))
     if unknown is None:
-        return made
+        return plan
     why = f"the control plane's catalog: {unknown}"
     metas, templates = (
         tuple(replace(entry, wanted=False, why=why, standing=SyncStatus.UNKNOWN) for entry in entries)
-        for entries in (made.metas, made.templates)
+        for entries in (plan.metas, plan.templates)
     )
     return SyncPlan(metas, templates, unknown)
 
@@ -302,13 +308,15 @@ def catalog_writes(plan: SyncPlan) -> CatalogWrites:
 
     Old-style templates count as not planned: only older lifecycle-managers synced them.
     """
-    applied = [*(_meta_copy(one) for one in plan.metas if one.wanted), *_template_copies(plan)]
+    applied = [*(_meta_copy(entry) for entry in plan.metas if entry.wanted), *_template_copies(plan)]
     names = {(read_ref(body).kind.kind, read_ref(body).name) for body in applied}
     return CatalogWrites(tuple(applied), tuple(_deleted(plan, names)))
 
 
 def _meta_copy(entry: SyncEntry) -> dict[str, Any]:
-    channels = [{"channel": one.channel, "version": one.version} for one in entry.channels if one.is_wanted]
+    channels = [
+        {"channel": channel.channel, "version": channel.version} for channel in entry.channels if channel.is_wanted
+    ]
     body = _copy(entry.original or {}, _META_DEFAULTS)
     return {**body, "spec": {**body["spec"], "channels": channels}}
 

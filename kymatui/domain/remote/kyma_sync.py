@@ -90,7 +90,7 @@ def owner_kyma(runtime: Kyma) -> str:
 def requested_only_there(runtime: Kyma, control: Kyma | None) -> frozenset[str]:
     """Return the modules that the runtime's Kyma requests and the control plane's does not."""
     asked = control.modules if control is not None else ()
-    return frozenset(one.name for one in runtime.modules) - {one.name for one in asked}
+    return frozenset(module.name for module in runtime.modules) - {request.name for request in asked}
 
 
 _ONLY_THERE = "deleting the runtime's Kyma uninstalls this module: the control plane does not request it"
@@ -159,11 +159,11 @@ def _requests(kymas: KymaPair) -> Iterator[ComparisonLine]:
 
 
 def _request(kyma: Kyma, module: str) -> str:
-    found = kyma.request(module)
-    if found is None:
+    request = kyma.request(module)
+    if request is None:
         return NOTHING
-    words = [f"channel {found.channel}" if found.channel else "the Kyma's channel", found.policy]
-    return ", ".join([*words, *([] if found.managed else ["unmanaged"])])
+    words = [f"channel {request.channel}" if request.channel else "the Kyma's channel", request.policy]
+    return ", ".join([*words, *([] if request.managed else ["unmanaged"])])
 
 
 def _labels(kymas: KymaPair) -> Iterator[ComparisonLine]:
@@ -177,32 +177,32 @@ def _labels(kymas: KymaPair) -> Iterator[ComparisonLine]:
             why = "not copied: the control plane's Kyma does not have this label"
             yield ComparisonLine(LineArea.LABEL, label, "labels", NOTHING, theirs[label], LineVerdict.INTENDED, why)
     owner = f"{kymas.control.meta.namespace}/{kymas.control.meta.name}"
-    found = owner_kyma(kymas.runtime)
-    yield _marked(kymas, ANNOTATION_OWNED_BY, owner, found, owner, field="annotations")
+    owner_name = owner_kyma(kymas.runtime)
+    yield _marked(kymas, ANNOTATION_OWNED_BY, owner, owner_name, owner, field="annotations")
     yield from _other_labels(ours, theirs)
 
 
 def _marked(
-    kymas: KymaPair, name: str, wanted: str, found: str, control: str, *, field: str = "labels"
+    kymas: KymaPair, name: str, expected: str, actual: str, control: str, *, field: str = "labels"
 ) -> ComparisonLine:
     """Return the line of a label or annotation that lifecycle-manager sets on the runtime's Kyma."""
-    if found == wanted:
-        same = control == found
+    if actual == expected:
+        same = control == actual
         why = NOTHING if same else "lifecycle-manager sets this on the runtime's Kyma"
         return ComparisonLine(
-            LineArea.LABEL, name, field, control, found, LineVerdict.SAME if same else LineVerdict.INTENDED, why
+            LineArea.LABEL, name, field, control, actual, LineVerdict.SAME if same else LineVerdict.INTENDED, why
         )
     if not kymas.is_mirrored:
         why = "the runtime's Kyma is being deleted; its labels are no longer set"
-        return ComparisonLine(LineArea.LABEL, name, field, control, found, LineVerdict.INTENDED, why)
+        return ComparisonLine(LineArea.LABEL, name, field, control, actual, LineVerdict.INTENDED, why)
     skipped = kymas.is_skipped
-    why = f"expected {wanted!r}; " + (
+    why = f"expected {expected!r}; " + (
         f"not set: the control plane's Kyma has label {LABEL_SKIP}; remove it"
         if skipped
         else "lifecycle-manager sets it at its next reconciliation"
     )
     return ComparisonLine(
-        LineArea.LABEL, name, field, control, found, LineVerdict.WRONG, why, Actor.YOU if skipped else Actor.KLM
+        LineArea.LABEL, name, field, control, actual, LineVerdict.WRONG, why, Actor.YOU if skipped else Actor.KLM
     )
 
 
@@ -220,7 +220,7 @@ def _status(kymas: KymaPair) -> Iterator[ComparisonLine]:
     yield kymas.mirror(LineArea.STATUS, "status", "state", control.state, runtime.state)
     yield kymas.mirror(LineArea.STATUS, "status", "activeChannel", control.active_channel, runtime.active_channel)
     yield kymas.mirror(LineArea.STATUS, "status", "lastOperation", control.operation, runtime.operation)
-    for kind in dict.fromkeys(one.type for one in (*control.conditions, *runtime.conditions)):
+    for kind in dict.fromkeys(condition.type for condition in (*control.conditions, *runtime.conditions)):
         ours, theirs = (find_condition(kyma.conditions, kind) for kyma in (control, runtime))
         yield kymas.mirror(
             LineArea.CONDITION,
@@ -280,11 +280,11 @@ def _manifest(ours: ModuleReport, theirs: ModuleReport) -> Iterator[ComparisonLi
         )
 
 
-def _tracked(found: TrackedObject | None) -> str:
-    if found is None:
+def _tracked(tracked: TrackedObject | None) -> str:
+    if tracked is None:
         return NOTHING
-    generation = f" (generation {found.generation})" if found.generation else ""
-    return f"{found.ref.kind.kind} {found.ref.namespace}/{found.ref.name}{generation}"
+    generation = f" (generation {tracked.generation})" if tracked.generation else ""
+    return f"{tracked.ref.kind.kind} {tracked.ref.namespace}/{tracked.ref.name}{generation}"
 
 
 # The spec of a runtime's Kyma that a user deleted, from what the control plane knows to be installed.
@@ -314,7 +314,7 @@ def reported_requests(kyma: Kyma, channel: str, manifests: Iterable[Manifest] = 
 
     `channel` is the Kyma's: modules that report another one name it.
     """
-    installed = {one.meta.labels.get(LABEL_MODULE_NAME, ""): one for one in manifests}
+    installed = {manifest.meta.labels.get(LABEL_MODULE_NAME, ""): manifest for manifest in manifests}
     return [
         _entry(report, installed.get(report.name), channel)
         for report in kyma.reports
@@ -327,11 +327,11 @@ def _is_going(report: ModuleReport, manifest: Manifest | None) -> bool:
 
 
 def _entry(report: ModuleReport, manifest: Manifest | None, channel: str) -> Json:
-    made: Json = {"name": report.name}
+    entry: Json = {"name": report.name}
     if report.channel and report.channel != channel:
-        made["channel"] = report.channel
+        entry["channel"] = report.channel
     if manifest is not None and manifest.policy == Policy.IGNORE:
-        made["customResourcePolicy"] = Policy.IGNORE.value
+        entry["customResourcePolicy"] = Policy.IGNORE.value
     if report.state == State.UNMANAGED:
-        made["managed"] = False
-    return made
+        entry["managed"] = False
+    return entry

@@ -66,10 +66,10 @@ class _Module(Struct, frozen=True):
         return kyma is not None and kyma.request(self.name) is not None
 
 
-def module_lines(pair: RuntimePair, seen: Catalog) -> Iterator[ComparisonLine]:
+def module_lines(pair: RuntimePair, catalog: Catalog) -> Iterator[ComparisonLine]:
     """Yield the lines of all modules of a readable runtime; `seen` is the joined catalog."""
     manifests = _manifests(pair)
-    for row in seen.rows:
+    for row in catalog.rows:
         module = _Module(row, manifests.get(row.name), pair)
         if module.manifest is None and not module.is_requested:
             yield from _besides(module)
@@ -81,8 +81,8 @@ def module_lines(pair: RuntimePair, seen: Catalog) -> Iterator[ComparisonLine]:
 
 
 def _manifests(pair: RuntimePair) -> dict[str, Manifest]:
-    found = (read_manifest(raw) for raw in pair.control.manifests)
-    return {one.module: one for one in found if isinstance(one, Manifest) and one.module}
+    manifests = (read_manifest(raw) for raw in pair.control.manifests)
+    return {manifest.module: manifest for manifest in manifests if isinstance(manifest, Manifest) and manifest.module}
 
 
 def _besides(module: _Module) -> Iterator[ComparisonLine]:
@@ -90,10 +90,10 @@ def _besides(module: _Module) -> Iterator[ComparisonLine]:
     row = module.row
     if row.presence in (Presence.NOT_INSTALLED, Presence.UNKNOWN) or RowFact.MANIFEST in row.unknown:
         return  # the missing list of Manifests has its own line
-    there = f"{row.presence.value} {row.installed}".strip()
+    description = f"{row.presence.value} {row.installed}".strip()
     if row.origin is CatalogOrigin.KYMA and (unknown := module.pair.runtime_kyma_unknown) is not None:
         why = f"the runtime's Kyma: {unknown}"
-        yield module.line("Manifest", NOTHING, there, LineVerdict.UNKNOWN, why)
+        yield module.line("Manifest", NOTHING, description, LineVerdict.UNKNOWN, why)
         return
     if row.origin is CatalogOrigin.COMMUNITY:
         why = "community module: not managed by lifecycle-manager"
@@ -101,7 +101,7 @@ def _besides(module: _Module) -> Iterator[ComparisonLine]:
         why = "module CRs without the module's manager: left over, or created before the module was enabled"
     else:
         why = "installed directly, without lifecycle-manager"
-    yield module.line("Manifest", NOTHING, there, LineVerdict.INTENDED, why)
+    yield module.line("Manifest", NOTHING, description, LineVerdict.INTENDED, why)
 
 
 def _manifest_line(module: _Module) -> ComparisonLine:
@@ -213,20 +213,20 @@ def _state_line(module: _Module, manifest: Manifest) -> ComparisonLine:
 
 
 def _resource_lines(module: _Module, manifest: Manifest) -> Iterator[ComparisonLine]:
-    wanted = _default_cr_ref(manifest)
-    if wanted is None or manifest.meta.deleting:
+    default_cr_ref = _default_cr_ref(manifest)
+    if default_cr_ref is None or manifest.meta.deleting:
         return
-    name = str(wanted)
-    found = _found(module.pair, wanted)
-    if found is None and RowFact.CHECKS in module.row.unknown:
-        found = _Unread
-    if found is _Unread:
-        why = f"{wanted.kind.kind} is forbidden or not served in the runtime"
+    name = str(default_cr_ref)
+    body = _found(module.pair, default_cr_ref)
+    if body is None and RowFact.CHECKS in module.row.unknown:
+        body = _Unread
+    if body is _Unread:
+        why = f"{default_cr_ref.kind.kind} is forbidden or not served in the runtime"
         yield module.line(name, "expected", "?", LineVerdict.UNKNOWN, why, LineArea.RESOURCE)
         return
     ignored = manifest.policy == Policy.IGNORE
     ours = "managed by its owner" if ignored else "created once"
-    if found is not None:
+    if body is not None:
         yield module.line(name, ours, "present", LineVerdict.SAME, area=LineArea.RESOURCE)
         return
     verdict, why = _why_absent(manifest, ignored)
@@ -236,8 +236,8 @@ def _resource_lines(module: _Module, manifest: Manifest) -> Iterator[ComparisonL
 def _why_absent(manifest: Manifest, ignored: bool) -> tuple[LineVerdict, str]:
     if ignored:
         return LineVerdict.INTENDED, f"policy {Policy.IGNORE}: lifecycle-manager creates no default CR"
-    made = find_condition(manifest.conditions, _MODULE_CR)
-    if made is not None and made.status == "True":
+    condition = find_condition(manifest.conditions, _MODULE_CR)
+    if condition is not None and condition.status == "True":
         return LineVerdict.WRONG, "deleted by another client; lifecycle-manager does not create it again"
     return LineVerdict.UNDER_WAY, "lifecycle-manager has not created it yet"
 
@@ -251,17 +251,17 @@ class _Unread:
     """A marker: the kind could not be listed."""
 
 
-def _found(pair: RuntimePair, wanted: ObjectRef) -> Object | type[_Unread] | None:
+def _found(pair: RuntimePair, target: ObjectRef) -> Object | type[_Unread] | None:
     assert pair.runtime is not None
     lists = {
-        kind: objects for kind, objects in pair.runtime.module_resources.items() if _is_same_kind(kind, wanted.kind)
+        kind: objects for kind, objects in pair.runtime.module_resources.items() if _is_same_kind(kind, target.kind)
     }
     if not lists:
         return _Unread
     for objects in lists.values():
         for raw in objects:
             ref = read_ref(raw)
-            if ref.name == wanted.name and ref.namespace in ("", wanted.namespace):
+            if ref.name == target.name and ref.namespace in ("", target.namespace):
                 return raw
     return None
 

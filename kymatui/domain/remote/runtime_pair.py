@@ -94,8 +94,8 @@ class RuntimePair(Struct, frozen=True, dict=True):
 
 
 def _kyma(raws: Iterable[object]) -> Kyma | None:
-    found = read_kyma(choose_kyma(tuple(raws)))
-    return found if isinstance(found, Kyma) else None
+    kyma = read_kyma(choose_kyma(tuple(raws)))
+    return kyma if isinstance(kyma, Kyma) else None
 
 
 def _is_one(left: Kyma, right: Kyma) -> bool:
@@ -131,9 +131,13 @@ def _mirrored(control: Kyma) -> Object:
     spec = JsonReader(control.raw).child("spec").raw
     named = {request.name for request in control.modules}
     reported = [
-        {"name": one.name, "managed": one.state != State.UNMANAGED, **({"channel": one.channel} if one.channel else {})}
-        for one in control.reports
-        if one.name not in named and one.state != State.DELETING
+        {
+            "name": report.name,
+            "managed": report.state != State.UNMANAGED,
+            **({"channel": report.channel} if report.channel else {}),
+        }
+        for report in control.reports
+        if report.name not in named and report.state != State.DELETING
     ]
     return {**control.raw, "spec": {**spec, "modules": [*(spec.get("modules") or []), *reported]}}
 
@@ -166,14 +170,14 @@ def join_snapshots(pair: RuntimePair) -> Snapshot:
 def _feeds(pair: RuntimePair, runtime: Snapshot) -> Mapping[str, Feed]:
     """Return the feed of each list from the side that it comes from; for the Kyma, the worse of both."""
     control = pair.control.feeds
-    found = {**runtime.feeds, **{name: control[name] for name in _OF_CONTROL if name in control}}
+    feeds = {**runtime.feeds, **{name: control[name] for name in _OF_CONTROL if name in control}}
     if KYMA_FEED in control and (pair.runtime is None or gap_of(control[KYMA_FEED]) is not None):
-        found[KYMA_FEED] = control[KYMA_FEED]
+        feeds[KYMA_FEED] = control[KYMA_FEED]
     unknown = pair.runtime_kyma_unknown
     if pair.runtime is None and unknown is not None:
         state = FeedState.SYNCING if unknown.gap is ListGap.LOADING else FeedState.FAILED
-        found[RUNTIME_FEED] = Feed(state, 0.0, unknown.message)
-    return found
+        feeds[RUNTIME_FEED] = Feed(state, 0.0, unknown.message)
+    return feeds
 
 
 def _taken_over(pair: RuntimePair) -> tuple[Object, ...]:
@@ -181,8 +185,8 @@ def _taken_over(pair: RuntimePair) -> tuple[Object, ...]:
     if pair.runtime is None or pair.is_one_cluster:
         return ()
     names = {read_ref(raw).name for raw in pair.control.templates}
-    found = (raw for raw in pair.runtime.templates if created_by(raw) not in ("", CATALOG_SYNC))
-    return tuple(raw for raw in found if (ref := read_ref(raw)).namespace == KYMA_NAMESPACE and ref.name in names)
+    templates = (raw for raw in pair.runtime.templates if created_by(raw) not in ("", CATALOG_SYNC))
+    return tuple(raw for raw in templates if (ref := read_ref(raw)).namespace == KYMA_NAMESPACE and ref.name in names)
 
 
 def is_synced_copy(raw: object) -> bool:

@@ -67,27 +67,27 @@ def _lines(pair: RuntimePair, now: float) -> Iterator[ComparisonLine]:
         )
         return
     yield from _unread(pair.control, "control plane", (_TEMPLATES, _METAS, _MANIFESTS))
-    seen = build_catalog(join_snapshots(pair), now, CatalogOptions(rules=pair.rules))
+    catalog = build_catalog(join_snapshots(pair), now, CatalogOptions(rules=pair.rules))
     if pair.is_one_cluster:
         why = "the control plane is its own runtime: modules run in it"
         yield ComparisonLine(
             LineArea.KYMA, str(control.ref), "runtime", "present", "present", LineVerdict.INTENDED, why
         )
-        yield from module_lines(pair, seen)
+        yield from module_lines(pair, catalog)
         return
     kymas = KymaPair(control, runtime, now) if runtime is not None else None
     yield from kyma_lines(kymas) if kymas is not None else _no_runtime_kyma(pair)
     plan = plan_pair_sync(pair)
     assert plan is not None
     yield from catalog_lines(plan, control, pair.rules.schemas)
-    yield from module_lines(pair, seen)
+    yield from module_lines(pair, catalog)
 
 
 def _unread(snapshot: Snapshot, side: str, feeds: tuple[str, ...]) -> Iterator[ComparisonLine]:
     for name in feeds:
-        found = explain_missing(snapshot.feeds, [name])
-        if found is not None:
-            why = f"{side}: {found}{f'; {found.message}' if found.message not in str(found) else ''}"
+        missing = explain_missing(snapshot.feeds, [name])
+        if missing is not None:
+            why = f"{side}: {missing}{f'; {missing.message}' if missing.message not in str(missing) else ''}"
             yield ComparisonLine(LineArea.KYMA, name, "list", "?", NOTHING, LineVerdict.UNKNOWN, why, Actor.CLUSTER)
 
 

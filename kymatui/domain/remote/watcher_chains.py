@@ -62,9 +62,9 @@ class WatcherChain(Struct, frozen=True):
     @property
     def health(self) -> LinkHealth:
         """Return the worst health of the links."""
-        found = {link.health for link in self.links}
+        healths = {link.health for link in self.links}
         return next(
-            (health for health in (LinkHealth.BROKEN, LinkHealth.UNKNOWN) if health in found), LinkHealth.HEALTHY
+            (health for health in (LinkHealth.BROKEN, LinkHealth.UNKNOWN) if health in healths), LinkHealth.HEALTHY
         )
 
 
@@ -93,15 +93,15 @@ class RuntimeObjects(Struct, frozen=True):
 def build_chains(control: ControlPlaneObjects, runtime: RuntimeObjects | None) -> tuple[WatcherChain, ...]:
     """Return one chain for each Watcher; without `runtime`, only the links in the control plane."""
     read = [read_watcher(raw) for raw in control.watchers]
-    found = [_chain(watcher, control, runtime) for watcher in read if isinstance(watcher, Watcher)]
-    found += [
+    chains = [_chain(watcher, control, runtime) for watcher in read if isinstance(watcher, Watcher)]
+    chains += [
         WatcherChain(str(bad.ref), "", (ChainLink("Watcher", str(bad.ref), LinkHealth.BROKEN, bad.reason),))
         for bad in read
         if isinstance(bad, MalformedObject)
     ]
     if runtime is not None:
-        found += _strays([one for one in read if isinstance(one, Watcher)], runtime)
-    return tuple(found)
+        chains += _strays([watcher for watcher in read if isinstance(watcher, Watcher)], runtime)
+    return tuple(chains)
 
 
 def _chain(watcher: Watcher, control: ControlPlaneObjects, runtime: RuntimeObjects | None) -> WatcherChain:
@@ -123,9 +123,9 @@ def _watcher_link(watcher: Watcher) -> ChainLink:
         faults.append("no manager is set, and the label managed-by is missing")
     if not (watcher.service and watcher.service_namespace and 0 < watcher.port < 65536):
         faults.append("serviceInfo is incomplete")
-    said = find_condition(watcher.conditions, "VirtualService")
-    if said is not None and said.status != "True":
-        faults.append(f"condition VirtualService is {said.status}: {said.message}")
+    condition = find_condition(watcher.conditions, "VirtualService")
+    if condition is not None and condition.status != "True":
+        faults.append(f"condition VirtualService is {condition.status}: {condition.message}")
     if watcher.state not in ("", "Ready"):
         faults.append(f"state is {watcher.state}")
     return _link("Watcher", f"{watcher.meta.namespace}/{watcher.meta.name}", faults)
@@ -158,19 +158,19 @@ def _virtual_service(watcher: Watcher, control: ControlPlaneObjects, gateways: l
     name = f"{watcher.meta.namespace}/{watcher.meta.name}"
     if control.virtual_services is None:
         return _unknown("VirtualService", control.why, name)
-    found = next((raw for raw in control.virtual_services if qualified_name(raw) == name), None)
-    if found is None:
+    virtual_service = next((raw for raw in control.virtual_services if qualified_name(raw) == name), None)
+    if virtual_service is None:
         return ChainLink("VirtualService", name, LinkHealth.BROKEN, "not found; lifecycle-manager creates it")
-    return _link("VirtualService", name, list(_route_faults(watcher, found, gateways)))
+    return _link("VirtualService", name, list(_route_faults(watcher, virtual_service, gateways)))
 
 
 def _route_faults(watcher: Watcher, raw: Object, gateways: list[Object] | None) -> Iterator[str]:
     spec = JsonReader(raw).child("spec")
     if gateways is not None:
-        wanted = {qualified_name(gateway) for gateway in gateways}
+        names = {qualified_name(gateway) for gateway in gateways}
         hosts = {host for gateway in gateways for host in gateway_hosts(gateway)}
-        if set(spec.texts("gateways")) != wanted:
-            yield f"gateways are {_listed(spec.texts('gateways'))}, expected {_listed(sorted(wanted))}"
+        if set(spec.texts("gateways")) != names:
+            yield f"gateways are {_listed(spec.texts('gateways'))}, expected {_listed(sorted(names))}"
         if set(spec.texts("hosts")) != hosts:
             yield f"hosts are {_listed(spec.texts('hosts'))}, expected {_listed(sorted(hosts))}"
     prefix = event_path(watcher.manager)
@@ -179,7 +179,7 @@ def _route_faults(watcher: Watcher, raw: Object, gateways: list[Object] | None) 
         yield f"no route for {prefix}"
         return
     wanted_target = f"{service_host(watcher)}:{watcher.port}"
-    targets = [_target(one.child("destination")) for route in routes for one in route.children("route")]
+    targets = [_target(rule.child("destination")) for route in routes for rule in route.children("route")]
     if wanted_target not in targets:
         yield f"the route for {prefix} leads to {_listed(targets)}, expected {wanted_target}"
     owners = JsonReader(raw).child("metadata").children("ownerReferences")
@@ -203,12 +203,12 @@ def _service(watcher: Watcher, control: ControlPlaneObjects) -> ChainLink:
     name = f"{watcher.service_namespace}/{watcher.service}"
     if control.services is None:
         return _unknown("Service", control.why, name)
-    found = next((raw for raw in control.services if qualified_name(raw) == name), None)
-    if found is None:
+    service = next((raw for raw in control.services if qualified_name(raw) == name), None)
+    if service is None:
         return ChainLink("Service", name, LinkHealth.BROKEN, "not found: events from runtimes are lost")
-    ports = [port.integer("port") for port in JsonReader(found).child("spec").children("ports")]
-    told = f"no port {watcher.port}; ports: {_listed([str(port) for port in ports])}"
-    return _link("Service", name, [] if watcher.port in ports else [told])
+    ports = [port.integer("port") for port in JsonReader(service).child("spec").children("ports")]
+    problem = f"no port {watcher.port}; ports: {_listed([str(port) for port in ports])}"
+    return _link("Service", name, [] if watcher.port in ports else [problem])
 
 
 # in the runtime
@@ -223,7 +223,7 @@ def _runtime_links(watcher: Watcher, runtime: RuntimeObjects) -> Iterator[ChainL
             why = f"ValidatingWebhookConfiguration {WEBHOOK} not found"
             yield ChainLink("webhook", name, LinkHealth.BROKEN, why)
     else:
-        hook = next((one for one in _webhooks(runtime.configuration) if one.text("name") == name), None)
+        hook = next((webhook for webhook in _webhooks(runtime.configuration) if webhook.text("name") == name), None)
         absent = f"not found in ValidatingWebhookConfiguration {WEBHOOK}"
         yield _link("webhook", name, [absent] if hook is None else list(_hook_faults(watcher, hook)))
     yield _deployment(runtime)
@@ -237,10 +237,10 @@ def _webhooks(raw: Object) -> Sequence[JsonReader]:
 def _hook_faults(watcher: Watcher, hook: JsonReader) -> Iterator[str]:
     client = hook.child("clientConfig")
     service = client.child("service")
-    place = (service.text("namespace"), service.text("name"), service.text("path"))
-    wanted = (KYMA_NAMESPACE, WEBHOOK, webhook_path(watcher.manager))
-    if place != wanted:
-        yield f"the webhook calls {_place(place)}, expected {_place(wanted)}"
+    actual = (service.text("namespace"), service.text("name"), service.text("path"))
+    expected = (KYMA_NAMESPACE, WEBHOOK, webhook_path(watcher.manager))
+    if actual != expected:
+        yield f"the webhook calls {_place(actual)}, expected {_place(expected)}"
     if not client.text("caBundle"):
         yield "caBundle is missing: every call fails"
     labels = hook.child("objectSelector").labels("matchLabels")
@@ -254,8 +254,8 @@ def _hook_faults(watcher: Watcher, hook: JsonReader) -> Iterator[str]:
         yield f"failurePolicy is {policy}: while the webhook is down, the API server rejects changes of watched objects"
 
 
-def _place(place: tuple[str, str, str]) -> str:
-    return f"{place[0]}/{place[1]}{place[2]}"
+def _place(location: tuple[str, str, str]) -> str:
+    return f"{location[0]}/{location[1]}{location[2]}"
 
 
 def _pairs(labels: Mapping[str, str]) -> str:
@@ -263,8 +263,8 @@ def _pairs(labels: Mapping[str, str]) -> str:
 
 
 def _covers(rule: JsonReader, watcher: Watcher, resource: str) -> bool:
-    def has(field: str, wanted: str) -> bool:
-        return bool({wanted, "*"} & set(rule.texts(field)))
+    def has(field: str, expected: str) -> bool:
+        return bool({expected, "*"} & set(rule.texts(field)))
 
     operations = set(rule.texts("operations"))
     return (
@@ -284,8 +284,8 @@ def _deployment(runtime: RuntimeObjects) -> ChainLink:
             "Deployment", name, LinkHealth.BROKEN, "not found: changes are not forwarded to the control plane"
         )
     status, spec = JsonReader(runtime.deployment).child("status"), JsonReader(runtime.deployment).child("spec")
-    ready, wanted = status.integer("availableReplicas"), spec.integer("replicas", 1)
-    return _link("Deployment", name, [] if ready else [f"{ready} of {wanted} replicas are available"])
+    ready, desired = status.integer("availableReplicas"), spec.integer("replicas", 1)
+    return _link("Deployment", name, [] if ready else [f"{ready} of {desired} replicas are available"])
 
 
 def _secret(runtime: RuntimeObjects) -> ChainLink:
@@ -309,14 +309,14 @@ def _strays(watchers: Sequence[Watcher], runtime: RuntimeObjects) -> list[Watche
     ]
 
 
-def chain_json(found: WatcherChain) -> dict[str, Any]:
+def chain_json(chain: WatcherChain) -> dict[str, Any]:
     """Return the documented JSON of a chain."""
     return {
-        "watcher": found.watcher or None,
-        "watches": found.watches or None,
-        "health": found.health.value,
+        "watcher": chain.watcher or None,
+        "watches": chain.watches or None,
+        "health": chain.health.value,
         "links": [
             {"link": link.what, "object": link.object or None, "health": link.health.value, "why": link.why or None}
-            for link in found.links
+            for link in chain.links
         ],
     }

@@ -91,12 +91,12 @@ class ClusterIndex(Struct, frozen=True):
     def unseen(self, names: Sequence[str]) -> str:
         """Return why these lists are unknown; a name without a feed may still come while others load."""
         feeds = self.snapshot.feeds
-        found = list(explain_gaps(feeds, names))
+        gaps = list(explain_gaps(feeds, names))
         rest = tuple(name for name in names if name not in feeds)
         if rest:
             loading = any(gap_of(feed) is ListGap.LOADING for feed in feeds.values())
-            found.append(UnknownFact(ListGap.LOADING if loading else ListGap.UNKNOWN, rest))
-        return "; ".join(map(str, found))
+            gaps.append(UnknownFact(ListGap.LOADING if loading else ListGap.UNKNOWN, rest))
+        return "; ".join(map(str, gaps))
 
     def feed_of(self, kind: GroupVersionKind) -> str:
         """Return the resource name of a module's kind, as its CRD says.
@@ -125,16 +125,16 @@ class ClusterIndex(Struct, frozen=True):
     def installation_of(self, owner: Owner | None) -> RecordedInstallation | None:
         """Return the installation that an object's marks name."""
         known = (*self.installations.values(), *self.releases.values()) if owner is not None else ()
-        return next((one for one in known if one.owner == owner), None)
+        return next((installation for installation in known if installation.owner == owner), None)
 
     def workloads_of(self, installation: RecordedInstallation) -> tuple[Object, ...]:
         """Return the workloads of an installation: those that it lists, then those with its marks."""
         refs = [ref for ref in installation.refs if ref.kind.kind in WORKLOADS]
         listed = [raw for ref in refs for raw in self.workloads.get((ref.kind.kind, ref.name), ())]
-        places = {ref.key for ref in refs}
-        found = [raw for raw in listed if read_ref(raw).key in places]
-        found += self.owned_workloads.get(installation.owner, ())
-        return tuple({object_identity(raw): raw for raw in found}.values())
+        keys = {ref.key for ref in refs}
+        listed_workloads = [raw for raw in listed if read_ref(raw).key in keys]
+        listed_workloads += self.owned_workloads.get(installation.owner, ())
+        return tuple({object_identity(raw): raw for raw in listed_workloads}.values())
 
     def existing_objects(self, installation: RecordedInstallation) -> frozenset[ObjectKey] | None:
         """Return the objects of an unfinished installation that exist, None if not all of their lists came."""
@@ -146,73 +146,77 @@ class ClusterIndex(Struct, frozen=True):
 
     def resources_of(self, kind: GroupVersionKind) -> tuple[Object, ...] | None:
         """Return every object of a module's kind in all versions and namespaces, None if unreadable."""
-        found = self.resources.get((kind.group, kind.kind))
+        raws = self.resources.get((kind.group, kind.kind))
         feed = self.feed_of(kind)
-        if found or (found is not None and self.readable(feed)):
-            return found
+        if raws or (raws is not None and self.readable(feed)):
+            return raws
         known = feed or self.readable(WORKLOAD_FEEDS["CustomResourceDefinition"])
         return () if known and self.readable(feed) else None
 
 
-def index_cluster(snapshot: Snapshot, memory: ReadCache | None = None) -> ClusterIndex:
+def index_cluster(snapshot: Snapshot, cache: ReadCache | None = None) -> ClusterIndex:
     """Index a snapshot."""
-    memory = memory or ReadCache()
+    cache = cache or ReadCache()
     workloads, definitions = snapshot.workloads, snapshot.definitions
-    kyma = memory.recall("kyma", (snapshot.kymas,), lambda: _read_chosen(snapshot.kymas))
+    kyma = cache.recall("kyma", (snapshot.kymas,), lambda: _read_chosen(snapshot.kymas))
     namespace = kyma.meta.namespace if kyma is not None else _catalog_namespace(snapshot.release_metas)
     catalogs = (snapshot.templates, snapshot.release_metas)
     outside = snapshot.outside
-    shelf = memory.recall(
+    templates = cache.recall(
         "shelf", (*catalogs, outside), lambda: index_templates(*catalogs, namespace, outside), namespace
     )
     owner = kyma.raw if kyma is not None else None
-    applied = memory.recall("manifests", (snapshot.manifests, (owner,)), lambda: _read_own(snapshot.manifests, kyma))
+    applied = cache.recall("manifests", (snapshot.manifests, (owner,)), lambda: _read_own(snapshot.manifests, kyma))
     manifests = [item for item in applied if isinstance(item, Manifest)]
-    unusable = memory.recall("unusable", (snapshot.kymas,), lambda: list(map(_unusable, snapshot.kymas)))
+    unusable = cache.recall("unusable", (snapshot.kymas,), lambda: list(map(_unusable, snapshot.kymas)))
     bad = [item for item in (*unusable, *applied) if isinstance(item, MalformedObject)]
-    bad += memory.recall("odd workloads", (workloads,), lambda: _no_objects(workloads))
+    bad += cache.recall("odd workloads", (workloads,), lambda: _no_objects(workloads))
     bad += _no_objects(raw for group in snapshot.module_resources.values() for raw in group)
     own = _manifests_by_module(manifests, kyma)
-    modules = _module_names(kyma, shelf, own)
-    installations, releases = name_installations(_installations(snapshot, manifests, memory), modules)
+    modules = _module_names(kyma, templates, own)
+    installations, releases = name_installations(_installations(snapshot, manifests, cache), modules)
     return ClusterIndex(
         snapshot=snapshot,
         kyma=kyma,
-        shelf=shelf,
+        shelf=templates,
         manifests=own,
-        malformed=(*bad, *shelf.malformed),
-        workloads=memory.recall("workloads", (workloads,), lambda: _grouped(workloads, _by_kind_and_name)),
-        labelled=memory.recall("labels", (workloads,), lambda: _grouped(workloads, _by_module_labels)),
-        definitions=memory.recall(
+        malformed=(*bad, *templates.malformed),
+        workloads=cache.recall("workloads", (workloads,), lambda: _grouped(workloads, _by_kind_and_name)),
+        labelled=cache.recall("labels", (workloads,), lambda: _grouped(workloads, _by_module_labels)),
+        definitions=cache.recall(
             "definitions", (definitions,), lambda: {key: raw for raw in definitions for key in _defined(raw)}
         ),
         resources=_module_resources(snapshot.module_resources),
-        pods=memory.recall(
+        pods=cache.recall(
             "pods", (snapshot.owned,), lambda: tuple(raw for raw in snapshot.owned if raw.get("kind") == "Pod")
         ),
         modules=modules,
         installations=installations,
         releases=releases,
-        owned_workloads=memory.recall("owned workloads", (workloads,), lambda: _grouped(workloads, _by_owner)),
+        owned_workloads=cache.recall("owned workloads", (workloads,), lambda: _grouped(workloads, _by_owner)),
     )
 
 
-def _module_names(kyma: Kyma | None, shelf: TemplateIndex, manifests: Iterable[str]) -> frozenset[str]:
-    names = {meta.module for meta in shelf.metas} | set(shelf.by_module) | set(manifests)
+def _module_names(kyma: Kyma | None, templates: TemplateIndex, manifests: Iterable[str]) -> frozenset[str]:
+    names = {meta.module for meta in templates.metas} | set(templates.by_module) | set(manifests)
     if kyma is not None:
         names |= {request.name for request in kyma.modules} | {report.name for report in kyma.reports}
     return frozenset(name for name in names if name)
 
 
 def _installations(
-    snapshot: Snapshot, manifests: Sequence[Manifest], memory: ReadCache
+    snapshot: Snapshot, manifests: Sequence[Manifest], cache: ReadCache
 ) -> Iterable[RecordedInstallation]:
     """Yield what was installed without a Manifest; a Manifest's installations are read with its module."""
     sources = (snapshot.inventories, snapshot.releases)
-    found = memory.recall("installations", sources, lambda: read_installations(*sources))
+    installations = cache.recall("installations", sources, lambda: read_installations(*sources))
     recorded = manifest_installations(manifests)
-    marked = memory.recall("of Manifests", (snapshot.workloads,), lambda: _owners_of_manifests(snapshot.workloads))
-    return (one for one in found if (one.name, one.namespace) not in recorded and one.owner not in marked)
+    marked = cache.recall("of Manifests", (snapshot.workloads,), lambda: _owners_of_manifests(snapshot.workloads))
+    return (
+        installation
+        for installation in installations
+        if (installation.name, installation.namespace) not in recorded and installation.owner not in marked
+    )
 
 
 def _owners_of_manifests(workloads: Iterable[Object]) -> frozenset[Owner]:
@@ -241,8 +245,8 @@ def _no_objects(raws: Iterable[object]) -> list[MalformedObject]:
 
 def _read_chosen(kymas: Sequence[object]) -> Kyma | None:
     chosen = choose_kyma(kymas)
-    found = read_kyma(chosen) if chosen is not None else None
-    return found if isinstance(found, Kyma) else None
+    kyma = read_kyma(chosen) if chosen is not None else None
+    return kyma if isinstance(kyma, Kyma) else None
 
 
 def _read_own(manifests: Sequence[object], kyma: Kyma | None) -> list[Manifest | MalformedObject]:
@@ -268,8 +272,8 @@ def _unusable(raw: object) -> MalformedObject | None:
     ref = read_ref(raw)
     if isinstance(raw, Mapping) and ref.name and _is_object_or_absent(raw.get("spec")):
         return None
-    found = read_kyma(raw)
-    return found if isinstance(found, MalformedObject) else None
+    kyma = read_kyma(raw)
+    return kyma if isinstance(kyma, MalformedObject) else None
 
 
 def _may_belong(raw: object, kyma: Kyma | None) -> bool:
@@ -287,13 +291,13 @@ def _may_belong(raw: object, kyma: Kyma | None) -> bool:
 
 def _catalog_namespace(metas: Sequence[object]) -> str:
     """Return the release metas' namespace, `kyma-system` if there is none or more than one."""
-    found = {read_ref(raw).namespace for raw in metas}
-    return found.pop() if len(found) == 1 and "" not in found else KYMA_NAMESPACE
+    namespaces = {read_ref(raw).namespace for raw in metas}
+    return namespaces.pop() if len(namespaces) == 1 and "" not in namespaces else KYMA_NAMESPACE
 
 
 def _manifests_by_module(manifests: Iterable[Manifest], kyma: Kyma | None) -> dict[str, Manifest]:
     """Return a Kyma's Manifests by module label, else by the names that the Kyma's status leads to."""
-    found: dict[str, Manifest] = {}
+    by_module: dict[str, Manifest] = {}
     names = _expected_names(kyma)
     for manifest in manifests:
         if kyma is not None and manifest.kyma not in ("", kyma.meta.name):  # without the label, the name below decides
@@ -302,8 +306,8 @@ def _manifests_by_module(manifests: Iterable[Manifest], kyma: Kyma | None) -> di
             continue
         module = manifest.module or names.get(manifest.meta.name, "")
         if module:
-            found.setdefault(module, manifest)
-    return found
+            by_module.setdefault(module, manifest)
+    return by_module
 
 
 def _expected_names(kyma: Kyma | None) -> dict[str, str]:
@@ -315,18 +319,18 @@ def _expected_names(kyma: Kyma | None) -> dict[str, str]:
 
 
 def _grouped(objects: Iterable[Object], keys: Callable[[Object], Iterable[Key]]) -> dict[Key, tuple[Object, ...]]:
-    found: dict[Key, list[Object]] = defaultdict(list)
+    groups: dict[Key, list[Object]] = defaultdict(list)
     for raw in objects:
         if isinstance(raw, Mapping):
             for key in keys(raw):
-                found[key].append(raw)
-    return {key: tuple(group) for key, group in found.items()}
+                groups[key].append(raw)
+    return {key: tuple(group) for key, group in groups.items()}
 
 
 def _metadata(raw: Object) -> Mapping[str, Any]:
     """Return the metadata without a JsonReader: every change of a workload comes through here."""
-    found = raw.get("metadata")
-    return found if isinstance(found, dict) else {}
+    metadata = raw.get("metadata")
+    return metadata if isinstance(metadata, dict) else {}
 
 
 def _by_kind_and_name(raw: Object) -> Iterable[tuple[str, str]]:
@@ -358,13 +362,13 @@ def _module_resources(
     resources: Mapping[GroupVersionKind, Sequence[Object]],
 ) -> dict[tuple[str, str], tuple[Object, ...]]:
     """Return the objects by group and kind; one that is served in several versions counts once."""
-    found: dict[tuple[str, str], dict[object, Object]] = defaultdict(dict)
+    by_kind: dict[tuple[str, str], dict[object, Object]] = defaultdict(dict)
     for kind in sorted(resources):
-        group = found[kind.group, kind.kind]
+        group = by_kind[kind.group, kind.kind]
         for raw in resources[kind]:
             if isinstance(raw, Mapping):
                 group.setdefault(object_identity(raw), raw)
-    return {key: tuple(group.values()) for key, group in found.items()}
+    return {key: tuple(group.values()) for key, group in by_kind.items()}
 
 
 def _is_object_or_absent(value: object) -> bool:

@@ -103,11 +103,11 @@ class UnknownFact(Struct, frozen=True):
     @property
     def _why(self) -> str:
         names = ", ".join(self.lists)
-        said = f": {self.message}" if self.message else ""
+        detail = f": {self.message}" if self.message else ""
         return {
             ListGap.LOADING: "",
             ListGap.FORBIDDEN: f"you may not list {names}" if names else "",
-            ListGap.UNKNOWN: f"could not list {names}{said}" if names else self.message,
+            ListGap.UNKNOWN: f"could not list {names}{detail}" if names else self.message,
         }[self.gap]
 
 
@@ -121,10 +121,10 @@ def explain_missing(feeds: Mapping[str, Feed], names: Iterable[str]) -> UnknownF
 
 def explain_gaps(feeds: Mapping[str, Feed], names: Iterable[str]) -> tuple[UnknownFact, ...]:
     """Return one entry for each reason why some of these lists are missing."""
-    found: dict[ListGap, list[str]] = {}
+    gaps: dict[ListGap, list[str]] = {}
     for name in dict.fromkeys(names):
         gap = gap_of(feeds.get(name))
         if gap is not None:
-            found.setdefault(gap, []).append(name)
-    messages = {gap: next((m for name in found[gap] if (m := feeds[name].message)), "") for gap in found}
-    return tuple(UnknownFact(gap, tuple(found[gap]), messages[gap]) for gap in ListGap if gap in found)
+            gaps.setdefault(gap, []).append(name)
+    messages = {gap: next((m for name in gaps[gap] if (m := feeds[name].message)), "") for gap in gaps}
+    return tuple(UnknownFact(gap, tuple(gaps[gap]), messages[gap]) for gap in ListGap if gap in gaps)

@@ -18,11 +18,11 @@ _PARTIAL = frozenset({"kymas", "workloads", "definitions", "owned"})
 class _Part:
     """One list of a snapshot, indexed again only if it changed.
 
-    `whole` means that its objects are complete, as on the server.
+    `is_complete` means that its objects are complete, as on the server.
     """
 
-    def __init__(self, objects: Iterable[Object], whole: bool = True) -> None:
-        self.whole = whole
+    def __init__(self, objects: Iterable[Object], is_complete: bool = True) -> None:
+        self.whole = is_complete
         self.named: dict[ObjectKey, Object] = {}
         self.owned: dict[str, list[Object]] = {}
         self.definitions: dict[tuple[str, str], Object] = {}
@@ -39,11 +39,11 @@ class _Part:
 class ObjectIndex:
     """Objects by group, kind, namespace and name (any version), and by their owners' uids.
 
-    `places` are the namespaces and kinds that are fully listed, besides the kinds that are always watched.
+    `kinds` are the namespaces and kinds that are fully listed, besides the kinds that are always watched.
     """
 
-    def __init__(self, parts: Iterable[_Part] = (), places: frozenset[NamespacedKind] = frozenset()) -> None:
-        self.places = places
+    def __init__(self, parts: Iterable[_Part] = (), kinds: frozenset[NamespacedKind] = frozenset()) -> None:
+        self.places = kinds
         self._parts = tuple(parts)
 
     @classmethod
@@ -55,9 +55,9 @@ class ObjectIndex:
         """Return the observed object, None if absent."""
         name = ref.key
         for part in self._parts:
-            found = part.named.get(name)
-            if found is not None:
-                return found
+            raw = part.named.get(name)
+            if raw is not None:
+                return raw
         return None
 
     def whole(self, ref: ObjectRef) -> Object | None:
@@ -92,20 +92,20 @@ def owner_uids(raw: Object) -> Iterator[str]:
                 yield uid
 
 
-def index_objects(snapshot: Snapshot, memory: ReadCache) -> ObjectIndex:
+def index_objects(snapshot: Snapshot, cache: ReadCache) -> ObjectIndex:
     """Index all objects that a module may consist of; unchanged lists are not indexed again."""
     parts = {
         "kymas": snapshot.kymas,
         "manifests": snapshot.manifests,
-        "resources": tuple(raw for found in snapshot.module_resources.values() for raw in found),
+        "resources": tuple(raw for objects in snapshot.module_resources.values() for raw in objects),
         "workloads": snapshot.workloads,
         "definitions": snapshot.definitions,
         "templates": snapshot.templates,
         "outside": snapshot.outside,
         "owned": snapshot.owned,
     }
-    made = (
-        memory.recall(f"located {name}", (part,), partial(_Part, part, name not in _PARTIAL))
+    index_parts = (
+        cache.recall(f"located {name}", (part,), partial(_Part, part, name not in _PARTIAL))
         for name, part in parts.items()
     )
-    return ObjectIndex(made, snapshot.places)
+    return ObjectIndex(index_parts, snapshot.places)

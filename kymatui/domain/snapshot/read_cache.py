@@ -25,17 +25,17 @@ class ReadCache:
         kept = self._kept.get(name)
         if kept is not None and kept[0] == others and all(map(_same, kept[1], inputs)):
             return kept[2]  # type: ignore[return-value]  # what is kept under one name is made by one function
-        made = make()
-        self._kept[name] = (others, inputs, made)
-        return made
+        value = make()
+        self._kept[name] = (others, inputs, value)
+        return value
 
     def forget_others(self, prefix: str, names: Iterable[str]) -> None:
         """Delete the results under names with this prefix, except for `names`."""
-        wanted = {prefix + name for name in names}
+        keys = {prefix + name for name in names}
         for name in list(self._kept):  # copied in one step: another thread may add names meanwhile
-            if name.startswith(prefix) and name not in wanted:
+            if name.startswith(prefix) and name not in keys:
                 self._kept.pop(name, None)
 
 
-def _same(one: Sequence[object], other: Sequence[object]) -> bool:
-    return one is other or (len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True)))
+def _same(values: Sequence[object], other: Sequence[object]) -> bool:
+    return values is other or (len(values) == len(other) and all(a is b for a, b in zip(values, other, strict=True)))

@@ -50,13 +50,15 @@ def find_runtime_access(
     kyma: str, secrets: Sequence[Object]
 ) -> RuntimeAccess | AccessSecretMissing | AccessSecretAmbiguous | KubeconfigUnreadable:
     """Find the access Secret of a Kyma as lifecycle-manager does."""
-    found = [raw for raw in secrets if JsonReader(raw).child("metadata").labels("labels").get(LABEL_KYMA_NAME) == kyma]
-    if not found:
+    matching = [
+        raw for raw in secrets if JsonReader(raw).child("metadata").labels("labels").get(LABEL_KYMA_NAME) == kyma
+    ]
+    if not matching:
         return AccessSecretMissing(kyma)
-    if len(found) > 1:
-        return AccessSecretAmbiguous(kyma, tuple(map(read_ref, found)))
-    ref = read_ref(found[0])
-    text = JsonReader(found[0]).child("data").text(KUBECONFIG_KEY)
+    if len(matching) > 1:
+        return AccessSecretAmbiguous(kyma, tuple(map(read_ref, matching)))
+    ref = read_ref(matching[0])
+    text = JsonReader(matching[0]).child("data").text(KUBECONFIG_KEY)
     if not text:
         return KubeconfigUnreadable(ref, f"data.{KUBECONFIG_KEY} is missing")
     try:

@@ -47,8 +47,8 @@ def namespaced_feed(plural: str, namespace: str) -> str:
 
 def followed_kind(name: str) -> str:
     """Return the plural of a kind that is followed in one namespace, "" for all other feeds."""
-    plural, place, _ = name.partition(_PLACE)
-    return plural if place and not name.startswith(CATALOG_FEED) else ""
+    plural, separator, _ = name.partition(_PLACE)
+    return plural if separator and not name.startswith(CATALOG_FEED) else ""
 
 
 def is_namespaced_feed(name: str) -> bool:

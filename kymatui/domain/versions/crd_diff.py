@@ -46,16 +46,20 @@ def crd_losses(before: Json, after: Json | None) -> CrdLosses:
         return CrdLosses(*about, is_gone=True)
     old, new = _versions(before), _versions(after)
     fields = [
-        (version, one.path)
+        (version, schema_change.path)
         for version in old
         if version in new
-        for one in _schema_changes(_schema(old[version]), _schema(new[version]))
-        if one.kind is ChangeKind.REMOVED and not one.keyword
+        for schema_change in _schema_changes(_schema(old[version]), _schema(new[version]))
+        if schema_change.kind is ChangeKind.REMOVED and not schema_change.keyword
     ]
     return CrdLosses(
         *about,
-        versions=tuple(one for one in old if one not in new),
-        unserved=tuple(one for one in old if one in new and old[one].get("served") and not new[one].get("served")),
+        versions=tuple(version for version in old if version not in new),
+        unserved=tuple(
+            version
+            for version in old
+            if version in new and old[version].get("served") and not new[version].get("served")
+        ),
         fields=tuple(fields),
     )
 
@@ -80,12 +84,17 @@ def crd_changes(key: str, before: Json | None, after: Json | None) -> Iterator[V
 
 def _field_lines(path: str, before: Json, after: Json) -> Iterator[ValueChange]:
     described = 0
-    for one in _schema_changes(before, after):
-        if one.keyword == "description":
+    for schema_change in _schema_changes(before, after):
+        if schema_change.keyword == "description":
             described += 1
             continue
-        place = ".".join(one.path).replace(f".{EVERY}", EVERY)
-        yield ValueChange(one.kind, " ".join(filter(None, (path, place, one.keyword))), one.before, one.after)
+        field_path = ".".join(schema_change.path).replace(f".{EVERY}", EVERY)
+        yield ValueChange(
+            schema_change.kind,
+            " ".join(filter(None, (path, field_path, schema_change.keyword))),
+            schema_change.before,
+            schema_change.after,
+        )
     if described:
         yield ValueChange(ChangeKind.CHANGED, f"{path} descriptions of fields", None, described)
 
@@ -106,24 +115,24 @@ def _schema_changes(before: Json, after: Json, path: Path = ()) -> Iterator[_Sch
     if len(path) >= DEEPEST:  # each level recurses; deeper changes are reported as one
         yield _SchemaChange(ChangeKind.CHANGED, path, "schema")
         return
-    for one in field_changes(_keywords(before), _keywords(after)):
-        yield _SchemaChange(one.kind, path, one.path, one.before, one.after)
+    for field_change in field_changes(_keywords(before), _keywords(after)):
+        yield _SchemaChange(field_change.kind, path, field_change.path, field_change.before, field_change.after)
     if before.get("description") != after.get("description"):
         yield _SchemaChange(ChangeKind.CHANGED, path, "description")
     old, new = _mapping(before.get("properties")), _mapping(after.get("properties"))
     needed, now_needed = _names(before.get("required")), _names(after.get("required"))
     for name in dict.fromkeys((*old, *new)):
-        place = (*path, str(name))
+        child_path = (*path, str(name))
         if name not in new:
-            yield _SchemaChange(ChangeKind.REMOVED, place, "", _type(old[name]), None)
+            yield _SchemaChange(ChangeKind.REMOVED, child_path, "", _type(old[name]), None)
             continue
         if name not in old:
             needs = ", required" if name in now_needed else ""
-            yield _SchemaChange(ChangeKind.ADDED, place, "", None, _type(new[name]) + needs)
+            yield _SchemaChange(ChangeKind.ADDED, child_path, "", None, _type(new[name]) + needs)
             continue
         if (name in needed) != (name in now_needed):
-            yield _SchemaChange(ChangeKind.CHANGED, place, "required", name in needed, name in now_needed)
-        yield from _schema_changes(_mapping(old[name]), _mapping(new[name]), place)
+            yield _SchemaChange(ChangeKind.CHANGED, child_path, "required", name in needed, name in now_needed)
+        yield from _schema_changes(_mapping(old[name]), _mapping(new[name]), child_path)
     for keyword in ("items", "additionalProperties"):
         if isinstance(before.get(keyword), Mapping) and isinstance(after.get(keyword), Mapping):
             yield from _schema_changes(before[keyword], after[keyword], (*path, EVERY))
@@ -137,14 +146,14 @@ def _keywords(schema: Json) -> dict[str, Any]:
 
 
 def _names(value: object) -> frozenset[str]:
-    return frozenset(one for one in value if isinstance(one, str)) if isinstance(value, list) else frozenset()
+    return frozenset(name for name in value if isinstance(name, str)) if isinstance(value, list) else frozenset()
 
 
 def _type(schema: object) -> str:
-    found = _mapping(schema)
-    if isinstance(found.get("type"), str):
-        return str(found["type"])
-    return "int or string" if found.get("x-kubernetes-int-or-string") else "any" if found else "absent"
+    fields = _mapping(schema)
+    if isinstance(fields.get("type"), str):
+        return str(fields["type"])
+    return "int or string" if fields.get("x-kubernetes-int-or-string") else "any" if fields else "absent"
 
 
 def _shape(value: object) -> object:
@@ -156,11 +165,11 @@ def _mapping(value: object) -> Json:
 
 
 def _versions(crd: Json) -> dict[str, Json]:
-    found = _mapping(crd.get("spec")).get("versions")
+    versions = _mapping(crd.get("spec")).get("versions")
     return {
-        str(one["name"]): one
-        for one in (found if isinstance(found, list) else ())
-        if isinstance(one, Mapping) and isinstance(one.get("name"), str)
+        str(version["name"]): version
+        for version in (versions if isinstance(versions, list) else ())
+        if isinstance(version, Mapping) and isinstance(version.get("name"), str)
     }
 
 

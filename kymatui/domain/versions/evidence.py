@@ -101,11 +101,11 @@ def _is_known(text: str, known: Sequence[Image]) -> bool:
 
 def manager_images(manifests: RawManifests) -> dict[str, tuple[Image, ...]]:
     """Return the images of all workloads in each version's raw manifest."""
-    found = {}
+    images = {}
     for version, resources in manifests.items():
         texts = [image for raw in resources for _, image in pod_images(raw)]
-        found[version] = tuple(image for image in map(parse_image, texts) if image is not None)
-    return found
+        images[version] = tuple(image for image in map(parse_image, texts) if image is not None)
+    return images
 
 
 def match_image(image: Image, images: Mapping[str, Sequence[Image]]) -> tuple[str, ...]:
@@ -136,17 +136,17 @@ def gather_evidence(
     known: Sequence[Image] = (),
 ) -> tuple[Evidence, ...]:
     """Return all evidence, ordered by trust."""
-    found: list[Evidence] = []
+    evidence: list[Evidence] = []
     if workload is not None:
-        found += _of_workload(workload, images, known)
-    running = parse_image(next((item.text for item in found if item.source is EvidenceSource.IMAGE), ""))
+        evidence += _of_workload(workload, images, known)
+    running = parse_image(next((item.text for item in evidence if item.source is EvidenceSource.IMAGE), ""))
     for source, version, ref in (
         (EvidenceSource.MANIFEST, claims.manifest, claims.manifest_ref),
         (EvidenceSource.KYMA, claims.kyma, claims.kyma_ref),
     ):
         if version:
-            found.append(Evidence(source, version, version, ref, _disproved(version, running, images)))
-    return tuple(found)
+            evidence.append(Evidence(source, version, version, ref, _disproved(version, running, images)))
+    return tuple(evidence)
 
 
 def _disproved(version: str, running: Image | None, images: Mapping[str, Sequence[Image]]) -> bool:
@@ -159,13 +159,13 @@ def _of_workload(workload: object, images: Mapping[str, Sequence[Image]], known:
     ref, reader = read_ref(workload), JsonReader(workload)
     every = (*known, *(image for group in images.values() for image in group))
     text = manager_image(workload, every)
-    found = []
+    evidence = []
     if text:
         image = parse_image(text)
         tag = image.tag if image else ""
-        found.append(Evidence(EvidenceSource.IMAGE, tag if version_of_tag(tag) else "", text, ref))
+        evidence.append(Evidence(EvidenceSource.IMAGE, tag if version_of_tag(tag) else "", text, ref))
         if image is not None:
-            found += [Evidence(EvidenceSource.IMAGE_MATCH, v, text, ref) for v in match_image(image, images)]
+            evidence += [Evidence(EvidenceSource.IMAGE_MATCH, v, text, ref) for v in match_image(image, images)]
     labels = reader.child("metadata").labels("labels")
     pods = reader.child("spec").child("template").child("metadata").labels("labels")
     for source, value in (
@@ -174,8 +174,8 @@ def _of_workload(workload: object, images: Mapping[str, Sequence[Image]], known:
         (EvidenceSource.VERSION_LABEL, labels.get("version")),
     ):
         if value:
-            found.append(Evidence(source, value if version_of_tag(value) else "", value, ref))
-    return found
+            evidence.append(Evidence(source, value if version_of_tag(value) else "", value, ref))
+    return evidence
 
 
 def deployed_version(evidence: Sequence[Evidence], desired: str, settled: bool = False) -> DeployedVersion:
@@ -209,9 +209,9 @@ def _chosen(matches: Sequence[str], evidence: Sequence[Evidence], desired: str) 
     """Return one of several versions with the same image: desired, reported, by tag, or first."""
     claims = [item.version for item in evidence if _is_claim(item)]
     tags = [item.version for item in evidence if item.source is EvidenceSource.IMAGE and item.version]
-    for wanted in (desired, *claims, *tags):
+    for candidate in (desired, *claims, *tags):
         for version in matches:
-            if same_version(version, wanted):
+            if same_version(version, candidate):
                 return version
     return matches[0]
 

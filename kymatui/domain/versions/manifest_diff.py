@@ -52,11 +52,11 @@ def manifest_sections(before: Manifest, after: Manifest) -> dict[DiffSection, tu
 
     Images have a section of their own, so that workloads do not repeat them.
     """
-    found: dict[DiffSection, list[ValueChange]] = {DiffSection.IMAGES: list(_image_changes(before, after))}
+    sections: dict[DiffSection, list[ValueChange]] = {DiffSection.IMAGES: list(_image_changes(before, after))}
     for key in dict.fromkeys((*before, *after)):
         section = _SECTIONS.get(_kind(key), DiffSection.OBJECTS)
-        found.setdefault(section, []).extend(_changes(key, before.get(key), after.get(key)))
-    return {name: tuple(found[name]) for name in DiffSection if found.get(name)}
+        sections.setdefault(section, []).extend(_changes(key, before.get(key), after.get(key)))
+    return {name: tuple(sections[name]) for name in DiffSection if sections.get(name)}
 
 
 def _kind(key: str) -> str:
@@ -70,11 +70,11 @@ def _changes(key: str, before: Mapping[str, Any] | None, after: Mapping[str, Any
     elif kind == "CustomResourceDefinition":
         yield from crd_changes(key, before, after)
     elif kind == "Secret":
-        yield from (_hidden(one) for one in field_changes(before, after, key))
+        yield from (_hidden(field_change) for field_change in field_changes(before, after, key))
     else:
         skipped = _SECTIONS.get(kind) is DiffSection.WORKLOADS
         changes = field_changes(before, after, key)
-        yield from (one for one in changes if not (skipped and one.path.endswith("].image")))
+        yield from (change for change in changes if not (skipped and change.path.endswith("].image")))
 
 
 def _hidden(change: ValueChange) -> ValueChange:
@@ -86,8 +86,8 @@ def _hidden(change: ValueChange) -> ValueChange:
 def object_changes(before: Manifest, after: Manifest, name: str = "") -> Iterator[ValueChange]:
     """Yield the differences of objects field by field; `name` precedes each path."""
     for key in dict.fromkeys((*before, *after)):
-        for one in field_changes(before.get(key), after.get(key), f"{name} {key}"):
-            yield replace(one, path=one.path.strip())
+        for field_change in field_changes(before.get(key), after.get(key), f"{name} {key}"):
+            yield replace(field_change, path=field_change.path.strip())
 
 
 def _image_changes(before: Manifest, after: Manifest) -> Iterator[ValueChange]:
@@ -102,13 +102,13 @@ def _image_changes(before: Manifest, after: Manifest) -> Iterator[ValueChange]:
 
 
 def _images(manifest: Manifest) -> dict[str, str]:
-    found = {}
+    images = {}
     for key, body in manifest.items():
         if _SECTIONS.get(_kind(key)) is not DiffSection.WORKLOADS:
             continue
         for name, image in _containers(_kind(key), body):
-            found[f"{key} {name}"] = image
-    return found
+            images[f"{key} {name}"] = image
+    return images
 
 
 def _containers(kind: str, body: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -117,4 +117,4 @@ def _containers(kind: str, body: Mapping[str, Any]) -> Iterator[tuple[str, str]]
         spec = spec.child("jobTemplate").child("spec")
     pods = spec if kind == "Pod" else spec.child("template").child("spec")
     for field in ("initContainers", "containers"):
-        yield from ((one.text("name"), one.text("image")) for one in pods.children(field))
+        yield from ((container.text("name"), container.text("image")) for container in pods.children(field))

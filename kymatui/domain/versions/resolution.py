@@ -110,7 +110,7 @@ def desired_channel(module: str, kyma: Kyma | None) -> tuple[str, ChannelSource]
 def resolve(
     module: str,
     kyma: Kyma | None,
-    shelf: TemplateIndex,
+    templates: TemplateIndex,
     *,
     now: float = 0.0,
     rules: ControllerSettings | None = None,
@@ -121,15 +121,15 @@ def resolve(
     `channel` is the Manifest's, if the Kyma is unreadable.
     """
     channel, source = (channel, ChannelSource.MANIFEST) if channel else desired_channel(module, kyma)
-    meta = shelf.meta(module)
-    search = _Search(module, kyma, shelf, rules or ControllerSettings(), now, channel, source, meta)
+    meta = templates.meta(module)
+    search = _Search(module, kyma, templates, rules or ControllerSettings(), now, channel, source, meta)
     if invalid := _invalid(search):
         return search.refuse(invalid)
-    found = _new_style(search, meta) if meta is not None else _old_style(search)
-    if found.refusal is not None or found.template is None:
-        return found
-    refusal = _waits(search, found) or _forbidden(search, found.template) or _held_back(search, found)
-    return search.refuse(refusal, found.version, found.template) if refusal else found
+    resolution = _new_style(search, meta) if meta is not None else _old_style(search)
+    if resolution.refusal is not None or resolution.template is None:
+        return resolution
+    refusal = _waits(search, resolution) or _forbidden(search, resolution.template) or _held_back(search, resolution)
+    return search.refuse(refusal, resolution.version, resolution.template) if refusal else resolution
 
 
 def _invalid(search: _Search) -> Refusal | None:
@@ -172,27 +172,30 @@ def offered_version(meta: ReleaseMeta, channel: str) -> str:
     return meta.mandatory_version if meta.mandatory_version is not None else meta.channels.get(channel, "")
 
 
-def find_version(shelf: TemplateIndex, module: str, version: str, namespace: str) -> ModuleTemplate | None:
+def find_version(templates: TemplateIndex, module: str, version: str, namespace: str) -> ModuleTemplate | None:
     """Return the template of a version by name, else by content, the release meta's namespace first."""
-    named = shelf.by_name.get((namespace, f"{module}-{version}"))
+    named = templates.by_name.get((namespace, f"{module}-{version}"))
     if named is not None:
         return named
-    said = [
-        template for template in shelf.offers(module) if template.version and same_version(template.version, version)
+    candidates = [
+        template
+        for template in templates.offers(module)
+        if template.version and same_version(template.version, version)
     ]
-    said.sort(
-        key=lambda template: (template.meta.namespace != namespace, not shelf.is_kyma(template), str(template.ref))
+    candidates.sort(
+        key=lambda template: (template.meta.namespace != namespace, not templates.is_kyma(template), str(template.ref))
     )
     return next(
-        (template for template in said if template.meta.namespace == namespace or shelf.is_kyma(template)), None
+        (template for template in candidates if template.meta.namespace == namespace or templates.is_kyma(template)),
+        None,
     )
 
 
-def missing_versions(shelf: TemplateIndex, meta: ReleaseMeta) -> Iterator[tuple[str, str]]:
+def missing_versions(templates: TemplateIndex, meta: ReleaseMeta) -> Iterator[tuple[str, str]]:
     """Yield each channel whose version has no template, with the version; the channel of a mandatory one is ""."""
     versions = {"": meta.mandatory_version} if meta.mandatory_version is not None else meta.channels
     for channel, version in versions.items():
-        if version and find_version(shelf, meta.module, version, meta.meta.namespace) is None:
+        if version and find_version(templates, meta.module, version, meta.meta.namespace) is None:
             yield channel, version
 
 
@@ -241,23 +244,23 @@ def _nothing_old(search: _Search) -> Refusal:
     return refusals.NoReleaseMeta(module, search.shelf.namespace, before)
 
 
-def _waits(search: _Search, found: Resolution) -> Refusal | None:
+def _waits(search: _Search, resolution: Resolution) -> Refusal | None:
     """Return the refusal for a maintenance window; a first install or an unchanged version never waits."""
-    kyma, template = search.kyma, found.template
+    kyma, template = search.kyma, resolution.template
     report = kyma.report(search.module) if kyma is not None else None
     if kyma is None or template is None or report is None:
         return None
-    if not template.requires_downtime or kyma.skip_maintenance_windows or report.version == found.version:
+    if not template.requires_downtime or kyma.skip_maintenance_windows or report.version == resolution.version:
         return None
     policy = search.rules.windows
     if policy is None:
-        return refusals.WaitsForWindow(search.module, report.version, found.version, None)
+        return refusals.WaitsForWindow(search.module, report.version, resolution.version, None)
     window = next_window(policy, runtime_properties(kyma.meta.labels), search.now, least=search.rules.least)
     if window is None:
         return refusals.WindowsUnreadable(search.module, "the policy names no window for this runtime")
     if window.is_active(search.now):
         return None
-    return refusals.WaitsForWindow(search.module, report.version, found.version, window)
+    return refusals.WaitsForWindow(search.module, report.version, resolution.version, window)
 
 
 def upcoming_window(kyma: Kyma, rules: ControllerSettings, now: float) -> MaintenanceWindow | None:
@@ -294,24 +297,24 @@ def check_restriction(meta: ReleaseMeta, labels: Mapping[str, str], restricted: 
     return None if selector.matches(labels) else refusals.RestrictedToOthers(meta.module)
 
 
-def _held_back(search: _Search, found: Resolution) -> Refusal | None:
+def _held_back(search: _Search, resolution: Resolution) -> Refusal | None:
     """Return the downgrade guard's refusal; it applies only if the status names a template."""
     report = search.kyma.report(search.module) if search.kyma is not None else None
     if report is None or report.template is None:
         return None
     if search.meta is None and report.channel == search.channel:
         return None  # lifecycle-manager guards old-style templates only on a change of channel
-    return guard(search.module, report.version, (search.channel, found.version))
+    return guard(search.module, report.version, (search.channel, resolution.version))
 
 
 def guard(module: str, reported: str, offered: tuple[str, str]) -> Refusal | None:
     """Return why the downgrade guard refuses `offered`, a channel and a version."""
-    here, there = parse_version(reported), parse_version(offered[1])
-    if there is None:
+    here, next_version = parse_version(reported), parse_version(offered[1])
+    if next_version is None:
         return refusals.InvalidVersion(module, "template", offered[1])
     if here is None:
         return refusals.InvalidVersion(module, "status", reported)
-    if is_downgrade(there, here):
+    if is_downgrade(next_version, here):
         return refusals.HeldBack(module, offered[0], reported, offered[1])
     return None
 
@@ -357,23 +360,23 @@ class AmbiguousOffer(Struct, frozen=True):
 OfferResult = ModuleTemplate | NoSuchModule | NoSuchVersion | AmbiguousOffer
 
 
-def find_offer(shelf: TemplateIndex, module: str, version: str = "", namespace: str = "") -> OfferResult:
+def find_offer(templates: TemplateIndex, module: str, version: str = "", namespace: str = "") -> OfferResult:
     """Return the template of a version or of the newest one; versions are compared as versions.
 
     A community template wins over one of Kyma's catalog with the same version: that one is for lifecycle-manager,
     and for a runtime it is on the control plane, where no option could select it.
     """
-    offers = [t for t in shelf.offers(module) if not namespace or t.meta.namespace == namespace]
+    offers = [t for t in templates.offers(module) if not namespace or t.meta.namespace == namespace]
     if not offers:
-        return NoSuchModule(module, tuple(sorted(name for name in shelf.by_module if module and module in name)))
-    current = [template for template in offers if not shelf.is_superseded(template)] or offers
-    wanted = version or newest_version([template.version for template in current if template.version])
-    found = [template for template in offers if same_version(template.version, wanted)]
-    if not found:
+        return NoSuchModule(module, tuple(sorted(name for name in templates.by_module if module and module in name)))
+    current = [template for template in offers if not templates.is_superseded(template)] or offers
+    target = version or newest_version([template.version for template in current if template.version])
+    matching = [template for template in offers if same_version(template.version, target)]
+    if not matching:
         known = sorted({template.version for template in offers if template.version}, key=version_order, reverse=True)
-        return NoSuchVersion(module, wanted, tuple(known))
-    found = [template for template in found if not shelf.is_kyma(template)] or found
-    if len(found) > 1:
-        places = tuple(sorted(f"{template.meta.namespace}/{template.meta.name}" for template in found))
-        return AmbiguousOffer(module, wanted, places)
-    return found[0]
+        return NoSuchVersion(module, target, tuple(known))
+    matching = [template for template in matching if not templates.is_kyma(template)] or matching
+    if len(matching) > 1:
+        locations = tuple(sorted(f"{template.meta.namespace}/{template.meta.name}" for template in matching))
+        return AmbiguousOffer(module, target, locations)
+    return matching[0]

@@ -36,7 +36,9 @@ def role_changes(key: str, before: Mapping[str, Any] | None, after: Mapping[str,
     for change, gained, covering in ((ChangeKind.ADDED, now, was), (ChangeKind.REMOVED, was, now)):
         for resource, verbs in _grown(gained, covering).items():
             yield _one_sided(change, f"{key} {resource}", ", ".join(verbs))
-    had, has = (dict.fromkeys(one.message for one in find_privileges(kind, name, rules)) for rules in (old, new))
+    had, has = (
+        dict.fromkeys(privilege.message for privilege in find_privileges(kind, name, rules)) for rules in (old, new)
+    )
     for change, ours, others in ((ChangeKind.ADDED, has, had), (ChangeKind.REMOVED, had, has)):
         yield from (_one_sided(change, f"{key} privilege", words) for words in ours if words not in others)
 
@@ -52,8 +54,10 @@ def gained_rights(kind: str, name: str, before: Mapping[str, Any] | None, after:
         yield from ("rules",) if old != new else ()
         return
     yield from (f"{resource}: {', '.join(verbs)}" for resource, verbs in _grown(now, was).items())
-    had = {one.message for one in find_privileges(kind, name, old)}
-    yield from dict.fromkeys(one.message for one in find_privileges(kind, name, new) if one.message not in had)
+    had = {privilege.message for privilege in find_privileges(kind, name, old)}
+    yield from dict.fromkeys(
+        privilege.message for privilege in find_privileges(kind, name, new) if privilege.message not in had
+    )
 
 
 def _grown(gained: Iterable[Right], covering: Mapping[Right, None]) -> dict[str, list[str]]:
@@ -66,8 +70,8 @@ def _one_sided(kind: ChangeKind, path: str, value: str) -> ValueChange:
 
 
 def _rules(role: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
-    found = (role or {}).get("rules")
-    return [rule for rule in found if isinstance(rule, Mapping)] if isinstance(found, list) else []
+    rules = (role or {}).get("rules")
+    return [rule for rule in rules if isinstance(rule, Mapping)] if isinstance(rules, list) else []
 
 
 def _without_rules(role: Mapping[str, Any]) -> dict[str, Any]:
@@ -76,20 +80,20 @@ def _without_rules(role: Mapping[str, Any]) -> dict[str, Any]:
 
 def _rights(rules: Iterable[Mapping[str, Any]]) -> dict[Right, None] | None:
     """Return the rights of rules in their order; None if there are too many."""
-    found: dict[Right, None] = {}
+    rights: dict[Right, None] = {}
     for rule in rules:
         verbs, names = _texts(rule, "verbs"), _texts(rule, "resourceNames") or [""]
         groups, resources, paths = (_texts(rule, field) for field in ("apiGroups", "resources", "nonResourceURLs"))
-        if len(found) + (len(groups) * len(resources) * len(names) + len(paths)) * len(verbs) > MOST_RIGHTS:
+        if len(rights) + (len(groups) * len(resources) * len(names) + len(paths)) * len(verbs) > MOST_RIGHTS:
             return None
-        found.update(dict.fromkeys(product(groups, resources, verbs, names)))
-        found.update(dict.fromkeys(product([_URL], paths, verbs, [""])))
-    return found
+        rights.update(dict.fromkeys(product(groups, resources, verbs, names)))
+        rights.update(dict.fromkeys(product([_URL], paths, verbs, [""])))
+    return rights
 
 
 def _texts(rule: Mapping[str, Any], field: str) -> list[str]:
-    found = rule.get(field)
-    return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
+    value = rule.get(field)
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
 
 
 def _is_covered(right: Right, others: Mapping[Right, None]) -> bool:
@@ -101,7 +105,7 @@ def _is_covered(right: Right, others: Mapping[Right, None]) -> bool:
         )
     _, slash, part = resource.partition("/")
     resources = (resource, _ANY, f"{_ANY}/{part}") if slash else (resource, _ANY)
-    return any(one in others for one in product((group, _ANY), resources, (verb, _ANY), {name, ""}))
+    return any(needed_right in others for needed_right in product((group, _ANY), resources, (verb, _ANY), {name, ""}))
 
 
 def _matches_path(pattern: str, path: str) -> bool:
@@ -110,8 +114,8 @@ def _matches_path(pattern: str, path: str) -> bool:
 
 def _by_resource(rights: Iterable[Right]) -> dict[str, list[str]]:
     """Return the verbs by resource as kubectl writes it: `deployments.apps`, with the name of an object."""
-    found: dict[str, list[str]] = {}
+    verbs: dict[str, list[str]] = {}
     for group, resource, verb, name in rights:
         plain = resource if group in ("", _URL) else f"{resource}.{group}"
-        found.setdefault(f"{plain} named {name}" if name else plain, []).append(verb)
-    return found
+        verbs.setdefault(f"{plain} named {name}" if name else plain, []).append(verb)
+    return verbs

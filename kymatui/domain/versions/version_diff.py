@@ -68,12 +68,12 @@ class VersionComparison(Struct, frozen=True):
 
 def compare_versions(before: ModuleTemplate, after: ModuleTemplate) -> VersionComparison:
     """Compare two templates of a module."""
-    here, there = parse_version(before.version), parse_version(after.version)
+    here, after_version = parse_version(before.version), parse_version(after.version)
     return VersionComparison(
         before=before.version,
         after=after.version,
         distance=version_distance(before.version, after.version),
-        downgrade=here is not None and there is not None and there < here,
+        downgrade=here is not None and after_version is not None and after_version < here,
         template=tuple(_template_changes(before, after)),
     )
 

@@ -74,15 +74,15 @@ def immutable_changes(before: Json, after: Json) -> tuple[str, ...]:
     if kind == ("apps", "StatefulSet"):
         names = dict.fromkeys((*_mapping(before.get("spec")), *_mapping(after.get("spec"))))
         paths = tuple(f"spec.{name}" for name in names if name not in STATEFUL_SET_MUTABLE)
-    found = [path for path in paths if _differs(kind[1], path, before, after)]
+    changes = [path for path in paths if _differs(kind[1], path, before, after)]
     if kind in (("", "ConfigMap"), ("", "Secret")) and before.get("immutable") is True:
-        found += ["immutable"] if after.get("immutable") is not True else []
-        found += [name for name in _FROZEN if (before.get(name) or {}) != (after.get(name) or {})]
-    return tuple(found)
+        changes += ["immutable"] if after.get("immutable") is not True else []
+        changes += [name for name in _FROZEN if (before.get(name) or {}) != (after.get(name) or {})]
+    return tuple(changes)
 
 
 def _differs(kind: str, path: str, before: Json, after: Json) -> bool:
-    old, new = (_value(one, path) for one in (before, after))
+    old, new = (_value(side, path) for side in (before, after))
     if (kind, path) in _SET_BY_SERVER and (old is None or new is None):
         return False
     default = _DEFAULTS.get((kind, path))
@@ -90,10 +90,10 @@ def _differs(kind: str, path: str, before: Json, after: Json) -> bool:
 
 
 def _value(body: Json, path: str) -> object:
-    found: object = body
+    value: object = body
     for step in path.split("."):
-        found = _mapping(found).get(step)
-    return found
+        value = _mapping(value).get(step)
+    return value
 
 
 def _group(body: Json) -> str:
@@ -142,14 +142,14 @@ class VersionRisk(Struct, frozen=True):
 
 def manifest_risks(before: Manifest, after: Manifest) -> tuple[VersionRisk, ...]:
     """Return the risks of applying the second manifest where the first one is installed, by kind of risk."""
-    found: list[VersionRisk] = []
+    risks: list[VersionRisk] = []
     for key in dict.fromkeys((*before, *after)):
         old, new = before.get(key), after.get(key)
         named = new if new is not None else old
         if named is not None and old != new:
-            found += _risks(named, old, new)
+            risks += _risks(named, old, new)
     order = list(VersionRiskKind)
-    return tuple(sorted(dict.fromkeys(found), key=lambda one: order.index(one.kind)))
+    return tuple(sorted(dict.fromkeys(risks), key=lambda risk: order.index(risk.kind)))
 
 
 def _risks(named: Json, old: Json | None, new: Json | None) -> Iterator[VersionRisk]:
@@ -164,7 +164,9 @@ def _risks(named: Json, old: Json | None, new: Json | None) -> Iterator[VersionR
         yield from (VersionRisk(VersionRiskKind.RIGHT_GAINED, label, right) for right in rights)
     if kind in _BINDINGS and new is not None:
         had = _bound(old or {})
-        yield from (VersionRisk(VersionRiskKind.RIGHT_GAINED, label, one) for one in _bound(new) if one not in had)
+        yield from (
+            VersionRisk(VersionRiskKind.RIGHT_GAINED, label, subject) for subject in _bound(new) if subject not in had
+        )
 
 
 def _crd_risks(old: Json, new: Json | None) -> Iterator[tuple[VersionRiskKind, str]]:
@@ -182,10 +184,10 @@ def _bound(binding: Json) -> list[str]:
     role = _mapping(binding.get("roleRef"))
     subjects = binding.get("subjects")
     return [
-        f"{role.get('kind')} {role.get('name')}: {one.get('kind')} "
-        + "/".join(str(part) for part in (one.get("namespace"), one.get("name")) if part)
-        for one in (subjects if isinstance(subjects, list) else ())
-        if isinstance(one, Mapping)
+        f"{role.get('kind')} {role.get('name')}: {subject.get('kind')} "
+        + "/".join(str(part) for part in (subject.get("namespace"), subject.get("name")) if part)
+        for subject in (subjects if isinstance(subjects, list) else ())
+        if isinstance(subject, Mapping)
     ]
 
 

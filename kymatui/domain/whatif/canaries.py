@@ -34,12 +34,12 @@ def propose_canaries(forecast: Forecast) -> tuple[Canary, ...]:
     classes: dict[tuple[object, ...], list[Runtime]] = {}
     for key, entries in changed.items():
         runtime = forecast.runtimes[key]
-        moves = tuple((one.module, one.kind, one.installed, one.then.version) for one in entries)
+        moves = tuple((move.module, move.kind, move.installed, move.then.version) for move in entries)
         classes.setdefault((runtime.plan, runtime.region, runtime.channel, moves), []).append(runtime)
-    smallest = [(min(found, key=_size), len(found)) for found in classes.values()]
+    smallest = [(min(members, key=_size), len(members)) for members in classes.values()]
     return tuple(
         Canary(runtime, alike, tuple(changed[runtime.ref.namespace, runtime.name]))
-        for runtime, alike in sorted(smallest, key=lambda one: _size(one[0]))
+        for runtime, alike in sorted(smallest, key=lambda pair: _size(pair[0]))
     )
 
 
@@ -64,13 +64,13 @@ class CanaryEdit(Struct, frozen=True):
 
 def canary_edits(fleet: FleetObjects, canaries: Iterable[Canary]) -> tuple[CanaryEdit, ...]:
     """Return the edits by module; a version that no channel has today needs a channel of its own first."""
-    found: dict[tuple[str, str, str], list[str]] = {}
+    runtimes: dict[tuple[str, str, str], list[str]] = {}
     for canary in canaries:
         for entry in canary.entries:
             channel = next(_channels(fleet, entry), "") if entry.kind in _MOVES else ""
             if channel:
-                found.setdefault((entry.module, entry.then.version, channel), []).append(canary.runtime.name)
-    return tuple(CanaryEdit(*key, tuple(names)) for key, names in sorted(found.items()))
+                runtimes.setdefault((entry.module, entry.then.version, channel), []).append(canary.runtime.name)
+    return tuple(CanaryEdit(*key, tuple(names)) for key, names in sorted(runtimes.items()))
 
 
 def _channels(fleet: FleetObjects, entry: ModuleForecast) -> Iterator[str]:

@@ -73,8 +73,8 @@ def _changed_kyma(before: Object | None, change: Object) -> Object:
 
 
 def _part(raw: Object, key: str) -> Object:
-    found = raw.get(key)
-    return found if isinstance(found, Mapping) else {}
+    value = raw.get(key)
+    return value if isinstance(value, Mapping) else {}
 
 
 def _changed_settings(
@@ -82,12 +82,12 @@ def _changed_settings(
 ) -> Mapping[str, ControllerSettings]:
     if change.windows is None and change.restricted is None:
         return settings
-    found = {name: settings.get(name) or ControllerSettings() for name in {*settings, *namespaces}}
+    changed = {name: settings.get(name) or ControllerSettings() for name in {*settings, *namespaces}}
     return {
         name: replace(
-            one,
-            windows=one.windows if change.windows is None else change.windows,
-            restricted=one.restricted if change.restricted is None else change.restricted,
+            current,
+            windows=current.windows if change.windows is None else change.windows,
+            restricted=current.restricted if change.restricted is None else change.restricted,
         )
-        for name, one in found.items()
+        for name, current in changed.items()
     }

@@ -42,7 +42,7 @@ def fleet_document(fleet: FleetObjects, key: bytes = b"") -> Json:
         "format": FORMAT,
         "cluster": "" if key else fleet.cluster,
         "takenAt": fleet.taken_at,
-        "settings": {name: _settings(one) for name, one in sorted(fleet.settings.items())},
+        "settings": {name: _settings(settings) for name, settings in sorted(fleet.settings.items())},
         "catalog": [_catalog_object(raw) for _, raw in sorted(fleet.catalog.items())],
         "kymas": [_kyma(runtime, raw, named, key) for runtime, raw in sorted(fleet.kymas.items())],
     }
@@ -54,8 +54,8 @@ def read_fleet_document(document: object) -> FleetObjects:
     if body.get("format") != FORMAT:
         raise ValueError(f"format is {body.get('format')!r}, not {FORMAT!r}")
     settings = {
-        str(name): _read_settings(_mapping(one, f"settings.{name}"))
-        for name, one in _mapping(body.get("settings"), "settings").items()
+        str(name): _read_settings(_mapping(value, f"settings.{name}"))
+        for name, value in _mapping(body.get("settings"), "settings").items()
     }
     taken_at = body.get("takenAt")
     if isinstance(taken_at, bool) or not isinstance(taken_at, int | float):
@@ -67,7 +67,7 @@ def read_fleet_document(document: object) -> FleetObjects:
 def _objects(value: object, name: str) -> list[Object]:
     if not isinstance(value, list):
         raise ValueError(f"{name} is not a list")
-    return [_mapping(one, f"{name}[{index}]") for index, one in enumerate(value)]
+    return [_mapping(element, f"{name}[{index}]") for index, element in enumerate(value)]
 
 
 def _mapping(value: object, name: str) -> Object:
@@ -111,9 +111,9 @@ def _selected(raw: Object) -> Iterator[str]:
     selector = mapping_at(raw, "spec", "kymaSelector")
     yield from map(str, mapping_at(selector, "matchLabels"))
     expressions = selector.get("matchExpressions")
-    for one in expressions if isinstance(expressions, list) else ():
-        if isinstance(one, Mapping):
-            yield str(one.get("key"))
+    for expression in expressions if isinstance(expressions, list) else ():
+        if isinstance(expression, Mapping):
+            yield str(expression.get("key"))
 
 
 def _catalog_object(raw: Object) -> Json:
@@ -132,7 +132,9 @@ def _kyma(runtime: RuntimeKey, raw: Object, named: set[str], key: bytes) -> Json
     }
     kept = _picked(metadata, ("creationTimestamp", "deletionTimestamp"))
     reports = status.get("modules")
-    modules = [_report(one, key) for one in reports if isinstance(one, Mapping)] if isinstance(reports, list) else []
+    modules = (
+        [_report(report, key) for report in reports if isinstance(report, Mapping)] if isinstance(reports, list) else []
+    )
     return {
         "apiVersion": raw.get("apiVersion", ""),
         "kind": KYMA,
@@ -143,15 +145,15 @@ def _kyma(runtime: RuntimeKey, raw: Object, named: set[str], key: bytes) -> Json
 
 
 def _report(raw: Mapping[str, Any], key: bytes) -> Json:
-    found = _picked(raw, _REPORTED)
+    report = _picked(raw, _REPORTED)
     for name in ("template", "manifest"):
-        if name in found:
-            reference = mapping_at(found[name], "metadata")
+        if name in report:
+            reference = mapping_at(report[name], "metadata")
             shown = _picked(reference, ("name", "namespace"))
             if name == "manifest" and "name" in shown:
                 shown["name"] = _hashed(shown["name"], key)
-            found[name] = {**_picked(mapping_at(found, name), ("apiVersion", "kind")), "metadata": shown}
-    return found
+            report[name] = {**_picked(mapping_at(report, name), ("apiVersion", "kind")), "metadata": shown}
+    return report
 
 
 def _hashed(value: object, key: bytes) -> object:

@@ -72,11 +72,11 @@ class FleetObjectsBuilder:
         malformed = []
         known: dict[int, _ReadKyma] = {}
         for raw in kymas:
-            _, key, found = known[id(raw)] = self._kymas.get(id(raw)) or _read(raw)
-            if isinstance(found, MalformedObject):
-                malformed.append(found)
+            _, key, kyma = known[id(raw)] = self._kymas.get(id(raw)) or _read(raw)
+            if isinstance(kyma, MalformedObject):
+                malformed.append(kyma)
             else:
-                usable[key] = found
+                usable[key] = kyma
         self._kymas = known
         listed = tuple(catalog)
         if not self._catalog or len(listed) != len(self._listed) or any(map(is_not, listed, self._listed)):
@@ -85,8 +85,8 @@ class FleetObjectsBuilder:
 
 
 def _read(raw: Object) -> _ReadKyma:
-    found = read_kyma(raw)
-    return raw, (found.ref.namespace, found.ref.name), with_requests(found) if isinstance(found, Kyma) else found
+    kyma = read_kyma(raw)
+    return raw, (kyma.ref.namespace, kyma.ref.name), with_requests(kyma) if isinstance(kyma, Kyma) else kyma
 
 
 def build_fleet_objects(

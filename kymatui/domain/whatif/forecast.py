@@ -116,22 +116,22 @@ class ForecastMemory:
         return self._catalogs
 
 
-def foresee(fleet: FleetObjects, change: CatalogChange, now: float, memory: ForecastMemory | None = None) -> Forecast:
+def foresee(fleet: FleetObjects, change: CatalogChange, now: float, cache: ForecastMemory | None = None) -> Forecast:
     """Return the forecast of a change; `now` is in seconds of the Unix clock.
 
     Versions that Kymas report count as installed. Mandatory modules are in no report: their version of today counts.
     With a `memory`, only what differs from its last call is computed.
     """
-    memory = memory or ForecastMemory()
+    cache = cache or ForecastMemory()
     after = apply_change(fleet, change)
-    old, new = memory.catalogs(fleet, after, change)
+    old, new = cache.catalogs(fleet, after, change)
     entries: list[ModuleForecast] = []
     runtimes: dict[RuntimeKey, Runtime] = {}
     malformed = list(fleet.malformed)
-    found: dict[RuntimeKey, _Known] = {}
+    by_runtime: dict[RuntimeKey, _Known] = {}
     for key in sorted(after.kymas):
         raw = fleet.kymas.get(key)
-        known = memory.runtimes.get(key)
+        known = cache.runtimes.get(key)
         if known is None or known.before is not raw or known.after is not after.kymas[key] or not known.lasts:
             changed = read_kyma(after.kymas[key])
             if not isinstance(changed, Kyma):
@@ -141,10 +141,10 @@ def foresee(fleet: FleetObjects, change: CatalogChange, now: float, memory: Fore
             before = read if isinstance(read, Kyma) and raw is not None else None
             results = _of_runtime(key, before, changed, old[key[0]], new[key[0]], now)
             known = _Known(raw, after.kymas[key], read_runtime(before or changed, {}), tuple(results))
-        found[key] = known
+        by_runtime[key] = known
         runtimes[key] = known.runtime
         entries += known.entries
-    memory.runtimes = found
+    cache.runtimes = by_runtime
     added = tuple(key for key in after.kymas if key not in fleet.kymas)
     return Forecast(fleet.cluster, tuple(entries), runtimes, added, tuple(malformed), fleet.taken_at)
 

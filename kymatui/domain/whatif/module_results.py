@@ -162,9 +162,9 @@ def module_results(
     if stopped is not None:
         kept = {report.name: report.version for report in kyma.reports} | _installed_mandatory(before)
         return {name: ModuleResult(ResultKind.KEEP, version, reason=stopped) for name, version in kept.items()}
-    found = {item.name: _result(kyma, item, catalog, now) for item in work_list(kyma)}
-    found |= _removed_mandatory(catalog, before, found)
-    return found | _mandatory(kyma, catalog, before)
+    results = {item.name: _result(kyma, item, catalog, now) for item in work_list(kyma)}
+    results |= _removed_mandatory(catalog, before, results)
+    return results | _mandatory(kyma, catalog, before)
 
 
 def _stopped(kyma: Kyma) -> ResultReason | None:
@@ -183,17 +183,17 @@ def _installed_mandatory(catalog: NamespaceCatalog) -> dict[str, str]:
 
 def _mandatory(kyma: Kyma, catalog: NamespaceCatalog, before: NamespaceCatalog) -> dict[str, ModuleResult]:
     installed = _installed_mandatory(before)
-    found = {}
+    results = {}
     for name, version in catalog.mandatory.items():
         report = kyma.report(name)
         here = installed.get(name) or (report.version if report is not None else "")
         if name in catalog.missing:
-            found[name] = ModuleResult(ResultKind.ERROR, version, reason=ResultReason.TEMPLATE_MISSING)
+            results[name] = ModuleResult(ResultKind.ERROR, version, reason=ResultReason.TEMPLATE_MISSING)
         elif catalog.missing and not same_version(here, version):
-            found[name] = ModuleResult(ResultKind.ERROR, version, reason=ResultReason.MANDATORY_BLOCKED)
+            results[name] = ModuleResult(ResultKind.ERROR, version, reason=ResultReason.MANDATORY_BLOCKED)
         else:
-            found[name] = ModuleResult(_moved(here, version), version)
-    return found
+            results[name] = ModuleResult(_moved(here, version), version)
+    return results
 
 
 def _removed_mandatory(
@@ -204,16 +204,16 @@ def _removed_mandatory(
     Without its ModuleReleaseMeta a module is uninstalled. One that only stops being mandatory stays, until a Kyma
     requests it. Where a missing template blocks all of them today, it is unknown which are installed.
     """
-    found = {}
+    results = {}
     installed = _installed_mandatory(before)
     for name in before.mandatory:
         if name in catalog.mandatory:
             continue
         if name not in catalog.metas:
-            found[name] = ModuleResult(ResultKind.UNINSTALL, reason=ResultReason.MANDATORY_DELETED)
+            results[name] = ModuleResult(ResultKind.UNINSTALL, reason=ResultReason.MANDATORY_DELETED)
         elif name not in requested:
-            found[name] = ModuleResult(ResultKind.KEEP, installed.get(name, ""))
-    return found
+            results[name] = ModuleResult(ResultKind.KEEP, installed.get(name, ""))
+    return results
 
 
 # modules that a Kyma requests or reports
@@ -241,18 +241,18 @@ def _uninstalled(kyma: Kyma, item: WorkItem, catalog: NamespaceCatalog, now: flo
     return ModuleResult(ResultKind.UNINSTALL, reason=ResultReason.NOT_REQUESTED)
 
 
-def _of_resolution(found: Resolution, report: ModuleReport | None) -> ModuleResult:
+def _of_resolution(resolution: Resolution, report: ModuleReport | None) -> ModuleResult:
     installed = report.version if report is not None else ""
-    refusal = found.refusal
-    downtime = found.template is not None and found.template.requires_downtime
+    refusal = resolution.refusal
+    downtime = resolution.template is not None and resolution.template.requires_downtime
     if refusal is None:
-        kind = _moved(installed, found.version)
-        return ModuleResult(kind, found.version, found.channel, downtime=downtime)
+        kind = _moved(installed, resolution.version)
+        return ModuleResult(kind, resolution.version, resolution.channel, downtime=downtime)
     window = refusal.window if isinstance(refusal, r.WaitsForWindow) else None
     reason = _REASONS.get(type(refusal), ResultReason.OTHER)
     kind = _refused(refusal, report)
-    version = "" if kind is ResultKind.UNINSTALL else found.version
-    return ModuleResult(kind, version, found.channel, reason, window, downtime, refusal=refusal)
+    version = "" if kind is ResultKind.UNINSTALL else resolution.version
+    return ModuleResult(kind, version, resolution.channel, reason, window, downtime, refusal=refusal)
 
 
 def _refused(refusal: Refusal, report: ModuleReport | None) -> ResultKind:
@@ -272,8 +272,12 @@ def _moved(installed: str, version: str) -> ResultKind:
         return ResultKind.INSTALL
     if same_version(installed, version):
         return ResultKind.KEEP
-    here, there = parse_version(installed), parse_version(version)
-    return ResultKind.DOWNGRADE if here is not None and there is not None and there < here else ResultKind.UPGRADE
+    here, target_version = parse_version(installed), parse_version(version)
+    return (
+        ResultKind.DOWNGRADE
+        if here is not None and target_version is not None and target_version < here
+        else ResultKind.UPGRADE
+    )
 
 
 def state_after(result: ModuleResult) -> State | None:

@@ -93,7 +93,7 @@ def version_moves(fleet: FleetObjects, change: CatalogChange, forecast: Forecast
             key = entry.module, entry.installed, entry.then.version, entry.runtime[0]
             counts[key] = counts.get(key, 0) + 1
     namespaces = {key[3] for key in counts}
-    today, then = (namespace_catalogs(one, namespaces) for one in (fleet, apply_change(fleet, change)))
+    today, then = (namespace_catalogs(objects, namespaces) for objects in (fleet, apply_change(fleet, change)))
     return tuple(
         VersionMove(
             module,
@@ -188,15 +188,17 @@ class ForecastGroup(Struct, frozen=True):
 
 def group_forecast(forecast: Forecast, by: str = "") -> tuple[ForecastGroup, ...]:
     """Return the groups of what changes, by group, risk and module."""
-    found: dict[tuple[_GroupKey, str], list[ModuleForecast]] = {}
+    entries: dict[tuple[_GroupKey, str], list[ModuleForecast]] = {}
     for entry in forecast.changed:
         group = _group_of(forecast.runtimes, entry, by)
         key = group, entry.module, entry.kind, entry.then.reason, entry.installed, entry.then.version
         # some reasons name a channel: rows that read alike are one, others are not
         message = "" if entry.then.window is not None else reason_words(entry)
-        found.setdefault((key, message), []).append(entry)
-    groups = [ForecastGroup(*key, tuple(entries), _first_window(entries)) for (key, _), entries in found.items()]
-    return tuple(sorted(groups, key=lambda one: (one.group, BY_RISK.index(one.kind), one.module, -len(one.entries))))
+        entries.setdefault((key, message), []).append(entry)
+    groups = [ForecastGroup(*key, tuple(entries), _first_window(entries)) for (key, _), entries in entries.items()]
+    return tuple(
+        sorted(groups, key=lambda item: (item.group, BY_RISK.index(item.kind), item.module, -len(item.entries)))
+    )
 
 
 def _group_of(runtimes: Mapping[RuntimeKey, Runtime], entry: ModuleForecast, by: str) -> str:
@@ -210,7 +212,7 @@ def _first_window(entries: Iterable[ModuleForecast]) -> MaintenanceWindow | None
 
 def count_kinds(entries: Iterable[ModuleForecast]) -> Mapping[ResultKind, int]:
     """Return the number of runtimes by what becomes of any of their modules, in the order of risk, without zeros."""
-    found: dict[ResultKind, set[RuntimeKey]] = {kind: set() for kind in BY_RISK}
+    runtimes: dict[ResultKind, set[RuntimeKey]] = {kind: set() for kind in BY_RISK}
     for entry in entries:
-        found[entry.kind].add(entry.runtime)
-    return {kind: len(keys) for kind, keys in found.items() if keys}
+        runtimes[entry.kind].add(entry.runtime)
+    return {kind: len(keys) for kind, keys in runtimes.items() if keys}

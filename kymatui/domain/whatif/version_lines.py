@@ -39,51 +39,51 @@ class VersionLine(Struct):
 
     @property
     def arrivals(self) -> int:
-        return sum(_version(one, one.today) != self.version for one in self.then)
+        return sum(_version(forecast, forecast.today) != self.version for forecast in self.then)
 
     @property
     def departures(self) -> int:
-        return sum(_version(one, one.then) != self.version for one in self.today)
+        return sum(_version(forecast, forecast.then) != self.version for forecast in self.today)
 
     @property
     def worst(self) -> int:
         """Return the rank of the worst outcome on this line."""
-        return min((BY_RISK.index(one.kind) for one in self.moves), default=len(BY_RISK))
+        return min((BY_RISK.index(forecast.kind) for forecast in self.moves), default=len(BY_RISK))
 
     def entries(self, kind: CellKind) -> tuple[ModuleForecast, ...]:
         """Return the forecasts behind a number, the worst outcome first."""
-        found = {CellKind.TODAY: self.today, CellKind.THEN: self.then, CellKind.MOVES: self.moves}[kind]
-        return tuple(sorted(found, key=lambda one: (BY_RISK.index(one.kind), one.runtime)))
+        forecasts = {CellKind.TODAY: self.today, CellKind.THEN: self.then, CellKind.MOVES: self.moves}[kind]
+        return tuple(sorted(forecasts, key=lambda forecast: (BY_RISK.index(forecast.kind), forecast.runtime)))
 
 
 def version_lines(forecast: Forecast) -> tuple[VersionLine, ...]:
     """Return the lines: the modules with the worst outcome first, of each module the newest version first."""
-    found: dict[tuple[str, str], VersionLine] = {}
+    lines: dict[tuple[str, str], VersionLine] = {}
     for entry in forecast.entries:
-        today, then = (_line(found, entry, result) for result in (entry.today, entry.then))
+        today, then = (_line(lines, entry, result) for result in (entry.today, entry.then))
         today.today.append(entry)
         then.then.append(entry)
         if entry.changes:
             today.moves.append(entry)
             if then is not today:
                 then.moves.append(entry)
-    worst = _worst(found.values())
-    by_version = sorted(found.values(), key=lambda line: version_order(line.version), reverse=True)
+    worst = _worst(lines.values())
+    by_version = sorted(lines.values(), key=lambda line: version_order(line.version), reverse=True)
     return tuple(sorted(by_version, key=lambda line: (worst[line.module], line.module, not line.version)))
 
 
 def _worst(lines: Iterable[VersionLine]) -> dict[str, int]:
-    found: dict[str, int] = {}
+    worst_index: dict[str, int] = {}
     for line in lines:
-        found[line.module] = min(line.worst, found.get(line.module, len(BY_RISK)))
-    return found
+        worst_index[line.module] = min(line.worst, worst_index.get(line.module, len(BY_RISK)))
+    return worst_index
 
 
-def _line(found: dict[tuple[str, str], VersionLine], entry: ModuleForecast, result: ModuleResult) -> VersionLine:
+def _line(lines: dict[tuple[str, str], VersionLine], entry: ModuleForecast, result: ModuleResult) -> VersionLine:
     key = entry.module, _version(entry, result)
-    if key not in found:
-        found[key] = VersionLine(*key)
-    return found[key]
+    if key not in lines:
+        lines[key] = VersionLine(*key)
+    return lines[key]
 
 
 def _version(entry: ModuleForecast, result: ModuleResult) -> str:

@@ -112,16 +112,16 @@ class _Application:
             self.refuse_outdated()
         self.run.tidy(self._bundle.name, self._bundle.namespace)
         self._await_ready()
-        found = read_inventory(self.run.cluster, self.run.clock, self._bundle.name, self._bundle.namespace)
-        return ApplyOutcome((), (), self.plan.of(Action.KEEP), found)
+        inventory = read_inventory(self.run.cluster, self.run.clock, self._bundle.name, self._bundle.namespace)
+        return ApplyOutcome((), (), self.plan.of(Action.KEEP), inventory)
 
     def make_room(self, *, check: bool) -> None:
         """Create the namespace first, because the lease and the inventory are stored in it."""
         own = ObjectRef(NAMESPACE, "", self._bundle.namespace)
-        made = [step for step in self.plan.steps if step.ref == own and step.action is Action.CREATE]
-        if made and check:
+        steps = [step for step in self.plan.steps if step.ref == own and step.action is Action.CREATE]
+        if steps and check:
             self.refuse_outdated()  # an outdated plan leaves no namespace behind
-        for step in made:
+        for step in steps:
             self._write(step)
 
     def carry_out(self, *, check: bool) -> ApplyOutcome:
@@ -161,14 +161,14 @@ class _Application:
         if not objects:
             return
         own = ObjectRef(NAMESPACE, "", self._bundle.namespace)
-        seen = [pair for pair in self.plan.observed if pair[0] != own]
+        observed = [pair for pair in self.plan.observed if pair[0] != own]
         now = run_for_each(
-            seen, lambda pair: observe(self.run.cluster.get(pair[0])), self.run.cancel, self.run.limits.width
+            observed, lambda pair: observe(self.run.cluster.get(pair[0])), self.run.cancel, self.run.limits.width
         )
         moved = [
             str(ref)
-            for (ref, then), found in zip(seen, now, strict=True)
-            if (then.uid, then.stamp) != (found.uid, found.stamp)
+            for (ref, then), current in zip(observed, now, strict=True)
+            if (then.uid, then.stamp) != (current.uid, current.stamp)
         ]
         if moved:
             raise OutdatedError(f"the cluster has changed since the plan: {', '.join(moved)}", hint="plan again")
@@ -176,7 +176,7 @@ class _Application:
     def _planned(self, previous: Inventory | None) -> Inventory:
         """Return the inventory to write before the first object: everything installed and planned."""
         plan, bundle = self.plan, self._bundle
-        made = any(step.part is BundlePart.NAMESPACE for step in plan.steps)
+        creates_namespace = any(step.part is BundlePart.NAMESPACE for step in plan.steps)
         new = [
             InventoryItem(step.ref, step.adopted, step.part is BundlePart.DEFINITION, self._is_kept(step.ref))
             for step in plan.steps
@@ -202,7 +202,7 @@ class _Application:
             adopting=plan.intent.adopt,
             policy=plan.intent.policy,
             associated=tuple(dict.fromkeys((*(previous.associated if previous else ()), *plan.intent.associated))),
-            made_namespace=made or (previous is not None and previous.made_namespace),
+            made_namespace=creates_namespace or (previous is not None and previous.made_namespace),
             first=plan.first,
             chart=bundle.release is not None,
             revision=previous.revision if previous is not None else 0,
@@ -256,8 +256,8 @@ class _Application:
                 if self.plan.intent.adopt:
                     take_over(self.run.cluster, step.ref)
         self._written.append(step.ref)
-        said = "written" if is_new else "already exists"
-        self.run.report(Progress(f"{step.ref} {said}", step.ref, len(self._written), self._total))
+        outcome = "written" if is_new else "already exists"
+        self.run.report(Progress(f"{step.ref} {outcome}", step.ref, len(self._written), self._total))
 
     def _create(self, body: Object) -> bool:
         """Create an object; return False if it exists already: another client or an earlier attempt created it."""
@@ -280,7 +280,7 @@ class _Application:
             if not conflicts or live is None:
                 raise
             if not agreed and not is_yielding(conflicts, live, bundle_owner(self._bundle)):
-                owners = ", ".join(f"{one.path} by {one.manager}" for one in conflicts)
+                owners = ", ".join(f"{conflict.path} by {conflict.manager}" for conflict in conflicts)
                 raise OutdatedError(
                     f"other field managers own fields of {step.ref} now: {owners}", hint="plan again"
                 ) from error
@@ -314,20 +314,21 @@ class _Application:
     def _left(self, inventory: Inventory) -> tuple[InventoryItem, ...]:
         """Return the items that are installed now, without deleted ones."""
         kept = {step.ref.key for step in self.plan.of(Action.KEEP)}
-        wanted = set(self._bodies) | kept
-        return tuple(item for item in inventory.items if item.ref.key in wanted)
+        keys = set(self._bodies) | kept
+        return tuple(item for item in inventory.items if item.ref.key in keys)
 
     # messages
 
     def summary(self) -> str:
         """Return the completed and open changes as a sentence."""
-        left = [step.ref for step in self.plan.writes if step.ref not in {*self._written, *self._deleted}]
+        remaining = [step.ref for step in self.plan.writes if step.ref not in {*self._written, *self._deleted}]
         done = len(self._written) + len(self._deleted)
-        if not left:
+        if not remaining:
             return f"all {done} changes are applied"
         return (
-            f"{done} of {format_count(len(self.plan.writes), 'change')} applied, left: {', '.join(map(str, left[:10]))}"
-            + (f" and {len(left) - 10} more" if len(left) > 10 else "")
+            f"{done} of {format_count(len(self.plan.writes), 'change')} applied, "
+            f"left: {', '.join(map(str, remaining[:10]))}"
+            + (f" and {len(remaining) - 10} more" if len(remaining) > 10 else "")
         )
 
     def cancelled(self, error: CancelledError) -> CancelledError:
@@ -376,14 +377,14 @@ def apply_progress(
     plan: Plan, run: Run, written: Sequence[ObjectRef], deleted: Sequence[ObjectRef]
 ) -> tuple[JobProgress, ...]:
     """Return what is done and left of a plan, by object."""
-    left = [step for step in plan.writes if step.ref not in {*written, *deleted}]
+    remaining = [step for step in plan.writes if step.ref not in {*written, *deleted}]
     starting = _starting(plan, run)
     name = plan.bundle.name
     undo = f"`kymatui delete {name}`" if plan.first and written else ""
     not_ready = {subject for subject, _ in starting}
     applied = tuple(subject for subject in map(str, written) if subject not in not_ready)
-    not_applied = tuple(str(step.ref) for step in left if step.action is not Action.DELETE)
-    not_deleted = tuple(str(step.ref) for step in left if step.action is Action.DELETE)
+    not_applied = tuple(str(step.ref) for step in remaining if step.action is not Action.DELETE)
+    not_deleted = tuple(str(step.ref) for step in remaining if step.action is Action.DELETE)
     return (
         JobProgress(APPLY_WORDS, applied, starting, not_applied, undo=undo),
         JobProgress(DELETION_WORDS, tuple(map(str, deleted)), left=not_deleted),
@@ -394,6 +395,6 @@ def _starting(plan: Plan, run: Run) -> tuple[tuple[str, str], ...]:
     """Return the applied objects that are not ready, each with what it waits for."""
     refs = [ref for ref in map(read_ref, plan.bundle.objects) if has_readiness(ref)]
     bodies = read_at_stop(refs, lambda _: run.outside)
-    found = zip(refs, bodies, strict=True) if bodies is not None else ()
-    ready = ((ref, check_readiness(body, run.clock.now())) for ref, body in found if body is not None)
-    return tuple((str(ref), one.message) for ref, one in ready if not one.ready)
+    pairs = zip(refs, bodies, strict=True) if bodies is not None else ()
+    ready = ((ref, check_readiness(body, run.clock.now())) for ref, body in pairs if body is not None)
+    return tuple((str(ref), readiness.message) for ref, readiness in ready if not readiness.ready)

@@ -82,7 +82,7 @@ class DriftReport(Struct, frozen=True):
 
     @property
     def ready(self) -> bool:
-        return self.consistent and self.well and all(one.ready for one in self.readiness)
+        return self.consistent and self.well and all(entry.ready for entry in self.readiness)
 
 
 def check(
@@ -99,8 +99,8 @@ def check(
     """Compare with the cluster, without writes; with `ready`, also check the readiness."""
     stop = cancel or threading.Event()
     patient = read_once(cluster, clock, stop, retry)
-    made = Planner(as_installed(intent, patient, clock), patient, clock, manager, stop, width).plan()
-    drifted = [step for step in made.steps if step.action is not Action.SAME]
+    plan = Planner(as_installed(intent, patient, clock), patient, clock, manager, stop, width).plan()
+    drifted = [step for step in plan.steps if step.action is not Action.SAME]
     touched = [step for step in drifted if step.action in (Action.CHANGE, Action.CONFLICT) and step.changes]
     live = dict(
         zip(
@@ -110,8 +110,8 @@ def check(
         )
     )
     drifts = tuple(_drift(step, live.get(step.ref), manager) for step in drifted if _is_drift(step))
-    seen = _readiness(made, patient, clock, stop, width) if ready else ()
-    return DriftReport(made, drifts, seen)
+    readiness = _readiness(plan, patient, clock, stop, width) if ready else ()
+    return DriftReport(plan, drifts, readiness)
 
 
 def as_installed(intent: Intent, cluster: Cluster, clock: Clock) -> Intent:
@@ -145,7 +145,7 @@ def _drift(step: Step, live: Object | None, manager: str) -> ObjectDrift:
 def _field(
     change: FieldDiff, conflicts: tuple[FieldConflict, ...], live: Mapping[str, Any], manager: str
 ) -> DriftedField:
-    owners = [one.manager for one in conflicts if _same_place(change.path, plain_path(one.path))]
+    owners = [conflict.manager for conflict in conflicts if _same_place(change.path, plain_path(conflict.path))]
     entries = _others(live, manager)
     if owners:
         since = max((time for time, name in entries if name == owners[0]), default="")
@@ -160,8 +160,8 @@ def plain_path(path: str) -> str:
     return _KEYED.sub(lambda match: f"[{match[1]}]", path)
 
 
-def _same_place(one: str, other: str) -> bool:
-    return one == other or one.startswith((f"{other}.", f"{other}[")) or other.startswith((f"{one}.", f"{one}["))
+def _same_place(path: str, other: str) -> bool:
+    return path == other or path.startswith((f"{other}.", f"{other}[")) or other.startswith((f"{path}.", f"{path}["))
 
 
 def _others(live: Mapping[str, Any], manager: str) -> list[tuple[str, str]]:
@@ -174,14 +174,14 @@ def _others(live: Mapping[str, Any], manager: str) -> list[tuple[str, str]]:
 
 
 def _readiness(
-    made: Plan, cluster: Cluster, clock: Clock, cancel: threading.Event, width: int
+    plan: Plan, cluster: Cluster, clock: Clock, cancel: threading.Event, width: int
 ) -> tuple[Readiness, ...]:
-    refs = [read_ref(body) for body in made.bundle.objects]
-    wanted = [ref for ref in refs if has_readiness(ref) and cluster.kind(ref.kind) is not None]
-    found = run_for_each(wanted, cluster.get, cancel, width)
-    return tuple(check_readiness(body, clock.now()) for body in found if body is not None)
+    refs = [read_ref(body) for body in plan.bundle.objects]
+    checked = [ref for ref in refs if has_readiness(ref) and cluster.kind(ref.kind) is not None]
+    bodies = run_for_each(checked, cluster.get, cancel, width)
+    return tuple(check_readiness(body, clock.now()) for body in bodies if body is not None)
 
 
 def not_ready(report: DriftReport) -> Iterator[str]:
     """Yield what is not ready."""
-    return (f"{one.ref}: {one.message}" for one in report.readiness if not one.ready)
+    return (f"{readiness.ref}: {readiness.message}" for readiness in report.readiness if not readiness.ready)

@@ -43,18 +43,18 @@ def plan_title(plan: Plan) -> str:
 def refuse_foreign_plan(plan: Plan, run: Run) -> None:
     """Raise RefusedError if the plan was made for another cluster, also for one of the same name."""
     refuse_another_cluster(plan.cluster, run.cluster)
-    found = cluster_identity(run.cluster) if plan.identity else ""
-    if found and found != plan.identity:
+    identity = cluster_identity(run.cluster) if plan.identity else ""
+    if identity and identity != plan.identity:
         message = f"the plan is for another cluster that is also called {plan.cluster}"
         raise RefusedError(message, hint="plan again; no changes made")
 
 
 def group_reasons(steps: Iterable[Step]) -> Iterator[str]:
     """Yield each reason once, with the objects that it concerns."""
-    found: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = {}
     for step in steps:
-        found.setdefault(_because(step), []).append(str(step.ref))
-    for reason, names in found.items():
+        groups.setdefault(_because(step), []).append(str(step.ref))
+    for reason, names in groups.items():
         more = f" and {len(names) - 5} more" if len(names) > 5 else ""
         yield f"{', '.join(names[:5])}{more}: {reason}"
 

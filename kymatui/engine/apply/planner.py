@@ -161,8 +161,8 @@ class Planner:
         pruned = prune_steps(self._intent, items, previous, self._bundle, self._cluster, self._cancel, self._width)
         self._observed |= pruned.observed
         steps += pruned.steps
-        made = self._plan(tuple(steps), note)
-        return replace(made, hooks=self._hooks(made, namespaces)).concealed()
+        planned = self._plan(tuple(steps), note)
+        return replace(planned, hooks=self._hooks(planned, namespaces)).concealed()
 
     def _plan(self, steps: tuple[Step, ...], note: str) -> Plan:
         previous = self._previous
@@ -180,15 +180,15 @@ class Planner:
             unfinished=self._is_unfinished(previous),
         )
 
-    def _hooks(self, made: Plan, coming: frozenset[str]) -> tuple[Step, ...]:
+    def _hooks(self, planned: Plan, coming: frozenset[str]) -> tuple[Step, ...]:
         """Return the hooks to run, none if the plan changes nothing."""
-        if made.changes_nothing or not self._bundle.hooks:
+        if planned.changes_nothing or not self._bundle.hooks:
             return ()
         previous = self._previous
         same = previous is not None and previous.is_cut_off(bundle_digest(self._bundle))
         done = previous.done if previous is not None and same else ()
         stage = PlannedContext(self._scopes.brought, coming, done, same)
-        return dry_run_hooks(self._bundle, made.verb, self._cluster, stage, self._cancel, self._width)
+        return dry_run_hooks(self._bundle, planned.verb, self._cluster, stage, self._cancel, self._width)
 
     def _is_unfinished(self, previous: Inventory | None) -> bool:
         """Return whether an interrupted run, an adoption, or a chart's new values or source need work."""
@@ -203,8 +203,8 @@ class Planner:
         )
 
     def _has_moved(self, previous: Inventory) -> bool:
-        place = chart_location(self._bundle.origin) if self._bundle.release is not None else ""
-        return isinstance(place, ChartLocation) and place != chart_location(previous.origin)
+        location = chart_location(self._bundle.origin) if self._bundle.release is not None else ""
+        return isinstance(location, ChartLocation) and location != chart_location(previous.origin)
 
     # objects
 
@@ -213,7 +213,7 @@ class Planner:
         definitions = {read_ref(body).key for body in bundle.crds}
         own = self._own_namespace()
         owned = {id(body) for body in own}
-        found = []
+        entries = []
         for number, wave in enumerate(install_waves((*bundle.crds, *own, *bundle.objects))):
             for body in wave:
                 key = read_ref(body).key
@@ -224,8 +224,8 @@ class Planner:
                     if id(body) in owned
                     else BundlePart.OBJECT
                 )
-                found.append(_Entry(body, part, number))
-        return found
+                entries.append(_Entry(body, part, number))
+        return entries
 
     def _own_namespace(self) -> tuple[Object, ...]:
         """Return the bundle's namespace if it is missing and not part of the bundle."""
@@ -255,8 +255,8 @@ class Planner:
         """Return the missing namespaces that the plan creates; record those that it does not create."""
         brought = {entry.ref.name for entry in entries if entry.ref.kind == NAMESPACE}
         named = sorted(brought | {entry.ref.namespace for entry in entries} - {""})
-        there = run_for_each(named, self._exists, self._cancel, self._width)
-        missing = {name for name, found in zip(named, there, strict=True) if not found}
+        presence = run_for_each(named, self._exists, self._cancel, self._width)
+        missing = {name for name, is_present in zip(named, presence, strict=True) if not is_present}
         self._missing_namespaces = frozenset(missing - brought)
         return frozenset(missing & brought)
 
@@ -281,12 +281,12 @@ class Planner:
 
         def read(kind: GroupVersionKind) -> list[Object]:
             try:
-                return self._cluster.list(kind, labels=f"{LABEL_PART_OF}={self._mine.name}", whole=True)
+                return self._cluster.list(kind, labels=f"{LABEL_PART_OF}={self._mine.name}", with_managed_fields=True)
             except ForbiddenError:
                 return []  # they are then read one by one
 
-        for found in run_for_each(kinds, read, self._cancel, self._width):
-            self._seen |= {read_ref(body).key: body for body in found}
+        for bodies in run_for_each(kinds, read, self._cancel, self._width):
+            self._seen |= {read_ref(body).key: body for body in bodies}
 
     def _step(self, entry: _Entry, coming: frozenset[str]) -> Step:
         ref = entry.ref
@@ -303,19 +303,19 @@ class Planner:
         if ref.namespace in coming:
             self._observed[ref] = ObservedVersion()
             return self._unchecked(entry, f"namespace {ref.namespace} is part of the plan")
-        sight = self._dry_run(entry)
-        self._observed[ref] = sight.observed
+        preview = self._dry_run(entry)
+        self._observed[ref] = preview.observed
         return Step(
-            sight.action,
+            preview.action,
             ref,
             entry.wave,
             entry.part,
-            sight.changes,
-            sight.conflicts,
-            sight.reason or self._owner_before(sight),
-            unchecked=sight.unchecked,
-            adopted=self._adopted(ref, sight),
-            inherits=sight.inherits,
+            preview.changes,
+            preview.conflicts,
+            preview.reason or self._owner_before(preview),
+            unchecked=preview.unchecked,
+            adopted=self._adopted(ref, preview),
+            inherits=preview.inherits,
         )
 
     def _dry_run(self, entry: _Entry) -> ApplyPreview:
@@ -327,34 +327,34 @@ class Planner:
                 return ApplyPreview(Action.SAME, live, reason="already exists; never changed")
         if is_deleted_when_done(entry.body) and self._has_run() and self._cluster.get(entry.ref) is None:
             return ApplyPreview(Action.SAME, None, reason="has run, and was deleted afterwards")
-        seen, new, adopt = self._seen.get(entry.ref.key), self._previous is None, self._intent.adopt
+        known, new, adopt = self._seen.get(entry.ref.key), self._previous is None, self._intent.adopt
         return preview_apply(
-            self._cluster, entry.body, self._mine, seen=seen, new=new, adopt=adopt, manager=self._manager
+            self._cluster, entry.body, self._mine, known=known, new=new, adopt=adopt, manager=self._manager
         )
 
-    def _owner_before(self, sight: ApplyPreview) -> str:
+    def _owner_before(self, preview: ApplyPreview) -> str:
         """Return the previous owner of an adopted object, "" if the owner does not change."""
-        taken = self._intent.adopt and sight.live is not None and sight.action is not Action.SAME
-        if not taken or not existed_before(sight.live or {}, self._mine, self._manager):
+        taken = self._intent.adopt and preview.live is not None and preview.action is not Action.SAME
+        if not taken or not existed_before(preview.live or {}, self._mine, self._manager):
             return ""
-        others = sorted(content_writers(sight.live or {}) - {self._manager})
+        others = sorted(content_writers(preview.live or {}) - {self._manager})
         return f"owner: {', '.join(others) or 'unknown'} → kymatui"
 
     def _has_run(self) -> bool:
         """Return whether this bundle was completely installed."""
         return self._previous is not None and not self._is_unfinished(self._previous)
 
-    def _adopted(self, ref: ObjectRef, sight: ApplyPreview) -> bool:
+    def _adopted(self, ref: ObjectRef, preview: ApplyPreview) -> bool:
         if self._intent.adopt:
             return False
         known = self._previous.item(ref) if self._previous is not None else None
         if known is not None:
             return known.adopted
-        return sight.live is not None and existed_before(sight.live, self._mine, self._manager)
+        return preview.live is not None and existed_before(preview.live, self._mine, self._manager)
 
     def _unchecked(self, entry: _Entry, reason: str) -> Step:
-        made = diff_objects(None, entry.body)
-        return Step(Action.CREATE, entry.ref, entry.wave, entry.part, made, reason=reason, unchecked=True)
+        changes = diff_objects(None, entry.body)
+        return Step(Action.CREATE, entry.ref, entry.wave, entry.part, changes, reason=reason, unchecked=True)
 
     def _resource_steps(self, wave: int, coming: frozenset[str]) -> list[Step]:
         """Return the steps for the default CRs: only a first installation creates them, adoption never.
@@ -385,16 +385,16 @@ class Planner:
 
     def _missing(self, steps: Sequence[Step]) -> Iterator[RequiredPermission]:
         """Yield the permissions that the plan needs and the user lacks."""
-        wanted = list(dict.fromkeys(self._required_permissions(steps)))
+        permissions = list(dict.fromkeys(self._required_permissions(steps)))
         if not any(step.action in _WRITING for step in steps):
             return
-        found = run_for_each(
-            wanted,
+        allowed = run_for_each(
+            permissions,
             lambda right: self._cluster.allowed(right.verb, right.kind, right.namespace),
             self._cancel,
             self._width,
         )
-        yield from (right for right, allowed in zip(wanted, found, strict=True) if not allowed)
+        yield from (right for right, allowed in zip(permissions, allowed, strict=True) if not allowed)
 
     def _required_permissions(self, steps: Sequence[Step]) -> Iterator[RequiredPermission]:
         namespace = self._bundle.namespace
@@ -447,7 +447,7 @@ def prepare(bundle: Bundle, cluster: Cluster) -> Bundle:
         bundle,
         objects=tuple(body for body in unique_objects(objects) if read_ref(body) not in known),
         crds=tuple(unique_objects(crds)),
-        hooks=tuple(BundleHook(one.hook, scopes.clean(one.body)) for one in bundle.hooks),
+        hooks=tuple(BundleHook(hook.hook, scopes.clean(hook.body)) for hook in bundle.hooks),
         resource=resource,
         release=_plain(bundle.release) if bundle.release is not None else None,
         resources=tuple(scopes.clean(body) for body in bundle.resources),

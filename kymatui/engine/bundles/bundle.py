@@ -22,8 +22,8 @@ class BundleHook(Struct, frozen=True):
 
 def hooks_of(hooks: Iterable[BundleHook], event: str) -> list[BundleHook]:
     """Return the hooks of an event ("pre-install", …) in Helm's order."""
-    by_hook = {id(one.hook): one for one in hooks}
-    return [by_hook[id(hook)] for hook in sort_hooks([one.hook for one in by_hook.values()], event)]
+    by_hook = {id(hook.hook): hook for hook in hooks}
+    return [by_hook[id(hook)] for hook in sort_hooks([hook.hook for hook in by_hook.values()], event)]
 
 
 class ChartRelease(Struct, frozen=True):

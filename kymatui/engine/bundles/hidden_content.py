@@ -42,7 +42,7 @@ class HiddenObject(Struct, frozen=True):
     def hides(self, path: str) -> bool:
         """Return whether a field has a hidden value, or is within a hidden one or around one."""
         plain = _INDEX.sub("[]", path)
-        return any(_is_within(plain, one) or _is_within(one, plain) for one in (*self.paths, *self.maps))
+        return any(_is_within(plain, outer) or _is_within(outer, plain) for outer in (*self.paths, *self.maps))
 
     def value(self, path: str, value: object, word: str) -> object:
         """Return the value of a field with `word` for what is hidden; a list with something hidden is hidden whole."""
@@ -57,7 +57,7 @@ class HiddenObject(Struct, frozen=True):
         path = _INDEX.sub("[]", path)
         if ALL in (*self.paths, *self.maps):
             return f"{re.split(r'[.[]', path, maxsplit=1)[0]}.{HIDDEN}"
-        parent = next((one for one in self.maps if path.startswith((f"{one}.", f"{one}["))), None)
+        parent = next((map_path for map_path in self.maps if path.startswith((f"{map_path}.", f"{map_path}["))), None)
         return f"{parent}.{HIDDEN}" if parent is not None else path
 
 
@@ -77,9 +77,11 @@ class HiddenContent(Struct, frozen=True):
         if not self.objects:
             return None
         kind = _kind(ref)
-        alike = [one for one in self.objects if (one.kind, one.name) == (kind, ref.name)]  # in several namespaces
-        paths = tuple(path for one in alike for path in one.paths) if alike else (ALL,)
-        content = HiddenObject(kind, ref.name, paths, tuple(path for one in alike for path in one.maps))
+        alike = [
+            hidden for hidden in self.objects if (hidden.kind, hidden.name) == (kind, ref.name)
+        ]  # in several namespaces
+        paths = tuple(path for hidden in alike for path in hidden.paths) if alike else (ALL,)
+        content = HiddenObject(kind, ref.name, paths, tuple(path for hidden in alike for path in hidden.maps))
         return content if content.hides(path) else None
 
     def text(self, text: str) -> str:
@@ -125,11 +127,11 @@ def compare_renderings(objects: Iterable[Object], plain: Iterable[Object] | None
         for change in changes:
             values |= dict.fromkeys(_leaves(change.after))
         paths = (ALL,) if other is None else tuple(_plain_paths(changes))
-        keys = _plain_paths(one for one in changes if one.kind is not ChangeKind.CHANGED)
+        keys = _plain_paths(entry for entry in changes if entry.kind is not ChangeKind.CHANGED)
         maps = tuple(dict.fromkeys(_PARENT.sub("", path) for path in keys))
         hidden.append(HiddenObject(_kind(read_ref(body)), read_ref(body).name, paths, maps))
-    found = sorted((one for one in values if len(one) >= _SHORTEST), key=len, reverse=True)
-    return HiddenContent(tuple(hidden), tuple(found[:_MOST_VALUES]))
+    longest_first = sorted((value for value in values if len(value) >= _SHORTEST), key=len, reverse=True)
+    return HiddenContent(tuple(hidden), tuple(longest_first[:_MOST_VALUES]))
 
 
 def _plain_paths(changes: Iterable[ValueChange]) -> dict[str, None]:

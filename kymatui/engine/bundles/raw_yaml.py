@@ -33,21 +33,21 @@ def from_url(address: str, blobs: Blobs, *, name: str, namespace: str = "default
 
 def from_path(path: str | Path, *, name: str, namespace: str = "default", recursive: bool = False) -> Bundle:
     """Return the bundle of a file, or of a folder's YAML and JSON files by name. Raises SourceError."""
-    place = Path(path)
-    if not place.is_dir():
-        return from_text(read_file(place), name=name, namespace=namespace, source=str(place))
-    files = [(str(one), read_file(one)) for one in _files(place, recursive)]
+    root = Path(path)
+    if not root.is_dir():
+        return from_text(read_file(root), name=name, namespace=namespace, source=str(root))
+    files = [(str(file), read_file(file)) for file in _files(root, recursive)]
     if not files:
-        raise SourceError(f"{place} has no {', '.join(SUFFIXES)} file")
+        raise SourceError(f"{root} has no {', '.join(SUFFIXES)} file")
     budget = YamlBudget()
-    objects = unique_documents(one for where, data in files for one in read_objects(data, where, budget=budget))
-    relative = ((str(Path(where).relative_to(place)), data) for where, data in files)
-    return Bundle(name, namespace, Origin("raw", str(place), digest=digest_of_files(relative)), objects=tuple(objects))
+    objects = unique_documents(body for where, data in files for body in read_objects(data, where, budget=budget))
+    relative = ((str(Path(where).relative_to(root)), data) for where, data in files)
+    return Bundle(name, namespace, Origin("raw", str(root), digest=digest_of_files(relative)), objects=tuple(objects))
 
 
 def _files(folder: Path, recursive: bool) -> Iterator[Path]:
-    found = folder.rglob("*") if recursive else folder.iterdir()
-    names = sorted(one for one in found if one.suffix in SUFFIXES and one.is_file())
+    paths = folder.rglob("*") if recursive else folder.iterdir()
+    names = sorted(path for path in paths if path.suffix in SUFFIXES and path.is_file())
     if len(names) > MOST_FILES:
         raise SourceError(f"{folder} has {format_count(len(names), 'file')}; at most {MOST_FILES} are allowed")
     yield from names

@@ -70,13 +70,13 @@ def each_object(
             if only is not None and not _is_wanted(document, only):
                 continue
             _require_shallow(document, where)
-            for one in _flatten(_as_json(document), where, 0, versioned):
-                if only is not None and one["kind"] not in only:
+            for body in _flatten(_as_json(document), where, 0, versioned):
+                if only is not None and body["kind"] not in only:
                     continue
                 count += 1
                 if count > MOST_OBJECTS:
                     raise where.error(f"there are more than {MOST_OBJECTS} objects")
-                yield one
+                yield body
     except YamlError as error:
         raise _Where(source, data, number + 1).error(error.summary, line=False) from None
 
@@ -93,15 +93,15 @@ class _Where:
         self._source, self._data, self._number = source, data, number
 
     def error(self, problem: str, *, line: bool = True, hint: str = "") -> SourceError:
-        place = f"document {self._number}"
+        location = f"document {self._number}"
         if line:
-            place += f", line {_first_line(self._data, self._number)}"
-        return SourceError(f"{self._source}: {place}: {problem}", hint=hint)
+            location += f", line {_first_line(self._data, self._number)}"
+        return SourceError(f"{self._source}: {location}: {problem}", hint=hint)
 
 
 def _first_line(data: bytes, number: int) -> int:
     """Return the first line (from 1) of a document; in a parsable text, marks are only between documents."""
-    starts = [0] + [found.start() for found in _MARK.finditer(data)]
+    starts = [0] + [match.start() for match in _MARK.finditer(data)]
     if len(starts) > 1 and _EMPTY.match(data[: starts[1]]):
         del starts[0]
     at = starts[min(number, len(starts)) - 1]
@@ -111,8 +111,8 @@ def _first_line(data: bytes, number: int) -> int:
 
 
 def _is_blank(line: bytes) -> bool:
-    found = line.strip()
-    return not found or found == b"---" or found.startswith((b"#", b"%"))
+    stripped = line.strip()
+    return not stripped or stripped == b"---" or stripped.startswith((b"#", b"%"))
 
 
 def _flatten(document: Any, where: _Where, depth: int, versioned: bool) -> Iterator[Object]:
@@ -225,7 +225,7 @@ def document_key(body: Object) -> DocumentKey:
 
 def unique_documents(objects: Iterable[Object]) -> list[Object]:
     """Return the first object of each identity, in their order."""
-    found: dict[DocumentKey, Object] = {}
+    unique: dict[DocumentKey, Object] = {}
     for body in objects:
-        found.setdefault(document_key(body), body)
-    return list(found.values())
+        unique.setdefault(document_key(body), body)
+    return list(unique.values())

@@ -57,13 +57,13 @@ class CircuitBreaker:
     def __init__(
         self,
         terms: CircuitTerms,
-        places: ProbePlaces,
+        probes: ProbePlaces,
         changed: Callable[[CircuitState], None] = lambda state: None,
         *,
         clock: Callable[[], float] = time.monotonic,
         chance: Callable[[], float] = JITTER_RANDOM.random,
     ) -> None:
-        self._terms, self._places, self._changed = terms, places, changed
+        self._terms, self._places, self._changed = terms, probes, changed
         self._clock, self._chance = clock, chance
         self._lock = threading.Lock()
         self._state = CircuitState.CLOSED

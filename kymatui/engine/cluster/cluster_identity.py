@@ -15,10 +15,10 @@ _SYSTEM: Final = ObjectRef(GroupVersionKind("", "v1", "Namespace"), "", "kube-sy
 def cluster_identity(cluster: Cluster) -> str:
     """Return the uid of kube-system, which identifies a cluster; "" without permission."""
     try:
-        found = cluster.get(_SYSTEM)
+        namespace = cluster.get(_SYSTEM)
     except ClusterError:  # without an identity, clusters are compared by their names
         return ""
-    return str(found["metadata"].get("uid") or "") if found is not None else ""
+    return str(namespace["metadata"].get("uid") or "") if namespace is not None else ""
 
 
 def refuse_another_cluster(name: str, cluster: Cluster) -> None:

@@ -68,15 +68,15 @@ def is_system_namespace(name: str) -> bool:
 
 def defined_kinds(definitions: Iterable[Object]) -> dict[GroupVersionKind, bool]:
     """Return the kinds that CRDs define, in every served version, and whether they are namespaced."""
-    found: dict[GroupVersionKind, bool] = {}
+    kinds: dict[GroupVersionKind, bool] = {}
     for body in definitions:
         spec = body.get("spec") or {}
         group, kind = str(spec.get("group") or ""), str((spec.get("names") or {}).get("kind") or "")
         for version in spec.get("versions") or ():
             if version.get("served", True):
                 gvk = GroupVersionKind(group, str(version.get("name") or ""), kind)
-                found[gvk] = spec.get("scope") != "Cluster"
-    return found
+                kinds[gvk] = spec.get("scope") != "Cluster"
+    return kinds
 
 
 def clean(body: Mapping[str, Any], namespaced: bool | None, namespace: str) -> Object:
@@ -108,10 +108,10 @@ def require_named(body: Mapping[str, Any], where: str) -> ObjectRef:
 def install_waves(objects: Sequence[Object]) -> Waves:
     """Return groups of objects to apply in sequence, in parallel within each; groups keep the given order."""
     own = {(gvk.group, gvk.kind) for gvk in defined_kinds(body for body in objects if is_definition(read_ref(body)))}
-    found: dict[int, list[Object]] = {}
+    waves: dict[int, list[Object]] = {}
     for body in objects:
-        found.setdefault(_band(read_ref(body), own), []).append(body)
-    return tuple(tuple(found[band]) for band in sorted(found))
+        waves.setdefault(_band(read_ref(body), own), []).append(body)
+    return tuple(tuple(waves[band]) for band in sorted(waves))
 
 
 def _band(ref: ObjectRef, own: set[tuple[str, str]]) -> int:
@@ -130,10 +130,10 @@ _HELM_GROUPS: Final = frozenset({"apps", "autoscaling", "batch", "extensions", "
 
 def deletion_waves(refs: Iterable[ObjectRef]) -> tuple[tuple[ObjectRef, ...], ...]:
     """Return groups for deletion: instances and unknown kinds, then Helm's order, CRDs, namespaces."""
-    found: dict[int, list[ObjectRef]] = {}
+    waves: dict[int, list[ObjectRef]] = {}
     for ref in refs:
-        found.setdefault(_removal_rank(ref), []).append(ref)
-    return tuple(tuple(found[rank]) for rank in sorted(found))
+        waves.setdefault(_removal_rank(ref), []).append(ref)
+    return tuple(tuple(waves[rank]) for rank in sorted(waves))
 
 
 def _removal_rank(ref: ObjectRef) -> int:
@@ -147,11 +147,11 @@ def _removal_rank(ref: ObjectRef) -> int:
 
 def unique_objects(objects: Iterable[Object]) -> Iterator[Object]:
     """Yield each object once; two versions of a kind are the same object."""
-    seen: set[tuple[str, str, str, str]] = set()
+    keys: set[tuple[str, str, str, str]] = set()
     for body in objects:
         key = read_ref(body).key
-        if key not in seen:
-            seen.add(key)
+        if key not in keys:
+            keys.add(key)
             yield body
 
 
@@ -166,5 +166,5 @@ def deletion_blocker(live: Mapping[str, Any]) -> str:
     owners = {name: owner for name, owner in finalizer_owners(live).items() if name not in GARBAGE_COLLECTION}
     if not owners:
         return ", terminating"
-    said = ", ".join(f"{name} (set by {owner})" if owner else name for name, owner in owners.items())
-    return f", blocked by {'finalizers' if len(owners) > 1 else 'finalizer'} {said}"
+    names = ", ".join(f"{name} (set by {owner})" if owner else name for name, owner in owners.items())
+    return f", blocked by {'finalizers' if len(owners) > 1 else 'finalizer'} {names}"

@@ -62,14 +62,14 @@ def carry_out_labels(cluster: Cluster, edit: LabelEdit, cancel: threading.Event 
     raise _unsteady(edit.kyma)
 
 
-def _refuse_others(seen: LabelEdit, fresh: LabelEdit, error: Exception) -> None:
+def _refuse_others(edit: LabelEdit, fresh: LabelEdit, error: Exception) -> None:
     """Raise RefusedError if the Kyma was recreated or another client changed a label."""
-    if fresh.uid != seen.uid:
-        raise RefusedError(f"{seen.kyma} was deleted and created again since the plan", hint="plan again") from error
-    for was, now in zip(seen.changes, fresh.changes, strict=True):
+    if fresh.uid != edit.uid:
+        raise RefusedError(f"{edit.kyma} was deleted and created again since the plan", hint="plan again") from error
+    for was, now in zip(edit.changes, fresh.changes, strict=True):
         if now.before != was.before and not now.is_empty:
             raise RefusedError(
-                f"another client changed the label {was.label} of {seen.kyma} meanwhile: it is "
+                f"another client changed the label {was.label} of {edit.kyma} meanwhile: it is "
                 f"{now.before or 'not set'} now, and was {was.before or 'not set'} in the plan",
                 hint="plan again; no changes made",
             ) from error
@@ -124,7 +124,7 @@ def refuse_kyma_managed(cluster: Cluster, module: str) -> str:
         return f"it is unknown whether a Kyma requests {module}: {error}"
     for raw in kymas:
         spec, meta = JsonReader(raw).child("spec"), JsonReader(raw).child("metadata")
-        entry = next((one for one in spec.children("modules") if one.text("name") == module), None)
+        entry = next((candidate for candidate in spec.children("modules") if candidate.text("name") == module), None)
         if entry is not None and entry.flag("managed", True):
             raise RefusedError(
                 f"{module} is managed by the Kyma {meta.text('namespace')}/{meta.text('name')}; no changes made",

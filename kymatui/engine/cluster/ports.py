@@ -145,12 +145,12 @@ class Cluster(Protocol):
         namespace: str = "",
         *,
         labels: str = "",
-        whole: bool = False,
+        with_managed_fields: bool = False,
         cancel: threading.Event | None = None,
     ) -> list[Object]:
         """Return all objects of a kind in one or all namespaces; empty if the kind is not served.
 
-        Only with `whole` do the managed fields have field names.
+        Only with `with_managed_fields` do the managed fields have field names.
         """
         ...
 

@@ -38,17 +38,21 @@ class ReadOnceCluster(RetryingCluster):
         namespace: str = "",
         *,
         labels: str = "",
-        whole: bool = False,
+        with_managed_fields: bool = False,
         cancel: threading.Event | None = None,
     ) -> builtins.list[Object]:
         read = super().list
-        key = (gvk, namespace, labels, whole)
-        return [*self._once(key, lambda: read(gvk, namespace, labels=labels, whole=whole, cancel=cancel))]
+        key = (gvk, namespace, labels, with_managed_fields)
+        return [
+            *self._once(
+                key, lambda: read(gvk, namespace, labels=labels, with_managed_fields=with_managed_fields, cancel=cancel)
+            )
+        ]
 
     def _once(self, key: Hashable, read: Callable[[], T]) -> T:
         with self._lock:
-            turn = self._turns.setdefault(key, threading.Lock())
-        with turn:
+            lock = self._turns.setdefault(key, threading.Lock())
+        with lock:
             if key not in self._answers:
                 self._answers[key] = read()
             return cast(T, self._answers[key])

@@ -61,8 +61,8 @@ def field_conflicts(error: ConflictError) -> tuple[Mapping[str, Any], ...]:
     """Return the causes of a field conflict, empty for another conflict."""
     details = error.body.get("details")
     causes = details.get("causes") if isinstance(details, Mapping) else None
-    found = [cause for cause in causes or () if isinstance(cause, Mapping)]
-    return tuple(cause for cause in found if cause.get("reason", FIELD_CONFLICT) == FIELD_CONFLICT)
+    listed = [cause for cause in causes or () if isinstance(cause, Mapping)]
+    return tuple(cause for cause in listed if cause.get("reason", FIELD_CONFLICT) == FIELD_CONFLICT)
 
 
 def is_transient(error: ClusterError) -> bool:
@@ -157,11 +157,13 @@ class RetryingCluster:
         namespace: str = "",
         *,
         labels: str = "",
-        whole: bool = False,
+        with_managed_fields: bool = False,
         cancel: threading.Event | None = None,
     ) -> list[Object]:
         return self._try(
-            lambda: self._cluster.list(gvk, namespace, labels=labels, whole=whole, cancel=cancel or self._stop())
+            lambda: self._cluster.list(
+                gvk, namespace, labels=labels, with_managed_fields=with_managed_fields, cancel=cancel or self._stop()
+            )
         )
 
     def open_log(self, query: LogQuery, *, cancel: threading.Event | None = None) -> LogStream:
@@ -260,12 +262,12 @@ class RetryingCluster:
         return self._try(call)
 
     def follow(self, kinds: Iterable[tuple[GroupVersionKind, str]], label: str = "", *, edits: bool = False) -> Changes:
-        wanted = tuple(kinds)
-        return self._try(lambda: self._cluster.follow(wanted, label, edits=edits))
+        followed = tuple(kinds)
+        return self._try(lambda: self._cluster.follow(followed, label, edits=edits))
 
     def record(self, kinds: Iterable[GroupVersionKind]) -> Recording:
-        wanted = tuple(kinds)
-        return self._try(lambda: self._cluster.record(wanted))
+        recorded = tuple(kinds)
+        return self._try(lambda: self._cluster.record(recorded))
 
     def allowed(self, verb: str, gvk: GroupVersionKind, namespace: str = "", name: str = "") -> bool:
         try:

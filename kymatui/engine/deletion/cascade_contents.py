@@ -104,14 +104,14 @@ class CascadeContents(Struct, frozen=True):
             if not (_comes_and_goes(ref, body["metadata"]) or self.record(ref, body))
         ]
         collected = self._collected([body for _, body in own], {uid_of(body) for _, body in bodies})
-        found = [self._content(ref, body) for ref, body in own if uid_of(body) not in collected]
+        contents = [self._content(ref, body) for ref, body in own if uid_of(body) not in collected]
         unread = [
             f"{kind.resource}, which {some}" for kind, some in zip(kinds, listed, strict=True) if isinstance(some, str)
         ]
         unread += [f"the kinds of {'/'.join(name)}, which cannot be read" for name in _unread_groups(self.cluster)]
-        return (*found, *map(_unread, unread))
+        return (*contents, *map(_unread, unread))
 
-    def _collected(self, bodies: Iterable[Object], there: Collection[str]) -> frozenset[str]:
+    def _collected(self, bodies: Iterable[Object], present: Collection[str]) -> frozenset[str]:
         """Return the uids of what is deleted with its owners: those that are in the namespace, or are gone already.
 
         An object with an owner elsewhere, which stays, would be lost with the namespace.
@@ -121,7 +121,7 @@ class CascadeContents(Struct, frozen=True):
             str(owner.get("uid")): (owner, str(body["metadata"].get("namespace") or ""))
             for body in owned.values()
             for owner in body["metadata"]["ownerReferences"]
-            if owner.get("uid") not in there
+            if owner.get("uid") not in present
         }
         exists = run_for_each(list(owners.values()), lambda pair: self._exists(*pair), self.cancel, self.width)
         staying = {uid for uid, is_there in zip(owners, exists, strict=True) if is_there}
@@ -158,13 +158,13 @@ def staying(
 
     `going` are the uids of what is deleted anyway; `with_contents` means consent to delete whatever nothing holds.
     """
-    rest = (one for one in contents if not (one.uid and one.uid in going))
-    return tuple(one for one in rest if one.hold or not with_contents)
+    rest = (content for content in contents if not (content.uid and content.uid in going))
+    return tuple(contained_object for contained_object in rest if contained_object.hold or not with_contents)
 
 
 def instances_left(rest: Sequence[ContainedObject]) -> str:
     """Return why a CRD stays for its objects, "" without any."""
-    known = [one for one in rest if one.ref is not None]
+    known = [contained_object for contained_object in rest if contained_object.ref is not None]
     if known:
         return f"{format_count(len(known), 'object')} of its kind left: {name_contents(known)}"
     return f"it is unknown whether it has objects: {name_contents(rest)}" if rest else ""
@@ -178,16 +178,16 @@ def contents_left(rest: Sequence[ContainedObject]) -> str:
 def name_contents(contents: Sequence[ContainedObject]) -> str:
     """Return the first few contents with what holds them, and the number of the rest."""
     more = f" and {len(contents) - _NAMED} more" if len(contents) > _NAMED else ""
-    return ", ".join(one.held for one in contents[:_NAMED]) + more
+    return ", ".join(content.held for content in contents[:_NAMED]) + more
 
 
 def served_versions(cluster: Cluster, group: str, kind: str) -> Sequence[ServedKind]:
     """Return the served versions of a kind; kinds are read again before one counts as not served."""
-    found = cluster.kinds(group, kind)
-    if not found:
+    kinds = cluster.kinds(group, kind)
+    if not kinds:
         cluster.forget_kinds()
-        found = cluster.kinds(group, kind)
-    return found
+        kinds = cluster.kinds(group, kind)
+    return kinds
 
 
 def ref_in(gvk: GroupVersionKind, body: Object) -> ObjectRef:

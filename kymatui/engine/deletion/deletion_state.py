@@ -153,8 +153,8 @@ class DeletionState(Struct, frozen=True):
     @property
     def accepted(self) -> AcceptedObjects:
         """Return the objects that the state displays and the user accepts."""
-        stays = [(one.ref, one.uid) for one in self.remaining.instances if one.stays]
-        goes = [(one.ref, one.uid) for one in self.remaining.instances if not one.stays]
+        stays = [(instance.ref, instance.uid) for instance in self.remaining.instances if instance.stays]
+        goes = [(instance.ref, instance.uid) for instance in self.remaining.instances if not instance.stays]
         shown = AcceptedObjects.of(goes, stays)
         manifest = AcceptedObjects.of([(self.manifest, self.manifest_uid)] if self.manifest is not None else ())
         own = self.found.accepted if self.found is not None else AcceptedObjects()
@@ -163,8 +163,12 @@ class DeletionState(Struct, frozen=True):
     @property
     def theirs(self) -> tuple[ManagedObject, ...]:
         """Return the objects that must and may be deleted before the manager."""
-        own = (one for one in self.remaining.ours if self.deletes_default and not one.applied)
-        return (*(one for one in self.remaining.theirs if not one.stays), *own)
+        own = (
+            managed_object
+            for managed_object in self.remaining.ours
+            if self.deletes_default and not managed_object.applied
+        )
+        return (*(managed_object for managed_object in self.remaining.theirs if not managed_object.stays), *own)
 
     @property
     def deletes_default(self) -> bool:
@@ -175,18 +179,22 @@ class DeletionState(Struct, frozen=True):
     def deleted_objects(self) -> tuple[ManagedObject, ...]:
         """Return the managed objects that go with the module, each once."""
         default = (self.default,) if self.default is not None else ()
-        found = (*self.theirs, *self.remaining.ours, *default)
-        return tuple({one.ref: one for one in found if not one.stays}.values())
+        managed_objects = (*self.theirs, *self.remaining.ours, *default)
+        return tuple(
+            {
+                managed_object.ref: managed_object for managed_object in managed_objects if not managed_object.stays
+            }.values()
+        )
 
     @property
     def blocking(self) -> tuple[ManagedObject, ...]:
         """Return the objects that block the deletion and are not being deleted yet."""
-        return tuple(one for one in self.theirs if one.deleted_at is None)
+        return tuple(managed_object for managed_object in self.theirs if managed_object.deleted_at is None)
 
     @property
     def stuck(self) -> tuple[ManagedObject, ...]:
         """Return the objects that are being deleted and still exist."""
-        return tuple(one for one in self.remaining.instances if one.deleted_at is not None)
+        return tuple(instance for instance in self.remaining.instances if instance.deleted_at is not None)
 
     def next_step(self, *, accept_unknown: bool = False) -> NextStep:
         """Return the next step of the flowchart."""
@@ -227,7 +235,7 @@ class DeletionState(Struct, frozen=True):
     def advice(self) -> str:
         """Return advice for objects whose finalizers no manager can remove, else ""."""
         if self.managed_by is not ManagedBy.NOBODY:
-            held = [one for one in self.deleted_objects if one.finalizers]
+            held = [deleted_object for deleted_object in self.deleted_objects if deleted_object.finalizers]
             is_managed = self.managed_by in (ManagedBy.KYMA, ManagedBy.MANIFEST) or self.manager is not None
             is_kept = self.way is ModuleCRHandling.UNMANAGE or not is_managed or self.runs
             return "" if is_kept or not held else f"{expected(self)}. Finalizers: {count_by_kind(held)}"
@@ -256,56 +264,59 @@ def requested(entry: Mapping[str, Any] | None) -> ModuleRequest | None:
     return read_request(JsonReader(entry)) if entry is not None else None
 
 
-def new_manager_since(agreed: DeletionState, seen: DeletionState, *, has_left: bool = False) -> str:
+def new_manager_since(agreed: DeletionState, state: DeletionState, *, has_left: bool = False) -> str:
     """Return who adopted the module after the user accepted its deletion, "" for none.
 
     `has_left` means that the deletion already removed the Kyma entry; a new entry is then a new request.
     """
-    if seen.managed_by is ManagedBy.KYMA and seen.requested and (has_left or not agreed.requested):
-        return f"another client has enabled {seen.module} in the Kyma meanwhile"
-    if seen.managed_by is ManagedBy.DIRECT and agreed.managed_by is not ManagedBy.DIRECT:
-        return f"another client has installed {seen.module} {seen.installed}".rstrip() + " meanwhile"
+    if state.managed_by is ManagedBy.KYMA and state.requested and (has_left or not agreed.requested):
+        return f"another client has enabled {state.module} in the Kyma meanwhile"
+    if state.managed_by is ManagedBy.DIRECT and agreed.managed_by is not ManagedBy.DIRECT:
+        return f"another client has installed {state.module} {state.installed}".rstrip() + " meanwhile"
     return ""
 
 
 def count_by_kind(objects: Iterable[ManagedObject]) -> str:
     """Return `2 APIRule (billing/invoices, shop/orders)`; of each kind three names at most."""
     names: dict[str, list[str]] = {}
-    for one in objects:
-        names.setdefault(one.ref.kind.kind, []).append(one.ref.path)
+    for managed_object in objects:
+        names.setdefault(managed_object.ref.kind.kind, []).append(managed_object.ref.path)
     return ", ".join(
-        f"{len(found)} {kind} ({', '.join(found[:3])}{', …' if len(found) > 3 else ''})"
-        for kind, found in names.items()
+        f"{len(kind_names)} {kind} ({', '.join(kind_names[:3])}{', …' if len(kind_names) > 3 else ''})"
+        for kind, kind_names in names.items()
     )
 
 
-def explain_finalizers(seen: DeletionState) -> str:
+def explain_finalizers(state: DeletionState) -> str:
     """Return what keeps the finalizers: objects that block the deletion, or a manager that does not remove them."""
-    if seen.manager is not None and seen.runs and seen.blocking:
-        return f"{seen.manager} keeps the finalizers while these objects exist: {count_by_kind(seen.blocking)}"
-    return expected(seen)
+    if state.manager is not None and state.runs and state.blocking:
+        return f"{state.manager} keeps the finalizers while these objects exist: {count_by_kind(state.blocking)}"
+    return expected(state)
 
 
-def expected(seen: DeletionState) -> str:
+def expected(state: DeletionState) -> str:
     """Return which manager has to remove the finalizers, and whether it can."""
-    if seen.manager is None:
-        return f"the manager of {seen.module} is missing, so its finalizers stay: install the module again first"
-    if not seen.runs:
-        return f"{seen.manager} has to remove the finalizers and is not ready: repair it first"
-    return f"{seen.manager} has to remove the finalizers and is running: read its logs (`kymatui logs {seen.module}`)"
+    if state.manager is None:
+        return f"the manager of {state.module} is missing, so its finalizers stay: install the module again first"
+    if not state.runs:
+        return f"{state.manager} has to remove the finalizers and is not ready: repair it first"
+    return f"{state.manager} has to remove the finalizers and is running: read its logs (`kymatui logs {state.module}`)"
 
 
 def deletion_stages(departure: DeletionState, *, accept_unknown: bool = False) -> tuple[DeletionStage, ...]:
     """Return all stages with the current one marked."""
     step = departure.next_step(accept_unknown=accept_unknown)
-    theirs, going = len(departure.theirs), sum(one.deleted_at is not None for one in departure.theirs)
+    theirs, going = (
+        len(departure.theirs),
+        sum(managed_object.deleted_at is not None for managed_object in departure.theirs),
+    )
     at = _at(step, theirs, going)
-    left = f"{theirs} left" if theirs else "none"
+    remaining_count = f"{theirs} left" if theirs else "none"
     count = len(departure.remaining.unknown)
     unknown = f", {count} {'kinds' if count > 1 else 'kind'} unknown" if count else ""
     titles = [
         ("Installed module", f"{departure.installed}, {departure.managed_by.message}".removeprefix(", ")),
-        ("Count managed objects", left + unknown),
+        ("Count managed objects", remaining_count + unknown),
         ("Delete them", f"{theirs - going} to delete" if theirs else ""),
         ("Wait for their deletion", f"{going} being deleted" if going else ""),
         *_last_part(departure),
@@ -316,11 +327,11 @@ def deletion_stages(departure: DeletionState, *, accept_unknown: bool = False) -
     )
 
 
-def deletion_options(seen: DeletionState) -> tuple[ModuleCRHandling, ...]:
+def deletion_options(state: DeletionState) -> tuple[ModuleCRHandling, ...]:
     """Return the options for the default CR, the usual one first."""
-    if seen.managed_by is not ManagedBy.KYMA or not seen.requested:
+    if state.managed_by is not ManagedBy.KYMA or not state.requested:
         return (ModuleCRHandling.LET,)
-    ignore = (ModuleCRHandling.IGNORE,) if seen.default is not None else ()
+    ignore = (ModuleCRHandling.IGNORE,) if state.default is not None else ()
     return (ModuleCRHandling.LET, *ignore, ModuleCRHandling.UNMANAGE)
 
 
@@ -398,21 +409,21 @@ def _progress(
     bodies = read_at_stop(list(uids), lambda ref: manifests_on if ref == state.manifest else cluster)
     if bodies is None:
         return JobProgress(done=tuple(deleted), unknown=tuple(map(str, uids)), undo=undo if deleted else "")
-    ongoing, left = list[tuple[str, str]](), list[str]()
+    ongoing, remaining = list[tuple[str, str]](), list[str]()
     for (ref, uid), body in zip(uids.items(), bodies, strict=True):
         if body is None or (uid and uid_of(body) != uid):
             deleted.append(str(ref))
         elif body["metadata"].get("deletionTimestamp"):
             ongoing.append((str(ref), deletion_blocker(body).removeprefix(", ").removeprefix("blocked by ")))
         else:
-            left.append(str(ref))
+            remaining.append(str(ref))
     changed = deleted or ongoing
-    return JobProgress(done=tuple(deleted), ongoing=tuple(ongoing), left=tuple(left), undo=undo if changed else "")
+    return JobProgress(done=tuple(deleted), ongoing=tuple(ongoing), left=tuple(remaining), undo=undo if changed else "")
 
 
 def planned_objects(state: DeletionState) -> tuple[tuple[ObjectRef, str], ...]:
     """Return the objects that a deletion has to delete, in its order, with their uids ("" if unknown)."""
-    objects = [(one.ref, one.uid) for one in state.deleted_objects]
+    objects = [(deleted_object.ref, deleted_object.uid) for deleted_object in state.deleted_objects]
     if state.manifest is not None and state.managed_by is ManagedBy.MANIFEST:
         objects.append((state.manifest, state.manifest_uid))
     if state.found is not None:

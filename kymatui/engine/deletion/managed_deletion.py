@@ -51,9 +51,9 @@ def require_consent(remaining: ManagedObjects, name: str, consent: DeletionConse
 def require_known(remaining: ManagedObjects, name: str, consent: DeletionConsent) -> None:
     """Raise RefusedError for kinds that cannot be listed, unless a person takes them for empty."""
     if remaining.unknown and not consent.accept_unknown:
-        said = ", ".join(f"{kind} ({reason})" for kind, reason in remaining.unknown)
+        kinds = ", ".join(f"{kind} ({reason})" for kind, reason in remaining.unknown)
         raise RefusedError(
-            f"it is unknown whether {name} still manages objects of: {said}",
+            f"it is unknown whether {name} still manages objects of: {kinds}",
             hint="get the right to list them, or accept that they are not counted (--accept-unknown)",
         )
 
@@ -70,28 +70,32 @@ def require_cascade(blocking: Sequence[ManagedObject], name: str, consent: Delet
 def _counted(blocking: Sequence[ManagedObject]) -> str:
     """Return the number of objects, with whose they are where they are not all users'."""
     number = format_count(len(blocking), "object")
-    if all(one.ownership is not ObjectOwnership.DEFAULT_CR and not one.owner for one in blocking):
+    if all(
+        managed_object.ownership is not ObjectOwnership.DEFAULT_CR and not managed_object.owner
+        for managed_object in blocking
+    ):
         return number
-    return f"{number} ({describe_objects(one.owned for one in blocking)})"
+    return f"{number} ({describe_objects(managed_object.owned for managed_object in blocking)})"
 
 
 def refuse_unplanned(remaining: ManagedObjects, name: str, accepted: AcceptedObjects) -> None:
     """Raise RefusedError that names the objects that the plan did not display."""
     if unseen := unplanned_resources(remaining.instances, accepted):
         raise RefusedError(
-            f"{name}: not deleted: {summarize_names(one.ref for one in unseen)}, created after the plan was displayed",
+            f"{name}: not deleted: {summarize_names(instance.ref for instance in unseen)}, "
+            "created after the plan was displayed",
             hint="run the command again to review the new plan",
         )
 
 
 def unplanned_resources(instances: Iterable[ManagedObject], accepted: AcceptedObjects) -> tuple[ManagedObject, ...]:
     """Return the objects that the plan did not display, without those that stay anyway."""
-    return tuple(one for one in instances if not (one.stays or accepted.has(one.ref, one.uid)))
+    return tuple(instance for instance in instances if not (instance.stays or accepted.has(instance.ref, instance.uid)))
 
 
 def format_resources(instances: Sequence[ManagedObject]) -> str:
     """Return the first few objects and the number of the rest."""
-    shown = ", ".join(f"{one.ref}{one.held}" for one in instances[:_SHOWN])
+    shown = ", ".join(f"{instance.ref}{instance.held}" for instance in instances[:_SHOWN])
     return shown + (f" and {len(instances) - _SHOWN} more" if len(instances) > _SHOWN else "")
 
 
@@ -110,56 +114,77 @@ def delete_managed_resources(
     objects without consent, PartlyDoneError with who has to act.
     """
 
-    def goes(one: ManagedObject) -> bool:
-        return not one.stays and consent.accepted.may_delete(one.ref, one.uid)
+    def goes(managed_object: ManagedObject) -> bool:
+        return not managed_object.stays and consent.accepted.may_delete(managed_object.ref, managed_object.uid)
 
     for _ in range(_ROUNDS):
         remaining = count()
         require_consent(remaining, name, consent)
-        theirs = [one for one in remaining.theirs if goes(one)]
-        some = theirs or [one for one in remaining.ours if own and not one.applied and goes(one)]
+        theirs = [managed_object for managed_object in remaining.theirs if goes(managed_object)]
+        some = theirs or [
+            managed_object
+            for managed_object in remaining.ours
+            if own and not managed_object.applied and goes(managed_object)
+        ]
         if not some:
             return
         _remove(run, some, gone)
-    left = [one for one in count().instances if goes(one) and not one.applied and (own or not one.ours)]
-    if left:
-        raise PartlyDoneError(f"another client keeps creating objects that {name} manages: {format_resources(left)}")
+    staying = [
+        instance
+        for instance in count().instances
+        if goes(instance) and not instance.applied and (own or not instance.ours)
+    ]
+    if staying:
+        raise PartlyDoneError(f"another client keeps creating objects that {name} manages: {format_resources(staying)}")
 
 
 def _remove(run: Run, some: Sequence[ManagedObject], gone: list[ObjectRef]) -> None:
     sent: list[ObjectRef] = []
     try:
-        ended = run_for_each(some, lambda one: _delete(run, one, sent), run.cancel, run.limits.width)
+        ended = run_for_each(
+            some, lambda managed_object: _delete(run, managed_object, sent), run.cancel, run.limits.width
+        )
     except KymatuiError:
         gone += sent  # nothing brings back what the server accepted before another request failed
         raise
-    going = {one.ref: one.uid for one, end in zip(some, ended, strict=True) if end is not ObjectDeletion.KEPT}
+    going = {
+        managed_object.ref: managed_object.uid
+        for managed_object, end in zip(some, ended, strict=True)
+        if end is not ObjectDeletion.KEPT
+    }
     require_deleted(run, going, "managed objects", gone)
 
 
-def _delete(run: Run, one: ManagedObject, sent: list[ObjectRef]) -> ObjectDeletion:
+def _delete(run: Run, managed_object: ManagedObject, sent: list[ObjectRef]) -> ObjectDeletion:
     """Delete only the counted object; a recreated one is counted again and was not accepted."""
-    if one.deleted_at is not None:
+    if managed_object.deleted_at is not None:
         return ObjectDeletion.STARTED
-    with run.step("delete", one.ref):
+    with run.step("delete", managed_object.ref):
         ended = delete_object(
-            run, one.ref, one.uid, one.resource_version, propagation="Foreground", keeps=resource_policy
+            run,
+            managed_object.ref,
+            managed_object.uid,
+            managed_object.resource_version,
+            propagation="Foreground",
+            keeps=resource_policy,
         )
     if ended in (ObjectDeletion.STARTED, ObjectDeletion.GONE):
-        sent.append(one.ref)
-        run.report(Progress(f"deleting {one.ref}", one.ref))
+        sent.append(managed_object.ref)
+        run.report(Progress(f"deleting {managed_object.ref}", managed_object.ref))
     return ended
 
 
 def require_deleted(run: Run, uids: dict[ObjectRef, str], what: str, gone: list[ObjectRef]) -> None:
     """Wait for the deletions. Raises PartlyDoneError that names who has to act after the time limit."""
-    left = wait_until_deleted(run, uids, run.limits.gone, deletion_blocker, uids)
-    gone += [ref for ref in uids if ref not in left]
-    if left:
-        shown = sorted(left.items(), key=lambda pair: not _is_stuck(pair[1]))[:_SHOWN]
-        said = "; ".join(f"{ref}{deletion_blocker(live)}" for ref, live in shown)
-        more = f"; and {len(left) - _SHOWN} more" if len(left) > _SHOWN else ""
-        raise PartlyDoneError(f"{what} not deleted yet: {said}{more}", hint=blocked_deletion_hint(left.values()))
+    remaining = wait_until_deleted(run, uids, run.limits.gone, deletion_blocker, uids)
+    gone += [ref for ref in uids if ref not in remaining]
+    if remaining:
+        shown = sorted(remaining.items(), key=lambda pair: not _is_stuck(pair[1]))[:_SHOWN]
+        description = "; ".join(f"{ref}{deletion_blocker(live)}" for ref, live in shown)
+        more = f"; and {len(remaining) - _SHOWN} more" if len(remaining) > _SHOWN else ""
+        raise PartlyDoneError(
+            f"{what} not deleted yet: {description}{more}", hint=blocked_deletion_hint(remaining.values())
+        )
 
 
 def _is_stuck(live: Object) -> bool:
@@ -167,9 +192,9 @@ def _is_stuck(live: Object) -> bool:
     return bool(set(live["metadata"].get("finalizers") or ()) - CLUSTER_FINALIZERS)
 
 
-def blocked_deletion_hint(left: Iterable[Object]) -> str:
+def blocked_deletion_hint(bodies: Iterable[Object]) -> str:
     """Return the hint for objects whose deletion is blocked."""
-    held = {name for live in left for name in live["metadata"].get("finalizers") or ()}
+    held = {name for live in bodies for name in live["metadata"].get("finalizers") or ()}
     if held and held <= CLUSTER_FINALIZERS:
         return "Kubernetes deletes it within about half a minute; run the command again to keep waiting"
     return (

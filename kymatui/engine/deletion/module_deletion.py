@@ -52,36 +52,36 @@ class DeletionOutcome(Struct, frozen=True):
     lost: tuple[ObjectRef, ...] = ()
 
 
-def uninstall_module(found: UninstallPlan, run: Run, consent: DeletionConsent) -> DeletionOutcome:
+def uninstall_module(plan: UninstallPlan, run: Run, consent: DeletionConsent) -> DeletionOutcome:
     """Delete exactly the accepted objects; report and keep those that were created since.
 
     Raises RefusedError before any deletion (OutdatedError if another version was installed since), PartlyDoneError
     if an object remains (a second run continues).
     """
-    refuse_another_cluster(found.cluster, run.cluster)
-    inventory = found.inventory
-    require_consent(found.remaining, inventory.name, consent)
-    deletion = _Deletion(found, run, consent)
+    refuse_another_cluster(plan.cluster, run.cluster)
+    inventory = plan.inventory
+    require_consent(plan.remaining, inventory.name, consent)
+    deletion = _Deletion(plan, run, consent)
     try:
         with run.alone(inventory.name, inventory.namespace) as (alone, _):
             deletion.run = alone
             return deletion.carry_out()
     except KymatuiError as error:
         if isinstance(error, CancelledError):
-            made: KymatuiError = CancelledError(f"{error}; {deletion.summary()}", hint=_AGAIN)
+            failure: KymatuiError = CancelledError(f"{error}; {deletion.summary()}", hint=_AGAIN)
         elif deletion.gone:
-            made = PartlyDoneError(f"{error}; {deletion.summary()}", hint=error.hint or _AGAIN)
+            failure = PartlyDoneError(f"{error}; {deletion.summary()}", hint=error.hint or _AGAIN)
         else:
             raise
-        made.gone = tuple(deletion.gone)
-        raise made from error
+        failure.gone = tuple(deletion.gone)
+        raise failure from error
 
 
 def refuse_replaced(then: Inventory, now: Inventory) -> None:
     """Raise OutdatedError if something else was installed under the name meanwhile."""
     if (now.digest, now.version) == (then.digest, then.version):
         return
-    was, got = (f" {one.version}" if then.version != now.version else "" for one in (then, now))
+    was, got = (f" {side.version}" if then.version != now.version else "" for side in (then, now))
     raise OutdatedError(
         f"another client has installed {now.name}{got} again; the plan was to delete the previous installation{was}",
         hint="nothing was deleted; run the command again to review a new plan",
@@ -95,14 +95,14 @@ def _left(step: Step) -> Step:
 class _Deletion:
     """One running deletion."""
 
-    def __init__(self, found: UninstallPlan, run: Run, consent: DeletionConsent) -> None:
+    def __init__(self, plan: UninstallPlan, run: Run, consent: DeletionConsent) -> None:
         self.run = run
         self.gone: list[ObjectRef] = []
-        self._found = found
-        self._inventory = found.inventory
+        self._found = plan
+        self._inventory = plan.inventory
         self._consent = consent
         self._kept: list[Step] = []
-        self._lost: list[ObjectRef] = list(found.lost)
+        self._lost: list[ObjectRef] = list(plan.lost)
         self._kinds = ManagedKinds()
         self._unplanned: list[UnplannedDeletions] = []
         self._steps = self._new_steps()
@@ -211,13 +211,15 @@ class _Deletion:
             return
         sent: list[ObjectRef] = []
         try:
-            found = run_for_each(steps, lambda step: self._delete(step, sent), self.run.cancel, self.run.limits.width)
+            deletions = run_for_each(
+                steps, lambda step: self._delete(step, sent), self.run.cancel, self.run.limits.width
+            )
         except KymatuiError:
             self.gone += sent  # nothing brings back what the server accepted before another request failed
             raise
-        ended = list(zip(steps, found, strict=True))
-        self.gone += [step.ref for step, one in ended if one is ObjectDeletion.GONE]
-        waited = {step.ref: step.uid for step, one in ended if one is ObjectDeletion.STARTED}
+        ended = list(zip(steps, deletions, strict=True))
+        self.gone += [step.ref for step, deletion in ended if deletion is ObjectDeletion.GONE]
+        waited = {step.ref: step.uid for step, deletion in ended if deletion is ObjectDeletion.STARTED}
         if waited:
             require_deleted(self.run, waited, what, self.gone)
 
@@ -276,7 +278,7 @@ class _Deletion:
                 return True
             if not self._consent.accepted.has(step.ref, uid_of(live)):
                 return True
-            patch = unmark_patch(live, mine, found=step.adopted)
+            patch = unmark_patch(live, mine, existed=step.adopted)
             if patch is not None:
                 patch["metadata"]["uid"] = uid_of(live)  # the server then rejects it for a recreated object
                 with self.run.step("let go", step.ref):
@@ -284,8 +286,8 @@ class _Deletion:
             return True
 
         exists = run_for_each(self._kept, release, self.run.cancel, self.run.limits.width)
-        self._lost += [step.ref for step, there in zip(self._kept, exists, strict=True) if not there]
-        self._kept = [step for step, there in zip(self._kept, exists, strict=True) if there]
+        self._lost += [step.ref for step, is_present in zip(self._kept, exists, strict=True) if not is_present]
+        self._kept = [step for step, is_present in zip(self._kept, exists, strict=True) if is_present]
 
     def summary(self) -> str:
         return f"{format_count(len(self.gone), 'object')} deleted"

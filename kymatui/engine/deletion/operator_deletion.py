@@ -40,53 +40,53 @@ _OF_KYMAS: Final = ("Kyma", "Manifest")
 _DEPLOYMENT: Final = GroupVersionKind("apps", "v1", "Deployment")
 
 
-def with_operator_objects(seen: DeletionState, cluster: Cluster, *, delete_kymas: bool) -> DeletionState:
+def with_operator_objects(state: DeletionState, cluster: Cluster, *, delete_kymas: bool) -> DeletionState:
     """Return the state of a deletion of the operator or its CRDs with what it means for Kymas; others unchanged.
 
     With `delete_kymas`, the operator's Kymas are deleted while it still works, and their Manifests with them.
     """
-    if seen.found is None or seen.module not in (OPERATOR_RELEASE, CRDS_RELEASE):
-        return seen
+    if state.found is None or state.module not in (OPERATOR_RELEASE, CRDS_RELEASE):
+        return state
     kinds = [(OPERATOR, kind) for kind in _PLURALS]
     listed = list_instances(InstallationClaim(), cluster, kinds, threading.Event(), WIDTH)
-    if seen.module == CRDS_RELEASE:
+    if state.module == CRDS_RELEASE:
         gone = _OF_KYMAS if delete_kymas else ()
-        left = [one for one in listed.instances if one.ref.kind.kind not in gone]
-        return replace(seen, found=_without_used_crds(seen.found, left, listed.unknown))
-    return _without_operator(seen, cluster, listed, delete_kymas=delete_kymas)
+        remaining = [instance for instance in listed.instances if instance.ref.kind.kind not in gone]
+        return replace(state, found=_without_used_crds(state.found, remaining, listed.unknown))
+    return _without_operator(state, cluster, listed, delete_kymas=delete_kymas)
 
 
 def _without_operator(
-    seen: DeletionState, cluster: Cluster, listed: ManagedObjects, *, delete_kymas: bool
+    state: DeletionState, cluster: Cluster, listed: ManagedObjects, *, delete_kymas: bool
 ) -> DeletionState:
-    assert seen.found is not None
-    namespace = seen.found.inventory.namespace
-    here = [one for one in listed.instances if one.ref.namespace == namespace]
+    assert state.found is not None
+    namespace = state.found.inventory.namespace
+    here = [instance for instance in listed.instances if instance.ref.namespace == namespace]
     manager = ObjectRef(_DEPLOYMENT, namespace, OPERATOR_RELEASE)
     live = cluster.get(manager)
     available = ((live or {}).get("status") or {}).get("availableReplicas") or 0
-    seen = replace(seen, manager=manager if live is not None else None, runs=available > 0)
+    state = replace(state, manager=manager if live is not None else None, runs=available > 0)
     if delete_kymas:
-        kymas = tuple(one for one in here if one.ref.kind.kind == "Kyma")
-        return replace(seen, remaining=ManagedObjects(kymas, (*seen.remaining.unknown, *listed.unknown)))
-    held = [one for one in here if set(one.finalizers) - CLUSTER_FINALIZERS]
-    deleting = [one for one in held if one.deleted_at is not None]
+        kymas = tuple(managed_object for managed_object in here if managed_object.ref.kind.kind == "Kyma")
+        return replace(state, remaining=ManagedObjects(kymas, (*state.remaining.unknown, *listed.unknown)))
+    held = [managed_object for managed_object in here if set(managed_object.finalizers) - CLUSTER_FINALIZERS]
+    deleting = [managed_object for managed_object in held if managed_object.deleted_at is not None]
     if deleting:
+        names = summarize_names(managed_object.ref for managed_object in deleting)
         return replace(
-            seen,
-            refusal=f"only the operator finishes the deletion of {summarize_names(one.ref for one in deleting)}; "
-            "wait until they are deleted",
+            state,
+            refusal=f"only the operator finishes the deletion of {names}; wait until they are deleted",
         )
     unknown = [f"it is unknown whether {kind} have finalizers: {reason}" for kind, reason in listed.unknown]
     stay = f"{_counted(held)} stay; only an operator removes their finalizers, so install one before you delete them"
-    return replace(seen, foreseen=(*seen.foreseen, *([stay] if held else []), *unknown))
+    return replace(state, foreseen=(*state.foreseen, *([stay] if held else []), *unknown))
 
 
 def _without_used_crds(
-    found: UninstallPlan, left: Iterable[ManagedObject], unknown: Iterable[tuple[str, str]]
+    plan: UninstallPlan, remaining: Iterable[ManagedObject], unknown: Iterable[tuple[str, str]]
 ) -> UninstallPlan:
     """Return the plan that keeps the CRDs of these objects, and those whose objects cannot be listed."""
-    counts = Counter(one.ref.kind.kind for one in left)
+    counts = Counter(managed_object.ref.kind.kind for managed_object in remaining)
     hidden = {kind.partition(".")[0] for kind, _ in unknown}
     reasons = {
         f"{plural}.{OPERATOR}": f"{format_count(counts[kind], 'object')} of its kind left"
@@ -96,13 +96,13 @@ def _without_used_crds(
         if counts[kind] or kind in hidden
     }
 
-    def step(one: Step) -> Step:
-        used = is_definition(one.ref) and one.action is Action.DELETE and one.ref.name in reasons
-        return replace(one, action=Action.KEEP, reason=reasons[one.ref.name]) if used else one
+    def step(planned: Step) -> Step:
+        used = is_definition(planned.ref) and planned.action is Action.DELETE and planned.ref.name in reasons
+        return replace(planned, action=Action.KEEP, reason=reasons[planned.ref.name]) if used else planned
 
-    return replace(found, steps=tuple(map(step, found.steps)))
+    return replace(plan, steps=tuple(map(step, plan.steps)))
 
 
 def _counted(held: Iterable[ManagedObject]) -> str:
-    counts = Counter(one.ref.kind.kind for one in held)
+    counts = Counter(managed_object.ref.kind.kind for managed_object in held)
     return ", ".join(format_count(count, kind) for kind, count in sorted(counts.items()))

@@ -78,8 +78,8 @@ def prune_steps(
     """Return the steps for items that the bundle no longer has: to delete, or to keep with the reason."""
     if not items:
         return PruneResult((), {})
-    wanted = {read_ref(body).key for body in (*bundle.crds, *bundle.objects)}
-    gone = [item for item in items if item.ref.key not in wanted and not _is_own_place(item, previous)]
+    keys = {read_ref(body).key for body in (*bundle.crds, *bundle.objects)}
+    gone = [item for item in items if item.ref.key not in keys and not _is_own_place(item, previous)]
     live = run_for_each(gone, lambda item: cluster.get(item.ref), cancel, width)
     observed = {item.ref: observe(body) for item, body in zip(gone, live, strict=True)}
     existing = [(item, body) for item, body in zip(gone, live, strict=True) if body is not None]
@@ -147,7 +147,7 @@ class _PruneSteps:
         if reason:
             return _kept(item, live, reason)
         inside = self._with_kept(self._contents.of(live))
-        named = _named([one.message for one in inside], "none exist")
+        named = _named([contained_object.message for contained_object in inside], "none exist")
         if not self._intent.prune_definitions:
             return _kept(item, live, f"deleting a CRD deletes all its objects{named}; this needs consent")
         held = staying(inside, (), with_contents=True)
@@ -164,14 +164,16 @@ class _PruneSteps:
         inside = self._with_kept(staying(self._contents.of(live), going))
         if held := staying(inside, (), with_contents=True):
             return _kept(item, live, contents_left(held))
-        names = _named([one.message for one in inside], "nothing else")
+        names = _named([contained_object.message for contained_object in inside], "nothing else")
         return _deletion(item, live, inside, f"; deletes everything in it too{names}")
 
     def _with_kept(self, contents: Iterable[ContainedObject]) -> tuple[ContainedObject, ...]:
         """Return contents of which the kept ones hold their container, whatever keeps them."""
         return tuple(
-            replace(one, hold=one.hold or self._kept.get(one.ref.key, "")) if one.ref is not None else one
-            for one in contents
+            replace(content, hold=content.hold or self._kept.get(content.ref.key, ""))
+            if content.ref is not None
+            else content
+            for content in contents
         )
 
 
@@ -193,8 +195,8 @@ def _defined_because(bundle: Bundle, crd: Object) -> str:
     """Return why the new version needs a CRD that it no longer has, "" if it does not."""
     kinds = {(gvk.group, gvk.kind) for gvk in defined_kinds([crd])}
     refs = (read_ref(body) for body in (*bundle.objects, *bundle.defaults))
-    found = next((ref for ref in refs if (ref.kind.group, ref.kind.kind) in kinds), None)
-    return f"the new version still has {found}" if found is not None else ""
+    ref = next((ref for ref in refs if (ref.kind.group, ref.kind.kind) in kinds), None)
+    return f"the new version still has {ref}" if ref is not None else ""
 
 
 def _occupied_because(bundle: Bundle, namespace: str) -> str:
@@ -212,7 +214,7 @@ def _kept(item: InventoryItem, live: Object, reason: str) -> Step:
 
 
 def _deletion(item: InventoryItem, live: Object, inside: Iterable[ContainedObject], more: str) -> Step:
-    reason, uids = f"not in this version{more}", tuple(one.uid for one in inside)
+    reason, uids = f"not in this version{more}", tuple(contained_object.uid for contained_object in inside)
     return Step(Action.DELETE, item.ref, _wave(item), BundlePart.PREVIOUS, reason=reason, uid=uid_of(live), takes=uids)
 
 
@@ -246,10 +248,10 @@ def save_deletions(run: Run, steps: Iterable[Step], search: CascadeContents) -> 
     refs = [step.ref for step in steps if step.action is Action.DELETE]
     if run.backup is None or not refs:
         return
-    found = [live for live in run_for_each(refs, run.cluster.get, run.cancel, run.limits.width) if live is not None]
-    for live in found:
+    bodies = [live for live in run_for_each(refs, run.cluster.get, run.cancel, run.limits.width) if live is not None]
+    for live in bodies:
         save(run, live, search.of(live))
-    if found:
+    if bodies:
         run.report(Progress(run.backup.message))
 
 
@@ -257,7 +259,7 @@ def save(run: Run, live: Object, contents: Iterable[ContainedObject]) -> None:
     """Save an object and its dependents unless the backup already has their current state."""
     if run.backup is None:
         return
-    refs = [one.ref for one in contents if one.ref is not None]
+    refs = [content.ref for content in contents if content.ref is not None]
     for body in (live, *run_for_each(refs, run.cluster.get, run.cancel, run.limits.width)):
         if body is not None and not run.backup.holds(uid_of(body), str(body["metadata"].get("resourceVersion") or "")):
             run.backup.save(body)

@@ -37,14 +37,14 @@ class Pruning:
     def prune(self) -> None:
         """Delete and wait. Raises PartlyDoneError for what stays, and for what a CRD's deletion took unseen."""
         unplanned: list[UnplannedDeletions] = []
-        for whole in phases(self._plan.steps):
+        for phase in phases(self._plan.steps):
             with contextlib.ExitStack() as stack:
                 records = [
                     (step, stack.enter_context(record_instances(self._run, [live])))
-                    for step in whole
+                    for step in phase
                     if is_definition(step.ref) and (live := self._run.cluster.get(step.ref)) is not None
                 ]
-                self._prune_phase(whole)
+                self._prune_phase(phase)
                 unplanned += [record.unplanned(step.takes) for step, record in records if step.ref in self._deleted]
         error = unplanned_error(f"{self._bundle.name} is applied", unplanned)
         if self._left_over:
@@ -53,15 +53,15 @@ class Pruning:
         if error is not None:
             raise error
 
-    def _prune_phase(self, whole: Iterable[Step]) -> None:
-        phase = [step for step in whole if not self._takes_unseen(step)]
+    def _prune_phase(self, steps: Iterable[Step]) -> None:
+        phase = [step for step in steps if not self._takes_unseen(step)]
         uids = run_for_each(phase, self._delete, self._run.cancel, self._run.limits.width)
         gone = {step.ref: uid for step, uid in zip(phase, uids, strict=True) if uid}
-        left = wait_until_deleted(self._run, gone, self._run.limits.gone, deletion_blocker, gone)
-        if left:
-            said = "; ".join(f"{ref}{deletion_blocker(live)}" for ref, live in left.items())
+        remaining = wait_until_deleted(self._run, gone, self._run.limits.gone, deletion_blocker, gone)
+        if remaining:
+            description = "; ".join(f"{ref}{deletion_blocker(live)}" for ref, live in remaining.items())
             raise PartlyDoneError(
-                f"{self._bundle.name} is applied, but objects of the old version are not deleted: {said}",
+                f"{self._bundle.name} is applied, but objects of the old version are not deleted: {description}",
                 hint="check the controller that set the finalizers, then run the command again",
             )
 
@@ -74,9 +74,17 @@ class Pruning:
             return False
         save(self._run, live, self._inside(live))  # slow, so the contents are read again afterwards
         inside = self._inside(live)
-        skipped = [one for one in inside if one.uid in self._skipped]
-        held = [one for one in staying(inside, (), with_contents=True) if one not in skipped]
-        unseen = [one for one in inside if one.uid not in {*step.takes, *self._skipped} and one not in held]
+        skipped = [contained_object for contained_object in inside if contained_object.uid in self._skipped]
+        held = [
+            contained_object
+            for contained_object in staying(inside, (), with_contents=True)
+            if contained_object not in skipped
+        ]
+        unseen = [
+            contained_object
+            for contained_object in inside
+            if contained_object.uid not in {*step.takes, *self._skipped} and contained_object not in held
+        ]
         for some, words in ((skipped, ""), (unseen, ", created after the plan was displayed"), (held, "")):
             if some:
                 self._left_over.append(f"{step.ref} contains {name_contents(some)}{words}")

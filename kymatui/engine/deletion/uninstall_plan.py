@@ -113,8 +113,8 @@ class UninstallPlan(Struct, frozen=True):
     def accepted(self) -> AcceptedObjects:
         """Return the objects that the plan displays and the user accepts."""
         instances = self.remaining.instances
-        goes = [(one.ref, one.uid) for one in instances if not one.stays]
-        stays = [(one.ref, one.uid) for one in instances if one.stays]
+        goes = [(instance.ref, instance.uid) for instance in instances if not instance.stays]
+        stays = [(instance.ref, instance.uid) for instance in instances if instance.stays]
         return AcceptedObjects.of(
             (*goes, *((step.ref, step.uid) for step in self.deletions)),
             (*stays, *((step.ref, step.uid) for step in self.kept)),
@@ -156,8 +156,8 @@ def plan_uninstall_of(
     allowed = run_for_each(rights, lambda right: patient.allowed(right.verb, right.kind, right.namespace), stop, width)
     missing = tuple(right for right, may in zip(rights, allowed, strict=True) if not may)
     existing = {step.ref for step in steps}
-    whole = inventory.state is InventoryState.INSTALLED  # an interrupted run lacks objects that no client deleted
-    lost = tuple(item.ref for item in inventory.items if whole and not item.adopted and item.ref not in existing)
+    is_complete = inventory.state is InventoryState.INSTALLED  # an interrupted run lacks objects that no client deleted
+    lost = tuple(item.ref for item in inventory.items if is_complete and not item.adopted and item.ref not in existing)
     hooks = _hooks(inventory, patient, clock)
     return UninstallPlan(patient.name, inventory, remaining, steps, clock.now(), missing, hooks, lost, scope)
 
@@ -169,10 +169,10 @@ def _hooks(inventory: Inventory, cluster: Cluster, clock: Clock) -> tuple[Step, 
     hooks = ReleaseStore(cluster, inventory.name, inventory.namespace, clock.now).hooks(inventory)
     done = inventory.done if inventory.is_deleting else ()
     return tuple(
-        Step(Action.CREATE, read_ref(one.body), one.hook.weight, BundlePart.HOOK, event=event)
+        Step(Action.CREATE, read_ref(hook.body), hook.hook.weight, BundlePart.HOOK, event=event)
         for event in ("pre-delete", "post-delete")
-        for one in hooks_of(hooks, event)
-        if hook_key(event, one) not in done
+        for hook in hooks_of(hooks, event)
+        if hook_key(event, hook) not in done
     )
 
 
@@ -195,8 +195,8 @@ class DeletionSteps:
         """Return all steps in the order of deletion, before anything is deleted."""
         objects = self.of_objects()
         going = {step.uid for step in objects if step.action is Action.DELETE}
-        going |= {one.uid for one in remaining.instances if not one.stays}
-        kept = {one.uid: one.stay_reason for one in remaining.instances if one.stays}
+        going |= {instance.uid for instance in remaining.instances if not instance.stays}
+        kept = {instance.uid: instance.stay_reason for instance in remaining.instances if instance.stays}
         kept |= {step.uid: step.reason for step in objects if step.action is Action.KEEP}
         crds = tuple(self._planned_crd(step, going, kept) for step in self.of_crds())
         spaces = tuple(self._planned_namespace(step, going, kept, objects) for step in self.of_namespaces())
@@ -230,8 +230,8 @@ class DeletionSteps:
         return "" if item is None else self._keep_reason(item, live)
 
     def _keep_reason(self, item: InventoryItem, live: Object) -> str:
-        made = self._inventory.made_namespace and item.ref == self._own_namespace
-        return keep_reason(item, live, self._mine, unmarked=made)
+        is_made_namespace = self._inventory.made_namespace and item.ref == self._own_namespace
+        return keep_reason(item, live, self._mine, unmarked=is_made_namespace)
 
     @property
     def _own_namespace(self) -> ObjectRef:
@@ -270,9 +270,16 @@ class DeletionSteps:
         """Return the step of a namespace; content that nothing holds may be gone by then: a manager may delete it."""
         if step.action is not Action.DELETE:
             return step
-        inside = [one for one in objects if one.action is Action.KEEP and one.ref.namespace == step.ref.name]
+        inside = [
+            other_step
+            for other_step in objects
+            if other_step.action is Action.KEEP and other_step.ref.namespace == step.ref.name
+        ]
         if inside:
-            contents = [ContainedObject(str(one.ref), one.uid, one.ref, one.reason) for one in inside]
+            contents = [
+                ContainedObject(str(other_step.ref), other_step.uid, other_step.ref, other_step.reason)
+                for other_step in inside
+            ]
             return _kept_for(step, contents_left(contents))
         live = self._cluster.get(step.ref)
         rest = staying(self.contents(live), going) if live is not None else ()
@@ -301,7 +308,11 @@ def _part(ref: ObjectRef) -> BundlePart:
 
 def _held(rest: Iterable[ContainedObject], kept: Mapping[str, str]) -> tuple[ContainedObject, ...]:
     """Return the contents that stay for certain, each with what keeps it."""
-    return tuple(one if one.hold else replace(one, hold=kept[one.uid]) for one in rest if one.hold or one.uid in kept)
+    return tuple(
+        contained_object if contained_object.hold else replace(contained_object, hold=kept[contained_object.uid])
+        for contained_object in rest
+        if contained_object.hold or contained_object.uid in kept
+    )
 
 
 def _kept_for(step: Step, reason: str) -> Step:

@@ -32,21 +32,21 @@ def leftover_fields(
     Fields that were written in another API version have other paths and stay.
     """
     entries = live["metadata"].get("managedFields") or ()
-    ours = [one for one in entries if one.get("manager") in {*givers, manager} and not one.get("subresource")]
-    helm = [one for one in ours if one["manager"] in givers and one.get("apiVersion") == body.get("apiVersion")]
-    helms, others = _owned(helm), _owned([one for one in entries if one not in ours])
-    wanted = _as_stored(body)
-    found = {
+    ours = [entry for entry in entries if entry.get("manager") in {*givers, manager} and not entry.get("subresource")]
+    helm = [entry for entry in ours if entry["manager"] in givers and entry.get("apiVersion") == body.get("apiVersion")]
+    helms, others = _owned(helm), _owned([entry for entry in entries if entry not in ours])
+    stored = _as_stored(body)
+    fields = {
         cut
         for path in helms
-        if path[0] != _STATUS and (cut := _lacking(path, wanted, others)) and owned_value(live, cut) is not None
+        if path[0] != _STATUS and (cut := _lacking(path, stored, others)) and owned_value(live, cut) is not None
     }
-    return tuple(sorted(found))
+    return tuple(sorted(fields))
 
 
 def _owned(entries: Sequence[Mapping[str, Any]]) -> frozenset[Path]:
-    found = field_writers({"metadata": {"managedFields": entries}})
-    return frozenset(path for one in found for path in one.fields)
+    writers = field_writers({"metadata": {"managedFields": entries}})
+    return frozenset(path for writer in writers for path in writer.fields)
 
 
 def object_after_takeover(live: Mapping[str, Any], body: Mapping[str, Any], gone: Iterable[Path]) -> Object:
@@ -59,8 +59,8 @@ def object_after_takeover(live: Mapping[str, Any], body: Mapping[str, Any], gone
 
 def patch_between(live: Mapping[str, Any], after: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return a JSON patch between two states: whole top-level fields, labels and annotations."""
-    made = list(_replaced(live, after, "", (live.keys() | after.keys()) - _NEVER_SENT))
-    return made + list(_replaced(live["metadata"], after["metadata"], "/metadata", {"labels", "annotations"}))
+    operations = list(_replaced(live, after, "", (live.keys() | after.keys()) - _NEVER_SENT))
+    return operations + list(_replaced(live["metadata"], after["metadata"], "/metadata", {"labels", "annotations"}))
 
 
 def take_over_fields(cluster: Cluster, ref: ObjectRef, manager: str, givers: frozenset[str] = HELM) -> bool:
@@ -71,34 +71,34 @@ def take_over_fields(cluster: Cluster, ref: ObjectRef, manager: str, givers: fro
 def _handed(live: Object, manager: str, givers: frozenset[str]) -> list[Mapping[str, Any]]:
     """Return a JSON patch that merges the entries; those of another API version stay."""
     entries: list[dict[str, Any]] = live["metadata"].get("managedFields") or []
-    helms = [one for one in entries if one.get("manager") in givers and not one.get("subresource")]
+    helms = [item for item in entries if item.get("manager") in givers and not item.get("subresource")]
     own = applied_entry(live, manager)
     base = own or (helms[-1] if helms else {})
-    taken = [one for one in helms if one.get("apiVersion") == base.get("apiVersion")]
+    taken = [item for item in helms if item.get("apiVersion") == base.get("apiVersion")]
     if not taken:
         return []
     fields: dict[str, Any] = dict(base.get("fieldsV1") or {})
-    for one in taken:
-        fields = _united(fields, one.get("fieldsV1") or {})
+    for entry in taken:
+        fields = _united(fields, entry.get("fieldsV1") or {})
     fields.pop(_STATUS, None)  # the next apply has no status and would remove it
-    made = {**base, "manager": manager, "operation": "Apply", "fieldsV1": fields}
-    kept = [one for one in entries if one is not own and one not in taken]
-    return [{"op": "replace", "path": "/metadata/managedFields", "value": [made, *kept]}]
+    applied = {**base, "manager": manager, "operation": "Apply", "fieldsV1": fields}
+    kept = [item for item in entries if item is not own and item not in taken]
+    return [{"op": "replace", "path": "/metadata/managedFields", "value": [applied, *kept]}]
 
 
-def _united(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    return {**one, **{key: _united(one.get(key) or {}, below) for key, below in other.items()}}
+def _united(fields: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    return {**fields, **{key: _united(fields.get(key) or {}, below) for key, below in other.items()}}
 
 
-def _lacking(path: Path, wanted: Mapping[str, Any], others: Iterable[Path]) -> Path:
-    """Return the part of a path that `wanted` lacks: a whole list item, unless others own part of it."""
-    at: object = wanted
+def _lacking(path: Path, fields: Mapping[str, Any], others: Iterable[Path]) -> Path:
+    """Return the part of a path that `fields` lacks: a whole list item, unless others own part of it."""
+    at: object = fields
     for depth, step in enumerate(path, 1):
         at = _below(at, step)
         if at is _MISSING:
             end = next((end for end in range(depth, len(path)) if path[end - 1].startswith("k:")), len(path))
             item = path[:end]
-            if not any(one[:end] == item for one in others):
+            if not any(other[:end] == item for other in others):
                 return item
             return path if path not in others else ()
     return ()
@@ -110,10 +110,10 @@ def _below(value: object, step: str) -> object:
     if form == "f":
         return value.get(rest, _MISSING) if isinstance(value, Mapping) else _MISSING
     items = value if isinstance(value, list) else []
-    wanted = read_key(rest)
+    key = read_key(rest)
     if form == "v":
-        return wanted if wanted in items else _MISSING
-    return next((item for item in items if _has_keys(item, wanted)), _MISSING) if form == "k" else value
+        return key if key in items else _MISSING
+    return next((item for item in items if _has_keys(item, key)), _MISSING) if form == "k" else value
 
 
 def _has_keys(item: object, keys: object) -> bool:
@@ -127,17 +127,17 @@ def _without(value: Any, path: Path) -> Any:
     (form, _, rest), below = path[0].partition(":"), path[1:]
     if form == "f" and isinstance(value, Mapping):
         kept = {name: part for name, part in value.items() if name != rest}
-        left = _without(value[rest], below) if below and rest in value else {}
-        return {**value, rest: left} if left else kept
+        inner = _without(value[rest], below) if below and rest in value else {}
+        return {**value, rest: inner} if inner else kept
     if not isinstance(value, list) or form not in ("k", "v"):
         return value
-    wanted = read_key(rest)
-    return [part for item in value for part in _items_without(item, wanted, form, below)]
+    key = read_key(rest)
+    return [part for item in value for part in _items_without(item, key, form, below)]
 
 
-def _items_without(item: Any, wanted: Any, form: str, below: Path) -> Iterator[Any]:
-    both = isinstance(item, Mapping) and isinstance(wanted, Mapping)
-    is_it = item == wanted if form == "v" else both and wanted.items() <= item.items()
+def _items_without(item: Any, key: Any, form: str, below: Path) -> Iterator[Any]:
+    both = isinstance(item, Mapping) and isinstance(key, Mapping)
+    is_it = item == key if form == "v" else both and key.items() <= item.items()
     if not is_it:
         yield item
     elif below:
@@ -169,23 +169,23 @@ _KEYS: Final = ("name", "containerPort", "port", "mountPath", "devicePath", "ip"
 
 def merge_client_side(live: Mapping[str, Any], body: Mapping[str, Any]) -> dict[str, Any]:
     """Return `live` with the fields of `body`."""
-    found = _merged(live, {key: value for key, value in body.items() if key != "stringData"})
-    return dict(found) if isinstance(found, Mapping) else {}
+    merged = _merged(live, {key: value for key, value in body.items() if key != "stringData"})
+    return dict(merged) if isinstance(merged, Mapping) else {}
 
 
-def _merged(live: Any, wanted: Any) -> Any:
-    if isinstance(live, Mapping) and isinstance(wanted, Mapping):
-        return {**live, **{key: _merged(live.get(key), value) for key, value in wanted.items()}}
-    if isinstance(live, list) and isinstance(wanted, list):
-        return _merged_list(live, wanted)
-    return wanted
+def _merged(live: Any, desired: Any) -> Any:
+    if isinstance(live, Mapping) and isinstance(desired, Mapping):
+        return {**live, **{key: _merged(live.get(key), value) for key, value in desired.items()}}
+    if isinstance(live, list) and isinstance(desired, list):
+        return _merged_list(live, desired)
+    return desired
 
 
-def _merged_list(live: Sequence[Any], wanted: Sequence[Any]) -> list[Any]:
-    key = next((key for key in _KEYS if _identifies(key, live) and _identifies(key, wanted)), "")
+def _merged_list(live: Sequence[Any], desired: Sequence[Any]) -> list[Any]:
+    key = next((key for key in _KEYS if _identifies(key, live) and _identifies(key, desired)), "")
     if not key:
-        return list(wanted)
-    new = {item[key]: item for item in wanted}
+        return list(desired)
+    new = {item[key]: item for item in desired}
     merged = [_merged(item, new.pop(item[key])) if item[key] in new else item for item in live]
     return [*merged, *new.values()]
 

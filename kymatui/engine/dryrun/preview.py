@@ -76,7 +76,7 @@ def preview_apply(
     body: Object,
     mine: Owner,
     *,
-    seen: Object | None = None,
+    known: Object | None = None,
     new: bool = False,
     adopt: bool = False,
     manager: str = FIELD_MANAGER,
@@ -84,15 +84,15 @@ def preview_apply(
     """Return what applying `body` would do.
 
     `mine` are acceptable marks; with `adopt`, marks of a lifecycle-manager that released the module are accepted
-    too. `seen` is the object if it was already read. The dry run is skipped if `no_op_check` suffices. With `new`,
+    too. `known` is the object if it was already read. The dry run is skipped if `no_op_check` suffices. With `new`,
     on a first installation, the dry run comes first, since most objects do not exist; of an object that exists it is
     used again if it was made on the version that is read then.
     """
-    tried = _tried(cluster, body, manager) if new and seen is None and not cluster.read_only else None
+    tried = _tried(cluster, body, manager) if new and known is None and not cluster.read_only else None
     if tried is not None and not _version(tried):
         return ApplyPreview(Action.CREATE, None, tried, diff_objects(None, body))
     try:
-        live = seen if seen is not None else cluster.get(read_ref(body))
+        live = known if known is not None else cluster.get(read_ref(body))
     except ForbiddenError as error:
         return ApplyPreview(Action.BLOCKED, None, reason=str(error), forbidden=True)
     if tried is not None and (live is None or _version(live) != _version(tried)):
@@ -103,12 +103,12 @@ def preview_apply(
         other = read_owner(live)
         if other is not None and other != mine:
             if not (adopt and is_lifecycle_manager_mark(other)):
-                way = (
+                mode = (
                     "; after lifecycle-manager has released it, run `kymatui adopt`"
                     if is_lifecycle_manager_mark(other)
                     else ""
                 )
-                return ApplyPreview(Action.BLOCKED, live, reason=f"owned by the {other}{way}")
+                return ApplyPreview(Action.BLOCKED, live, reason=f"owned by the {other}{mode}")
             return _taken_over(cluster, body, live, mine, manager, tried)
         if adopt and other is None:
             return _adopted(cluster, body, live, mine, manager, tried)
@@ -131,11 +131,11 @@ def _taken_over(
     cluster: Cluster, body: Object, live: Object, mine: Owner, manager: str, tried: Object | None
 ) -> ApplyPreview:
     """Return a preview that changes at least the owner."""
-    sight = _adopted(cluster, body, live, mine, manager, tried)
-    action = Action.CHANGE if sight.action is Action.SAME else sight.action
+    preview = _adopted(cluster, body, live, mine, manager, tried)
+    action = Action.CHANGE if preview.action is Action.SAME else preview.action
     applied = LIFECYCLE_APPLIER in field_managers(live)  # manifests that kubectl applies may have its labels too
     return replace(
-        sight, action=action, reason=sight.reason or ("owner: lifecycle-manager → kymatui" if applied else "")
+        preview, action=action, reason=preview.reason or ("owner: lifecycle-manager → kymatui" if applied else "")
     )
 
 
@@ -150,11 +150,11 @@ def _adopted(
             else dry_run(cluster, body, live, mine, manager=manager, tried=tried)
         )
     gone = leftover_fields(live, body, manager, ADOPTED_MANAGERS)
-    sight = _inherited(cluster, body, live, mine, manager, gone, tried, reason="")
-    conflicts = tuple(one for one in sight.conflicts if one.manager not in ADOPTED_MANAGERS)
-    action = Action.CHANGE if sight.action is Action.CONFLICT and not conflicts else sight.action
-    reason = "" if sight.action is Action.CONFLICT and not conflicts else sight.reason
-    return replace(sight, action=action, conflicts=conflicts, reason=reason)
+    preview = _inherited(cluster, body, live, mine, manager, gone, tried, reason="")
+    conflicts = tuple(conflict for conflict in preview.conflicts if conflict.manager not in ADOPTED_MANAGERS)
+    action = Action.CHANGE if preview.action is Action.CONFLICT and not conflicts else preview.action
+    reason = "" if preview.action is Action.CONFLICT and not conflicts else preview.reason
+    return replace(preview, action=action, conflicts=conflicts, reason=reason)
 
 
 def _inherited(
@@ -172,15 +172,15 @@ def _inherited(
 
     Two dependent requests cannot be dry-run, so the server gets one patch with the result of both.
     """
-    wanted = object_after_takeover(live, body, gone)
+    desired = object_after_takeover(live, body, gone)
     if cluster.read_only:
-        return replace(_guessed(live, wanted, COMPARED_LOCALLY), inherits=True)
+        return replace(_guessed(live, desired, COMPARED_LOCALLY), inherits=True)
     first = dry_run(cluster, body, live, mine, manager=manager, tried=tried)
     if first.forbidden or first.unchecked:
         return first
     try:
         after = cluster.patch(
-            read_ref(body), patch_between(live, wanted), PatchKind.JSON, manager=manager, dry_run=True
+            read_ref(body), patch_between(live, desired), PatchKind.JSON, manager=manager, dry_run=True
         )
     except ClusterError as error:
         return _refused(error, live, body, first.conflicts)
@@ -262,12 +262,12 @@ def _tried(cluster: Cluster, body: Object, manager: str) -> Object | None:
 
 def conflicts_of(error: ConflictError) -> tuple[FieldConflict, ...]:
     """Return the conflicting fields with their owners."""
-    found = []
+    conflicts = []
     for cause in field_conflicts(error):
         match = _MANAGER.search(str(cause.get("message") or ""))
         path = str(cause.get("field") or "").removeprefix(".")
-        found.append(FieldConflict(path, match[1] if match else "another field manager"))
-    return tuple(found)
+        conflicts.append(FieldConflict(path, match[1] if match else "another field manager"))
+    return tuple(conflicts)
 
 
 def is_yielding(conflicts: tuple[FieldConflict, ...], live: Mapping[str, Any], mine: Owner) -> bool:
@@ -318,10 +318,10 @@ def dry_run_hooks(
 ) -> tuple[Step, ...]:
     """Return the hooks of install, upgrade or rollback in order; those the server rejects are BLOCKED."""
     events = (f"pre-{verb}", f"post-{verb}")
-    hooks = [(event, one) for event in events for one in hooks_of(bundle.hooks, event)]
-    brought = {*stage.kinds, *defined_kinds(one.body for _, one in hooks)}
-    made = run_for_each(hooks, lambda pair: _Trial(cluster, stage, brought, *pair).step(), cancel, width)
-    return tuple(made)
+    hooks = [(event, hook) for event in events for hook in hooks_of(bundle.hooks, event)]
+    brought = {*stage.kinds, *defined_kinds(hook.body for _, hook in hooks)}
+    trials = run_for_each(hooks, lambda pair: _Trial(cluster, stage, brought, *pair).step(), cancel, width)
+    return tuple(trials)
 
 
 class _Trial(Struct, frozen=True):
@@ -407,42 +407,44 @@ _MISSING: Final = object()
 
 def is_no_op(live: Mapping[str, Any], body: Mapping[str, Any], manager: str) -> bool:
     """Return whether `manager` has applied exactly `body` and nothing has changed since."""
-    wanted = {name: value for name, value in body.items() if name not in _GIVEN}
+    desired = {name: value for name, value in body.items() if name not in _GIVEN}
     metadata = {name: value for name, value in (body.get("metadata") or {}).items() if name not in _NAMED}
     if metadata:
-        wanted["metadata"] = metadata
+        desired["metadata"] = metadata
     else:
-        wanted.pop("metadata", None)
+        desired.pop("metadata", None)
     entry = applied_entry(live, manager)
     if entry is None:
-        return not wanted  # a manager without applied fields has no entry
+        return not desired  # a manager without applied fields has no entry
     if entry.get("apiVersion") != body.get("apiVersion"):
         return False
-    return _holds(entry.get("fieldsV1") or {}, wanted, live)
+    return _holds(entry.get("fieldsV1") or {}, desired, live)
 
 
-def _holds(fields: Mapping[str, Any], wanted: object, live: object) -> bool:
+def _holds(fields: Mapping[str, Any], desired: object, live: object) -> bool:
     owned = {name: below for name, below in fields.items() if name != "."}
     if not owned:
-        return type(wanted) is type(live) and wanted == live
-    if isinstance(wanted, Mapping) and isinstance(live, Mapping):
-        return owned.keys() == {f"f:{name}" for name in wanted} and all(
-            _holds(owned[f"f:{name}"], value, live.get(name, _MISSING)) for name, value in wanted.items()
+        return type(desired) is type(live) and desired == live
+    if isinstance(desired, Mapping) and isinstance(live, Mapping):
+        return owned.keys() == {f"f:{name}" for name in desired} and all(
+            _holds(owned[f"f:{name}"], value, live.get(name, _MISSING)) for name, value in desired.items()
         )
-    if isinstance(wanted, Sequence) and isinstance(live, Sequence):
-        return len(owned) == len(wanted) and all(_item_holds(key, below, wanted, live) for key, below in owned.items())
+    if isinstance(desired, Sequence) and isinstance(live, Sequence):
+        return len(owned) == len(desired) and all(
+            _item_holds(key, below, desired, live) for key, below in owned.items()
+        )
     return False
 
 
-def _item_holds(key: str, below: Mapping[str, Any], wanted: Sequence[Any], live: Sequence[Any]) -> bool:
+def _item_holds(key: str, below: Mapping[str, Any], desired: Sequence[Any], live: Sequence[Any]) -> bool:
     """Return whether a list item is unchanged: by value in a set, by its keys in a list of objects."""
     mark, _, text = key.partition(":")
     value = read_key(text)
     if mark == "v":
-        return value in wanted and value in live
+        return value in desired and value in live
     if mark != "k" or not isinstance(value, Mapping):
         return False
-    of_wanted = [item for item in wanted if _has_keys(item, value, may_lack=True)]
+    of_wanted = [item for item in desired if _has_keys(item, value, may_lack=True)]
     of_live = [item for item in live if _has_keys(item, value, may_lack=False)]
     return len(of_wanted) == 1 and len(of_live) == 1 and _holds(below, of_wanted[0], of_live[0])
 

@@ -45,10 +45,10 @@ class CrdHolders(Struct, frozen=True):
 
     def reason(self, crd: str) -> str:
         """Return why a CRD stays for other installations, "" if only one has it."""
-        found = self.names.get(crd, ())
-        if found:
-            more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-            return f"{', '.join(found[:_NAMED])}{more} {'have' if len(found) > 1 else 'has'} it, too"
+        holder_names = self.names.get(crd, ())
+        if holder_names:
+            more = f" and {len(holder_names) - _NAMED} more" if len(holder_names) > _NAMED else ""
+            return f"{', '.join(holder_names[:_NAMED])}{more} {'have' if len(holder_names) > 1 else 'has'} it, too"
         return f"it is unknown whether other installations have it: {self.unread}" if self.unread else ""
 
 
@@ -71,12 +71,12 @@ def find_crd_holders(
     names = frozenset(crds)
     if not names:
         return NO_HOLDERS
-    found: dict[str, list[str]] = {}
+    by_crd: dict[str, list[str]] = {}
     unread: list[str] = []
 
     def note(holders: Iterable[tuple[str, str]]) -> None:
         for crd, holder in holders:
-            if holder not in (known := found.setdefault(crd, [])):
+            if holder not in (known := by_crd.setdefault(crd, [])):
                 known.append(holder)
 
     readers: tuple[Callable[[], list[tuple[str, str]]], ...] = (
@@ -89,7 +89,7 @@ def find_crd_holders(
             unread.append(answer)
         else:
             note(answer)
-    return CrdHolders({crd: tuple(sorted(holders)) for crd, holders in found.items()}, "; ".join(unread))
+    return CrdHolders({crd: tuple(sorted(holders)) for crd, holders in by_crd.items()}, "; ".join(unread))
 
 
 def _attempt(read: Callable[[], list[tuple[str, str]]]) -> list[tuple[str, str]] | str:
@@ -110,8 +110,8 @@ def _of_inventories(cluster: Cluster, crds: frozenset[str], mine: Collection[Own
         text = (raw.get("data") or {}).get(KEY)
         if not text or installation_owner(short, namespace, chart=False) in mine:
             continue
-        found = read_document(text, f"ConfigMap {namespace}/{name}")
-        yield from ((crd, f"installation {namespace}/{short}") for crd in _crds_of(found, crds))
+        inventory = read_document(text, f"ConfigMap {namespace}/{name}")
+        yield from ((crd, f"installation {namespace}/{short}") for crd in _crds_of(inventory, crds))
 
 
 def _of_releases(cluster: Cluster, crds: frozenset[str], mine: Collection[Owner]) -> Iterator[tuple[str, str]]:

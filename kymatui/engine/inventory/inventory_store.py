@@ -64,11 +64,11 @@ class ApplySetStore:
         self._ref = ObjectRef(CONFIG_MAP, namespace, inventory_name(name))
 
     def read(self) -> Inventory | None:
-        found = self._cluster.get(self._ref)
-        if found is None:
+        config_map = self._cluster.get(self._ref)
+        if config_map is None:
             return None
-        read = read_document((found.get("data") or {}).get(KEY, ""), str(self._ref))
-        version = str(found["metadata"].get("resourceVersion") or "")
+        read = read_document((config_map.get("data") or {}).get(KEY, ""), str(self._ref))
+        version = str(config_map["metadata"].get("resourceVersion") or "")
         return replace(read, resource_version=version, finished=read.state is InventoryState.INSTALLED)
 
     def begin(self, inventory: Inventory, bundle: Bundle) -> Inventory:
@@ -90,8 +90,8 @@ class ApplySetStore:
             return
 
     def _write(self, inventory: Inventory) -> Inventory:
-        found = self._cluster.apply(self._body(inventory), force=True)
-        return replace(inventory, resource_version=str(found["metadata"].get("resourceVersion") or ""))
+        written = self._cluster.apply(self._body(inventory), force=True)
+        return replace(inventory, resource_version=str(written["metadata"].get("resourceVersion") or ""))
 
     def _body(self, inventory: Inventory) -> Object:
         groups = sorted({_group_kind(item.ref) for item in inventory.items})
@@ -124,12 +124,12 @@ def secret_text(secret: Object, key: str) -> str:
     return base64.b64decode(data.get(key) or "").decode("utf-8", "replace")
 
 
-def refuse_other_kind(found: Inventory | None, *, chart: bool) -> None:
+def refuse_other_kind(inventory: Inventory | None, *, chart: bool) -> None:
     """Raise RefusedError if a chart would replace a non-chart installation, or the reverse."""
-    if found is None or found.chart is chart:
+    if inventory is None or inventory.chart is chart:
         return
-    was, wanted = ("a Helm release", "none") if found.chart else ("no Helm release", "one")
+    was, expected = ("a Helm release", "none") if inventory.chart else ("no Helm release", "one")
     raise RefusedError(
-        f"{found.namespace}/{found.name} is installed as {was}; this installation would be {wanted}",
+        f"{inventory.namespace}/{inventory.name} is installed as {was}; this installation would be {expected}",
         hint="delete it first, or use another name",
     )

@@ -151,11 +151,11 @@ class ManagedObjects(Struct, frozen=True):
     @property
     def theirs(self) -> tuple[ManagedObject, ...]:
         """Return the objects that block the deletion without consent."""
-        return tuple(one for one in self.instances if one.ownership in _BLOCKING)
+        return tuple(instance for instance in self.instances if instance.ownership in _BLOCKING)
 
     @property
     def ours(self) -> tuple[ManagedObject, ...]:
-        return tuple(one for one in self.instances if one.ours)
+        return tuple(instance for instance in self.instances if instance.ours)
 
 
 _BLOCKING: Final = (ObjectOwnership.USER, ObjectOwnership.SHARED, ObjectOwnership.KEPT_BY_USER)
@@ -175,9 +175,9 @@ def managed_kinds(inventory: Inventory, cluster: Cluster) -> ManagedKinds:
     for item in items:
         body = cluster.get(item.ref)
         crds |= {(gvk.group, gvk.kind): item for gvk in defined_kinds([body] if body is not None else [])}
-    found = [*crds, *((ref.kind.group, ref.kind.kind) for ref in inventory.defaults)]
-    found += [(gvk.group, gvk.kind) for gvk in inventory.associated]
-    return ManagedKinds(without_operator_kinds(found), crds)
+    kinds = [*crds, *((ref.kind.group, ref.kind.kind) for ref in inventory.defaults)]
+    kinds += [(gvk.group, gvk.kind) for gvk in inventory.associated]
+    return ManagedKinds(without_operator_kinds(kinds), crds)
 
 
 def without_operator_kinds(kinds: Iterable[GroupKind]) -> tuple[GroupKind, ...]:
@@ -205,24 +205,26 @@ def list_managed_resources(
         {item.ref.key: item for item in inventory.items},
         keeps_own=True,
     )
-    found = list_instances(claim, cluster, kinds.kinds, cancel, width)
-    foreign = {kinds.crds[kind] for one in found.theirs if (kind := _group_kind(one)) in kinds.crds}
+    instances = list_instances(claim, cluster, kinds.kinds, cancel, width)
+    foreign = {
+        kinds.crds[kind] for managed_object in instances.theirs if (kind := _group_kind(managed_object)) in kinds.crds
+    }
     names = {item.ref.name for item in foreign}
     holders = find_crd_holders(cluster, names, (*claim.owners, *owners), cancel, width, manifests)
-    return replace(found, instances=tuple(_elsewhere(one, kinds, holders) for one in found.instances))
+    return replace(instances, instances=tuple(_elsewhere(instance, kinds, holders) for instance in instances.instances))
 
 
-def _elsewhere(one: ManagedObject, kinds: ManagedKinds, holders: CrdHolders) -> ManagedObject:
+def _elsewhere(managed_object: ManagedObject, kinds: ManagedKinds, holders: CrdHolders) -> ManagedObject:
     """Return an object as another installation's if that has its kind, or it is in a chart's `crds/`, which stay."""
-    item = kinds.crds.get(_group_kind(one))
-    if item is None or one.ownership not in _BLOCKING:
-        return one
-    theirs = item.ref.name in holders.names or (item.definition and bool(one.owner))
-    return replace(one, ownership=ObjectOwnership.OTHER) if theirs else one
+    item = kinds.crds.get(_group_kind(managed_object))
+    if item is None or managed_object.ownership not in _BLOCKING:
+        return managed_object
+    theirs = item.ref.name in holders.names or (item.definition and bool(managed_object.owner))
+    return replace(managed_object, ownership=ObjectOwnership.OTHER) if theirs else managed_object
 
 
-def _group_kind(one: ManagedObject) -> GroupKind:
-    return (one.ref.kind.group, one.ref.kind.kind)
+def _group_kind(managed_object: ManagedObject) -> GroupKind:
+    return (managed_object.ref.kind.group, managed_object.ref.kind.kind)
 
 
 class InstallationClaim(Struct, frozen=True):
@@ -294,16 +296,16 @@ def list_instances(
     width: int,
 ) -> ManagedObjects:
     """Return all objects of the kinds, in all namespaces, each with whose it is."""
-    found = run_for_each(kinds, lambda kind: _list(cluster, *kind), cancel, width)
+    bodies = run_for_each(kinds, lambda kind: _list(cluster, *kind), cancel, width)
     instances: dict[str, ManagedObject] = {}
     unknown = []
-    for kind, listed in zip(kinds, found, strict=True):
+    for kind, listed in zip(kinds, bodies, strict=True):
         if isinstance(listed, str):
             unknown.append((".".join(part for part in reversed(kind) if part), listed))
             continue
         for gvk, body in listed:
-            one = claim.instance(gvk, body)
-            instances.setdefault(one.uid or str(one.ref), one)
+            instance = claim.instance(gvk, body)
+            instances.setdefault(instance.uid or str(instance.ref), instance)
     return ManagedObjects(tuple(instances.values()), tuple(unknown))
 
 

@@ -48,13 +48,13 @@ def with_ownership_marks(body: Object, bundle: Bundle) -> Object:
     return {**body, "metadata": {**metadata, "labels": labels}}
 
 
-def unmark_patch(live: Mapping[str, Any], mine: Owner, *, found: bool = False) -> dict[str, Any] | None:
+def unmark_patch(live: Mapping[str, Any], mine: Owner, *, existed: bool = False) -> dict[str, Any] | None:
     """Return a merge patch that removes the marks from a kept object, None if it has none.
 
-    From an object that was `found` by the module, labels and annotations that only the module set are removed too.
+    From an object that `existed` before the module, labels and annotations that only the module set are removed too.
     """
     labels, annotations = set(_marks(mine)), set(_annotations(mine))
-    if found:
+    if existed:
         labels |= _own_keys(live, "labels")
         annotations |= _own_keys(live, "annotations")
     metadata: Mapping[str, Any] = live.get("metadata") or {}

@@ -111,7 +111,7 @@ class ReleaseStore:
             return self._write(latest.release, replace(inventory, revision=latest.release.version))
         if latest is not None and latest.release.status.is_pending:
             self._mark(latest, Status.FAILED, "interrupted, and superseded by another revision")
-        self._make_room([one.release for one in history])
+        self._make_room([revision.release for revision in history])
         release = self._new(history, bundle, inventory.rollback_to)
         return self._write(release, replace(inventory, revision=release.version))
 
@@ -145,8 +145,8 @@ class ReleaseStore:
         return self._write(_with_runs(failed, inventory.done), inventory)
 
     def remove(self, inventory: Inventory) -> None:
-        for one in self._history():  # oldest first: the newest revision still lists the objects until the end
-            self._delete(one.release.version)
+        for revision in self._history():  # oldest first: the newest revision still lists the objects until the end
+            self._delete(revision.release.version)
 
     def hooks(self, inventory: Inventory) -> tuple[BundleHook, ...]:
         """Return the hooks of the revision as stored, with namespaces in their objects."""
@@ -157,17 +157,17 @@ class ReleaseStore:
 
         Raises RefusedError if there is none.
         """
-        history = [one.release for one in self._history()]
+        history = [entry.release for entry in self._history()]
         current = deployed(history)
-        ended = [one for one in history if one.status in (Status.SUPERSEDED, Status.DEPLOYED)]
-        wanted = [one for one in ended if one.version == revision or (not revision and one is not current)]
-        if not wanted:
-            there = ", ".join(str(one.version) for one in ended) or "none"
+        ended = [entry for entry in history if entry.status in (Status.SUPERSEDED, Status.DEPLOYED)]
+        matching = [entry for entry in ended if entry.version == revision or (not revision and entry is not current)]
+        if not matching:
+            versions = ", ".join(str(one.version) for one in ended) or "none"
             raise RefusedError(
                 f"{self._namespace}/{self._name} has no revision {revision or 'before this one'} to roll back to",
-                hint=f"revisions: {there}",
+                hint=f"revisions: {versions}",
             )
-        release = wanted[-1]
+        release = matching[-1]
         budget = YamlBudget()
         bodies = [load_exactly(text, budget=budget) for text in split_manifests(release.manifest)]
         version = str((release.chart.get("metadata") or {}).get("version") or "")
@@ -175,12 +175,12 @@ class ReleaseStore:
         origin = self._origin(release, version)
         objects = tuple(body for body in bodies if read_ref(body).name)
         hooks = self._hooks(release)
-        found = Bundle(self._name, self._namespace, origin, version, objects, hooks=hooks, release=chart)
-        return found, release.version
+        bundle = Bundle(self._name, self._namespace, origin, version, objects, hooks=hooks, release=chart)
+        return bundle, release.version
 
     def values(self) -> dict[str, Any]:
         """Return the user's values of the deployed release, else of the newest revision."""
-        history = [one.release for one in self._history()]
+        history = [revision.release for revision in self._history()]
         release = deployed(history) or (history[-1] if history else None)
         return dict(release.config) if release is not None else {}
 
@@ -196,31 +196,31 @@ class ReleaseStore:
         if _written(latest.chart, latest.config) != _written(asked.chart, asked.config):
             return bundle
         objects = unique_documents(read_objects(latest.manifest, f"Secret {latest.key}"))
-        hooks = (BundleHook(one.hook, load_exactly(one.hook.content)) for one in latest.hooks)
+        hooks = (BundleHook(hook.hook, load_exactly(hook.hook.content)) for hook in latest.hooks)
         kept = ChartRelease(asked.chart, asked.config, latest.manifest, latest.notes)
         return replace(bundle, objects=tuple(objects), hooks=tuple(hooks), release=kept)
 
     def _origin(self, release: Release, version: str) -> Origin:
         """Return the origin of a revision, so that a rolled-back release can be upgraded again."""
-        own = next((one.own for one in self._history() if one.release.version == release.version), None)
+        own = next((revision.own for revision in self._history() if revision.release.version == release.version), None)
         if own is None or not own.origin.address:
             return Origin("helm", f"revision {release.version}", version)
         return replace(own.origin, version=version)
 
     def _hooks(self, release: Release) -> tuple[BundleHook, ...]:
-        found = []
-        for one in release.hooks:
-            body = load_exactly(one.hook.content)
+        hooks = []
+        for hook in release.hooks:
+            body = load_exactly(hook.hook.content)
             served = self._cluster.kind(read_ref(body).kind)
-            found.append(BundleHook(one.hook, clean(body, _namespaced(served), self._namespace)))
-        return tuple(found)
+            hooks.append(BundleHook(hook.hook, clean(body, _namespaced(served), self._namespace)))
+        return tuple(hooks)
 
     # reading
 
     def _history(self) -> list[_Revision]:
         secrets = self._cluster.list(SECRET, self._namespace, labels=f"owner=helm,name={self._name}")
-        found = [self._revision(secret) for secret in secrets]
-        return sorted(found, key=lambda one: one.release.version)
+        revisions = [self._revision(secret) for secret in secrets]
+        return sorted(revisions, key=lambda revision: revision.release.version)
 
     def _revision(self, secret: Object) -> _Revision:
         text = secret_text(secret, KEY)
@@ -229,15 +229,15 @@ class ReleaseStore:
 
     def _read(self, history: Sequence[_Revision]) -> Inventory:
         latest = history[-1]
-        current = [one for one in history if one.release.status is Status.DEPLOYED]
+        current = [entry for entry in history if entry.release.status is Status.DEPLOYED]
         since = current[-1].release.version if current else 0
         items: tuple[InventoryItem, ...] = ()
-        for one in history:
-            if one.release.version >= since:
-                items = merge_items(items, self._items(one))
-        base = latest.own or next((one.own for one in reversed(history) if one.own), None)
+        for revision in history:
+            if revision.release.version >= since:
+                items = merge_items(items, self._items(revision))
+        base = latest.own or next((entry.own for entry in reversed(history) if entry.own), None)
         known = base or Inventory(self._name, self._namespace, Origin("helm", ""), chart=True)
-        ever = any(one.release.status in (Status.DEPLOYED, Status.SUPERSEDED) for one in history)
+        ever = any(entry.release.status in (Status.DEPLOYED, Status.SUPERSEDED) for entry in history)
         return replace(
             known,
             items=items,
@@ -252,10 +252,10 @@ class ReleaseStore:
             finished=latest.release.status is Status.DEPLOYED and len(current) == 1,
         )
 
-    def _items(self, one: _Revision) -> tuple[InventoryItem, ...]:
-        if one.own is not None:
-            return one.own.items
-        return tuple(self._manifest_items(one.release))
+    def _items(self, revision: _Revision) -> tuple[InventoryItem, ...]:
+        if revision.own is not None:
+            return revision.own.items
+        return tuple(self._manifest_items(revision.release))
 
     def _manifest_items(self, release: Release) -> Iterable[InventoryItem]:
         budget = YamlBudget()
@@ -270,8 +270,8 @@ class ReleaseStore:
                 continue
             served = self._cluster.kind(ref.kind)
             namespaced = served.namespaced if served is not None else bool(ref.namespace)
-            found = ObjectRef(ref.kind, (ref.namespace or self._namespace) if namespaced else "", ref.name)
-            yield InventoryItem(found, kept=bool(resource_policy(body)))
+            full_ref = ObjectRef(ref.kind, (ref.namespace or self._namespace) if namespaced else "", ref.name)
+            yield InventoryItem(full_ref, kept=bool(resource_policy(body)))
 
     def _release(self, inventory: Inventory) -> Release:
         secret = self._cluster.get(ObjectRef(SECRET, self._namespace, secret_name(self._name, inventory.revision)))
@@ -288,13 +288,13 @@ class ReleaseStore:
         chart = bundle.release
         assert chart is not None, "a chart's bundle has a release"
         moment = self._moment()
-        alive = [one.release for one in history if one.release.status is not Status.UNINSTALLED]
+        alive = [revision.release for revision in history if revision.release.status is not Status.UNINSTALLED]
         status = Status.PENDING_UPGRADE if _was_deployed(alive) else Status.PENDING_INSTALL
         status = Status.PENDING_ROLLBACK if rollback_to else status
         return Release(
             self._name,
             self._namespace,
-            next_version(one.release for one in history),
+            next_version(revision.release for revision in history),
             status,
             _DESCRIPTIONS[status],
             chart.notes,
@@ -304,7 +304,7 @@ class ReleaseStore:
             chart.chart,
             chart.config,
             chart.manifest,
-            tuple(ReleaseHook(one.hook) for one in bundle.hooks),
+            tuple(ReleaseHook(hook.hook) for hook in bundle.hooks),
         )
 
     def _write(self, release: Release, inventory: Inventory) -> Inventory:
@@ -312,14 +312,14 @@ class ReleaseStore:
         secret["data"][KEY] = base64.b64encode(text.encode()).decode()
         if len(text) <= LARGEST_ANNOTATION:
             secret["metadata"]["annotations"] = {ANNOTATION_INVENTORY: text}
-        found = self._cluster.apply(secret, force=True)
-        return replace(inventory, resource_version=str(found["metadata"].get("resourceVersion") or ""))
+        written = self._cluster.apply(secret, force=True)
+        return replace(inventory, resource_version=str(written["metadata"].get("resourceVersion") or ""))
 
-    def _mark(self, one: _Revision, status: Status, description: str) -> None:
-        release = replace(one.release, status=status, description=description, apply_method=_APPLY_METHOD)
+    def _mark(self, revision: _Revision, status: Status, description: str) -> None:
+        release = replace(revision.release, status=status, description=description, apply_method=_APPLY_METHOD)
         secret = to_secret(release, modified_at=self._moment())
-        if one.own is not None:
-            secret["data"][KEY] = base64.b64encode(write_document(one.own).encode()).decode()
+        if revision.own is not None:
+            secret["data"][KEY] = base64.b64encode(write_document(revision.own).encode()).decode()
         self._cluster.apply(secret, force=True)
 
     def _make_room(self, history: Sequence[Release]) -> None:
@@ -350,7 +350,7 @@ def require_storable(bundle: Bundle) -> None:
         chart=chart.chart,
         config=chart.config,
         manifest=chart.manifest,
-        hooks=tuple(ReleaseHook(one.hook) for one in bundle.hooks),
+        hooks=tuple(ReleaseHook(hook.hook) for hook in bundle.hooks),
     )
     size = len(encode_release(release)) + len(bundle.objects) * _ITEM
     if size > _LARGEST_SECRET:
@@ -363,7 +363,7 @@ def require_storable(bundle: Bundle) -> None:
 def _least_size(chart: ChartRelease) -> int:
     """Return the characters of the chart's files and its manifest, which cost time to pack only where they are many."""
     files = [*(chart.chart.get("templates") or ()), *(chart.chart.get("files") or ())]
-    return len(chart.manifest) + len(chart.notes) + sum(len(str(one.get("data") or "")) for one in files)
+    return len(chart.manifest) + len(chart.notes) + sum(len(str(file.get("data") or "")) for file in files)
 
 
 def interrupted_values(cluster: Cluster, name: str, namespace: str) -> dict[str, Any] | None:
@@ -396,15 +396,15 @@ def _timeless(part: Any) -> Any:
         kept = {name: below for name, below in part.items() if name not in ("modtime", "schemamodtime")}
         files = {name: _timeless(kept[name]) for name in ("templates", "files") if name in kept}
         return {**kept, **files}
-    return [_timeless(one) for one in part] if isinstance(part, list) else part
+    return [_timeless(element) for element in part] if isinstance(part, list) else part
 
 
-def _digest(one: _Revision) -> str:
-    return one.own.digest if one.own is not None else ""
+def _digest(revision: _Revision) -> str:
+    return revision.own.digest if revision.own is not None else ""
 
 
 def _was_deployed(history: Iterable[Release]) -> bool:
-    return any(one.status in (Status.DEPLOYED, Status.SUPERSEDED) for one in history)
+    return any(release.status in (Status.DEPLOYED, Status.SUPERSEDED) for release in history)
 
 
 def _with_status(release: Release, status: Status) -> Release:
@@ -415,10 +415,10 @@ def _with_runs(release: Release, done: Iterable[str]) -> Release:
     """Return the release with the completed hooks of this run marked as succeeded."""
     ended = {key.partition(" ")[2] for key in done}
     hooks = tuple(
-        replace(one, last_run=HookRun("Succeeded", one.last_run.started_at, one.last_run.completed_at))
-        if one.hook.path + "#" + one.hook.name in ended
-        else one
-        for one in release.hooks
+        replace(hook, last_run=HookRun("Succeeded", hook.last_run.started_at, hook.last_run.completed_at))
+        if hook.hook.path + "#" + hook.hook.name in ended
+        else hook
+        for hook in release.hooks
     )
     return replace(release, hooks=hooks)
 
@@ -435,5 +435,5 @@ def inventory_store_for(bundle: Bundle, cluster: Cluster, clock: Clock) -> Inven
 
 def read_inventory(cluster: Cluster, clock: Clock, name: str, namespace: str) -> Inventory | None:
     """Return the inventory of a name: from an ApplySet, else from a Helm release."""
-    found = ApplySetStore(cluster, name, namespace).read()
-    return found if found is not None else ReleaseStore(cluster, name, namespace, clock.now).read()
+    inventory = ApplySetStore(cluster, name, namespace).read()
+    return inventory if inventory is not None else ReleaseStore(cluster, name, namespace, clock.now).read()

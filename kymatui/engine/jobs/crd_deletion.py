@@ -60,8 +60,8 @@ class InstanceRecord:
 @contextlib.contextmanager
 def record_instances(run: Run, definitions: Iterable[Object]) -> Iterator[InstanceRecord]:
     """Record the instances of CRDs; where watching is not allowed, the record stays empty."""
-    found = dict.fromkeys((gvk.group, gvk.kind) for gvk in defined_kinds(definitions))
-    served = [kinds[0].gvk for kinds in (run.cluster.kinds(*kind) for kind in found) if kinds]
+    groups = dict.fromkeys((gvk.group, gvk.kind) for gvk in defined_kinds(definitions))
+    served = [kinds[0].gvk for kinds in (run.cluster.kinds(*kind) for kind in groups) if kinds]
     recording = run.cluster.record(served)
     try:
         recording.wait_open(_OPEN, run.cancel)
@@ -70,13 +70,13 @@ def record_instances(run: Run, definitions: Iterable[Object]) -> Iterator[Instan
         recording.close()
 
 
-def unplanned_error(name: str, found: Iterable[UnplannedDeletions]) -> PartlyDoneError | None:
+def unplanned_error(name: str, deletions: Iterable[UnplannedDeletions]) -> PartlyDoneError | None:
     """Return the error that names objects deleted without consent, None without any."""
-    lost = [one for one in found if one.refs]
+    lost = [deletion for deletion in deletions if deletion.refs]
     if not lost:
         return None
-    saved = all(one.saved for one in lost)
-    refs = [ref for one in lost for ref in one.refs]
+    saved = all(entry.saved for entry in lost)
+    refs = [ref for entry in lost for ref in entry.refs]
     return PartlyDoneError(
         f"{name}: {summarize_names(refs)} {'were' if len(refs) > 1 else 'was'} created after the plan was displayed, "
         f"and deleted with {'their' if len(refs) > 1 else 'its'} CRD; "

@@ -29,9 +29,9 @@ FAILED: Final = "hook-failed"
 _AWAITED: Final = frozenset({("batch", "Job"), ("", "Pod")})
 
 
-def hook_key(event: str, one: BundleHook) -> str:
+def hook_key(event: str, hook: BundleHook) -> str:
     """Return the inventory's key of a completed hook."""
-    return f"{event} {one.hook.path}#{one.hook.name}"
+    return f"{event} {hook.hook.path}#{hook.hook.name}"
 
 
 def run_hooks(
@@ -42,41 +42,41 @@ def run_hooks(
     Raises PartlyDoneError if one fails, after applying the hooks' delete policies.
     """
     ordered = hooks_of(hooks, event)
-    for number, one in enumerate(ordered):
-        if hook_key(event, one) in inventory.done:
+    for number, hook in enumerate(ordered):
+        if hook_key(event, hook) in inventory.done:
             continue
-        run.report(Progress(f"{event} hook {one.hook.name}", read_ref(one.body), number, len(ordered), unit="hook"))
+        run.report(Progress(f"{event} hook {hook.hook.name}", read_ref(hook.body), number, len(ordered), unit="hook"))
         try:
-            with run.step(f"hook {event}", read_ref(one.body)):
-                _run(run, one, f"{inventory.digest[:16]}-{inventory.revision}")
+            with run.step(f"hook {event}", read_ref(hook.body)):
+                _run(run, hook, f"{inventory.digest[:16]}-{inventory.revision}")
         except KymatuiError as error:
-            _delete(run, [one], FAILED)
+            _delete(run, [hook], FAILED)
             _delete(run, ordered[:number], SUCCEEDED)
             raise PartlyDoneError(
-                f"the {event} hook {read_ref(one.body)} failed: {error}",
+                f"the {event} hook {read_ref(hook.body)} failed: {error}",
                 hint="see its logs, then run the command again",
             ) from error
-        inventory = keeper.note(replace(inventory, done=(*inventory.done, hook_key(event, one))))
+        inventory = keeper.note(replace(inventory, done=(*inventory.done, hook_key(event, hook))))
     _delete(run, ordered, SUCCEEDED)
     return inventory
 
 
-def _run(run: Run, one: BundleHook, mark: str) -> None:
-    ref = read_ref(one.body)
+def _run(run: Run, hook: BundleHook, mark: str) -> None:
+    ref = read_ref(hook.body)
     live = run.cluster.get(ref)
     if live is not None and not _is_of_this_run(run, live, mark):
         if was_created_by_hook(live) and _outlives(live) and not live["metadata"].get("deletionTimestamp"):
             run.report(Progress(f"{ref} already exists, and stays as it is", ref))
             return
-        policies = one.hook.delete_policies
+        policies = hook.hook.delete_policies
         if policies and BEFORE_CREATION not in policies:
             raise PartlyDoneError(f"{ref} already exists, and its delete policy does not delete it first")
         _remove(run, ref)
         live = None
     if live is None:
-        _create(run, one.body, mark)
+        _create(run, hook.body, mark)
     if (ref.kind.group, ref.kind.kind) in _AWAITED:
-        wait_ready(run, [ref], run.limits.hooks, [ref] if is_deleted_when_done(one.body) else [])
+        wait_ready(run, [ref], run.limits.hooks, [ref] if is_deleted_when_done(hook.body) else [])
 
 
 def was_created_by_hook(live: Object) -> bool:
@@ -117,9 +117,9 @@ def _create(run: Run, body: Object, mark: str) -> None:
 
 def _delete(run: Run, hooks: Iterable[BundleHook], policy: str) -> None:
     """Delete the hooks with this delete policy, and wait until they are gone."""
-    for one in hooks:
-        if policy in one.hook.delete_policies:
-            _remove(run, read_ref(one.body))
+    for hook in hooks:
+        if policy in hook.hook.delete_policies:
+            _remove(run, read_ref(hook.body))
 
 
 def _remove(run: Run, ref: ObjectRef) -> None:
@@ -136,6 +136,6 @@ def _remove(run: Run, ref: ObjectRef) -> None:
         run.cluster.delete(ref, uid=uid)
     except NotFoundError:  # it ended by itself, as after a TTL
         return
-    if left := wait_until_deleted(run, [ref], run.limits.gone, lambda _: "", {ref: uid}):
-        finalizers = left[ref]["metadata"].get("finalizers") or ()
+    if remaining := wait_until_deleted(run, [ref], run.limits.gone, lambda _: "", {ref: uid}):
+        finalizers = remaining[ref]["metadata"].get("finalizers") or ()
         raise NotReadyError(f"{ref} is not deleted (finalizers: {', '.join(finalizers) or 'none'})", [])

@@ -53,9 +53,14 @@ class JobProgress(Struct, frozen=True):
         return ", ".join(f"{number} {word}" for number, word in pairs if number)
 
     def _sentences(self) -> Iterator[str]:
-        done, ongoing, left = self.words
+        done, ongoing, remaining = self.words
         under_way = [f"{name} ({why})" if why else name for name, why in self.ongoing]
-        for heading, names in ((done, self.done), (ongoing, under_way), ("Unknown", self.unknown), (left, self.left)):
+        for heading, names in (
+            (done, self.done),
+            (ongoing, under_way),
+            ("Unknown", self.unknown),
+            (remaining, self.left),
+        ):
             if names:
                 yield f"{heading}: {_listed(names)}."
 
@@ -91,13 +96,13 @@ def merge_progress(parts: Iterable[JobProgress]) -> tuple[JobProgress, ...]:
 
 
 def _merged(words: tuple[str, str, str], some: list[JobProgress]) -> JobProgress:
-    undo = dict.fromkeys(one.undo for one in some if one.undo)
+    undo = dict.fromkeys(progress.undo for progress in some if progress.undo)
     return JobProgress(
         words,
-        tuple(dict.fromkeys(name for one in some for name in one.done)),
-        tuple(dict.fromkeys(pair for one in some for pair in one.ongoing)),
-        tuple(dict.fromkeys(name for one in some for name in one.left)),
-        tuple(dict.fromkeys(name for one in some for name in one.unknown)),
+        tuple(dict.fromkeys(name for progress in some for name in progress.done)),
+        tuple(dict.fromkeys(pair for progress in some for pair in progress.ongoing)),
+        tuple(dict.fromkeys(name for progress in some for name in progress.left)),
+        tuple(dict.fromkeys(name for progress in some for name in progress.unknown)),
         "; ".join(undo),
     )
 
@@ -106,10 +111,10 @@ def progress_document(parts: Iterable[JobProgress]) -> dict[str, Any]:
     """Return the progress as JSON."""
     some = merge_progress(parts)
     return {
-        "done": [name for one in some for name in one.done],
-        "ongoing": [{"object": name, "waitsFor": why or None} for one in some for name, why in one.ongoing],
-        "unknown": [name for one in some for name in one.unknown],
-        "left": [name for one in some for name in one.left],
+        "done": [name for progress in some for name in progress.done],
+        "ongoing": [{"object": name, "waitsFor": why or None} for progress in some for name, why in progress.ongoing],
+        "unknown": [name for progress in some for name in progress.unknown],
+        "left": [name for progress in some for name in progress.left],
     }
 
 
@@ -121,9 +126,9 @@ def stopped_error(parts: Iterable[JobProgress], resume: str, *, at_once: bool = 
     """
     some = merge_progress(parts)
     has_changes = bool(resume) or any(part.has_changes for part in some)
-    said = " ".join(filter(None, (part.sentences for part in some))) if has_changes else ""
+    sentences = " ".join(filter(None, (part.sentences for part in some))) if has_changes else ""
     last = " The last request may still take effect." if at_once else ""
-    text = said or ("" if at_once else "No changes made.")
-    undo = [f"{one.undo} undoes" for one in some if one.undo]
+    text = sentences or ("" if at_once else "No changes made.")
+    undo = [f"{progress.undo} undoes" for progress in some if progress.undo]
     hints = [f"`{resume}` continues", *undo] if resume else []
     return StoppedError(f"Stopped.{last} {text}".strip(), hint="; ".join(hints), progress=some)

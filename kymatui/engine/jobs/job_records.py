@@ -157,19 +157,19 @@ def job_progress(heading: JobHeading, steps: Iterable[JournalEntry]) -> tuple[Jo
         for step in some
     ]
     begun = {step.on for step in some if step.what == RUNTIME_STEP}
-    if left := tuple(runtime for runtime in fleet_of(heading) if runtime not in begun):
-        parts.append(JobProgress(_STEP_WORDS[RUNTIME_STEP], left=left))
+    if remaining := tuple(runtime for runtime in fleet_of(heading) if runtime not in begun):
+        parts.append(JobProgress(_STEP_WORDS[RUNTIME_STEP], left=remaining))
     return merge_progress(parts)
 
 
 def of_cluster(records: Iterable[JobRecord], cluster: ClusterName) -> tuple[JobRecord, ...]:
     """Return the jobs on a cluster."""
-    return tuple(one for one in records if not one.cluster.differs_from(cluster))
+    return tuple(record for record in records if not record.cluster.differs_from(cluster))
 
 
 def interrupted_jobs(records: Iterable[JobRecord]) -> tuple[JobRecord, ...]:
     """Return the interrupted jobs, newest first, each with the modules that no later job has taken up."""
-    known = sorted(records, key=lambda one: -one.began)
+    known = sorted(records, key=lambda record: -record.began)
     return tuple(_interrupted(known))
 
 
@@ -177,11 +177,11 @@ def _interrupted(newest_first: list[JobRecord]) -> Iterator[JobRecord]:
     for number, record in enumerate(newest_first):
         if not record.is_interrupted or (record.is_fleet and not record.runtimes):
             continue
-        later = [one for one in of_cluster(newest_first[:number], record.cluster) if _replaces(one)]
-        taken = {subject for one in later for subject in one.subjects} | record.completed
-        left = tuple(subject for subject in record.subjects if subject not in taken)
-        if left:
-            modules = left if record.heading.modules else ()
+        later = [other for other in of_cluster(newest_first[:number], record.cluster) if _replaces(other)]
+        taken = {subject for other in later for subject in other.subjects} | record.completed
+        remaining = tuple(subject for subject in record.subjects if subject not in taken)
+        if remaining:
+            modules = remaining if record.heading.modules else ()
             yield replace(record, heading=_with_modules(record.heading, modules))
 
 
@@ -198,7 +198,7 @@ def unfinished_runtimes(
 ) -> frozenset[str]:
     """Return the runtimes whose last edit of a module is this one, and has not come to its end."""
     last: dict[str, tuple[bool, JournalMark]] = {}
-    for record in sorted(records, key=lambda one: one.began):
+    for record in sorted(records, key=lambda entry: entry.began):
         heading = record.heading
         if heading.modules != (module,) or not record.is_fleet:
             continue

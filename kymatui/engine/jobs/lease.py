@@ -91,9 +91,9 @@ class Lease:
         """Delete the lease of a killed run; do nothing while another run is active."""
         with contextlib.suppress(NotFoundError, ConflictError, ForbiddenError):
             # another run has taken or deleted it, or it expires by itself
-            found = self._cluster.get(self._ref)
-            if found is not None and self._is_free(found, self._clock.now()):
-                self._cluster.delete(self._ref, resource_version=_version(found))
+            lease = self._cluster.get(self._ref)
+            if lease is not None and self._is_free(lease, self._clock.now()):
+                self._cluster.delete(self._ref, resource_version=_version(lease))
 
     # acquisition
 
@@ -101,26 +101,26 @@ class Lease:
         if self._create():
             return
         began = self._clock.now()
-        seen: tuple[str, float] = ("", began)
+        last_version: tuple[str, float] = ("", began)
         while True:
             if cancel.is_set():
                 raise CancelledError("stopped while waiting for the lease")
-            found = self._cluster.get(self._ref)
-            if found is None:
+            lease = self._cluster.get(self._ref)
+            if lease is None:
                 if self._create():
                     return
                 continue
-            version = str(found["metadata"]["resourceVersion"])
-            if version != seen[0]:
-                seen = (version, self._clock.now())
-            if self._is_free(found, seen[1]):
-                if self._take(found):
+            version = str(lease["metadata"]["resourceVersion"])
+            if version != last_version[0]:
+                last_version = (version, self._clock.now())
+            if self._is_free(lease, last_version[1]):
+                if self._take(lease):
                     return
                 continue
-            self._wait(found, began, report, cancel)
+            self._wait(lease, began, report, cancel)
 
-    def _wait(self, found: Object, began: float, report: Callable[[str], None], cancel: threading.Event) -> None:
-        holder = _holder(found)
+    def _wait(self, lease: Object, began: float, report: Callable[[str], None], cancel: threading.Event) -> None:
+        holder = _holder(lease)
         if self._clock.now() - began >= self._terms.patience:
             raise RefusedError(
                 f"{holder} is already changing {self._ref.namespace}/{self._ref.name.partition('.')[2]}",
@@ -133,8 +133,8 @@ class Lease:
             report(f"waiting until {holder} has finished its change")
         self._clock.sleep(_LOOK, cancel)
 
-    def _is_free(self, found: Object, unchanged_since: float) -> bool:
-        holder, spec = _holder(found), found.get("spec") or {}
+    def _is_free(self, lease: Object, unchanged_since: float) -> bool:
+        holder, spec = _holder(lease), lease.get("spec") or {}
         if not holder or holder == self._identity or is_dead(holder):
             return True
         duration = float(spec.get("leaseDurationSeconds") or self._terms.duration)
@@ -150,19 +150,19 @@ class Lease:
             return self._is_mine()
         return True
 
-    def _take(self, found: Object) -> bool:
+    def _take(self, lease: Object) -> bool:
         try:
-            self._version = _version(self._cluster.update(self._body(found)))
+            self._version = _version(self._cluster.update(self._body(lease)))
         except (ConflictError, NotFoundError):
             return self._is_mine()
         return True
 
     def _is_mine(self) -> bool:
         """Return whether an attempt without an answer has taken the lease."""
-        found = self._cluster.get(self._ref)
-        if found is None or _holder(found) != self._identity:
+        lease = self._cluster.get(self._ref)
+        if lease is None or _holder(lease) != self._identity:
             return False
-        self._version = _version(found)
+        self._version = _version(lease)
         return True
 
     # renewal
@@ -206,24 +206,24 @@ class Lease:
         """Renew the lease, and note another holder; an unreachable server may still answer in time."""
         began = self._clock.now()
         with contextlib.suppress(ClusterError):
-            found = self._cluster.get(self._ref)
-            if found is None and self._terms.standby:
+            lease = self._cluster.get(self._ref)
+            if lease is None and self._terms.standby:
                 if not self._create():  # another one that waits was faster
                     self._taken_by = self._other_holder()
                     return
-            elif found is not None:  # else this run is deleting the namespace
-                if _holder(found) != self._identity:
-                    self._taken_by = _holder(found) or _UNKNOWN
+            elif lease is not None:  # else this run is deleting the namespace
+                if _holder(lease) != self._identity:
+                    self._taken_by = _holder(lease) or _UNKNOWN
                     return
-                self._version = _version(self._cluster.update(self._body(found)))
+                self._version = _version(self._cluster.update(self._body(lease)))
             self._renewed, self._trying_since = began, None
 
     def _other_holder(self) -> str:
         try:
-            found = self._cluster.get(self._ref)
+            lease = self._cluster.get(self._ref)
         except ClusterError:
-            found = None
-        return _holder(found or {}) or _UNKNOWN
+            lease = None
+        return _holder(lease or {}) or _UNKNOWN
 
     def _release(self) -> None:
         with contextlib.suppress(ClusterError):  # the next run takes it over after it expires
@@ -233,26 +233,26 @@ class Lease:
                 if self._is_mine():
                     self._cluster.delete(self._ref, resource_version=self._version)
 
-    def _body(self, found: Object) -> dict[str, Any]:
+    def _body(self, lease: Object) -> dict[str, Any]:
         now = datetime.fromtimestamp(self._clock.now(), UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-        before = found.get("spec") or {}
-        mine = _holder(found) == self._identity
+        before = lease.get("spec") or {}
+        mine = _holder(lease) == self._identity
         spec = {
             "holderIdentity": self._identity,
             "leaseDurationSeconds": max(1, round(self._terms.duration)),
             "acquireTime": before.get("acquireTime", now) if mine else now,
             "renewTime": now,
-            "leaseTransitions": int(before.get("leaseTransitions") or 0) + (0 if mine or not found else 1),
+            "leaseTransitions": int(before.get("leaseTransitions") or 0) + (0 if mine or not lease else 1),
         }
         metadata = {"name": self._ref.name, "namespace": self._ref.namespace, "labels": {LABEL_HELM: FIELD_MANAGER}}
-        if found:
-            metadata["resourceVersion"] = found["metadata"]["resourceVersion"]
+        if lease:
+            metadata["resourceVersion"] = lease["metadata"]["resourceVersion"]
         return {"apiVersion": LEASE.api_version, "kind": LEASE.kind, "metadata": metadata, "spec": spec}
 
 
-def _version(found: Object) -> str:
-    return str(found["metadata"].get("resourceVersion") or "")
+def _version(lease: Object) -> str:
+    return str(lease["metadata"].get("resourceVersion") or "")
 
 
-def _holder(found: Object) -> str:
-    return str((found.get("spec") or {}).get("holderIdentity") or "")
+def _holder(lease: Object) -> str:
+    return str((lease.get("spec") or {}).get("holderIdentity") or "")

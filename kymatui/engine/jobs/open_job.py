@@ -75,11 +75,11 @@ class OpenJob:
             has_others = self._others(ClusterName(self._heading.cluster, self._heading.identity))
             resume = f"kymatui resume {self.number}" if has_others else "kymatui resume"
         here = error.progress or job_progress(self._heading, steps)
-        left = tuple(name for name in self._heading.modules if self._started and name not in self._started)
-        parts = (*self._completed, *here, JobProgress(_MODULES, left=left))
-        found = stopped_error(parts, resume, at_once=error.is_at_once)
-        found.gone, found.exit_code = error.gone, error.exit_code
-        return found
+        remaining = tuple(name for name in self._heading.modules if self._started and name not in self._started)
+        parts = (*self._completed, *here, JobProgress(_MODULES, left=remaining))
+        stopped = stopped_error(parts, resume, at_once=error.is_at_once)
+        stopped.gone, stopped.exit_code = error.gone, error.exit_code
+        return stopped
 
 
 def _state(error: BaseException | None) -> JobState:

@@ -85,29 +85,29 @@ def wait_ready(
     broken: dict[ObjectRef, float] = {}
 
     def consider(ref: ObjectRef, live: Object | None) -> None:
-        found = _ready(live, ref, run.clock.now(), ref in vanishing)
-        if found.ready:
+        readiness = _ready(live, ref, run.clock.now(), ref in vanishing)
+        if readiness.ready:
             pending.pop(ref, None)
             return
-        if pending.get(ref) != found:
-            what = f"{ref}: {found.message}"
+        if pending.get(ref) != readiness:
+            what = f"{ref}: {readiness.message}"
             run.report(Progress(f"waiting for {what}", ref, total - len(pending), total, Actor.NOBODY, what))
-        pending[ref] = found
-        if found.state is State.ERROR and (ref.kind.group, ref.kind.kind) in _FINAL:
-            raise NotReadyError(f"{ref} {found.message}", [found])
-        if found.state is not State.ERROR:
+        pending[ref] = readiness
+        if readiness.state is State.ERROR and (ref.kind.group, ref.kind.kind) in _FINAL:
+            raise NotReadyError(f"{ref} {readiness.message}", [readiness])
+        if readiness.state is not State.ERROR:
             broken.pop(ref, None)
         elif run.clock.now() - broken.setdefault(ref, run.clock.now()) >= run.limits.broken:
-            raise NotReadyError(f"action needed: {ref} is not ready: {found.message}", [found], hint=_REPAIR)
+            raise NotReadyError(f"action needed: {ref} is not ready: {readiness.message}", [readiness], hint=_REPAIR)
         if live is not None:
             absent.pop(ref, None)
         elif run.clock.now() - absent.setdefault(ref, run.clock.now()) >= run.limits.absent:
-            raise NotReadyError(f"{ref} is missing: another client has deleted it", [found], hint=_AGAIN)
+            raise NotReadyError(f"{ref} is missing: another client has deleted it", [readiness], hint=_AGAIN)
 
     if not _follow(run, pending, consider, seconds, labels):
         waiting = list(pending.values())
-        said = "; ".join(f"{ref} is not ready: {found.message}" for ref, found in pending.items())
-        raise NotReadyError(f"after {seconds:.0f} s {said}", waiting, hint="see its events and logs")
+        description = "; ".join(f"{ref} is not ready: {readiness.message}" for ref, readiness in pending.items())
+        raise NotReadyError(f"after {seconds:.0f} s {description}", waiting, hint="see its events and logs")
 
 
 CLUSTER_FINALIZERS: Final = frozenset(
@@ -136,9 +136,9 @@ def wait_until_deleted(
             pending.pop(ref, None)
             return
         if pending.get(ref) is None or words(live) != words(pending[ref] or {}):
-            said = f"waiting for the deletion of {ref}{words(live)}"
+            message = f"waiting for the deletion of {ref}{words(live)}"
             what = f"{ref}: not deleted yet{words(live)}"
-            run.report(Progress(said, ref, total - len(pending), total, _who_lets_go(live), what))
+            run.report(Progress(message, ref, total - len(pending), total, _who_lets_go(live), what))
         pending[ref] = live
 
     if not pending or _follow(run, pending, consider, seconds):
@@ -166,34 +166,36 @@ def _follow(
     with run.cluster.follow(_places(pending)) as changes:
         todo = list(pending)  # read all again: changes before the watch was open were missed
         while not check(todo):
-            left = deadline - run.clock.now()
-            if left <= 0:
+            seconds_left = deadline - run.clock.now()
+            if seconds_left <= 0:
                 return False
-            touched = changes.wait(min(left, run.limits.poll), run.cancel)
+            touched = changes.wait(min(seconds_left, run.limits.poll), run.cancel)
             todo = [ref for ref in pending if ref in touched] if touched else list(pending)
     return True
 
 
 def _places(refs: Iterable[ObjectRef]) -> set[tuple[GroupVersionKind, str]]:
     """Return what to watch: a kind in many namespaces is watched once, in all of them."""
-    found = {(ref.kind, ref.namespace) for ref in refs}
-    counts = Counter(kind for kind, _ in found)
-    return {(kind, namespace if counts[kind] <= _WORTH_A_LIST else "") for kind, namespace in found}
+    kinds = {(ref.kind, ref.namespace) for ref in refs}
+    counts = Counter(kind for kind, _ in kinds)
+    return {(kind, namespace if counts[kind] <= _WORTH_A_LIST else "") for kind, namespace in kinds}
 
 
 def _read(run: Run, refs: Sequence[ObjectRef], labels: str) -> dict[ObjectRef, Object | None]:
     """Return the objects, with one list request where labels select many in one namespace."""
-    places: dict[tuple[GroupVersionKind, str], list[ObjectRef]] = {}
+    by_kind: dict[tuple[GroupVersionKind, str], list[ObjectRef]] = {}
     for ref in refs:
-        places.setdefault((ref.kind, ref.namespace), []).append(ref)
-    found: dict[ObjectRef, Object | None] = {}
-    for (kind, namespace), some in places.items():
+        by_kind.setdefault((ref.kind, ref.namespace), []).append(ref)
+    bodies: dict[ObjectRef, Object | None] = {}
+    for (kind, namespace), some in by_kind.items():
         if labels and len(some) >= _WORTH_A_LIST:
             listed = run.cluster.list(kind, namespace, labels=labels)
             by_name = {str(body["metadata"]["name"]): body for body in listed}
-            found |= {ref: by_name[ref.name] for ref in some if ref.name in by_name}
-    left = [ref for ref in refs if ref not in found]
-    return found | dict(zip(left, run_for_each(left, run.cluster.get, run.cancel, run.limits.width), strict=True))
+            bodies |= {ref: by_name[ref.name] for ref in some if ref.name in by_name}
+    missing = [ref for ref in refs if ref not in bodies]
+    return bodies | dict(
+        zip(missing, run_for_each(missing, run.cluster.get, run.cancel, run.limits.width), strict=True)
+    )
 
 
 def _ready(live: Object | None, ref: ObjectRef, now: float, vanishing: bool) -> Readiness:

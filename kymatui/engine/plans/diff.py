@@ -38,17 +38,17 @@ def diff_objects(before: Mapping[str, Any] | None, after: Mapping[str, Any] | No
 
 def hide_fields(changes: Iterable[FieldDiff], ref: ObjectRef, hidden: HiddenContent) -> tuple[FieldDiff, ...]:
     """Return the differences with the hidden values of an object, and the keys that may be values, masked."""
-    found: dict[str, FieldDiff] = {}
+    diffs: dict[str, FieldDiff] = {}
     for change in changes:
         content = hidden.find(ref, change.path)
         if content is None:
-            found[change.path] = change
+            diffs[change.path] = change
             continue
         path = content.shown(change.path)
         before = content.value(change.path, change.before, HIDDEN)
         after = content.value(change.path, change.after, HIDDEN if before is None else HIDDEN_CHANGED)
-        found.setdefault(path, FieldDiff(path, before, after))
-    return tuple(found.values())
+        diffs.setdefault(path, FieldDiff(path, before, after))
+    return tuple(diffs.values())
 
 
 def state_digest(live: Mapping[str, Any]) -> str:
@@ -63,14 +63,14 @@ def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[ValueCh
 
 
 def _comparable(body: Mapping[str, Any]) -> dict[str, Any]:
-    found = {name: value for name, value in body.items() if name not in ("status", "stringData")}
+    fields = {name: value for name, value in body.items() if name not in ("status", "stringData")}
     metadata = {name: value for name, value in (body.get("metadata") or {}).items() if name not in _VOLATILE}
     annotations = metadata.get("annotations")
     if isinstance(annotations, Mapping) and not _KEPT_BY_TOOLS.isdisjoint(annotations):
         metadata["annotations"] = {name: value for name, value in annotations.items() if name not in _KEPT_BY_TOOLS}
         if not metadata["annotations"]:
             del metadata["annotations"]  # so that it equals an object without annotations
-    return {**found, "metadata": metadata}
+    return {**fields, "metadata": metadata}
 
 
 def _is_secret(body: Mapping[str, Any]) -> bool:

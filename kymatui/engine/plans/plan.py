@@ -45,8 +45,8 @@ def list_grants(objects: Iterable[Object]) -> tuple[Grant, ...]:
     roles = {
         _role_key(body): tuple(body.get("rules") or ()) for body in rbac if body["kind"] in ("Role", "ClusterRole")
     }
-    found = [_grant(body, roles) for body in rbac if body["kind"] in ("RoleBinding", "ClusterRoleBinding")]
-    return tuple(sorted(found, key=lambda grant: (not grant.cluster_wide, grant.role, grant.namespace)))
+    grants = [_grant(body, roles) for body in rbac if body["kind"] in ("RoleBinding", "ClusterRoleBinding")]
+    return tuple(sorted(grants, key=lambda grant: (not grant.cluster_wide, grant.role, grant.namespace)))
 
 
 def _role_key(body: Object) -> tuple[str, str, str]:
@@ -61,7 +61,7 @@ def _grant(binding: Object, roles: Mapping[tuple[str, str, str], tuple[Mapping[s
     ref: Mapping[str, Any] = binding.get("roleRef") or {}
     kind, name = str(ref.get("kind") or ""), str(ref.get("name") or "")
     rules = roles.get((kind, namespace if kind == "Role" else "", name), ())
-    subjects = tuple(_subject(one) for one in binding.get("subjects") or ())
+    subjects = tuple(_subject(subject) for subject in binding.get("subjects") or ())
     return Grant(
         f"{kind} {name}",
         subjects,

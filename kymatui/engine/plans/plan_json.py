@@ -45,9 +45,9 @@ def plan_from_document(document: object) -> Plan:
     if not isinstance(document, Mapping) or not isinstance(schema, str):
         raise ConfigurationError("this file is not a plan: it has no schema")
     if schema != PLAN_SCHEMA:
-        found = cut_text(schema, _LONGEST_SCHEMA)
+        shown = cut_text(schema, _LONGEST_SCHEMA)
         raise ConfigurationError(
-            f"this plan is of another version of kymatui: its schema is {found!r}, expected {PLAN_SCHEMA!r}",
+            f"this plan is of another version of kymatui: its schema is {shown!r}, expected {PLAN_SCHEMA!r}",
             hint="plan again",
         )
     try:

@@ -43,7 +43,7 @@ def apply_transforms(bundle: Bundle, transforms: Iterable[Transform]) -> Bundle:
         bundle,
         objects=tuple(map(run, bundle.objects)),
         crds=tuple(map(run, bundle.crds)),
-        hooks=tuple(replace(one, body=run(one.body)) for one in bundle.hooks),
+        hooks=tuple(replace(hook, body=run(hook.body)) for hook in bundle.hooks),
     )
 
 
@@ -79,7 +79,7 @@ def with_images(images: Sequence[str]) -> Transform:
         image = parse_image(text) if isinstance(text, str) else None
         return known.get((image.name, image.tag)) if image else None
 
-    return lambda body: _with_containers(body, lambda one: _localized(one, found)) if known else body
+    return lambda body: _with_containers(body, lambda container: _localized(container, found)) if known else body
 
 
 def _full(image: Image) -> str:
@@ -87,18 +87,18 @@ def _full(image: Image) -> str:
     return f"{image.registry}/{image.repository}{tag}" + (f"@{image.digest}" if image.digest else "")
 
 
-def _localized(container: Container, found: Callable[[Any], str | None]) -> Container:
-    image = found(container.get("image"))
+def _localized(container: Container, lookup: Callable[[Any], str | None]) -> Container:
+    image = lookup(container.get("image"))
     if image is not None:
         container = {**container, "image": image}
     variables = container.get("env")
     if isinstance(variables, list):
-        container = {**container, "env": [_localized_variable(one, found) for one in variables]}
+        container = {**container, "env": [_localized_variable(variable, lookup) for variable in variables]}
     return container
 
 
-def _localized_variable(variable: Any, found: Callable[[Any], str | None]) -> Any:
-    image = found(variable.get("value")) if isinstance(variable, dict) else None
+def _localized_variable(variable: Any, lookup: Callable[[Any], str | None]) -> Any:
+    image = lookup(variable.get("value")) if isinstance(variable, dict) else None
     return variable if image is None else {**variable, "value": image}
 
 
@@ -113,19 +113,21 @@ def with_pull_secret(name: str, manager: ObjectRef | None = None, *, variable: s
         body = _with_pod(body, lambda spec: _pulling(spec, name))
         if not variable or (manager is not None and read_ref(body) != manager):
             return body
-        return _with_containers(body, lambda one: _with_variable(one, variable, name, body), fields=("containers",))
+        return _with_containers(
+            body, lambda container: _with_variable(container, variable, name, body), fields=("containers",)
+        )
 
     return run
 
 
 def _pulling(spec: Container, name: str) -> Container:
-    secrets = [one for one in spec.get("imagePullSecrets") or [] if one != {"name": name}]
+    secrets = [secret for secret in spec.get("imagePullSecrets") or [] if secret != {"name": name}]
     return {**spec, "imagePullSecrets": [*secrets, {"name": name}]}
 
 
 def _with_variable(container: Container, variable: str, value: str, body: Object) -> Container:
     variables = container.get("env") or []
-    if any(isinstance(one, dict) and one.get("name") == variable for one in variables):
+    if any(isinstance(entry, dict) and entry.get("name") == variable for entry in variables):
         raise ConfigurationError(f"{read_ref(body)}: container {container.get('name')} has the variable {variable}")
     return {**container, "env": [*variables, {"name": variable, "value": value}]}
 
@@ -137,7 +139,9 @@ def _with_containers(
         changed = dict(spec)
         for field in fields:
             if isinstance(spec.get(field), list):
-                changed[field] = [change(one) if isinstance(one, dict) else one for one in spec[field]]
+                changed[field] = [
+                    change(container) if isinstance(container, dict) else container for container in spec[field]
+                ]
         return changed
 
     return _with_pod(body, run)

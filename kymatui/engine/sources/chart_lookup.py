@@ -46,10 +46,10 @@ class RecordedLookup:
         self.read: dict[str, None] = {}
 
     def __call__(self, api_version: str, kind: str, namespace: str, name: str) -> dict[str, Any]:
-        found = self._lookup(api_version, kind, namespace, name)
-        if found and self._is_private(api_version, kind):
+        body = self._lookup(api_version, kind, namespace, name)
+        if body and self._is_private(api_version, kind):
             self.read["Secrets" if is_secret(api_version, kind) else "objects"] = None
-        return found
+        return body
 
     def _lookup(self, api_version: str, kind: str, namespace: str, name: str) -> dict[str, Any]:
         try:
@@ -74,11 +74,11 @@ class RecordedLookup:
             return self._lookup(api_version, kind, namespace, name)
         if alter is None:
             return {}
-        found = self._lookup(api_version, kind, namespace, name)
-        items = found.get("items")
+        body = self._lookup(api_version, kind, namespace, name)
+        items = body.get("items")
         if isinstance(items, list):
-            return {**found, "items": [_with_other_values(item, alter) for item in items]}
-        return _with_other_values(found, alter) if found else found
+            return {**body, "items": [_with_other_values(item, alter) for item in items]}
+        return _with_other_values(body, alter) if body else body
 
     def _is_private(self, api_version: str, kind: str) -> bool:
         return self._all_private or is_secret(api_version, kind)
@@ -160,12 +160,12 @@ def manifest_lookup(cluster: Cluster, named: Collection[str], read_inventory: Ca
     def lookup(api_version: str, kind: str, namespace: str, name: str) -> dict[str, Any]:
         if not is_secret(api_version, kind) or f"{namespace}/*" in named or f"{namespace}/{name}" in named:
             return plain(api_version, kind, namespace, name)
-        place = f"{namespace}/{name}" if name else f"all Secrets of {namespace}" if namespace else "all Secrets"
-        found = plain(api_version, kind, namespace, name) if name else None
-        if found == {} or (found is not None and _is_own(read_inventory(), ObjectRef(_SECRET, namespace, name))):
-            return found
+        location = f"{namespace}/{name}" if name else f"all Secrets of {namespace}" if namespace else "all Secrets"
+        body = plain(api_version, kind, namespace, name) if name else None
+        if body == {} or (body is not None and _is_own(read_inventory(), ObjectRef(_SECRET, namespace, name))):
+            return body
         hint = f"--lookup-secrets {namespace or 'NAMESPACE'}/{name or '*'} allows it"
-        raise RefusedError(f"a template reads {place if not name else f'Secret {place}'} with lookup", hint=hint)
+        raise RefusedError(f"a template reads {location if not name else f'Secret {location}'} with lookup", hint=hint)
 
     return lookup
 

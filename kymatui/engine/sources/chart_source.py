@@ -46,8 +46,8 @@ class LoadedChart(Struct, frozen=True):
 def from_path(path: str | Path) -> LoadedChart:
     """Load a chart from a folder or archive. Raises HelmError."""
     chart = load_chart(path)
-    place = Path(path)
-    digest = content_digest(place.read_bytes()) if place.is_file() else f"sha256:{chart.digest}"
+    root = Path(path)
+    digest = content_digest(root.read_bytes()) if root.is_file() else f"sha256:{chart.digest}"
     return LoadedChart(chart, Origin("helm", str(path), chart.version, digest))
 
 
@@ -181,9 +181,9 @@ class _Rendering:
             chart.version,
             objects=objects,
             crds=tuple(_crds(rendered, budget)) if self._include_crds else (),
-            hooks=tuple(one for hook in rendered.hooks for one in _hook(hook, budget)),
+            hooks=tuple(bundle_hook for hook in rendered.hooks for bundle_hook in _hook(hook, budget)),
             release=ChartRelease(document, self._config, manifest, rendered.notes),
-            notes=(*notes, *(one.sentence for one in rendered.warnings)),
+            notes=(*notes, *(warning.sentence for warning in rendered.warnings)),
         )
 
     def _rendered(self, environment: Environment) -> Rendered:
@@ -213,8 +213,8 @@ class _Rendering:
         return type(other) is type(error) and str(other) == str(error)
 
     def _withheld(self, error: Exception, lookup: RecordedLookup) -> HelmError:
-        name, place = self._loaded.chart.name, _PLACE.match(str(error))
-        where = f" at {place[1]}" if place is not None and place[1].startswith(f"{name}/") else ""
+        name, match = self._loaded.chart.name, _PLACE.match(str(error))
+        where = f" at {match[1]}" if match is not None and match[1].startswith(f"{name}/") else ""
         return HelmError(
             f"chart {name} fails{where}; the message is left out, because it depends on {' and '.join(lookup.read)} "
             "that a template reads with lookup",
@@ -244,16 +244,16 @@ def _check_installable(chart: Chart, name: str) -> None:
 
 def _objects(rendered: Rendered, budget: YamlBudget) -> tuple[tuple[Object, ...], Iterable[str]]:
     """Return the objects, with notes about duplicates, which helm would reject or overwrite."""
-    read = [one for file in rendered.manifests for one in read_objects(file.content, file.path, budget=budget)]
+    read = [body for file in rendered.manifests for body in read_objects(file.content, file.path, budget=budget)]
     kept = unique_documents(read)
-    first = {id(one) for one in kept}
-    twice = dict.fromkeys(f"{one['kind']} {document_key(one)[1]}" for one in read if id(one) not in first)
-    return tuple(kept), [f"The chart renders {one} more than once; the first is used." for one in twice]
+    first = {id(body) for body in kept}
+    twice = dict.fromkeys(f"{body['kind']} {document_key(body)[1]}" for body in read if id(body) not in first)
+    return tuple(kept), [f"The chart renders {name} more than once; the first is used." for name in twice]
 
 
 def _crds(rendered: Rendered, budget: YamlBudget) -> list[Object]:
     files = rendered.crds
-    return unique_documents(one for file in files for one in read_objects(file.content, file.path, budget=budget))
+    return unique_documents(body for file in files for body in read_objects(file.content, file.path, budget=budget))
 
 
 def _hook(hook: Hook, budget: YamlBudget) -> list[BundleHook]:

@@ -68,13 +68,13 @@ def component_artifact(
 
 def identity_of(document: Mapping[str, Any]) -> tuple[str, str]:
     """Return name and version of a descriptor's document."""
-    found = document.get("component") or document.get("metadata") or {}
-    return str(found.get("name", "")), str(found.get("version", ""))
+    component = document.get("component") or document.get("metadata") or {}
+    return str(component.get("name", "")), str(component.get("version", ""))
 
 
 def resource_layer(content: bytes, media_type: str, identities: Iterable[Mapping[str, str]]) -> Json:
     """Return the content descriptor of a local blob; `identities` are those of the resources that use it."""
-    marks = [{"kind": "resource", "identity": dict(sorted(one.items()))} for one in identities]
+    marks = [{"kind": "resource", "identity": dict(sorted(identity.items()))} for identity in identities]
     annotations = {RESOURCE_ANNOTATION: _compact(marks).decode()}
     return {**content_descriptor(content, media_type), "annotations": annotations}
 

@@ -85,16 +85,16 @@ class ModuleComponent:
         The first bundle has the CRDs, the last one the default CR. Raises SourceError if there is nothing to
         install.
         """
-        made = []
+        bundles = []
         if self.layers.raw_manifest is not None:
-            made.append(self._raw(self.layers.raw_manifest, namespace))
+            bundles.append(self._raw(self.layers.raw_manifest, namespace))
         configs = self._configs() if self.layers.charts else {}
-        made += [self._chart(one, namespace, configs.get(one.name), target) for one in self.layers.charts]
-        if not made:
+        bundles += [self._chart(chart, namespace, configs.get(chart.name), target) for chart in self.layers.charts]
+        if not bundles:
             raise SourceError(f"{self._descriptor.name}:{self._descriptor.version} has no installable layer")
-        made[0] = replace(made[0], crds=(*self._definitions(), *made[0].crds))
-        made[-1] = replace(made[-1], resource=self.default_resource())
-        return made
+        bundles[0] = replace(bundles[0], crds=(*self._definitions(), *bundles[0].crds))
+        bundles[-1] = replace(bundles[-1], resource=self.default_resource())
+        return bundles
 
     def _raw(self, layer: ModuleLayer, namespace: str) -> Bundle:
         where = str(self._ref(layer))
@@ -108,10 +108,10 @@ class ModuleComponent:
     def _chart(
         self, layer: ModuleLayer, namespace: str, config: InstallConfig | None, target: RenderTarget | None
     ) -> Bundle:
-        found = oci_layers.read_layer(self.content(layer), str(self._ref(layer)))
-        if found.shape is not Shape.CHART or found.files is None:
+        chart_layer = oci_layers.read_layer(self.content(layer), str(self._ref(layer)))
+        if chart_layer.shape is not Shape.CHART or chart_layer.files is None:
             raise SourceError(f"{self._ref(layer)} is not a chart")
-        chart = Chart.from_files(dict(found.files))
+        chart = Chart.from_files(dict(chart_layer.files))
         config = config or InstallConfig()
         return chart_source.chart_bundle(
             LoadedChart(chart, oci_layers.layer_origin(self._ref(layer), chart.version)),
@@ -135,7 +135,7 @@ class ModuleComponent:
         if layer is None:
             return None
         where = str(self._ref(layer))
-        found = read_objects(oci_layers.raw_manifest(self.content(layer), where, archive=layer.is_archive), where)
-        if len(found) != 1:
-            raise SourceError(f"{where} has {format_count(len(found), 'object')}; expected one, the default CR")
-        return found[0]
+        objects = read_objects(oci_layers.raw_manifest(self.content(layer), where, archive=layer.is_archive), where)
+        if len(objects) != 1:
+            raise SourceError(f"{where} has {format_count(len(objects), 'object')}; expected one, the default CR")
+        return objects[0]

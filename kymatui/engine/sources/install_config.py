@@ -62,11 +62,11 @@ def read_configs(data: bytes, where: str) -> dict[str, InstallConfig]:
         return {}
     if not isinstance(entries, list):
         raise SourceError(f"{where}: configs is not a list", hint="write `configs: [{name, clientConfig, overrides}]`")
-    found: dict[str, InstallConfig] = {}
+    configs: dict[str, InstallConfig] = {}
     for number, entry in enumerate(entries, 1):
         name, config = _entry(entry, f"{where}: configs[{number - 1}]")
-        found.setdefault(name, config)
-    return found
+        configs.setdefault(name, config)
+    return configs
 
 
 def _entry(entry: Any, where: str) -> tuple[str, InstallConfig]:
@@ -85,12 +85,12 @@ def _entry(entry: Any, where: str) -> tuple[str, InstallConfig]:
 
 
 def _parse(line: str, where: str) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     try:
-        set_values(found, line)
+        set_values(fields, line)
     except HelmError as error:
         raise SourceError(f"{where}: {error}") from error
-    return found
+    return fields
 
 
 def _flags(line: str, where: str) -> dict[str, bool | int | str]:

@@ -30,8 +30,8 @@ def from_path(
     if (data := tree.read(root)) is not None:
         return from_archive(data, str(path), name=name, namespace=namespace, folder=folder)
     built = build(KustomizationFolder(tree, root))
-    seen = ((os.path.relpath(one, root), data) for one, data in tree.seen.items())
-    origin = Origin("kustomize", str(path), digest=digest_of_files(seen))
+    files = ((os.path.relpath(file, root), data) for file, data in tree.seen.items())
+    origin = Origin("kustomize", str(path), digest=digest_of_files(files))
     return Bundle(name, namespace, origin, objects=built.objects, notes=built.notes)
 
 
@@ -41,13 +41,13 @@ def from_address(address: str, blobs: Blobs, *, name: str, namespace: str = "def
     Raises SourceError, and the port's errors.
     """
     scheme, _, rest = address.partition("://")
-    place, _, folder = rest.partition("//")
-    if not place.partition("?")[0].endswith(ARCHIVES):
+    repository, _, folder = rest.partition("//")
+    if not repository.partition("?")[0].endswith(ARCHIVES):
         raise SourceError(
             f"{redact_address(address)} is not an archive with a kustomization",
             hint=f"kymatui clones no repositories; use a file that ends with {', '.join(ARCHIVES)}",
         )
-    url = f"{scheme}://{place}"
+    url = f"{scheme}://{repository}"
     return from_archive(blobs.url(url), redact_address(url), name=name, namespace=namespace, folder=folder)
 
 
@@ -60,7 +60,7 @@ def from_files(
     files: dict[str, bytes], where: str, *, name: str, namespace: str = "default", folder: str = ""
 ) -> Bundle:
     """Build a kustomization from files by path; a common root folder may be omitted."""
-    found = files if folder else without_root(files, NAMES, where)
-    built = build(KustomizationFolder(ArchiveTree(found, where), f"/{folder.strip('/')}"))
+    unpacked = files if folder else without_root(files, NAMES, where)
+    built = build(KustomizationFolder(ArchiveTree(unpacked, where), f"/{folder.strip('/')}"))
     origin = Origin("kustomize", where, digest=digest_of_files(files.items()))
     return Bundle(name, namespace, origin, objects=built.objects, notes=built.notes)

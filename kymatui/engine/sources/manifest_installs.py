@@ -75,7 +75,7 @@ class InstallReader:
 
     def read(self) -> list[Bundle | InstallFailure]:
         """Return all installs in order; an install's error is returned, not raised."""
-        return [self._read(one) for one in self._manifest.installs]
+        return [self._read(install) for install in self._manifest.installs]
 
     def _read(self, install: ManifestInstall) -> Bundle | InstallFailure:
         try:
@@ -87,16 +87,16 @@ class InstallReader:
         """Return the bundle of one install. Raises SourceError, HelmError, RegistryError, the port's errors."""
         if not install.name:
             raise SourceError(f"an install of Manifest {self._manifest.ref} has no name")
-        made = self._from_source(install)
+        bundle = self._from_source(install)
         first = install is self._manifest.installs[0]
         last = install is self._manifest.installs[-1]
-        made = replace(
-            made,
-            version=self._manifest.version or made.version,
-            crds=(*(self.definitions() if first else ()), *made.crds),
+        bundle = replace(
+            bundle,
+            version=self._manifest.version or bundle.version,
+            crds=(*(self.definitions() if first else ()), *bundle.crds),
             resource=self.resource() if last else None,
         )
-        return apply_transforms(made, [with_images(self._images())])
+        return apply_transforms(bundle, [with_images(self._images())])
 
     def _from_source(self, install: ManifestInstall) -> Bundle:
         match install.source:
@@ -183,7 +183,7 @@ class InstallReader:
     def _from_chart(self, name: str, loaded: LoadedChart) -> Bundle:
         config = self.config(name)
         release, namespace = config.text("ReleaseName") or name, config.text("Namespace") or self._namespace
-        made = chart_source.chart_bundle(
+        bundle = chart_source.chart_bundle(
             loaded,
             name=release,
             namespace=namespace,
@@ -192,11 +192,11 @@ class InstallReader:
             include_crds=not config.is_set("SkipCRDs"),
         )
         if config.is_set("DisableHooks"):
-            made = replace(made, hooks=())
+            bundle = replace(bundle, hooks=())
         if config.flags.get("CreateNamespace") is False:
-            made = replace(made, create_namespace=False)
-        unused = tuple(f"clientConfig of {name}: {one} has no effect here." for one in config.unused)
-        return replace(made, notes=(*made.notes, *unused))
+            bundle = replace(bundle, create_namespace=False)
+        unused = tuple(f"clientConfig of {name}: {option} has no effect here." for option in config.unused)
+        return replace(bundle, notes=(*bundle.notes, *unused))
 
     def config(self, name: str) -> InstallConfig:
         """Return the config of an install, empty without a layer or entry."""
@@ -210,12 +210,12 @@ class InstallReader:
 
     def resource(self) -> Object | None:
         """Return the default CR without status, and without the `resource` field of the oldest Manifests."""
-        found = self._manifest.resource
-        if not found:
+        resource = self._manifest.resource
+        if not resource:
             return None
-        return {key: value for key, value in found.items() if key not in ("status", "resource")}
+        return {key: value for key, value in resource.items() if key not in ("status", "resource")}
 
     def _images(self) -> list[str]:
         spec = self._manifest.raw.get("spec")
         images = spec.get("localizedImages") if isinstance(spec, Mapping) else None
-        return [one for one in images if isinstance(one, str)] if isinstance(images, list) else []
+        return [image for image in images if isinstance(image, str)] if isinstance(images, list) else []

@@ -49,8 +49,8 @@ class LayerRef(Struct, frozen=True):
 
         `folder` is inserted between repo and name unless one of them has it. Raises SourceError.
         """
-        scheme, found, rest = repo.rpartition("://")
-        if found and scheme.lower() not in ("http", "https", "oci"):
+        scheme, separator, rest = repo.rpartition("://")
+        if separator and scheme.lower() not in ("http", "https", "oci"):
             raise SourceError(f"{repo!r} is not a registry", hint="use a host, or http://host if it has no TLS")
         parts = [rest.strip("/"), name.strip("/")]
         if folder and folder not in parts[0].split("/") and folder not in parts[1].split("/"):
@@ -81,10 +81,10 @@ class Layer(Struct, frozen=True):
 def fetch(ref: LayerRef, blobs: Blobs) -> bytes:
     """Return a layer's bytes, checked by digest. Raises RegistryError, and the port's errors."""
     data = blobs.layer(ref.repository, ref.digest, insecure=ref.insecure)
-    algorithm, _, wanted = ref.digest.partition(":")
-    found = hashlib.new(algorithm, data).hexdigest()
-    if found != wanted:
-        raise RegistryError(f"{ref} arrived as {algorithm}:{found}", hint="it was changed or truncated; not used")
+    algorithm, _, expected = ref.digest.partition(":")
+    actual = hashlib.new(algorithm, data).hexdigest()
+    if actual != expected:
+        raise RegistryError(f"{ref} arrived as {algorithm}:{actual}", hint="it was changed or truncated; not used")
     return data
 
 
@@ -119,8 +119,8 @@ def read_layer(data: bytes, where: str) -> Layer:
     return _classified(read_tar(plain, where), where)
 
 
-def _classified(found: dict[str, bytes], where: str) -> Layer:
-    files = {name: data for name, data in found.items() if not name.rpartition("/")[2].startswith("._")}
+def _classified(layer_files: dict[str, bytes], where: str) -> Layer:
+    files = {name: data for name, data in layer_files.items() if not name.rpartition("/")[2].startswith("._")}
     files = without_root(files, (CHART, *KUSTOMIZATIONS), where)
     if any(name in files for name in KUSTOMIZATIONS):
         return Layer(Shape.KUSTOMIZATION, files=files)
@@ -145,10 +145,10 @@ def definitions(data: bytes, where: str) -> list[Object]:
     texts = sorted((name, text) for name, text in files.items() if name.endswith(YAML) or name == where)
     budget = YamlBudget()
     read = (read_objects(text, f"{where}: {name}", only=CRD, budget=budget) for name, text in texts)
-    found = unique_documents(one for objects in read for one in objects)
-    if not found:
+    unique = unique_documents(body for objects in read for body in objects)
+    if not unique:
         raise SourceError(f"{where} has no CRD")
-    return found
+    return unique
 
 
 def manifest_layer(descriptor: ComponentDescriptor, layer: ModuleLayer, registry: str = "") -> ManifestLayer | None:
@@ -161,5 +161,5 @@ def manifest_layer(descriptor: ComponentDescriptor, layer: ModuleLayer, registry
         return ManifestLayer(registry, component if separator else descriptor.name, layer.digest, layer.is_archive)
     if not separator:
         return None
-    plain = any(str(one.get("baseUrl") or "").startswith("http://") for one in descriptor.contexts)
+    plain = any(str(context.get("baseUrl") or "").startswith("http://") for context in descriptor.contexts)
     return ManifestLayer(f"http://{repo}" if plain else repo, component, layer.digest, layer.is_archive)

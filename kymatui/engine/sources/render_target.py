@@ -44,11 +44,11 @@ def manifest_targets(clock: Clock, secrets: Collection[str], cluster: Cluster) -
 
     Charts always see an upgrade, as in the first module-manager, so that every reconciliation renders the same.
     """
-    found = replace(chart_target(cluster, installed=True), all_private=True)
+    manifest_target = replace(chart_target(cluster, installed=True), all_private=True)
 
     def target(release: str, namespace: str) -> RenderTarget:
         read = partial(read_inventory, cluster, clock, release, namespace)
-        return replace(found, lookup=manifest_lookup(cluster, secrets, read))
+        return replace(manifest_target, lookup=manifest_lookup(cluster, secrets, read))
 
     return target
 
@@ -56,14 +56,14 @@ def manifest_targets(clock: Clock, secrets: Collection[str], cluster: Cluster) -
 def chart_target(cluster: Cluster, *, installed: bool = False, revision: int = 1) -> RenderTarget:
     """Return a cluster's version, served kinds and lookup for a chart."""
     lookup = cluster_lookup(cluster)
-    found = RenderTarget(served=tuple(_served(cluster)), lookup=lookup, installed=installed, revision=revision)
+    target = RenderTarget(served=tuple(_served(cluster)), lookup=lookup, installed=installed, revision=revision)
     version = cluster.version()
-    return replace(found, kube_version=version) if version else found
+    return replace(target, kube_version=version) if version else target
 
 
 def _served(cluster: Cluster) -> list[str]:
-    found: dict[str, None] = {}
+    served: dict[str, None] = {}
     for kind in cluster.all_kinds():
-        found[kind.gvk.api_version] = None
-        found[f"{kind.gvk.api_version}/{kind.gvk.kind}"] = None
-    return list(found)
+        served[kind.gvk.api_version] = None
+        served[f"{kind.gvk.api_version}/{kind.gvk.kind}"] = None
+    return list(served)

@@ -39,7 +39,7 @@ class SingleCluster:
 
 
 class RuntimeCache:
-    """The known runtimes of one controller; thread-safe. `left` gets each Kyma that the controller leaves.
+    """The known runtimes of one controller; thread-safe. `cleared` gets each Kyma that the controller leaves.
 
     `others` are the caches of all controllers: a runtime that one of them knows needs no second reading of its access
     Secret, unless this controller has dropped it, or `confirm` returns False for it.
@@ -48,12 +48,12 @@ class RuntimeCache:
     def __init__(
         self,
         clusters: RuntimeClusters,
-        left: Callable[[KymaKey], None] = lambda kyma: None,
+        cleared: Callable[[KymaKey], None] = lambda kyma: None,
         others: Iterable[RuntimeCache] = (),
         confirm: Callable[[KymaKey, Cluster, threading.Event], bool] = lambda kyma, cluster, cancel: True,
     ) -> None:
         self._clusters = clusters
-        self._left = left
+        self._left = cleared
         self._others = others
         self._confirm = confirm
         self._lock = threading.Lock()

@@ -241,10 +241,10 @@ def _network_policy(options: DeploymentOptions) -> Object:
     """
     ingress: list[Object] = []
     if options.scrapers:  # a rule without sources would let everyone in
-        sources = [_source(one) for one in options.scrapers]
+        sources = [_source(scraper) for scraper in options.scrapers]
         ingress.append({"from": sources, "ports": [{"protocol": "TCP", "port": METRICS_PORT}]})
     if options.has_listener:
-        sources = [{"ipBlock": {"cidr": one.strip()}} for one in options.gateways.split(",")]
+        sources = [{"ipBlock": {"cidr": gateway.strip()}} for gateway in options.gateways.split(",")]
         ingress.append({"from": sources, "ports": [{"protocol": "TCP", "port": EVENTS_PORT}]})
     dns = [{"protocol": protocol, "port": 53} for protocol in ("UDP", "TCP")]
     tls = [{"protocol": "TCP", "port": port} for port in (443, 6443)]

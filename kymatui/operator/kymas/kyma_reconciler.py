@@ -273,10 +273,13 @@ class KymaPass:
 
     def _process(self) -> None:
         """Reconcile modules, catalog and webhook, each regardless of the others' errors; write the status."""
-        modules, others = self._modules(), [one for one in (self._catalog(), self._webhook()) if one is not None]
+        modules, others = (
+            self._modules(),
+            [pass_error for pass_error in (self._catalog(), self._webhook()) if pass_error is not None],
+        )
         if not modules:
             self._reports.follow(self._kyma, self._status, self._cancel)  # the first copy of a catalog takes seconds
-            states = [str(one.get("state", "")) for one in self._status.modules]
+            states = [str(module.get("state", "")) for module in self._status.modules]
             self._status.set(KymaCondition.MODULES, holds=modules_condition(states))
         if modules or others:
             error = _first_of(*modules, *others)

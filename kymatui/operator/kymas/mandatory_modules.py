@@ -149,10 +149,10 @@ class MandatoryRemoval:
             if not held and not mandatory:
                 return None
             labels = f"{LABEL_MODULE_NAME}={meta.meta.name},{LABEL_MANDATORY}=true"
-            found = home.list(MANIFEST, self._context.namespace, labels=labels, cancel=cancel)
-            for error in ManifestWrites(home, cancel).delete_all(map(read_ref, found)):
+            manifests = home.list(MANIFEST, self._context.namespace, labels=labels, cancel=cancel)
+            for error in ManifestWrites(home, cancel).delete_all(map(read_ref, manifests)):
                 raise error
-            if not found and held:
+            if not manifests and held:
                 set_finalizers(home, raw, [name for name in meta.meta.finalizers if name != FINALIZER], cancel)
         except ConflictError:  # the release meta changed meanwhile, so its finalizers are read again
             return self.intervals.soon

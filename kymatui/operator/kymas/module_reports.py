@@ -39,16 +39,16 @@ class ModuleReports:
         context = self._context
         writes = ManifestWrites(context.home, cancel, context.is_unseen, marks=context.marks)
         failed: list[KymatuiError] = []
-        for one in self._planner.plan(kyma, cancel):
-            current = status.module(one.item.name)
+        for module in self._planner.plan(kyma, cancel):
+            current = status.module(module.item.name)
             try:
-                status.put_module(_entry(one, writes.write(kyma, one), current))
+                status.put_module(_entry(module, writes.write(kyma, module), current))
             except CancelledError:
                 raise
             except KymatuiError as error:
                 failed.append(error)
                 if not isinstance(error, ConflictError):  # another client's write, and no state of the module
-                    status.put_module(_failed_entry(one, error, current))
+                    status.put_module(_failed_entry(module, error, current))
         removed, unread = self._follow_removed(kyma, status, cancel)
         return [*failed, *unread, *writes.delete_all(removed)]
 

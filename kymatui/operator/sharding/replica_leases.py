@@ -54,10 +54,10 @@ class LeaseObserver:
     def observe(self, records: Iterable[LeaseRecord], now: float) -> None:
         """Take a complete list whose answer arrived at this time."""
         observed = {}
-        for one in records:
-            known = self._seen.get(one.name)
-            same = known is not None and known[0].version == one.version
-            observed[one.name] = known if known is not None and same else (one, now)
+        for record in records:
+            known = self._seen.get(record.name)
+            same = known is not None and known[0].version == record.version
+            observed[record.name] = known if known is not None and same else (record, now)
         self._seen, self._at = observed, now
 
     def get(self, name: str) -> LeaseRecord | None:
@@ -141,9 +141,9 @@ class ReplicaLeases:
 
     def observe(self, cancel: threading.Event, clock: Callable[[], float]) -> None:
         """List all Leases."""
-        found = self._cluster.list(LEASE, self._namespace, labels=SELECTOR, cancel=cancel)
-        records = (read_record(raw) for raw in found)
-        self._observer.observe([one for one in records if one.name.startswith(self.own_name)], clock())
+        leases = self._cluster.list(LEASE, self._namespace, labels=SELECTOR, cancel=cancel)
+        records = (read_record(raw) for raw in leases)
+        self._observer.observe([record for record in records if record.name.startswith(self.own_name)], clock())
 
     def record(self, name: str, now: float) -> ObservedLease:
         known = self._observer.get(name) or _NONE
@@ -205,7 +205,7 @@ class ReplicaLeases:
         """Delete this replica's own Lease, and after the last replica's the operator's. Raises ClusterError."""
         self.delete(self._presence)
         leases = self._cluster.list(LEASE, self._namespace, labels=SELECTOR)
-        records = {one.name: one for one in map(read_record, leases)}
+        records = {record.name: record for record in map(read_record, leases)}
         own = records.get(self.own_name)
         others = [name for name in records if name.startswith(f"{self.own_name}-")]
         if own is not None and own.holder == group and not others:

@@ -50,9 +50,11 @@ class RuntimeWebhook:
         tls = self._certificate(kyma, cancel)
         if tls is None:
             return False
-        found = [read_watcher(raw) for raw in self._home.list(WATCHER, kyma.meta.namespace, cancel=cancel)]
-        watchers = sorted((one for one in found if isinstance(one, Watcher)), key=lambda one: one.webhook)
-        for body in agent_objects([one for one in watchers if not one.meta.deleting], tls, self._options):
+        readings = [read_watcher(raw) for raw in self._home.list(WATCHER, kyma.meta.namespace, cancel=cancel)]
+        watchers = sorted(
+            (watcher for watcher in readings if isinstance(watcher, Watcher)), key=lambda watcher: watcher.webhook
+        )
+        for body in agent_objects([watcher for watcher in watchers if not watcher.meta.deleting], tls, self._options):
             live = runtime.get(read_ref(body), cancel=cancel)
             self._copies.apply(runtime, body, live, OPERATOR_FIELD_MANAGER, cancel)
         agent = runtime.get(ObjectRef(DEPLOYMENT, KYMA_NAMESPACE, WEBHOOK), cancel=cancel)

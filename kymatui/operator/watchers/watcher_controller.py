@@ -167,7 +167,12 @@ class _WatcherPass:
             return
         now = format_time(self._clock.now())
         since = next(
-            (one["lastTransitionTime"] for one in self._raw_conditions() if unchanged and one["type"] == CONDITION), now
+            (
+                raw_condition["lastTransitionTime"]
+                for raw_condition in self._raw_conditions()
+                if unchanged and raw_condition["type"] == CONDITION
+            ),
+            now,
         )
         condition = {
             "type": CONDITION,
@@ -180,5 +185,5 @@ class _WatcherPass:
         self._patch({"status": body}, "status")
 
     def _raw_conditions(self) -> Sequence[Mapping[str, Any]]:
-        found: Sequence[Mapping[str, Any]] = (self._watcher.raw.get("status") or {}).get("conditions") or ()
-        return found
+        conditions: Sequence[Mapping[str, Any]] = (self._watcher.raw.get("status") or {}).get("conditions") or ()
+        return conditions

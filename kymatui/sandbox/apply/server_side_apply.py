@@ -47,7 +47,7 @@ def apply_object(
     *,
     force: bool = False,
 ) -> Object:
-    """Return the object after a server-side apply of `wanted`, with defaults and managed fields.
+    """Return the object after a server-side apply of `applied_object`, with defaults and managed fields.
 
     Raise `ApplyConflictError` (409) and `ApplyFailedError` (500). If nothing changed, return the live object with the
     new managers.

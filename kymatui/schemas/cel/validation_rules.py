@@ -48,7 +48,7 @@ def compiled(expression: str) -> Evaluate:
 def expression_problem(expression: str, schema: Schema | None = None, expected_type: str = "") -> str:
     """Return the compiler's message for an invalid expression, "" for a valid one.
 
-    `schema` is the schema of `self`, `wanted` the required result type.
+    `schema` is the schema of `self`, `expected_type` the required result type.
     """
     kind = type_of(schema)
     try:

@@ -229,7 +229,7 @@ def _grouped(schema: Schema, items: list[Any]) -> dict[str, list[Any]]:
 
 
 def merge(schema: Schema, live: Any, desired: Any) -> Any:
-    """Merge `wanted` into `live`; return ABSENT if neither has a value."""
+    """Merge `desired` into `live`; return ABSENT if neither has a value."""
     if desired is ABSENT:
         return live
     if live is ABSENT:

@@ -116,12 +116,12 @@ class CatalogFeeds:
 
     def module_crs(self) -> dict[GroupVersionKind, tuple[Object, ...]]:
         """Return the module CRs by kind."""
-        found: dict[GroupVersionKind, tuple[Object, ...]] = {}
+        objects: dict[GroupVersionKind, tuple[Object, ...]] = {}
         for name in dict(self._modules).values():
             kind = self._feeds.kind(name)
             if kind is not None:
-                found[kind] = self._feeds.objects(name)
-        return found
+                objects[kind] = self._feeds.objects(name)
+        return objects
 
     def _follow(self, feed: str, resource: ApiResource, fixed: WatchedKind | None = None) -> None:
         metadata_only = fixed is not None and fixed.metadata_only
@@ -139,26 +139,30 @@ class CatalogFeeds:
     @property
     def _namespaces(self) -> tuple[str, ...]:
         """Return the namespaces that are read of what may not be listed in all."""
-        wanted = (self._namespace, KYMA_NAMESPACE, self._client.transport.connection.namespace)
-        return tuple(dict.fromkeys(name for name in wanted if name))
+        namespaces = (self._namespace, KYMA_NAMESPACE, self._client.transport.connection.namespace)
+        return tuple(dict.fromkeys(name for name in namespaces if name))
 
     def _arrange_modules(self) -> None:
-        wanted: dict[tuple[str, str], str] = {}
+        names: dict[tuple[str, str], str] = {}
         templates = (*self._feeds.objects(KYMA_KINDS[1].feed), *self._control_plane_templates)
-        defaults = tuple(one.default_cr.kind for one in self.installed.installations if one.default_cr is not None)
+        defaults = tuple(
+            installation.default_cr.kind
+            for installation in self.installed.installations
+            if installation.default_cr is not None
+        )
         for (group, kind), versions in module_kinds(templates, self._catalogs.templates, defaults).items():
             resource = self._client.discovery.find_kind(group, kind, versions)
             if resource is None:
                 # The plural is unknown here: kubectl takes the kind in its place, and so does this name.
-                wanted[group, kind] = f"{kind.lower()}.{group}"
-                self._feeds.absent(wanted[group, kind], f"the cluster does not serve {kind} of {group}")
+                names[group, kind] = f"{kind.lower()}.{group}"
+                self._feeds.absent(names[group, kind], f"the cluster does not serve {kind} of {group}")
             else:
-                wanted[group, kind] = resource.name
+                names[group, kind] = resource.name
                 self._follow(resource.name, resource)
         for key, name in self._modules.items():
-            if wanted.get(key) != name and name not in wanted.values():
+            if names.get(key) != name and name not in names.values():
                 self._feeds.drop(name)
-        self._modules = wanted
+        self._modules = names
 
     def _notice_crds(self) -> None:
         """Discard discovery when CRDs came or went; again until all are served."""
@@ -217,7 +221,7 @@ class CrdMetadata:
         with self._lock:
             if self._from[0] is not items or self._from[1] is not served:
                 self._made = {id(item): self._one(item, served) for item in items}
-                self._all = tuple(made for _, _, made in self._made.values())
+                self._all = tuple(definition for _, _, definition in self._made.values())
                 self._from = items, served
             return self._all
 
@@ -233,7 +237,7 @@ def _definition(item: Object, resource: ApiResource | None) -> Object:
     plural, _, group = crd_name(item).partition(".")
     names = {"plural": plural, "kind": resource.kind if resource is not None else ""}
     scope = "Namespaced" if resource is None or resource.namespaced else "Cluster"
-    made: dict[str, Any] = {
+    definition: dict[str, Any] = {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
         "metadata": item.get("metadata") or {},
@@ -241,8 +245,8 @@ def _definition(item: Object, resource: ApiResource | None) -> Object:
     }
     if resource is not None:
         conditions = [{"type": kind, "status": "True"} for kind in ("NamesAccepted", "Established")]
-        made["status"] = {"conditions": conditions}
-    return made
+        definition["status"] = {"conditions": conditions}
+    return definition
 
 
 def crd_name(item: Object) -> str:
@@ -290,33 +294,33 @@ class InstalledFeeds:
         """Return the Leases whose holder may live, None if they are not listed."""
         if not self._is_listed(_LEASE_FEED):
             return None
-        found = self._feeds.objects(_LEASE_FEED)
-        return tuple(raw for raw in found if not is_dead(str((raw.get("spec") or {}).get("holderIdentity") or "")))
+        objects = self._feeds.objects(_LEASE_FEED)
+        return tuple(raw for raw in objects if not is_dead(str((raw.get("spec") or {}).get("holderIdentity") or "")))
 
     def applied(self) -> dict[ObjectRef, tuple[Object, ...]]:
         """Return the objects of unfinished installations by their records, as far as all of them are listed."""
-        found = {}
+        bodies = {}
         for record, (installation, names) in dict(self._parts).items():
             if all(map(self._is_listed, names)):
                 objects = (raw for name in names if name != DEFINITIONS for raw in self._feeds.objects(name))
-                found[record] = tuple(
+                bodies[record] = tuple(
                     raw for raw in objects if not installation.is_chart or read_owner(raw) == installation.owner
                 )
-        return found
+        return bodies
 
     def arrange(self, namespaces: tuple[str, ...]) -> None:
         """Follow the objects of unfinished runs, and Leases, in `namespaces` where not all may be listed."""
-        unfinished = [one for one in self.installations if one.is_unfinished]
+        unfinished = [entry for entry in self.installations if entry.is_unfinished]
         followed = set()
         if unfinished:
             followed.add(_LEASE_FEED)
             self._feeds.follow(_LEASE_FEED, _LEASES, namespaces=namespaces, labels=INVENTORIES)
         parts = {}
-        for one in unfinished:
-            kinds = list(dict.fromkeys((ref.kind, ref.namespace) for ref in one.refs))
-            if one.inventory is not None and len(kinds) <= _MOST:
-                parts[one.record] = one, tuple(dict.fromkeys(self._follow(one, kinds)))
-                followed.update(name for name in parts[one.record][1] if name != DEFINITIONS)
+        for installation in unfinished:
+            kinds = list(dict.fromkeys((ref.kind, ref.namespace) for ref in installation.refs))
+            if installation.inventory is not None and len(kinds) <= _MOST:
+                parts[installation.record] = installation, tuple(dict.fromkeys(self._follow(installation, kinds)))
+                followed.update(name for name in parts[installation.record][1] if name != DEFINITIONS)
         self._parts = parts
         for name in self._extra - followed:
             self._feeds.drop(name)

@@ -258,21 +258,21 @@ class CatalogSession:
         if self._catalogs.templates:
             return
         states = self.feeds
-        found = [states[fixed.feed] for fixed in KYMA_KINDS if fixed.feed in states]
-        kinds = {feed.state for feed in found}
+        feeds = [states[fixed.feed] for fixed in KYMA_KINDS if fixed.feed in states]
+        kinds = {feed.state for feed in feeds}
         if kinds <= {FeedState.ABSENT}:
             raise NotFoundError(
                 f"cluster {self.name!r} has no Kyma: it serves no kind of {KYMA_KINDS[0].group}",
                 hint="install Kyma's CRDs and lifecycle-manager, choose another --context, or try `kymatui demo`",
             )
-        said = next((feed.message for feed in found if feed.state in (FeedState.FORBIDDEN, FeedState.FAILED)), "")
+        message = next((feed.message for feed in feeds if feed.state in (FeedState.FORBIDDEN, FeedState.FAILED)), "")
         if kinds <= {FeedState.ABSENT, FeedState.FORBIDDEN}:
             raise ForbiddenError(
-                f"you may not read Kyma's objects in cluster {self.name!r}: {said}",
+                f"you may not read Kyma's objects in cluster {self.name!r}: {message}",
                 hint=f"ask for the right to list and watch objects of {KYMA_KINDS[0].group}, or use another --context",
             )
         if kinds <= {FeedState.ABSENT, FeedState.FORBIDDEN, FeedState.FAILED}:
-            raise ServerError(f"cluster {self.name!r} does not list Kyma's objects: {said}", hint="try again later")
+            raise ServerError(f"cluster {self.name!r} does not list Kyma's objects: {message}", hint="try again later")
 
     def _changed(self) -> None:
         if self._watched.is_outdated:

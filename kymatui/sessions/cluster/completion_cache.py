@@ -50,9 +50,9 @@ def names_in(snapshot: Snapshot) -> CompletionNames:
         if not isinstance(template, MalformedObject):
             modules.setdefault(template.module, set()).add(template.version)
             channels.add(template.channel)
-    for one in read_installations(snapshot.inventories, snapshot.releases):
-        if one.is_own:
-            modules.setdefault(one.name, set())
+    for installation in read_installations(snapshot.inventories, snapshot.releases):
+        if installation.is_own:
+            modules.setdefault(installation.name, set())
     for raw in snapshot.release_metas:
         meta = read_release_meta(raw)
         if not isinstance(meta, MalformedObject):
@@ -93,9 +93,9 @@ def load_names(key: object, *, now: float | None = None) -> tuple[CompletionName
     file = _file(key)
     try:
         age = (time.time() if now is None else now) - file.stat().st_mtime
-        found = read_json(read_own(file))
-        modules = {str(name): {str(one) for one in versions} for name, versions in found["modules"].items()}
-        return _clean(modules, map(str, found["channels"])), age < LIFETIME
+        document = read_json(read_own(file))
+        modules = {str(name): {str(version) for version in versions} for name, versions in document["modules"].items()}
+        return _clean(modules, map(str, document["channels"])), age < LIFETIME
     except (OSError, ValueError, TypeError, KeyError, AttributeError):  # a missing or damaged file: ask the cluster
         return CompletionNames(), False
 

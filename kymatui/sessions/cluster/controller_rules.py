@@ -36,42 +36,50 @@ def read_controller_rules(home: KubeCluster, namespace: str, options: SessionOpt
     The rest is read from lifecycle-manager's Deployment in the Kymas' namespace and the ConfigMap that it mounts.
     Raises ConfigurationError for a configured file that is no policy.
     """
-    given = read_configured_rules(options.maintenance_policy, options.restricted_modules) or ControllerSettings()
-    found, notes = _found_rules(home, namespace, options, given)
-    return replace(found, schemas=_read_schemas(home)), notes
+    configured = read_configured_rules(options.maintenance_policy, options.restricted_modules) or ControllerSettings()
+    settings, notes = _found_rules(home, namespace, options, configured)
+    return replace(settings, schemas=_read_schemas(home)), notes
 
 
 def _read_schemas(home: KubeCluster) -> Mapping[str, FieldSchema]:
     """Return the schemas of the catalog's CRDs; without the right to read them, none."""
-    found = {}
+    schemas = {}
     for kind, plural in _CATALOG.items():
         with contextlib.suppress(ClusterError):
             raw = home.get(ObjectRef(_CRD, "", f"{plural}.{OPERATOR}"))
             if raw is not None and (schema := read_field_schema(raw, _VERSION)) is not None:
-                found[kind] = schema
-    return found
+                schemas[kind] = schema
+    return schemas
 
 
-def _found_rules(home: KubeCluster, namespace: str, options: SessionOptions, given: ControllerSettings) -> FoundRules:
-    notes = [f"maintenance window policy: {options.maintenance_policy}"] if given.windows else []
+def _found_rules(
+    home: KubeCluster, namespace: str, options: SessionOptions, configured: ControllerSettings
+) -> FoundRules:
+    notes = [f"maintenance window policy: {options.maintenance_policy}"] if configured.windows else []
     try:
         flags = _flags(home, namespace)
     except ClusterError as error:  # the screen works without it, and says what is unknown
-        return given, (*notes, f"lifecycle-manager's configuration is unknown: {error}")
+        return configured, (*notes, f"lifecycle-manager's configuration is unknown: {error}")
     if flags is None:
-        told = f"lifecycle-manager's configuration is unknown: found no Deployment of lifecycle-manager in {namespace}"
-        return given, (*notes, told)
-    windows = given.windows
+        problem = (
+            f"lifecycle-manager's configuration is unknown: found no Deployment of lifecycle-manager in {namespace}"
+        )
+        return configured, (*notes, problem)
+    windows = configured.windows
     if windows is None:
         windows, note = _policy(home, namespace, flags)
         notes.append(note)
-    return ControllerSettings(windows, given.restricted or flags.restricted, flags.least), tuple(notes)
+    return ControllerSettings(windows, configured.restricted or flags.restricted, flags.least), tuple(notes)
 
 
 def _flags(home: KubeCluster, namespace: str) -> ControllerFlags | None:
     """Return the flags of lifecycle-manager, preferably of the Deployment that mounts a policy."""
-    found = [flags for raw in home.list(_DEPLOYMENT, namespace, whole=True) if (flags := read_controller_flags(raw))]
-    return min(found, key=lambda flags: (not flags.policy, flags.deployment), default=None)
+    deployed = [
+        flags
+        for raw in home.list(_DEPLOYMENT, namespace, with_managed_fields=True)
+        if (flags := read_controller_flags(raw))
+    ]
+    return min(deployed, key=lambda flags: (not flags.policy, flags.deployment), default=None)
 
 
 def _policy(home: KubeCluster, namespace: str, flags: ControllerFlags) -> tuple[WindowPolicy | None, str]:
@@ -85,10 +93,10 @@ def _policy(home: KubeCluster, namespace: str, flags: ControllerFlags) -> tuple[
     text = ((raw or {}).get("data") or {}).get(POLICY_KEY)
     if not isinstance(text, str):
         return None, f"{ref}, which {flags.deployment} mounts, has no {POLICY_KEY}"
-    found = read_policy(text)
-    if isinstance(found, UnreadablePolicy):
-        return None, f"{ref} is not a maintenance window policy: {found.reason}"
-    return found, f"maintenance window policy: {ref}"
+    policy = read_policy(text)
+    if isinstance(policy, UnreadablePolicy):
+        return None, f"{ref} is not a maintenance window policy: {policy.reason}"
+    return policy, f"maintenance window policy: {ref}"
 
 
 _LARGEST = 1024 * 1024  # bytes; as much as the ConfigMap that the policy comes from can have

@@ -67,13 +67,13 @@ def fleet_names(options: SessionOptions) -> FleetNames | None:
     finally:
         client.transport.close()
     runtimes = build_fleet(kymas).runtimes
-    offered = [one for raw in templates if isinstance(one := read_template(raw), ModuleTemplate)]
+    offered = [template for raw in templates if isinstance(template := read_template(raw), ModuleTemplate)]
     released = [meta for raw in metas if isinstance(meta := read_release_meta(raw), ReleaseMeta)]
-    modules = {one.module for one in offered} | {one.module for one in released}
-    modules |= {module.name for one in runtimes for module in one.modules}
-    channels = {one.channel for one in offered} | {one.channel for one in runtimes}
-    channels |= {channel for one in released for channel in one.channels}
-    channels |= {module.channel for one in runtimes for module in one.modules}
+    modules = {entry.module for entry in offered} | {entry.module for entry in released}
+    modules |= {module.name for runtime in runtimes for module in runtime.modules}
+    channels = {entry.channel for entry in offered} | {runtime.channel for runtime in runtimes}
+    channels |= {channel for entry in released for channel in entry.channels}
+    channels |= {module.channel for runtime in runtimes for module in runtime.modules}
     return FleetNames(frozenset(modules), frozenset(channels - {""}))
 
 

@@ -119,8 +119,8 @@ class FleetSession:
 
     def _name(self, changed: Mapping[RuntimeKey, object]) -> None:
         """Note which runtimes there are; None says that one is gone."""
-        for key, found in changed.items():
-            if found is None:
+        for key, raw in changed.items():
+            if raw is None:
                 self._names.pop(key, None)
             else:
                 self._names[key] = None
@@ -196,5 +196,5 @@ class FleetSession:
 
 def _read_runtime(raw: Object) -> Runtime | MalformedObject:
     """Read a Kyma as a runtime, without versions of channels: release metas come on their own."""
-    found = read_kyma(raw)
-    return read_runtime(found, {}) if isinstance(found, Kyma) else found
+    kyma = read_kyma(raw)
+    return read_runtime(kyma, {}) if isinstance(kyma, Kyma) else kyma

@@ -36,9 +36,9 @@ _NAMES: Final = ("kyma-project.io/shoot-name", "kyma-project.io/runtime-id")
 def kyma_resource(home: KubeCluster) -> ApiResource:
     """Return the kind of Kymas in a cluster. Raise NotFoundError if it is no control plane."""
     for version in _KYMAS.versions:
-        found = home.client.discovery.find(GroupVersionKind(_KYMAS.group, version, _KYMAS.kind))
-        if found is not None:
-            return found
+        resource = home.client.discovery.find(GroupVersionKind(_KYMAS.group, version, _KYMAS.kind))
+        if resource is not None:
+            return resource
     raise NotFoundError(
         f"cluster {home.name!r} does not serve Kymas",
         hint="check that it is a control plane, or use another --kcp-context",
@@ -48,21 +48,21 @@ def kyma_resource(home: KubeCluster) -> ApiResource:
 
 def list_runtimes(home: KubeCluster, namespace: str = "") -> list[RuntimeKey]:
     """Return all runtimes of a control plane, from their Kymas."""
-    found = home.client.list(kyma_resource(home), namespace, decode=MetadataOnly).items
-    return [(ref.namespace, ref.name) for ref in map(read_ref, found)]
+    items = home.client.list(kyma_resource(home), namespace, decode=MetadataOnly).items
+    return [(ref.namespace, ref.name) for ref in map(read_ref, items)]
 
 
 def find_runtime(home: KubeCluster, name: str, namespace: str = "") -> RuntimeKey:
     """Find a Kyma by name, `namespace/name`, shoot or runtime id. Raise UsageError with similar names."""
     resource = kyma_resource(home)
     within, _, last = name.rpartition("/")
-    found = home.client.list(resource, within or namespace, fields=f"metadata.name={last}", decode=MetadataOnly).items
-    for label in () if found or not last else _NAMES:
-        found = (
-            found
+    items = home.client.list(resource, within or namespace, fields=f"metadata.name={last}", decode=MetadataOnly).items
+    for label in () if items or not last else _NAMES:
+        items = (
+            items
             or home.client.list(resource, within or namespace, labels=f"{label}={last}", decode=MetadataOnly).items
         )
-    keys = [(ref.namespace, ref.name) for ref in map(read_ref, found)]
+    keys = [(ref.namespace, ref.name) for ref in map(read_ref, items)]
     if len(keys) == 1:
         return keys[0]
     if keys:
@@ -70,7 +70,7 @@ def find_runtime(home: KubeCluster, name: str, namespace: str = "") -> RuntimeKe
         raise UsageError(f"several runtimes are named {name!r}: {several}", hint="write NAMESPACE/NAME")
     if within or namespace:
         require_namespace(home, within or namespace)
-    known = [one for _, one in list_runtimes(home, namespace)]
+    known = [known_name for _, known_name in list_runtimes(home, namespace)]
     where = f"in the control plane {home.name}"
     raise UnknownNameError.near("runtime", name, known, where=where, hint="`kymatui fleet` lists the runtimes")
 
@@ -149,13 +149,13 @@ class PairSession(RuntimeSession):
 
     def pair(self) -> RuntimePair:
         """Return both sides separately, with the known configuration of lifecycle-manager."""
-        found = super().pair()
-        return replace(found, control=replace(found.control, rules=self._rules or found.control.rules))
+        pair = super().pair()
+        return replace(pair, control=replace(pair.control, rules=self._rules or pair.control.rules))
 
     def snapshot(self) -> Snapshot:
         """Return both sides as one snapshot."""
-        found = super().snapshot()
-        return replace(found, rules=self._rules or found.rules)
+        snapshot = super().snapshot()
+        return replace(snapshot, rules=self._rules or snapshot.rules)
 
     @property
     def traffic(self) -> tuple[int, int]:

@@ -91,11 +91,11 @@ class RemoteSession:
 
     def picture(self) -> FleetSnapshot:
         """Return the fleet as known now, without waiting."""
-        found = self._fleet.picture()
+        picture = self._fleet.picture()
         if self._straight is None and self.requested_runtime:
-            named = found.named(self.requested_runtime)
+            named = picture.named(self.requested_runtime)
             self._straight = (named.ref.namespace, named.name) if named is not None else None
-        return found
+        return picture
 
     @property
     def straight_to(self) -> RuntimeKey | None:

@@ -83,9 +83,9 @@ class SecretRuntimes:
             return None
         name = f"Secret {access.secret.namespace}/{access.secret.name}"
         guard = self._guards.of(f"{namespace}/{kyma}", access.kubeconfig) if self._guards is not None else None
-        found = self._connected(name, access.kubeconfig, guard)
-        self._require_own(found, name, f"{namespace}/{kyma}", cancel)
-        return found
+        cluster = self._connected(name, access.kubeconfig, guard)
+        self._require_own(cluster, name, f"{namespace}/{kyma}", cancel)
+        return cluster
 
     def confirm(self, kyma: tuple[str, str], cluster: Cluster, cancel: threading.Event | None = None) -> bool:
         """Check an open client as `runtime` does, without its Secret; return False for one that was closed.
@@ -93,10 +93,12 @@ class SecretRuntimes:
         `kyma` is a namespace and a name. Raises ConfigurationError for the runtime of another Kyma.
         """
         with self._lock:
-            found = next(((name, one) for name, (_, one) in self._clusters.items() if one is cluster), None)
-        if found is None:
+            match = next(
+                ((name, candidate) for name, (_, candidate) in self._clusters.items() if candidate is cluster), None
+            )
+        if match is None:
             return False
-        name, client = found
+        name, client = match
         self._require_own(client, name, "/".join(kyma), cancel)
         return True
 
@@ -146,8 +148,8 @@ class SecretRuntimes:
                 self._clusters[name] = kubeconfig, opened
             self._clusters.move_to_end(name)
             while len(self._clusters) > self._most:
-                others = [one for one in self._clusters if one != name]
-                unwatched = (one for one in others if not self.is_watched(self._clusters[one][1]))
+                others = [cluster for cluster in self._clusters if cluster != name]
+                unwatched = (other for other in others if not self.is_watched(self._clusters[other][1]))
                 surplus.append(self._clusters.pop(next(unwatched, others[0]))[1])
             self._proven = {name: proof for name, proof in self._proven.items() if proof[0] not in surplus}
         self._let_go(surplus)
@@ -203,8 +205,8 @@ def read_access_secret(
             return access, frozenset(versions)
         case AccessSecretMissing():
             return None, frozenset()
-        case AccessSecretAmbiguous(_, found):
-            names = ", ".join(f"{ref.namespace}/{ref.name}" for ref in found)
+        case AccessSecretAmbiguous(_, refs):
+            names = ", ".join(f"{ref.namespace}/{ref.name}" for ref in refs)
             hint = (
                 "delete the old Secrets, then restart lifecycle-manager: it refuses several Secrets, too, but uses the "
                 "one that it read before until it restarts"

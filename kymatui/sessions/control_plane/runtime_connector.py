@@ -103,9 +103,9 @@ class RuntimeConnector:
                 hint="use --skr-kubeconfig and --skr-context to name the runtime's cluster",
             )
         self._source = f"Secret {access.secret.namespace}/{access.secret.name}"
-        found = connect_from_secret(access.kubeconfig, self._source)
-        require_unexpired(found, time.time())
-        return replace(found, title=self.title)
+        connection = connect_from_secret(access.kubeconfig, self._source)
+        require_unexpired(connection, time.time())
+        return replace(connection, title=self.title)
 
     def _is_control_plane(self, cancel: threading.Event) -> bool:
         """Return whether the modules run in the control plane: all Manifests have `remote: false`."""
@@ -113,8 +113,8 @@ class RuntimeConnector:
         for version in _MANIFESTS.versions:
             kind = GroupVersionKind(_MANIFESTS.group, version, _MANIFESTS.kind)
             if self._home.kind(kind) is not None:
-                found = self._home.list(kind, namespace, labels=f"{LABEL_KYMA_NAME}={kyma}", cancel=cancel)
-                return bool(found) and all((raw.get("spec") or {}).get("remote") is False for raw in found)
+                objects = self._home.list(kind, namespace, labels=f"{LABEL_KYMA_NAME}={kyma}", cancel=cancel)
+                return bool(objects) and all((raw.get("spec") or {}).get("remote") is False for raw in objects)
         return False
 
     def _require_own(self, client: Client, cancel: threading.Event) -> None:

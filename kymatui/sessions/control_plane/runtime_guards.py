@@ -59,12 +59,12 @@ class RuntimeGuards:
             known = self._known.get(kyma)
             if known is not None and known[0] == digest:
                 return known[1]
-            breaker = CircuitBreaker(self._terms, self._places, lambda state: self._report(kyma, made, state))
-            made = RuntimeGuard(self._rate, breaker)
-            self._known[kyma] = digest, made
+            breaker = CircuitBreaker(self._terms, self._places, lambda state: self._report(kyma, guard, state))
+            guard = RuntimeGuard(self._rate, breaker)
+            self._known[kyma] = digest, guard
         if known is not None and known[1].state is not CircuitState.CLOSED:
             self.changed(kyma, CircuitState.CLOSED)
-        return made
+        return guard
 
     def drop(self, kyma: str) -> None:
         """Forget the guard of a Kyma without a runtime, or which this process no longer reconciles."""

@@ -187,8 +187,10 @@ class RuntimeSession:
         runtime = inner.snapshot() if inner is not None else None
         self.kymas = runtime.kymas if runtime is not None else ()
         pair = RuntimePair(self.kyma[1], self._control.snapshot(now), runtime, str(self.failure or ""))
-        found = join_snapshots(pair)
-        return replace(found, feeds={**found.feeds, RUNTIME_FEED: _runtime_feed(self.inner, self.failure, self._since)})
+        snapshot = join_snapshots(pair)
+        return replace(
+            snapshot, feeds={**snapshot.feeds, RUNTIME_FEED: _runtime_feed(self.inner, self.failure, self._since)}
+        )
 
     def pair(self) -> RuntimePair:
         """Return both sides separately, for a comparison."""

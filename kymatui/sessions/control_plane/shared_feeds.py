@@ -68,21 +68,21 @@ class ControlPlane:
         deadline = time.monotonic() + timeout
         with self._changed:
             while not are_settled(self.states(), time.time()):
-                left = deadline - time.monotonic()
-                if left <= 0:
+                seconds = deadline - time.monotonic()
+                if seconds <= 0:
                     raise UnreachableError(f"the control plane {self.home.name} was not listed within {timeout:g} s")
-                self._changed.wait(min(left, _LOOK))
+                self._changed.wait(min(seconds, _LOOK))
 
     def part(self, key: RuntimeKey, on_change: Callable[[], None]) -> RuntimeShare:
         """Return the share of one runtime, which reports every change until it is closed."""
-        found = RuntimeShare(self, key, on_change)
+        share = RuntimeShare(self, key, on_change)
         with self._changed:
-            self._parts = (*self._parts, found)
-        return found
+            self._parts = (*self._parts, share)
+        return share
 
     def leave(self, part: RuntimeShare) -> None:
         with self._changed:
-            self._parts = tuple(one for one in self._parts if one is not part)
+            self._parts = tuple(share for share in self._parts if share is not part)
 
     def rules(self, namespace: str) -> ControllerSettings:
         """Return lifecycle-manager's configuration, read once."""
@@ -96,11 +96,11 @@ class ControlPlane:
 
     def objects(self, feed: str, key: RuntimeKey) -> tuple[Object, ...]:
         """Return one runtime's Kymas and Manifests; the catalog is common to its namespace."""
-        whole = self._feeds.objects(feed)
+        objects = self._feeds.objects(feed)
         with self._changed:
             known = self._indices.get(feed)
-            if known is None or known[0] is not whole:
-                known = self._indices[feed] = (whole, index_objects(feed, whole))
+            if known is None or known[0] is not objects:
+                known = self._indices[feed] = (objects, index_objects(feed, objects))
         return known[1].get(key if feed in (_KYMAS.feed, _MANIFESTS.feed) else (key[0], ""), ())
 
     def retry(self) -> None:
@@ -140,7 +140,7 @@ class RuntimeShare:
 
 def index_objects(feed: str, objects: Sequence[Object]) -> Mapping[RuntimeKey, tuple[Object, ...]]:
     """Sort objects by namespace and runtime; what is no text counts as absent."""
-    found: dict[RuntimeKey, list[Object]] = {}
+    by_runtime: dict[RuntimeKey, list[Object]] = {}
     for raw in objects:
         metadata = JsonReader(JsonReader(raw).mapping("metadata"))
         name = ""
@@ -148,5 +148,5 @@ def index_objects(feed: str, objects: Sequence[Object]) -> Mapping[RuntimeKey, t
             name = metadata.text("name")
         elif feed == _MANIFESTS.feed:
             name = metadata.labels("labels").get(LABEL_KYMA_NAME, "")
-        found.setdefault((metadata.text("namespace"), name), []).append(raw)
-    return {key: tuple(some) for key, some in found.items()}
+        by_runtime.setdefault((metadata.text("namespace"), name), []).append(raw)
+    return {key: tuple(some) for key, some in by_runtime.items()}

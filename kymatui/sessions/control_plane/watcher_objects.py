@@ -34,13 +34,13 @@ def read_control_side(home: KubeCluster) -> ControlPlaneObjects:
     watchers = _listed(home, _WATCHER)
     if isinstance(watchers, str):
         raise NotFoundError(f"the Watchers of {home.name!r} are unknown: {watchers}", status=404)
-    found, why = {}, {}
+    listed, why = {}, {}
     for fixed in (_GATEWAY, _VIRTUAL, _SERVICE):
         objects = _listed(home, fixed)
-        found[fixed.kind] = None if isinstance(objects, str) else objects
+        listed[fixed.kind] = None if isinstance(objects, str) else objects
         if isinstance(objects, str):
             why[fixed.kind] = objects
-    return ControlPlaneObjects(watchers, found["Gateway"], found["VirtualService"], found["Service"], why)
+    return ControlPlaneObjects(watchers, listed["Gateway"], listed["VirtualService"], listed["Service"], why)
 
 
 def _listed(home: KubeCluster, fixed: WatchedKind) -> list[Object] | str:
@@ -49,7 +49,7 @@ def _listed(home: KubeCluster, fixed: WatchedKind) -> list[Object] | str:
         for version in fixed.versions:
             kind = GroupVersionKind(fixed.group, version, fixed.kind)
             if home.kind(kind) is not None:
-                return [*home.list(kind, whole=True)]
+                return [*home.list(kind, with_managed_fields=True)]
     except ClusterError as error:
         return str(error)
     return f"the cluster does not serve {fixed.kind} of {fixed.group}"

@@ -37,9 +37,9 @@ class CommunityCatalogs:
     """One thread a source; a source that fails later keeps what it offered, and says since when that is."""
 
     def __init__(self, sources: Iterable[str], changed: Callable[[], None], read: Read | None = None) -> None:
-        given = tuple(dict.fromkeys(sources))
-        self._sources = tuple(map(_source, given[:MAX_SOURCES]))
-        self._left_out = given[MAX_SOURCES:]
+        addresses = tuple(dict.fromkeys(sources))
+        self._sources = tuple(map(_source, addresses[:MAX_SOURCES]))
+        self._left_out = addresses[MAX_SOURCES:]
         self._changed = changed
         self._read = read or _read
         self._closed = threading.Event()
@@ -73,11 +73,11 @@ class CommunityCatalogs:
 
     def feeds(self) -> dict[str, Feed]:
         """Return each source's state by feed name, without passwords of addresses."""
-        found = {source.name: source.feed for source in self._sources}
+        feeds = {source.name: source.feed for source in self._sources}
         if self._left_out:
             message = f"{format_count(len(self._left_out), 'more source')} skipped; at most {MAX_SOURCES} are used"
-            found[f"{CATALOG_FEED}number {MAX_SOURCES + 1} and more"] = Feed(FeedState.FAILED, 0.0, message)
-        return found
+            feeds[f"{CATALOG_FEED}number {MAX_SOURCES + 1} and more"] = Feed(FeedState.FAILED, 0.0, message)
+        return feeds
 
     def _follow(self, source: _Source) -> None:
         failures = 0
@@ -90,7 +90,7 @@ class CommunityCatalogs:
     def _refresh(self, source: _Source) -> bool:
         """Read a source once; whether that went well."""
         try:
-            found = self._read(source.address)
+            catalog = self._read(source.address)
         except KymatuiError as error:  # templates from an earlier read stay
             self._failed(source, str(error))
             return False
@@ -98,13 +98,13 @@ class CommunityCatalogs:
             self._failed(source, f"{type(error).__name__}: {error}")
             return False
         with self._lock:
-            if (found.templates, found.workloads) != (source.templates, source.workloads):
-                source.templates, source.workloads = found.templates, found.workloads
-                self._templates = tuple(item for one in self._sources for item in one.templates)
+            if (catalog.templates, catalog.workloads) != (source.templates, source.workloads):
+                source.templates, source.workloads = catalog.templates, catalog.workloads
+                self._templates = tuple(item for entry in self._sources for item in entry.templates)
                 self._raw_manifests = {
-                    key: items for one in reversed(self._sources) for key, items in one.workloads.items()
+                    key: items for entry in reversed(self._sources) for key, items in entry.workloads.items()
                 }
-            source.feed = Feed(FeedState.LIVE, time.time(), "; ".join(found.notes))
+            source.feed = Feed(FeedState.LIVE, time.time(), "; ".join(catalog.notes))
         return True
 
     def _failed(self, source: _Source, message: str) -> None:

@@ -89,12 +89,12 @@ class FeedDirector:
         deadline = time.monotonic() + timeout
         with self._changed:
             while not complete():
-                left = deadline - time.monotonic()
-                if self.failure is not None and (left <= 0 or not is_busy(self.failure)):
+                seconds = deadline - time.monotonic()
+                if self.failure is not None and (seconds <= 0 or not is_busy(self.failure)):
                     raise self.failure
-                if left <= 0 or self.is_closed:
+                if seconds <= 0 or self.is_closed:
                     return False
-                self._changed.wait(min(left, _LOOK))
+                self._changed.wait(min(seconds, _LOOK))
         return True
 
     def _run(self) -> None:
@@ -162,9 +162,9 @@ class OwnedFollower(NamespaceFollower):
         unready = self._cache.recall(
             "unready", (workloads, templates), lambda: unready_managers(workloads, templates, time.time())
         )
-        places = tuple(dict.fromkeys((*self._pods_in, *(ref.namespace for ref in unready))))
-        if places != self._pods_in:
-            self._pods_in = places
+        searched = tuple(dict.fromkeys((*self._pods_in, *(ref.namespace for ref in unready))))
+        if searched != self._pods_in:
+            self._pods_in = searched
             with contextlib.suppress(KymatuiError):  # without discovery what was followed stays
                 super().follow(self._refs)
 
@@ -174,17 +174,17 @@ class OwnedFollower(NamespaceFollower):
         asked = dict.fromkeys((ref.kind, ref.namespace) for ref in refs)
         for kind, namespace in list(asked)[:KINDS]:
             yield from self._installed(kind, namespace)
-        for place in self._pods_in[:NAMESPACES]:
-            yield _pods(place)
+        for searched_namespace in self._pods_in[:NAMESPACES]:
+            yield _pods(searched_namespace)
 
-    def _made(self, places: tuple[str, ...]) -> Iterator[FollowedKind]:
+    def _made(self, searched: tuple[str, ...]) -> Iterator[FollowedKind]:
         """Yield groups that every API server serves, each in its one version: discovery has nothing to add."""
-        for place in filter(None, places):
+        for namespace in filter(None, searched):
             yield FollowedKind(
-                ApiResource("apps", "v1", "ReplicaSet", "replicasets", True, _VERBS), place, Workload, KEPT
+                ApiResource("apps", "v1", "ReplicaSet", "replicasets", True, _VERBS), namespace, Workload, KEPT
             )
-            yield _pods(place)
-            yield FollowedKind(ApiResource("batch", "v1", "Job", "jobs", True, _VERBS), place, StatusOnly, KEPT)
+            yield _pods(namespace)
+            yield FollowedKind(ApiResource("batch", "v1", "Job", "jobs", True, _VERBS), namespace, StatusOnly, KEPT)
 
     def _installed(self, kind: GroupVersionKind, namespace: str) -> Iterator[FollowedKind]:
         """Yield a kind of the inventory, unless all of it is watched anyway or the cluster does not serve it."""

@@ -79,7 +79,7 @@ class Feeds:
             former = line.watch
             subject = WatchSubject(resource, namespaces, decode, metadata_only, only, labels, fields)
             line.watch = Watch(
-                self._client, subject, line.store, timing=self._timing, missing=missing, turns=self._turns
+                self._client, subject, line.store, timing=self._timing, missing=missing, semaphore=self._turns
             )
             line.kind = resource.gvk
         if former is not None:
@@ -153,15 +153,15 @@ class Feeds:
     def states(self) -> dict[str, Feed]:
         """Return each kind's feed state; none is live or syncing while the server does not answer."""
         with self._lock:
-            found = {name: line.store.feed for name, line in self._lines.items()}
+            states = {name: line.store.feed for name, line in self._lines.items()}
         silence = self._client.heartbeat.silence
         if silence is None:
-            return found
+            return states
         instead = {
             FeedState.LIVE: Feed(FeedState.STALE, silence.since, silence.message),
             FeedState.SYNCING: Feed(FeedState.FAILED, silence.since, silence.message),  # its list never came
         }
-        return {name: instead.get(feed.state, feed) for name, feed in found.items()}
+        return {name: instead.get(feed.state, feed) for name, feed in states.items()}
 
     @property
     def are_whole(self) -> bool:

@@ -53,12 +53,12 @@ class NamespaceFollower:
 
     def follow(self, refs: Iterable[ObjectRef]) -> None:
         """Follow exactly the kinds that these objects need; none without objects."""
-        wanted = {followed.feed: followed for followed in self.followed_kinds(tuple(refs))}
+        targets = {followed.feed: followed for followed in self.followed_kinds(tuple(refs))}
         for name in self._followed:
-            if name not in wanted:
+            if name not in targets:
                 self._feeds.drop(name)
-        self._followed = wanted
-        for name, followed in wanted.items():
+        self._followed = targets
+        for name, followed in targets.items():
             self._feeds.follow(
                 name,
                 followed.resource,

@@ -62,14 +62,14 @@ def module_kinds(
     of the cluster, and the default CRs of what is `installed`, are not trusted to name built-in kinds: nobody wants
     every Secret listed for a file on the web.
     """
-    found: dict[tuple[str, str], dict[str, None]] = {}
+    kinds: dict[tuple[str, str], dict[str, None]] = {}
     trusted = [kind for template in templates if (kind := _data_kind(template)) is not None]
     others = [kind for template in outside if (kind := _data_kind(template)) is not None and _is_custom(kind)]
     others += filter(_is_custom, installed)
     for kind in (*trusted, *others):
         if (kind.group, kind.kind) not in _FIXED:
-            found.setdefault((kind.group, kind.kind), {})[kind.version] = None
-    return {key: tuple(versions) for key, versions in sorted(found.items())}
+            kinds.setdefault((kind.group, kind.kind), {})[kind.version] = None
+    return {key: tuple(versions) for key, versions in sorted(kinds.items())}
 
 
 def _is_custom(kind: GroupVersionKind) -> bool:

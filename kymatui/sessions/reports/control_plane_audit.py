@@ -60,9 +60,9 @@ class ControlPlaneAudit:
         self._namespaces = tuple(dict.fromkeys(namespace for namespace, _ in self.keys))
         templates, metas = self._listed(_TEMPLATES), self._listed(_METAS)
         self._catalogs = {name: (_within(templates, name), _within(metas, name)) for name in self._namespaces}
-        found = {name: read_controller_rules(home, name, options) for name in self._namespaces}
-        self._rules: dict[str, ControllerSettings] = {name: rules for name, (rules, _) in found.items()}
-        self.notes = tuple(dict.fromkeys(note for _, notes in found.values() for note in notes))
+        rules = {name: read_controller_rules(home, name, options) for name in self._namespaces}
+        self._rules: dict[str, ControllerSettings] = {name: rules for name, (rules, _) in rules.items()}
+        self.notes = tuple(dict.fromkeys(note for _, notes in rules.values() for note in notes))
         self._manifests: dict[RuntimeKey, list[str]] = defaultdict(list)
         self._left = tuple(self._left_over())
         self.watchers = self._watchers()
@@ -172,12 +172,12 @@ class ControlPlaneAudit:
 
     def _listed(self, kind: WatchedKind) -> list[dict[str, object]]:
         try:
-            found = list_kind(self.home.client, kind)
+            listed = list_kind(self.home.client, kind)
         except ClusterError as error:
             self._feeds[kind.feed] = _feed(error)
             return []
         self._feeds[kind.feed] = Feed(FeedState.LIVE, time.time())
-        return found
+        return listed
 
 
 def _feed(error: ClusterError) -> Feed:

@@ -74,8 +74,8 @@ def audit_fleet(
         if control.namespace:
             require_namespace(home, control.namespace)
         plane = ControlPlaneAudit(home, control, stop)
-        found = [*plane.findings(), *_FleetAudit(plane, control, timeout, stop, deep=deep).run(progress)]
-        return judge_findings(home.name, "", time.time(), found, ignores), plane.notes
+        findings = [*plane.findings(), *_FleetAudit(plane, control, timeout, stop, deep=deep).run(progress)]
+        return judge_findings(home.name, "", time.time(), findings, ignores), plane.notes
     finally:
         home.client.transport.close()
 
@@ -93,7 +93,7 @@ class _FleetAudit:
     def run(self, progress: Callable[[AuditProgress], None]) -> list[AuditFinding]:
         """Return the findings of all runtimes. Few are begun ahead, so that what is not looked at yet costs nothing."""
         total, done, bad = len(self._plane.keys), 0, 0
-        found: list[AuditFinding] = []
+        findings: list[AuditFinding] = []
         ahead, keys = set[Future[list[AuditFinding]]](), iter(self._plane.keys)
         pool = ThreadPoolExecutor(MAX_PARALLEL, thread_name_prefix="audit")
         try:
@@ -101,14 +101,17 @@ class _FleetAudit:
                 while len(ahead) < _WAITING and (key := next(keys, None)) is not None:
                     ahead.add(pool.submit(self._audit_runtime, key))
                 if not ahead:
-                    return found
+                    return findings
                 ended, ahead = wait(ahead, _LOOK, FIRST_COMPLETED)
                 if self._stop.is_set():
                     raise CancelledError(f"stopped: {done} of {format_count(total, 'runtime')} read")
                 for task in ended:
-                    one = task.result()
-                    found += one
-                    done, bad = done + 1, bad + any(finding.rule in (UNREACHABLE, ACCESS) for finding in one)
+                    runtime_findings = task.result()
+                    findings += runtime_findings
+                    done, bad = (
+                        done + 1,
+                        bad + any(finding.rule in (UNREACHABLE, ACCESS) for finding in runtime_findings),
+                    )
                     progress(AuditProgress(done, total, bad))
         finally:
             self._stop.set()

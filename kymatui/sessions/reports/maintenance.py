@@ -46,16 +46,18 @@ def read_maintenance(
         unknown: dict[str, UnknownFact | None] = {}
         notes: list[str] = []
         for namespace in sorted({kyma.meta.namespace for kyma in kymas}):
-            rules[namespace], said = read_controller_rules(home, namespace, control)
-            notes += said
+            rules[namespace], rule_notes = read_controller_rules(home, namespace, control)
+            notes += rule_notes
             (templates, why), (metas, also) = (_listed(home, fixed, namespace) for fixed in (_TEMPLATES, _METAS))
             shelves[namespace], unknown[namespace] = index_templates(templates, metas, namespace), why or also
-        found = (
-            runtime_maintenance(k, shelves[place], rules[place], now, unknown[place])
+        maintenances = (
+            runtime_maintenance(
+                k, shelves[control_namespace], rules[control_namespace], now, unknown[control_namespace]
+            )
             for k in kymas
-            for place in (k.meta.namespace,)
+            for control_namespace in (k.meta.namespace,)
         )
-        return tuple(sorted(found, key=lambda one: one.ref)), tuple(dict.fromkeys(notes))
+        return tuple(sorted(maintenances, key=lambda maintenance: maintenance.ref)), tuple(dict.fromkeys(notes))
     finally:
         home.client.transport.close()
 

@@ -123,12 +123,12 @@ def _deleted(word: str, fleet: FleetObjects) -> CatalogKey:
         raise UsageError(f"invalid --delete {word!r}", hint=f"use {CATALOG_KINDS[0]}/NAME or {CATALOG_KINDS[1]}/NAME")
     kind = kinds[kind.lower()]
     of_kind = [key for key in fleet.catalog if key[0] == kind]
-    found = [key for key in of_kind if path in (key[2], f"{key[1]}/{key[2]}")]
-    if not found:
+    matching = [key for key in of_kind if path in (key[2], f"{key[1]}/{key[2]}")]
+    if not matching:
         raise UnknownNameError.near(kind, path, (key[2] for key in of_kind))
-    if len(found) > 1:
+    if len(matching) > 1:
         raise UsageError(f"{kind} {path} is in more than one namespace", hint=f"use {kind}/NAMESPACE/NAME")
-    return found[0]
+    return matching[0]
 
 
 _KYMAS, _TEMPLATES, _METAS, _ = KYMA_KINDS
@@ -155,8 +155,8 @@ def read_fleet_objects(options: SessionOptions, labels: str, now: float) -> tupl
         settings, notes = {}, list[str]()
         catalog: list[dict[str, object]] = []
         for namespace in sorted({read_ref(raw).namespace for raw in kymas}):
-            settings[namespace], said = read_controller_rules(home, namespace, options)
-            notes += said
+            settings[namespace], rule_notes = read_controller_rules(home, namespace, options)
+            notes += rule_notes
             for kind in (_TEMPLATES, _METAS):
                 try:
                     catalog += list_kind(client, kind, namespace)

@@ -158,7 +158,7 @@ def _table(app: FlowApp) -> Iterator[ScreenCommand]:
             "sort the lines by a column",
             lambda words: _sort(app, words),
             usage="sort COLUMN[:desc]",
-            arguments=lambda: tuple(f"{column}{way}" for column in columns for way in ("", ":desc")),
+            arguments=lambda: tuple(f"{column}{direction}" for column in columns for direction in ("", ":desc")),
         )
 
 
@@ -180,14 +180,14 @@ def _filter(app: FlowApp, text: str) -> None:
 
 def _sort(app: FlowApp, words: Sequence[str]) -> None:
     table = app.shown.filter_line.table if app.shown is not None else None
-    column, _, way = (words[0] if words else "").partition(":")
-    known = [one.id for one in table.grid.columns] if table is not None else []
-    if column in known and way not in ("", "asc", "desc"):
-        app.problem(unknown_name("order", way, ("asc", "desc"), "sort COLUMN[:desc]"))
+    column, _, direction = (words[0] if words else "").partition(":")
+    known = [entry.id for entry in table.grid.columns] if table is not None else []
+    if column in known and direction not in ("", "asc", "desc"):
+        app.problem(unknown_name("order", direction, ("asc", "desc"), "sort COLUMN[:desc]"))
     elif table is None or column not in known:
         app.problem(unknown_name("column", column, known, "sort COLUMN[:desc]"))
     else:
-        table.set_order(SortOrder(column, descending=way == "desc"))
+        table.set_order(SortOrder(column, descending=direction == "desc"))
 
 
 def _program(app: FlowApp) -> Iterator[ScreenCommand]:

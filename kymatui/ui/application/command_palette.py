@@ -75,12 +75,12 @@ def _with_marks(text: str, matcher: Matcher) -> Content:
 
 
 def _keys(screen: FramedScreen) -> Iterator[PaletteEntry]:
-    seen = {"Command palette"}
+    descriptions = {"Command palette"}
     for key, active in screen.active_bindings.items():
         binding = active.binding
-        if binding.system or not binding.description or not binding.id or binding.description in seen:
+        if binding.system or not binding.description or not binding.id or binding.description in descriptions:
             continue
-        seen.add(binding.description)
+        descriptions.add(binding.description)
         off = screen.why_off(*action_of(binding))
         doing = partial(screen.app.run_action, binding.action, active.node)
         run: Callable[[], object] = (

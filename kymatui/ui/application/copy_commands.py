@@ -91,8 +91,8 @@ async def _take(app: FlowApp, line: _Line, form: str) -> None:
     text = line.texts.get(form, "")
     ref, session = line.ref, app.view.session
     if form == "yaml" and ref is not None and session is not None:
-        whole = app.view.locations.whole(ref)
-        text = as_yaml(whole if whole is not None else await app.jobs.in_thread(lambda: session.read(ref)))
+        body = app.view.locations.whole(ref)
+        text = as_yaml(body if body is not None else await app.jobs.in_thread(lambda: session.read(ref)))
     app.copy_to_clipboard(text)
     lines = format_count(len(text.splitlines()), "line")
     app.notify(f"copied {lines}" if "\n" in text else f"copied {text}", timeout=2)
@@ -125,8 +125,8 @@ def _subject(app: FlowApp, table: LiveTable | None) -> LineSubject | None:
     if key is None:
         return None
     if isinstance(screen, DeletionScreen):
-        seen = screen.reader.seen
-        ref = deletion_subject(seen, key) if seen is not None else None
+        state = screen.reader.seen
+        ref = deletion_subject(state, key) if state is not None else None
         return object_subject(ref, context) if ref is not None else None
     if isinstance(screen, ProblemsScreen):
         problem = problem_of(app.catalog, key)

@@ -55,18 +55,18 @@ class FleetApp(KymatuiApp, FleetFlowApp):
     def get_default_screen(self) -> Any:
         return FleetScreen()
 
-    async def look_back(self, place: ClusterConnection) -> None:
-        await super().look_back(place)
+    async def look_back(self, connection: ClusterConnection) -> None:
+        await super().look_back(connection)
         fleet = self.fleet_view.place
-        if fleet is not None and place.name == fleet.name:
+        if fleet is not None and connection.name == fleet.name:
             resuming = await self.jobs.in_thread(lambda: import_module("kymatui.ui.flows.resume"))
-            await resuming.report_runtimes(self, place.name)
+            await resuming.report_runtimes(self, connection.name)
 
     def _is_busy(self, key: RuntimeKey) -> bool:
         """Return whether a job uses the runtime, so that its session must stay open."""
         view = self.runtimes.known(key)
-        place = view.place if view is not None else None
-        return place is not None and any(job.place == place.name for job in self.jobs.active)
+        connection = view.place if view is not None else None
+        return connection is not None and any(job.place == connection.name for job in self.jobs.active)
 
     # displayed runtime
 
@@ -89,22 +89,22 @@ class FleetApp(KymatuiApp, FleetFlowApp):
         return self.runtimes.of(key, source)
 
     def _deliver(self, values: Mapping[str, object]) -> None:
-        for place in self.runtimes.deliver(values):
-            self.jobs.run_beside(self.look_back(place))
+        for connection in self.runtimes.deliver(values):
+            self.jobs.run_beside(self.look_back(connection))
         super()._deliver(values)
         if self.fleet is not None and self.fleet.requested_runtime and not self._went_straight:
             self._go_straight(self.fleet)
 
-    def _go_straight(self, seen: FleetReading) -> None:
+    def _go_straight(self, reading: FleetReading) -> None:
         """Open the requested runtime; report that it does not exist once all runtimes are listed."""
-        if seen.straight_to is not None:
+        if reading.straight_to is not None:
             self._went_straight = True
             if len(self.ways.framed) == 1:
-                self.look_at(seen.straight_to)
-        elif seen.picture.feeds[KYMA_FEED].state is FeedState.LIVE:
+                self.look_at(reading.straight_to)
+        elif reading.picture.feeds[KYMA_FEED].state is FeedState.LIVE:
             self._went_straight = True
             self.problem(
-                f'no runtime "{sanitize(seen.requested_runtime)}" on this control plane, or several with that name'
+                f'no runtime "{sanitize(reading.requested_runtime)}" on this control plane, or several with that name'
             )
 
     def look_at(self, key: RuntimeKey, module: str = "") -> None:
@@ -120,10 +120,10 @@ class FleetApp(KymatuiApp, FleetFlowApp):
     @property
     def frame_facts(self) -> FrameFacts:
         facts = super().frame_facts
-        seen = self.fleet
-        if self.runtime_key is None and seen is not None:
+        reading = self.fleet
+        if self.runtime_key is None and reading is not None:
             feeds = self.runtimes.feeds()
-            counts = _runtime_rows().count_runtimes(seen.picture, feeds.values())
+            counts = _runtime_rows().count_runtimes(reading.picture, feeds.values())
             banner = connection_banner(self.view.connection, self.view.failure)
             return replace(facts, counts=counts, banner=facts.banner or banner)
         feed = self.runtime_feed
@@ -248,8 +248,8 @@ def _names(app: FleetFlowApp) -> Sequence[str]:
 
 
 def _runtime(app: FleetFlowApp, words: Sequence[str]) -> None:
-    found = app.fleet.picture.named(words[0]) if app.fleet is not None and words else None
-    if found is None:
+    runtime = app.fleet.picture.named(words[0]) if app.fleet is not None and words else None
+    if runtime is None:
         name, known = " ".join(words), _names(app)
         several = list(known).count(name) > 1
         app.problem(
@@ -259,4 +259,4 @@ def _runtime(app: FleetFlowApp, words: Sequence[str]) -> None:
         )
         return
     app.ways.climb_to(0)
-    app.look_at((found.ref.namespace, found.name))
+    app.look_at((runtime.ref.namespace, runtime.name))

@@ -119,31 +119,31 @@ class KymatuiApp(FlowApp):
             lambda: self.ways.restart(self.HOME, self.get_default_screen),
             self.redraw if self.NARROWS else None,
         )
-        memory = contexts.memory if contexts is not None else ContextMemory()
-        self.favourites = Favourites(self, memory, lambda: self.jobs, self.redraw)
+        context_memory = contexts.memory if contexts is not None else ContextMemory()
+        self.favourites = Favourites(self, context_memory, lambda: self.jobs, self.redraw)
 
     # displayed cluster
 
     def open_context(
-        self, connect: Callable[[], Session], place: ClusterConnection, *, again: bool = False, only: str = ""
+        self, connect: Callable[[], Session], connection: ClusterConnection, *, again: bool = False, only: str = ""
     ) -> None:
         """Start with a context; its connection, jobs and announcements are its own.
 
         `again` is the same context with another session: what is displayed stays until its first reading. Lists narrow
         to the namespace `only`.
         """
-        left = (self._mailbox, self._view, self.jobs) if self.has_begun else None
-        self._place, self._namespace = place.context, place.namespace
-        self.read_only = place.read_only or self._audit
+        previous = (self._mailbox, self._view, self.jobs) if self.has_begun else None
+        self._place, self._namespace = connection.context, connection.namespace
+        self.read_only = connection.read_only or self._audit
         self.only_namespace = only if self.NARROWS else ""
         self._mailbox = Mailbox(self._deliver)
         self._view = self.first_view(connect, self._mailbox)
-        if left is None or not again or left[2].is_closed:
+        if previous is None or not again or previous[2].is_closed:
             self.jobs = ScreenJobs(self, lambda key, value: self._mailbox.put(key, value))  # noqa: PLW0108 (it changes)
-        if left is None or not again:
+        if previous is None or not again:
             self._announcements = Announcements(self, silent=self._audit)
-        if left is not None:
-            mailbox, view, jobs = left
+        if previous is not None:
+            mailbox, view, jobs = previous
             if again:
                 self._view.continue_from(view)
             waiting = mailbox.close()
@@ -208,12 +208,12 @@ class KymatuiApp(FlowApp):
     # updates from the cluster
 
     def _deliver(self, values: Mapping[str, object]) -> None:
-        place, failure = self._view.deliver(values)
+        connection, failure = self._view.deliver(values)
         jobs = values.get(JOBS)
         if isinstance(jobs, tuple):
             self.jobs.deliver(jobs)
-        if place is not None:
-            self._arrive(place)
+        if connection is not None:
+            self._arrive(connection)
         if isinstance(failure, ConfigurationError) and not self.contexts.previous:  # nothing to return to: print it
             self.fatal = failure
             self.exit(failure.exit_code, return_code=failure.exit_code)
@@ -222,18 +222,18 @@ class KymatuiApp(FlowApp):
         self.redraw()
         self._announcements.announce_changes(self.view.history)
 
-    def _arrive(self, place: ClusterConnection) -> None:
+    def _arrive(self, connection: ClusterConnection) -> None:
         """Colour the frame in the accent of the context, so that production is recognisable."""
-        self._place = place.context
-        self._namespace, self.read_only = place.namespace, place.read_only or self._audit
-        self.jobs.run_beside(self.contexts.arrived(place))
-        self.jobs.run_beside(self.favourites.load(place.context))
-        self.jobs.run_beside(self.look_back(place))
-        accent = self.settings.context(place.context).accent
+        self._place = connection.context
+        self._namespace, self.read_only = connection.namespace, connection.read_only or self._audit
+        self.jobs.run_beside(self.contexts.arrived(connection))
+        self.jobs.run_beside(self.favourites.load(connection.context))
+        self.jobs.run_beside(self.look_back(connection))
+        accent = self.settings.context(connection.context).accent
         for name in ACCENTS:
             self.set_class(name == accent, f"-accent-{name}")
 
-    async def look_back(self, place: ClusterConnection) -> None:
+    async def look_back(self, connection: ClusterConnection) -> None:
         """Report what an earlier run left unfinished; import the journal reader only after the first rows."""
         resuming = await self.jobs.in_thread(lambda: import_module("kymatui.ui.flows.resume"))
         await resuming.report_interrupted(self)

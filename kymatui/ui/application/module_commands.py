@@ -44,8 +44,8 @@ _READS: Final = "link"
 
 def commands(app: FlowApp) -> Iterator[ScreenCommand]:
     """Yield the module commands; those that plan first say why no plan can be made."""
-    for one in _commands(app):
-        yield one if one.name == _READS else replace(one, run=partial(_plan, app, one))
+    for command in _commands(app):
+        yield command if command.name == _READS else replace(command, run=partial(_plan, app, command))
 
 
 def _plan(app: FlowApp, command: ScreenCommand, words: Sequence[str]) -> None:
@@ -122,7 +122,9 @@ def _commands(app: FlowApp) -> Iterator[ScreenCommand]:
         "resume an interrupted job",
         lambda words: app.jobs.run_flow(resume_job(app, words)),
         usage="resume [JOB]",
-        arguments=lambda: [name for one in app.jobs.interrupted for name in (*one.heading.modules, one.number)],
+        arguments=lambda: [
+            name for record in app.jobs.interrupted for name in (*record.heading.modules, record.number)
+        ],
     )
     yield ScreenCommand(
         "link",
@@ -165,21 +167,21 @@ def _toggle(app: FlowApp, verb: EditVerb, words: Sequence[str]) -> None:
     if not names:
         _no_module(app, words[:-1] if last else words, _HELP[verb][1])
         return
-    given: dict[str, str] | None = None
+    fields: dict[str, str] | None = None
     if misspelled := _misspelled_channel(app, verb, last):
         app.problem(misspelled)
         return
     if last and verb in (EditVerb.ENABLE, EditVerb.CHANNEL):
-        given = {"channel": OWN if last == "default" else last, "policy": SAME}
+        fields = {"channel": OWN if last == "default" else last, "policy": SAME}
     elif last and verb is EditVerb.POLICY and last in set(Policy):
-        given = {"policy": last}
+        fields = {"policy": last}
     elif last and verb is EditVerb.POLICY:
         app.problem(unknown_name("policy", last, Policy, _HELP[verb][1]))
         return
     elif last:
         _no_module(app, words, _HELP[verb][1])
         return
-    app.jobs.run_flow(edit_modules(app, verb, names, given))
+    app.jobs.run_flow(edit_modules(app, verb, names, fields))
 
 
 def _misspelled_channel(app: FlowApp, verb: EditVerb, name: str) -> str:

@@ -44,9 +44,9 @@ class Navigator:
     def trail_to(self, screen: Screen[Any]) -> Trail:
         """Return the steps that lead to a screen."""
         steps = []
-        for one in self.framed:
-            steps.append(one.step)
-            if one is screen:
+        for framed in self.framed:
+            steps.append(framed.step)
+            if framed is screen:
                 break
         return tuple(steps)
 
@@ -89,8 +89,8 @@ class Navigator:
 
     def climb_to_catalog(self) -> None:
         """Close screens down to the catalog that the screens are about."""
-        places = [number for number, screen in enumerate(self.framed) if screen.step.kind == "modules"]
-        self.climb_to(places[-1] if places else 0)
+        positions = [number for number, screen in enumerate(self.framed) if screen.step.kind == "modules"]
+        self.climb_to(positions[-1] if positions else 0)
 
     def restart(self, home: ScreenStep, first: Callable[[], Screen[Any]]) -> None:
         """Replace all screens by a new first one; forget the history."""

@@ -77,10 +77,14 @@ def key_scopes(app: type) -> Iterator[KeyScope]:
     yield key_scope(app, CatalogScreen, CatalogPane, LiveTable)
     yield key_scope(app, FleetScreen, RuntimesPane, RuntimeTable)
     fleets: tuple[type[FramedScreen], ...] = (*_fleet_screens().values(), WhatIfScreen)
-    yield from (key_scope(app, sight, LiveTable) for sight in fleets)
+    yield from (key_scope(app, screen_class, LiveTable) for screen_class in fleets)
     for pane in PANES:
-        found = key_scope(app, ModuleScreen, pane, Document if pane.TITLE == "yaml" else LiveTable)
-        yield found if pane.TABLE_OPENS else {name: keys for name, keys in found.items() if name != "table.open"}
+        pane_scope = key_scope(app, ModuleScreen, pane, Document if pane.TITLE == "yaml" else LiveTable)
+        yield (
+            pane_scope
+            if pane.TABLE_OPENS
+            else {name: keys for name, keys in pane_scope.items() if name != "table.open"}
+        )
     yield from (key_scope(app, PlanScreen, part) for part in (PlanTable, DiffView))
     yield from (key_scope(app, question, PlanTable) for question in (MenuScreen, ChoiceScreen))
     yield from (key_scope(app, question) for question in (HelpScreen, ColumnsScreen, ConfirmScreen, FormScreen, Prompt))

@@ -141,16 +141,16 @@ class CommandLine:
         if len(offered) > 1:
             more = " …" if len(offered) > _SUGGESTED else ""
             return "  ".join(offered[:_SUGGESTED]) + more
-        found = find_command(commands, line)
-        return "" if isinstance(found, UnknownCommand) else found[0].usage or found[0].help
+        match = find_command(commands, line)
+        return "" if isinstance(match, UnknownCommand) else match[0].usage or match[0].help
 
     def run(self, line: str) -> None:
         """Run one command line; report a wrong line and change nothing."""
-        found = find_command(self.commands(), line)
-        if isinstance(found, UnknownCommand):
-            self._app.problem(str(found))
+        match = find_command(self.commands(), line)
+        if isinstance(match, UnknownCommand):
+            self._app.problem(str(match))
             return
-        command, words = found
+        command, words = match
         refusal = self._app.why_no_writes if command.writes else ""
         if refusal:
             self._app.problem(f"`:{command.name}` is disabled: {refusal}")

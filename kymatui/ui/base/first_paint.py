@@ -57,8 +57,8 @@ class FirstPaintScreen(Screen[ScreenResultType], PlainText):
 
     def _classes_by_width(self, width: int) -> dict[str, bool]:
         breakpoints = self.app.HORIZONTAL_BREAKPOINTS or []
-        place = max((least for least, _ in breakpoints if least <= width), default=None)
-        return {name: least == place for least, name in breakpoints}
+        width_limit = max((least for least, _ in breakpoints if least <= width), default=None)
+        return {name: least == width_limit for least, name in breakpoints}
 
 
 class FirstPaintModal(ModalScreen[ScreenResultType], FirstPaintScreen[ScreenResultType]):

@@ -105,10 +105,10 @@ class FramedScreen(DisabledKeysScreen[None]):
         from kymatui.ui.viewmodels.table_export import FORMATS, export_table
 
         table = self.filter_line.table
-        found: dict[str, Callable[[], str]] = {}
+        exports: dict[str, Callable[[], str]] = {}
         if table is not None:
-            found = {form: partial(export_table, table.grid.columns, table.rows, form) for form in FORMATS}
-        return {**found, "svg": partial(self.app.export_screenshot, title="kymatui", simplify=True)}
+            exports = {form: partial(export_table, table.grid.columns, table.rows, form) for form in FORMATS}
+        return {**exports, "svg": partial(self.app.export_screenshot, title="kymatui", simplify=True)}
 
     # the frame
 
@@ -163,12 +163,14 @@ class FramedScreen(DisabledKeysScreen[None]):
 
     def action_open(self, kind: str) -> None:
         """Open another screen; logs are those of what this screen is about."""
-        ways = self.kymatui.ways
-        ways.open(ScreenStep(kind, self.step.about) if kind in (LOGS, OBJECT_LOGS) else ways.step_here(kind))
+        navigation = self.kymatui.ways
+        navigation.open(
+            ScreenStep(kind, self.step.about) if kind in (LOGS, OBJECT_LOGS) else navigation.step_here(kind)
+        )
 
     def action_history(self, step: str) -> None:
-        ways = self.kymatui.ways
-        {"back": ways.back, "forward": ways.forward, "toggle": ways.toggle}[step]()
+        navigation = self.kymatui.ways
+        {"back": navigation.back, "forward": navigation.forward, "toggle": navigation.toggle}[step]()
 
     def action_back(self) -> None:
         """Clear the filter, else close the screen; do nothing on the first screen."""
@@ -242,5 +244,5 @@ class ListScreen(FramedScreen):
         if catalog is not None and catalog.row(name) is not None:
             self.kymatui.ways.open(ScreenStep("module", name, tab))
         else:
-            said = f"{sanitize(name)} is not in this catalog" if name else "this line has no module"
-            self.notify(said, timeout=3)
+            message = f"{sanitize(name)} is not in this catalog" if name else "this line has no module"
+            self.notify(message, timeout=3)

@@ -75,15 +75,19 @@ class HelpScreen(FirstPaintModal[None]):
 
     def _sections(self) -> Iterator[list[Fact]]:
         for group, keys in self._groups:
-            found = (one for one in keys if self._accepts(group, one.keys, one.label, one.off, one.id))
-            yield [_key(one, ids=self._ids) for one in found]
+            entries = (entry for entry in keys if self._accepts(group, entry.keys, entry.label, entry.off, entry.id))
+            yield [_key(entry, ids=self._ids) for entry in entries]
         if self._commands:
-            yield [_command(one) for one in self._commands if self._accepts(_command_name(one), one.help, one.usage)]
+            yield [
+                _command(command)
+                for command in self._commands
+                if self._accepts(_command_name(command), command.help, command.usage)
+            ]
 
     def _accepts(self, *texts: str) -> bool:
         """Return whether every word of the search is in the texts, in any order and case."""
-        whole = " ".join(texts).casefold()
-        return all(word in whole for word in self.search.casefold().split())
+        joined = " ".join(texts).casefold()
+        return all(word in joined for word in self.search.casefold().split())
 
     # search
 

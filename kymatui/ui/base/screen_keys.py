@@ -41,23 +41,23 @@ def why_no_step(visits: VisitHistory, step: object) -> str:
 
 def key_for(screen: Screen[Any], binding_id: str) -> str:
     """Return the name of the first active key of a binding, as the keymap has it; "" without one."""
-    found = (key for key, active in screen.active_bindings.items() if active.binding.id == binding_id)
-    return next(map(key_name, found), "")
+    keys = (key for key, active in screen.active_bindings.items() if active.binding.id == binding_id)
+    return next(map(key_name, keys), "")
 
 
 def key_help(screen: Screen[Any], name: str, why_off: WhyOff) -> list[KeyHelp]:
     """Return one help line per action with its bindings joined; `name` is the screen's own group."""
-    found: dict[tuple[str, str, str], tuple[list[str], Binding]] = {}
+    bindings: dict[tuple[str, str, str], tuple[list[str], Binding]] = {}
     for key, active in screen.active_bindings.items():
         binding = active.binding
         if binding.system or not binding.description or not binding.id:
             continue
         line = (group_of(binding.id, name), binding.description, binding.action.partition("(")[0])
-        names, _ = found.setdefault(line, ([], binding))
+        names, _ = bindings.setdefault(line, ([], binding))
         names.append(key_name(key))
     return [
         KeyHelp(group, join_keys(names), label, why_off(*action_of(binding)), binding.id or "")
-        for (group, label, _), (names, binding) in found.items()
+        for (group, label, _), (names, binding) in bindings.items()
     ]
 
 

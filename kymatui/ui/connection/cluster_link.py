@@ -132,12 +132,12 @@ class ConnectionLink(Generic[S]):
         self._listeners = (*self._listeners, changed)
 
     def forget(self, changed: threading.Event) -> None:
-        self._listeners = tuple(one for one in self._listeners if one is not changed)
+        self._listeners = tuple(listener for listener in self._listeners if listener is not changed)
 
     def _ring(self) -> None:
         self._changed.set()
-        for one in self._listeners:
-            one.set()
+        for listener in self._listeners:
+            listener.set()
 
     def retry(self) -> None:
         """Query the server again now instead of after the back-off."""

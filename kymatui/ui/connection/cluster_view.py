@@ -156,11 +156,11 @@ class ClusterView:
         from kymatui.domain.snapshot.object_index import index_objects
 
         self.history = self.history or ChangeHistory()
-        found = build_catalog(snapshot, self._clock(), memory=self._memory)
+        catalog = build_catalog(snapshot, self._clock(), cache=self._memory)
         self.locations = index_objects(snapshot, self._memory)
-        self.history.see(found, snapshot, self.locations, self._clock())
+        self.history.see(catalog, snapshot, self.locations, self._clock())
         self.management = detect_management(snapshot, self._operator)
-        return found
+        return catalog
 
     def _operator(self) -> Operator | None:
         """Return kymatui's operator, queried in the link's thread and only where it has left traces."""
@@ -180,21 +180,21 @@ class ClusterView:
         if objects:
             self._followed[follower] = objects
         newest = list(reversed(self._followed.values()))
-        events = tuple(ref for found in newest for ref in found.events)
-        self.link.follow(FollowedObjects(events, tuple(ref for found in newest for ref in found.owned)))
+        events = tuple(ref for followed in newest for ref in followed.events)
+        self.link.follow(FollowedObjects(events, tuple(ref for followed in newest for ref in followed.owned)))
 
     def deliver(self, values: Mapping[str, object]) -> tuple[ClusterConnection | None, KymatuiError | None]:
         """Store values from the mailbox; return a newly connected cluster and the last failure."""
         own = self._hole.own_values(values)
-        place, seen = own.get(CLUSTER), own.get(CATALOG)
-        if isinstance(place, ClusterConnection):
-            self.place = place
-        if isinstance(seen, ClusterReading):
-            self.snapshot, self.catalog, self.failure = seen.snapshot, seen.catalog, None
-        failures = [found for found in (seen, own.get(FAILURE)) if isinstance(found, KymatuiError)]
+        connection, catalog = own.get(CLUSTER), own.get(CATALOG)
+        if isinstance(connection, ClusterConnection):
+            self.place = connection
+        if isinstance(catalog, ClusterReading):
+            self.snapshot, self.catalog, self.failure = catalog.snapshot, catalog.catalog, None
+        failures = [error for error in (catalog, own.get(FAILURE)) if isinstance(error, KymatuiError)]
         if failures:
             self.failure = failures[-1]
-        return (place if isinstance(place, ClusterConnection) else None), (failures[-1] if failures else None)
+        return (connection if isinstance(connection, ClusterConnection) else None), (failures[-1] if failures else None)
 
     def watch_signatures(self, registry: str, public_key: str) -> SignatureWatch:
         """Return what reads the signatures of the catalog's components; its answers come through the mailbox."""

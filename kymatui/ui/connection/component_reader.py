@@ -70,36 +70,36 @@ class ComponentReader:
         """
         location = registry_location(reference)
         options = self._options.with_registry(reference) if reference.startswith("http://") else self._options
-        found = self._recall(reference)
-        if found is None:
+        component = self._recall(reference)
+        if component is None:
             store = ContentCache(self._open_store(options))
-            found = self._keep(reference, show_component(store, location), store)
-        return found
+            component = self._keep(reference, show_component(store, location), store)
+        return component
 
     def of_template(self, template: ModuleTemplate, snapshot: Snapshot) -> ReadComponent:
         """Return the component that a template holds, else the one in the registry. Raise also ConfigurationError."""
         embedded = show_embedded(template)
         if embedded is not None:
             return self._read(embedded, ContentCache(self._open_store(self._options)))
-        shelf = index_cluster(snapshot).shelf
-        location = template_location(template, shelf, snapshot.manifests, self._options.registry)
-        found = self._recall(location)
-        if found is None:
+        templates = index_cluster(snapshot).shelf
+        location = template_location(template, templates, snapshot.manifests, self._options.registry)
+        component = self._recall(location)
+        if component is None:
             store = ContentCache(self._open_store(self._options))
-            found = self._keep(location, show_component(store, location), store)
-        return found
+            component = self._keep(location, show_component(store, location), store)
+        return component
 
     def _recall(self, key: object) -> ReadComponent | None:
         with self._lock:
             return self._known.get(key)
 
     def _keep(self, key: object, shown: ShownComponent, store: ContentCache) -> ReadComponent:
-        found = self._read(shown, store)
+        component = self._read(shown, store)
         with self._lock:
-            self._known[key] = found
+            self._known[key] = component
             while len(self._known) > MOST_COMPONENTS:
                 self._known.popitem(last=False)
-        return found
+        return component
 
     def _read(self, shown: ShownComponent, store: ContentCache) -> ReadComponent:
         return ReadComponent(shown, self._judged(shown), store)

@@ -139,13 +139,13 @@ class FleetView(ClusterView):
             self.seen = before.seen and replace(before.seen, picture=_loading(before.seen.picture))
 
     def deliver(self, values: Mapping[str, object]) -> tuple[ClusterConnection | None, KymatuiError | None]:
-        place, failure = super().deliver(values)
-        found = self._hole.own_values(values).get(FLEET)
-        if isinstance(found, FleetReading):
-            self.seen, self.failure = found, None
-        elif isinstance(found, KymatuiError):
-            self.failure = failure = found
-        return place, failure
+        connection, failure = super().deliver(values)
+        value = self._hole.own_values(values).get(FLEET)
+        if isinstance(value, FleetReading):
+            self.seen, self.failure = value, None
+        elif isinstance(value, KymatuiError):
+            self.failure = failure = value
+        return connection, failure
 
     @property
     def target(self) -> ClusterTarget | None:
@@ -180,8 +180,8 @@ class RuntimeView(ClusterView):
     @property
     def session(self) -> Session | None:
         """Return the runtime's own session; None before it is connected."""
-        found = super().session
-        return found if found is not None and found.is_connected else None
+        session = super().session
+        return session if session is not None and session.is_connected else None
 
     @property
     def writing(self) -> Session | None:
@@ -191,8 +191,8 @@ class RuntimeView(ClusterView):
     @property
     def kymas(self) -> Sequence[Object]:
         """Return the runtime's own Kymas; its control plane has a copy."""
-        found = super().session
-        return found.kymas if found is not None else ()
+        session = super().session
+        return session.kymas if session is not None else ()
 
 
 class RuntimeViews:
@@ -222,7 +222,7 @@ class RuntimeViews:
             view.start()
             self._past.pop(key, None)
         self._views.move_to_end(key)
-        idle = [one for one in self._views if one != key and not self._busy(one)]
+        idle = [view_key for view_key in self._views if view_key != key and not self._busy(view_key)]
         for gone in idle[: max(0, len(self._views) - self._most)]:
             oldest = self._views.pop(gone)
             was = self._feed(oldest)
@@ -235,8 +235,8 @@ class RuntimeViews:
 
     def deliver(self, values: Mapping[str, object]) -> list[ClusterConnection]:
         """Store values from the mailbox; return the newly connected clusters."""
-        found = [view.deliver(values)[0] for view in self._views.values()]
-        return [place for place in found if place is not None]
+        connections = [view.deliver(values)[0] for view in self._views.values()]
+        return [connection for connection in connections if connection is not None]
 
     def feeds(self) -> dict[RuntimeKey, Feed]:
         """Return the feeds of open runtimes and the last feeds of closed runtimes."""

@@ -131,10 +131,12 @@ class ForecastLink:
         change, left_out = self._change
         now = self._clock()
         timed = any(not known.lasts for known in self._memory.runtimes.values())
-        seen = (*listed, change, fleet.settings, int(now // 30) if timed else 0)
-        if len(seen) != len(self._seen) or any(a is not b and a != b for a, b in zip(seen, self._seen, strict=True)):
+        inputs = (*listed, change, fleet.settings, int(now // 30) if timed else 0)
+        if len(inputs) != len(self._seen) or any(
+            a is not b and a != b for a, b in zip(inputs, self._seen, strict=True)
+        ):
             forecast = foresee(fleet, change, now, self._memory)
-            self._seen = seen
+            self._seen = inputs
             notes = (*left_out, *change_notes(change, fleet), *forecast_notes(forecast), *self._notes)
             self._reading = replace(self._reading, forecast=forecast, lines=ForecastLines(forecast), notes=notes)
         lines, opened = self._reading.lines, self._opened
@@ -148,11 +150,14 @@ class ForecastLink:
         self, source: FleetSource, name: str, kymas: tuple[Object, ...], catalog: tuple[Object, ...]
     ) -> FleetObjects:
         fleet = self._builder.build(name, kymas, catalog, self._settings, self._clock())
-        missing = [one for one in fleet.namespaces if one not in self._settings]
+        missing = [namespace for namespace in fleet.namespaces if namespace not in self._settings]
         if missing:
-            found = {one: source.rules(one) for one in missing}
-            self._settings = {**self._settings, **{one: settings for one, (settings, _) in found.items()}}
-            self._notes = tuple(dict.fromkeys((*self._notes, *(note for _, notes in found.values() for note in notes))))
+            rules = {missing_namespace: source.rules(missing_namespace) for missing_namespace in missing}
+            self._settings = {
+                **self._settings,
+                **{missing_namespace: settings for missing_namespace, (settings, _) in rules.items()},
+            }
+            self._notes = tuple(dict.fromkeys((*self._notes, *(note for _, notes in rules.values() for note in notes))))
         return replace(fleet, settings=self._settings)
 
     def _read_files(self, fleet: FleetObjects) -> None:
@@ -162,8 +167,8 @@ class ForecastLink:
             if self._reading.problem is not None:
                 raise self._reading.problem
             return
-        place = Path(self._path)
-        if place.exists() and not (place.is_file() or place.is_dir()):
+        path = Path(self._path)
+        if path.exists() and not (path.is_file() or path.is_dir()):
             raise ConfigurationError(f"{self._path} is neither a file nor a folder")
         self._stamp = stamp
         try:
@@ -176,17 +181,17 @@ class ForecastLink:
 
     def _put(self, reading: ForecastReading) -> None:
         """Deliver a reading unless it is the last one: the screen would draw thousands of lines again."""
-        if any(getattr(reading, one.name) is not getattr(self._delivered, one.name) for one in fields(reading)):
+        if any(getattr(reading, field.name) is not getattr(self._delivered, field.name) for field in fields(reading)):
             self._delivered = reading
             self._mailbox.put(_READING, reading)
 
     def _deliver_last(self, values: Mapping[str, object]) -> None:
-        found = values.get(_READING)
-        if isinstance(found, ForecastReading):
-            self._deliver(found)
+        value = values.get(_READING)
+        if isinstance(value, ForecastReading):
+            self._deliver(value)
 
 
 def _followed(source: FleetSource, on_change: Callable[[], None]) -> FleetObjectSource:
-    found = source.follow_objects(on_change)
-    found.start()
-    return found
+    follow = source.follow_objects(on_change)
+    follow.start()
+    return follow

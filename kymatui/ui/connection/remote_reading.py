@@ -23,23 +23,23 @@ async def read_remote(call: Callable[[], Found]) -> Found:
     loop, context = asyncio.get_running_loop(), contextvars.copy_context()
     answer: asyncio.Future[Found] = loop.create_future()
 
-    def settle(found: Found | None, error: BaseException | None) -> None:
+    def settle(value: Found | None, error: BaseException | None) -> None:
         if answer.done():  # cancelled
             return
         if error is not None:
             answer.set_exception(error)
         else:
-            answer.set_result(found)  # type: ignore[arg-type]  # None only if that is the result
+            answer.set_result(value)  # type: ignore[arg-type]  # None only if that is the result
 
     def work() -> None:
-        found: Found | None = None
+        outcome: Found | None = None
         failure: BaseException | None = None
         try:
-            found = context.run(call)
+            outcome = context.run(call)
         except BaseException as error:  # noqa: BLE001 (raised again for the caller)
             failure = error
         try:
-            loop.call_soon_threadsafe(settle, found, failure)
+            loop.call_soon_threadsafe(settle, outcome, failure)
         except RuntimeError:  # the loop has ended, and nobody waits
             return
 
@@ -67,15 +67,15 @@ class LatestReading(Generic[Found]):
             self._widget.run_worker(self._run(), exit_on_error=False)
 
     async def _run(self) -> None:
-        found: Found | KymatuiError
+        outcome: Found | KymatuiError
         try:
             while (call := self._next) is not None:
                 self._next = None
                 try:
-                    found = await read_remote(call)
+                    outcome = await read_remote(call)
                 except Exception as error:  # noqa: BLE001 (else the widget would load for ever)
-                    found = as_kymatui_error(error)
+                    outcome = as_kymatui_error(error)
                 if self._widget.is_attached:
-                    self._take(found)
+                    self._take(outcome)
         finally:
             self._reads = False

@@ -83,15 +83,15 @@ class SignatureWatch:
             self._publish(self._named(questions))
 
         with self._lock:
-            keys = {one.key for one in questions.values()}
+            keys = {question.key for question in questions.values()}
             self._answers = {key: answer for key, answer in self._answers.items() if key in keys}
-            open_questions = [one for one in questions.values() if one.key not in self._answers]
+            open_questions = [question for question in questions.values() if question.key not in self._answers]
         read_signatures(reader, open_questions, publish_answer)
 
     def _named(self, questions: Mapping[str, SignatureQuestion]) -> dict[str, ModuleSignature]:
         with self._lock:
             loading = ModuleSignature(SignatureStatus.LOADING)
-            return {name: self._answers.get(one.key, loading) for name, one in questions.items()}
+            return {name: self._answers.get(question.key, loading) for name, question in questions.items()}
 
     def _publish(self, known: Mapping[str, ModuleSignature]) -> None:
         with self._lock:

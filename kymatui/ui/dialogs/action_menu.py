@@ -109,12 +109,12 @@ class MenuScreen(FirstPaintModal[str | None]):
     def _show_off(self) -> None:
         """Display the whole reason, which the list may clip."""
         item = self._chosen
-        said = (
+        note = (
             with_tone(as_screen_commands(sanitize(f"disabled: {item.off}")), "warning")
             if item is not None and item.off
             else Content()
         )
-        self.query_one("#menu-off", Static).update(said)
+        self.query_one("#menu-off", Static).update(note)
 
     def action_take(self) -> None:
         item = self._chosen

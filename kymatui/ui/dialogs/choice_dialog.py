@@ -68,7 +68,7 @@ class ChoiceScreen(FirstPaintModal[dict[str, str] | None]):
         """Display the whole note of the answer under the cursor, which the list may clip."""
         for question, table in zip(self._questions, self.query(PlanTable), strict=False):
             if table.has_focus:
-                note = next((one.note for one in question.options if one.value == table.cursor_key), "")
+                note = next((option.note for option in question.options if option.value == table.cursor_key), "")
                 is_cut = len(note) > table.size.width - _columns(question)[0].width - GAP
                 self.query_one("#choice-note", Static).update(with_tone(sanitize(note), "muted") if is_cut else "")
 
@@ -77,12 +77,14 @@ class ChoiceScreen(FirstPaintModal[dict[str, str] | None]):
 
     def action_take(self) -> None:
         tables = self.query(PlanTable)
-        self.dismiss({one.id: table.cursor_key or "" for one, table in zip(self._questions, tables, strict=True)})
+        self.dismiss(
+            {question.id: table.cursor_key or "" for question, table in zip(self._questions, tables, strict=True)}
+        )
 
     def action_other(self, by: int) -> None:
         tables = list(self.query(PlanTable))
-        place = next((number for number, table in enumerate(tables) if table.has_focus), 0)
-        self.set_focus(tables[(place + by) % len(tables)])  # at once: queued keys may be meant for it
+        number = next((number for number, table in enumerate(tables) if table.has_focus), 0)
+        self.set_focus(tables[(number + by) % len(tables)])  # at once: queued keys may be meant for it
 
 
 def _columns(question: Question) -> tuple[Column, ...]:

@@ -95,9 +95,9 @@ class ColumnsScreen(FirstPaintModal[tuple[str, ...] | None]):
 
     def action_shift(self, by: int) -> None:
         key = self._table.cursor_key
-        place = self._names.index(key) if key is not None else 0
-        if key is not None and 0 <= place + by < len(self._names):
-            self._names.insert(place + by, self._names.pop(place))
+        index = self._names.index(key) if key is not None else 0
+        if key is not None and 0 <= index + by < len(self._names):
+            self._names.insert(index + by, self._names.pop(index))
             self._draw()
 
     def action_take(self) -> None:

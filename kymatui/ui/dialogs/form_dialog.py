@@ -89,9 +89,11 @@ class FormScreen(FirstPaintModal[Json | None]):
         """Display the error, else the description of the field under the cursor."""
         self._show_said(self._wrong())
 
-    def _show_said(self, said: str) -> None:
-        about = "" if said else self._about() if self._fields else "the schema has no fields; edit the YAML"
-        self.query_one("#form-about", Static).update(with_tone(sanitize(said or about), "error" if said else "muted"))
+    def _show_said(self, message: str) -> None:
+        about = "" if message else self._about() if self._fields else "the schema has no fields; edit the YAML"
+        self.query_one("#form-about", Static).update(
+            with_tone(sanitize(message or about), "error" if message else "muted")
+        )
 
     def _about(self) -> str:
         field = self._fields.get(str(self.focused.name)) if isinstance(self.focused, Input) else None
@@ -112,12 +114,12 @@ class FormScreen(FirstPaintModal[Json | None]):
         return self._from_form() if self._shows_form else self._from_yaml()
 
     def _from_form(self) -> Json:
-        made = self._document
+        document = self._document
         for line in self.query(Input):
             field = self._fields[str(line.name)]
             if line.value != format_value(value_at(self._document, field.path)):
-                made = with_value(made, field.path, parse_value(field, line.value))
-        return made
+                document = with_value(document, field.path, parse_value(field, line.value))
+        return document
 
     def _from_yaml(self) -> Json:
         return _parsed(self.query_one(TextArea).text, self._document)
@@ -139,9 +141,9 @@ class FormScreen(FirstPaintModal[Json | None]):
         text, document = self.query_one(TextArea).text, self._document
         self._checking.ask(lambda: _problem(text, document))
 
-    def _take_problem(self, found: str | KymatuiError) -> None:
+    def _take_problem(self, problem: str | KymatuiError) -> None:
         if not self._shows_form:
-            self._show_said(str(found))
+            self._show_said(str(problem))
 
     def on_descendant_focus(self) -> None:
         if self._shows_form:
@@ -178,15 +180,15 @@ def _parsed(text: str, document: Mapping[str, Any]) -> Json:
     Raises ValueError with the problem.
     """
     try:
-        made = parse_yaml(text)
+        changed = parse_yaml(text)
     except InvalidError as error:
         raise ValueError(str(error)) from None
-    if made is not None and not isinstance(made, dict):
+    if changed is not None and not isinstance(changed, dict):
         raise ValueError("not a YAML mapping (name: value)")
     for name in ("apiVersion", "kind"):
-        if name in document and (made or {}).get(name) != document[name]:
+        if name in document and (changed or {}).get(name) != document[name]:
             raise ValueError(f"{name} must stay {document[name]}")
-    return made or {}
+    return changed or {}
 
 
 def _problem(text: str, document: Mapping[str, Any]) -> str:

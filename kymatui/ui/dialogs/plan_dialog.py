@@ -80,8 +80,8 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
 
     def compose(self) -> ComposeResult:
         asked = () if self.preview.is_refused else self.preview.consents
-        ticks = [one for one in asked if not one.typed]
-        typed = [one for one in asked if one.typed]
+        ticks = [entry for entry in asked if not entry.typed]
+        typed = [entry for entry in asked if entry.typed]
         with Vertical(id="plan") as box:
             box.border_title = sanitize(self.preview.title)
             yield TargetLine(*self._targets)
@@ -93,10 +93,10 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
             with VerticalScroll(id="plan-notes", can_focus=False):
                 yield Static(plan_notes(self.preview), id="plan-words")
             yield from map(Tick, ticks)
-            for one in typed:
+            for consent in typed:
                 with Horizontal(classes="plan-ask"):
-                    yield Static(sanitize(f"Type {one.typed} to {one.message}:"))
-                    yield Input(name=one.id, classes="typing plan-typed", compact=True, select_on_focus=False)
+                    yield Static(sanitize(f"Type {consent.typed} to {consent.message}:"))
+                    yield Input(name=consent.id, classes="typing plan-typed", compact=True, select_on_focus=False)
             yield Static("", id="plan-off")
         yield KeyBar(id="keys")
 
@@ -111,7 +111,7 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
     def _to_first_change(self) -> None:
         """Move the cursor to the first change, past the unchanged lines."""
         first = next(
-            (place for place, line in enumerate(self.preview.lines) if line.mark is not PlannedChange.SAME), None
+            (index for index, line in enumerate(self.preview.lines) if line.mark is not PlannedChange.SAME), None
         )
         if first is not None:
             self.query_one(PlanTable).move_to(str(first))
@@ -131,13 +131,13 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
         self._why_outdated = self._outdated()
         off = self.why_off("accept")
         asked = next(self.preview.not_agreed(self.ticked, self.typed), None) if self._asked else None
-        said = (
+        content = (
             with_tone(sanitize(f"cannot apply: {off}"), "error")
             if off
             else with_tone(sanitize(_asking(asked)), "warning")
         )
-        self.query_one("#plan-off", Static).update(said)
-        self.query_one("#plan-off").display = bool(said.plain)
+        self.query_one("#plan-off", Static).update(content)
+        self.query_one("#plan-off").display = bool(content.plain)
         self.refresh_bindings()
 
     def why_off(self, action: str, choice: object = "") -> str:
@@ -172,27 +172,27 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
     @property
     def typed(self) -> dict[str, str]:
         """Return the typed texts by consent id."""
-        return {str(one.name): one.value for one in self.query(Input)}
+        return {str(field.name): field.value for field in self.query(Input)}
 
     @property
     def ticked(self) -> frozenset[str]:
-        return frozenset(one.consent.id for one in self.query(Tick) if one.agreed)
+        return frozenset(tick.consent.id for tick in self.query(Tick) if tick.agreed)
 
     @work
     async def action_accept(self) -> None:
-        for one in self.preview.not_agreed(self.ticked, self.typed):
-            self._ask_for(one)
+        for consent in self.preview.not_agreed(self.ticked, self.typed):
+            self._ask_for(consent)
             return
         destroys = any(line.mark is PlannedChange.DELETE for line in self.preview.lines)
         question = ConfirmScreen(self.preview.question, self.preview.summary, alarming=destroys, targets=self._targets)
         if await self.app.push_screen_wait(question) and not self.why_off("accept"):
-            self.dismiss(PreviewAnswer(PreviewVerdict.ACCEPTED, frozenset(one.id for one in self.preview.consents)))
+            self.dismiss(PreviewAnswer(PreviewVerdict.ACCEPTED, frozenset(entry.id for entry in self.preview.consents)))
 
-    def _ask_for(self, one: Consent) -> None:
-        if one.typed:
-            self.set_focus(next(field for field in self.query(Input) if field.name == one.id))
+    def _ask_for(self, consent: Consent) -> None:
+        if consent.typed:
+            self.set_focus(next(field for field in self.query(Input) if field.name == consent.id))
         else:
-            self.set_focus(next(tick for tick in self.query(Tick) if tick.consent.id == one.id))
+            self.set_focus(next(tick for tick in self.query(Tick) if tick.consent.id == consent.id))
         self._asked = True
         self._check_again()
 
@@ -202,9 +202,13 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
         The focus moves to a field that misses its text: letters that follow are typed, and run no key.
         """
         ticks, focused = list(self.query(Tick)), self.focused
-        tick = focused if isinstance(focused, Tick) else next((one for one in ticks if not one.agreed), ticks[-1])
+        tick = (
+            focused
+            if isinstance(focused, Tick)
+            else next((candidate for candidate in ticks if not candidate.agreed), ticks[-1])
+        )
         tick.toggle()
-        missing = {one.id for one in self.preview.not_agreed(self.ticked, self.typed) if one.typed}
+        missing = {consent.id for consent in self.preview.not_agreed(self.ticked, self.typed) if consent.typed}
         self.set_focus(next((field for field in self.query(Input) if field.name in missing), tick))
         self._check_again()
 
@@ -216,8 +220,10 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
             return
         here = int(table.cursor_key or 0)
         ahead = [key for key in changed if (int(key) - here) * by > 0]
-        found = (min(ahead, key=int) if by > 0 else max(ahead, key=int)) if ahead else changed[0 if by > 0 else -1]
-        table.move_to(found)
+        line_number = (
+            (min(ahead, key=int) if by > 0 else max(ahead, key=int)) if ahead else changed[0 if by > 0 else -1]
+        )
+        table.move_to(line_number)
 
     def action_only_changes(self) -> None:
         self._only_changes = not self._only_changes
@@ -225,8 +231,8 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
 
     def action_pane(self, by: int) -> None:
         panes = list(self._panes())
-        place = panes.index(self.focused) if self.focused in panes else -by
-        self.set_focus(panes[(place + by) % len(panes)])
+        index = panes.index(self.focused) if self.focused in panes else -by
+        self.set_focus(panes[(index + by) % len(panes)])
 
     def _panes(self) -> Iterator[PlanTable | DiffView | Tick | Input]:
         yield self.query_one(PlanTable)
@@ -264,8 +270,8 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
         self.app.push_screen(HelpScreen("Keys › plan", keys))
 
 
-def _asking(one: Consent | None) -> str:
+def _asking(consent: Consent | None) -> str:
     """Return the text of the next missing consent."""
-    if one is None:
+    if consent is None:
         return ""
-    return f"Type {one.typed} first" if one.typed else "Tick the box first (space)"
+    return f"Type {consent.typed} first" if consent.typed else "Tick the box first (space)"

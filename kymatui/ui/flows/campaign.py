@@ -183,7 +183,7 @@ async def _choose(app: FleetFlowApp, verb: EditVerb, runtimes: Sequence[str]) ->
         channels = [ChoiceOption(_OWN, "the Kyma's channel"), *(ChoiceOption(name, name) for name in _channels(app))]
         questions.append(Question("channel", "channel", tuple(channels), _OWN))
     if verb is EditVerb.POLICY:
-        questions.append(Question("policy", "default CR", tuple(ChoiceOption(one, one) for one in Policy)))
+        questions.append(Question("policy", "default CR", tuple(ChoiceOption(policy, policy) for policy in Policy)))
     if verb is EditVerb.DISABLE:
         questions.append(Question("left", "blocking objects", _LEFT, _KEEP))
     questions.append(Question("pace", "batches", tuple(_pace(*pace) for pace in _PACES), "1/4"))
@@ -202,8 +202,8 @@ def _modules(app: FleetFlowApp, runtimes: Sequence[str], *, installed: bool) -> 
     picture = app.fleet.picture if app.fleet is not None else None
     if picture is None:
         return ()
-    chosen = [found for name in runtimes if (found := picture.runtimes.get(split_name(name))) is not None]
-    names = {one.name for runtime in chosen for one in runtime.modules}
+    chosen = [runtime for name in runtimes if (runtime := picture.runtimes.get(split_name(name))) is not None]
+    names = {module.name for runtime in chosen for module in runtime.modules}
     if not installed:
         names |= picture.offered
     have = {name: sum(runtime.module(name) is not None for runtime in chosen) for name in names}
@@ -214,11 +214,13 @@ def _modules(app: FleetFlowApp, runtimes: Sequence[str], *, installed: bool) -> 
 
 def _channels(app: FleetFlowApp) -> list[str]:
     picture = app.fleet.picture if app.fleet is not None else None
-    found = {runtime.channel for runtime in picture.runtimes.values()} if picture is not None else set()
-    return sorted(found - {""})
+    channels = {runtime.channel for runtime in picture.runtimes.values()} if picture is not None else set()
+    return sorted(channels - {""})
 
 
 def _toggle(verb: EditVerb, chosen: Mapping[str, str]) -> ModuleEdit:
     channel, policy = chosen.get("channel"), chosen.get("policy")
-    wanted = None if channel is None else "" if channel == _OWN and verb is EditVerb.CHANNEL else channel
-    return ModuleEdit(verb, chosen["module"], None if wanted == _OWN else wanted, Policy(policy) if policy else None)
+    new_channel = None if channel is None else "" if channel == _OWN and verb is EditVerb.CHANNEL else channel
+    return ModuleEdit(
+        verb, chosen["module"], None if new_channel == _OWN else new_channel, Policy(policy) if policy else None
+    )

@@ -30,7 +30,7 @@ class OpenContext(Protocol):
     """
 
     def __call__(
-        self, connect: Callable[[], Any], place: ClusterConnection, *, again: bool = False, only: str = ""
+        self, connect: Callable[[], Any], connection: ClusterConnection, *, again: bool = False, only: str = ""
     ) -> None: ...
 
 
@@ -71,9 +71,9 @@ class ContextSwitch:
     async def entries(self) -> Sequence[ContextEntry]:
         """Return all contexts, the recently used first. Raise ConfigurationError."""
         contexts = self._required()
-        found = await self._jobs().in_thread(contexts.listed)
-        self.names = [one.name for one in found]
-        return found
+        entries = await self._jobs().in_thread(contexts.listed)
+        self.names = [entry.name for entry in entries]
+        return entries
 
     def _required(self) -> KubeContexts:
         if self._contexts is None:
@@ -91,7 +91,7 @@ class ContextSwitch:
             self._app.notify(f"{sanitize(name)} is already open", timeout=3)
             return
         try:
-            if name not in (known := [one.name for one in await self.entries()]):
+            if name not in (known := [entry.name for entry in await self.entries()]):
                 self._app.problem(sanitize(unknown_name("context", name, known, USAGE)))
                 return
             await jobs.in_thread(lambda: contexts.check(name))
@@ -106,12 +106,12 @@ class ContextSwitch:
         self._restart()
         self._app.notify(f"context {sanitize(name)}; `:ctx -` returns to {sanitize(self.previous)}")
 
-    async def arrived(self, place: ClusterConnection) -> None:
+    async def arrived(self, connection: ClusterConnection) -> None:
         """Record that a context is open."""
-        self._here = place.context
+        self._here = connection.context
         if self._contexts is not None:
             contexts, now = self._contexts, self._app.clock()
-            await self._jobs().in_thread(lambda: contexts.arrived(place.context, now))
+            await self._jobs().in_thread(lambda: contexts.arrived(connection.context, now))
             await self.entries()
 
     async def reload(self) -> None:

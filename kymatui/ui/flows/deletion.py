@@ -95,7 +95,7 @@ def _request(app: FlowApp, deletions: SessionDeletions, name: str) -> DeletionRe
 
 def _planned(app: FlowApp, deletions: SessionDeletions, names: Sequence[str]) -> tuple[list[DeletionPlan], list[str]]:
     """Return the deletions that are possible and the reasons for the others."""
-    made, left_out = [], []
+    plans, left_out = [], []
     for name in names:
         try:
             (plan,) = plan_deletions(deletions, [_request(app, deletions, name)])
@@ -107,22 +107,22 @@ def _planned(app: FlowApp, deletions: SessionDeletions, names: Sequence[str]) ->
         elif plan.next_step is NextStep.UNKNOWN:
             left_out.append(f"{name}: some kinds cannot be listed, so remaining objects are unknown; {_ALONE}")
         else:
-            made.append(plan)
-    if len(made) > 1:  # what one deletes keeps nothing of the others
-        made = [*plan_deletions(deletions, [plan.request for plan in made])]
-    return made, left_out
+            plans.append(plan)
+    if len(plans) > 1:  # what one deletes keeps nothing of the others
+        plans = [*plan_deletions(deletions, [plan.request for plan in plans])]
+    return plans, left_out
 
 
 def _joined(parts: dict[str, Preview], left_out: Sequence[str], folder: str) -> Preview:
     """Join the plans with one typed word; user-created objects need a consent for each module."""
     names, count = ", ".join(parts), name_or_count(list(parts), "module")
-    made = join_previews(f"delete {count}", parts, left_out)
-    ticks = tuple(one for one in made.consents if not one.typed)
+    preview = join_previews(f"delete {count}", parts, left_out)
+    ticks = tuple(consent for consent in preview.consents if not consent.typed)
     order = ", one after the other" if len(parts) > 1 else ""
     typed = Consent("names", f"delete {names}{order}", typed=count)
     kept = f"deleted objects are saved first, one backup per module, in {folder}"
-    warnings = (*(one for one in made.warnings if _BACKUP_MARK not in one), kept)
-    return replace(made, consents=(*ticks, typed), warnings=warnings)
+    warnings = (*(warning for warning in preview.warnings if _BACKUP_MARK not in warning), kept)
+    return replace(preview, consents=(*ticks, typed), warnings=warnings)
 
 
 async def _accepted(app: FlowApp, deletions: SessionDeletions, plans: Sequence[DeletionPlan], shown: Preview) -> None:
@@ -182,39 +182,43 @@ def _result_line(item: DeletionItem) -> str:
 async def remove_one_finalizer(app: FlowApp, module: str) -> None:
     """Remove one finalizer of one object once its name is typed; never the default, never several."""
     deletions = delete_action(app)
-    seen = await app.jobs.in_thread(lambda: deletions.read_state(module))
-    found = await app.jobs.in_thread(lambda: blocked_objects(seen, deletions.cluster))
-    if not found:
+    state = await app.jobs.in_thread(lambda: deletions.read_state(module))
+    blocked = await app.jobs.in_thread(lambda: blocked_objects(state, deletions.cluster))
+    if not blocked:
         app.problem(f"no object of {module} is blocked by finalizers")
         return
-    chosen = await app.push_screen_wait(ChoiceScreen("Last resort: remove a finalizer", [_question(found)]))
+    chosen = await app.push_screen_wait(ChoiceScreen("Last resort: remove a finalizer", [_question(blocked)]))
     if chosen is None:
         return
     number, _, finalizer = chosen["finalizer"].partition(" ")
-    one = found[int(number)]
-    answer = await app.push_screen_wait(PlanScreen(_last_resort(one, finalizer)))
+    chosen_object = blocked[int(number)]
+    answer = await app.push_screen_wait(PlanScreen(_last_resort(chosen_object, finalizer)))
     if answer.is_yes:
-        gone = await app.jobs.in_thread(lambda: remove_finalizer(deletions.cluster, one, finalizer, one.typed))
-        app.notify(f"{one.ref} {'is deleted' if gone else 'is still blocked by other finalizers'}")
+        gone = await app.jobs.in_thread(
+            lambda: remove_finalizer(deletions.cluster, chosen_object, finalizer, chosen_object.typed)
+        )
+        app.notify(f"{chosen_object.ref} {'is deleted' if gone else 'is still blocked by other finalizers'}")
 
 
-def _question(found: tuple[BlockedObject, ...]) -> Question:
+def _question(blocked: tuple[BlockedObject, ...]) -> Question:
     options = tuple(
-        ChoiceOption(f"{number} {name}", str(one.ref), f"{name} (set by {owner or 'unknown'})")
-        for number, one in enumerate(found)
-        for name, owner in one.finalizers
+        ChoiceOption(f"{number} {name}", str(blocked_object.ref), f"{name} (set by {owner or 'unknown'})")
+        for number, blocked_object in enumerate(blocked)
+        for name, owner in blocked_object.finalizers
     )
     return Question("finalizer", "object", options, options[0].value)
 
 
-def _last_resort(one: BlockedObject, finalizer: str) -> Preview:
+def _last_resort(blocked_object: BlockedObject, finalizer: str) -> Preview:
     return Preview(
-        f"last resort: remove {finalizer} from {one.ref}",
-        lines=(PreviewLine(PlannedChange.DELETE, f"{one.ref}", f"finalizer {finalizer}", (f"- {finalizer}",)),),
+        f"last resort: remove {finalizer} from {blocked_object.ref}",
+        lines=(
+            PreviewLine(PlannedChange.DELETE, f"{blocked_object.ref}", f"finalizer {finalizer}", (f"- {finalizer}",)),
+        ),
         warnings=(
-            one.expected,
+            blocked_object.expected,
             "the object is deleted without its finalizer's cleanup; related resources elsewhere may stay",
         ),
-        consents=(Consent("name", "remove the finalizer without its cleanup", typed=one.typed),),
-        question=f"Remove {finalizer} from {one.ref}?",
+        consents=(Consent("name", "remove the finalizer without its cleanup", typed=blocked_object.typed),),
+        question=f"Remove {finalizer} from {blocked_object.ref}?",
     )

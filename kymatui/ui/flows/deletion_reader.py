@@ -78,10 +78,12 @@ class DeletionReader:
 
     async def read(self, app: FlowApp, choices: DeletionChoices) -> None:
         """Read the deletion in a thread, after `begin`."""
-        way, scope = choices.way, DeletionScope(choices.delete_crds)
+        handling, scope = choices.way, DeletionScope(choices.delete_crds)
         try:
             deletions = delete_action(app)
-            self.seen = await app.jobs.in_thread(lambda: deletions.read_state(self._module, way=way, scope=scope))
+            self.seen = await app.jobs.in_thread(
+                lambda: deletions.read_state(self._module, handling=handling, scope=scope)
+            )
             self.error = ""
         except KymatuiError as error:
             self.error = str(error)

@@ -44,30 +44,30 @@ def install_action(app: FlowApp) -> InstallAction:
     session = app.view.writing
     if session is None:
         raise ConfigurationError("not connected to the cluster yet")
-    return InstallAction(SessionInstallPort(session, memory=app.view.flow_memory))
+    return InstallAction(SessionInstallPort(session, cache=app.view.flow_memory))
 
 
 def why_not_installable(app: FlowApp, names: Sequence[str], *, upgrade: bool) -> str:
     """Return why no module can be installed or upgraded; "" where one can. Asks the server."""
-    directing, said = install_action(app), []
+    directing, reasons = install_action(app), []
     for name in names:
         standing = directing.standing(name)
         if standing.refusals:
-            said.append(standing.refusals[0])
+            reasons.append(standing.refusals[0])
         elif upgrade and standing.known is None:
-            found = directing.upgrades([name])
-            if found.wanted:
+            selection = directing.upgrades([name])
+            if selection.wanted:
                 return ""
-            said.append(found.left_out[0].removeprefix(f"{name}: "))
+            reasons.append(selection.left_out[0].removeprefix(f"{name}: "))
         elif upgrade and not standing.known_chart and not newest_version(standing):
-            said.append("newest version installed")
+            reasons.append("newest version installed")
         elif not upgrade and not standing.versions:
-            said.append("not in any catalog")
+            reasons.append("not in any catalog")
         elif not upgrade and len(names) > 1 and standing.known is not None:
-            said.append("already installed")
+            reasons.append("already installed")
         else:
             return ""
-    return said[0] if said else "no module selected"
+    return reasons[0] if reasons else "no module selected"
 
 
 # one module
@@ -85,11 +85,11 @@ async def install(app: FlowApp, name: str, first: InstallRequest | None = None) 
     if standing.refusals:
         raise RefusedError("; ".join(standing.refusals), hint="no changes made")
     while True:
-        wanted = await _choose(app, directing, standing, start)
-        if wanted is None:
+        request = await _choose(app, directing, standing, start)
+        if request is None:
             return
         again = partial(install, app, name, first)
-        verdict = await _plan(app, directing, InstallSelection((wanted,), ()), again, editable=True)
+        verdict = await _plan(app, directing, InstallSelection((request,), ()), again, editable=True)
         if verdict is not PreviewVerdict.EDITED:
             return
 
@@ -101,28 +101,30 @@ async def resume_install(app: FlowApp, kind: str, names: Sequence[str], options:
         return
     directing, name, chart = install_action(app), names[0], options.get("chart", "")
     source = ModuleSource(chart=chart, repository=options.get("repo", ""), version=options.get("version", ""))
-    policy = next((one for one in Policy if one.value == options.get("policy")), Policy.CREATE_AND_DELETE)
+    policy = next(
+        (candidate for candidate in Policy if candidate.value == options.get("policy")), Policy.CREATE_AND_DELETE
+    )
     request = InstallRequest(name, source, options.get("namespace", "") if chart else "", policy=policy)
     has_others = VALUES_LEFT_OUT in options
     if not source.version or (has_others and not chart):  # what was typed is in no journal: ask again
         await install(app, name, request if chart else None)
         return
-    wanted = await app.jobs.in_thread(lambda: directing.interrupted(request, has_others=has_others))
+    restarted = await app.jobs.in_thread(lambda: directing.interrupted(request, has_others=has_others))
     again = partial(resume_install, app, kind, names, options)
-    await _plan(app, directing, InstallSelection((wanted,), ()), again)
+    await _plan(app, directing, InstallSelection((restarted,), ()), again)
 
 
 async def adopt(app: FlowApp, names: Sequence[str]) -> None:
     """Adopt modules that another tool installed or lifecycle-manager released; delete nothing."""
     directing = install_action(app)
-    found = await app.jobs.in_thread(lambda: directing.adoptions(names))
-    await _plan(app, directing, found, partial(adopt, app, names))
+    selection = await app.jobs.in_thread(lambda: directing.adoptions(names))
+    await _plan(app, directing, selection, partial(adopt, app, names))
 
 
 def why_not_adoptable(app: FlowApp, names: Sequence[str]) -> str:
     """Return why there is nothing to adopt; "" where there is."""
-    found = install_action(app).adoptions(names)
-    why = "" if found.wanted or not found.left_out else found.left_out[0]
+    selection = install_action(app).adoptions(names)
+    why = "" if selection.wanted or not selection.left_out else selection.left_out[0]
     return why.removeprefix(f"{names[0]}: ") if len(names) == 1 else why
 
 
@@ -136,7 +138,7 @@ async def _choose(
     chosen = await app.push_screen_wait(ChoiceScreen(f"Install {standing.module} directly", questions))
     if chosen is None:
         return None
-    wanted = replace(
+    request = replace(
         first,
         source=replace(
             first.source,
@@ -147,27 +149,27 @@ async def _choose(
         prune_definitions=chosen.get("definitions") == _DELETE,
     )
     if chosen["resource"] != _EDIT:
-        return wanted
-    fields, document = await app.jobs.in_thread(lambda: directing.form(wanted))
+        return request
+    fields, document = await app.jobs.in_thread(lambda: directing.form(request))
     what = "values" if first.source.chart else "default CR"
     filled = await app.push_screen_wait(FormScreen(f"{what} of {standing.module}", fields, document))
-    return replace(wanted, document=filled) if filled is not None else None
+    return replace(request, document=filled) if filled is not None else None
 
 
 def _version(standing: InstallStatus) -> Question:
     known = standing.known.version if standing.known is not None else ""
     notes = {known: "installed"} if known else {}
-    options = tuple(ChoiceOption(one, one, notes.get(one, "")) for one in standing.versions)
-    best = newest_version(standing) or next((one for one in standing.versions if "-" not in one), "")
+    options = tuple(ChoiceOption(version, version, notes.get(version, "")) for version in standing.versions)
+    best = newest_version(standing) or next((version for version in standing.versions if "-" not in version), "")
     return Question("version", "version", options, known if known and not newest_version(standing) else best)
 
 
 def _values(standing: InstallStatus) -> Question:
-    given = (ChoiceOption(_CREATE, "use chart defaults"), ChoiceOption(_EDIT, "edit values…"))
+    options = (ChoiceOption(_CREATE, "use chart defaults"), ChoiceOption(_EDIT, "edit values…"))
     if not standing.known_chart:
-        return Question("resource", "values", given, _CREATE)
+        return Question("resource", "values", options, _CREATE)
     kept = ChoiceOption(_KEEP, "keep current values", "they override the chart's defaults")
-    return Question("resource", "values", (kept, *given), _KEEP)
+    return Question("resource", "values", (kept, *options), _KEEP)
 
 
 def _resource(standing: InstallStatus) -> Question:
@@ -197,44 +199,44 @@ def _definitions() -> Question:
 async def install_several(app: FlowApp, names: Sequence[str]) -> None:
     """Plan the newest version of each module that is not installed, with its default CR, as one plan."""
     directing = install_action(app)
-    found = await app.jobs.in_thread(lambda: directing.installations(names))
-    await _plan(app, directing, found, partial(install_several, app, names))
+    selection = await app.jobs.in_thread(lambda: directing.installations(names))
+    await _plan(app, directing, selection, partial(install_several, app, names))
 
 
 async def upgrade(app: FlowApp, names: Sequence[str]) -> None:
     """Plan the upgrade of the outdated modules to their newest versions as one plan."""
     directing = install_action(app)
-    found = await app.jobs.in_thread(lambda: directing.upgrades(names))
-    if len(names) == 1 and found.wanted and found.wanted[0].adoption is Adoption.NEVER:
-        (one,) = found.wanted
-        await install(app, one.module, one if one.source.chart else None)
+    selection = await app.jobs.in_thread(lambda: directing.upgrades(names))
+    if len(names) == 1 and selection.wanted and selection.wanted[0].adoption is Adoption.NEVER:
+        (request,) = selection.wanted
+        await install(app, request.module, request if request.source.chart else None)
     else:
-        await _plan(app, directing, found, partial(upgrade, app, names))
+        await _plan(app, directing, selection, partial(upgrade, app, names))
 
 
 async def upgrade_all(app: FlowApp) -> None:
     """Upgrade every outdated installation of kymatui, charts with saved values; name the others."""
     directing = install_action(app)
-    found = await app.jobs.in_thread(directing.all_upgrades)
-    await _plan(app, directing, found, partial(upgrade_all, app))
+    selection = await app.jobs.in_thread(directing.all_upgrades)
+    await _plan(app, directing, selection, partial(upgrade_all, app))
 
 
 async def _plan(
-    app: FlowApp, directing: InstallAction, found: InstallSelection, again: JobRestart, *, editable: bool = False
+    app: FlowApp, directing: InstallAction, selection: InstallSelection, again: JobRestart, *, editable: bool = False
 ) -> PreviewVerdict:
     """Display the plan and start a job for each module once it is accepted."""
-    planned = await app.jobs.in_thread(partial(directing.plans, found))
+    planned = await app.jobs.in_thread(partial(directing.plans, selection))
     plans, standings = planned.plans, planned.standings
     kept = plan_to_json(plans[0]) if len(plans) == 1 else None
     shown = preview_install(plans, standings, kept, left_out=planned.left_out, editable=editable)
     answer = await app.push_screen_wait(PlanScreen(shown))
     if answer.is_yes:
-        for plan, one, standing in zip(plans, planned.wanted, standings, strict=True):
-            made = plan
-            if f"force {one.module}" in answer.consents:
-                made = replace(plan, intent=replace(plan.intent, force=True))
+        for plan, request, standing in zip(plans, planned.wanted, standings, strict=True):
+            forced = plan
+            if f"force {request.module}" in answer.consents:
+                forced = replace(plan, intent=replace(plan.intent, force=True))
             start_install_job(
-                app, directing, made, one, again, standing.known.version if standing.known is not None else ""
+                app, directing, forced, request, again, standing.known.version if standing.known is not None else ""
             )
     return answer.verdict
 
@@ -243,7 +245,7 @@ def start_install_job(
     app: FlowApp,
     directing: InstallAction,
     plan: Plan,
-    wanted: InstallRequest,
+    request: InstallRequest,
     again: JobRestart,
     installed: str = "",
 ) -> None:
@@ -256,21 +258,21 @@ def start_install_job(
         frozenset({module_key(name)}),
         ("apply",),
         _STAYS,
-        JobPurpose("adopt" if plan.intent.adopt else plan.verb, (name,), _options(plan, wanted)),
+        JobPurpose("adopt" if plan.intent.adopt else plan.verb, (name,), _options(plan, request)),
     )
     app.jobs.start(work, again)
 
 
-def _options(plan: Plan, wanted: InstallRequest) -> dict[str, str]:
+def _options(plan: Plan, request: InstallRequest) -> dict[str, str]:
     """Return what the user chose, for the journal: no values, which are in the release."""
-    source = wanted.source
+    source = request.source
     options = {
         "chart": source.chart,
         "repo": source.repository,
-        "namespace": plan.bundle.namespace if source.chart else wanted.namespace,
+        "namespace": plan.bundle.namespace if source.chart else request.namespace,
         "version": plan.bundle.version,
-        "policy": wanted.policy.value,
-        VALUES_LEFT_OUT: "true" if wanted.document is not None else "",
+        "policy": request.policy.value,
+        VALUES_LEFT_OUT: "true" if request.document is not None else "",
     }
     return {name: value for name, value in options.items() if value}
 

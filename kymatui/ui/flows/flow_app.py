@@ -29,9 +29,9 @@ class Favourites:
     """Pinned modules of the open context; `names` in the order in which they were pinned."""
 
     def __init__(
-        self, app: ScreenApp, memory: ContextMemory, jobs: Callable[[], ScreenJobs], redraw: Callable[[], None]
+        self, app: ScreenApp, context_memory: ContextMemory, jobs: Callable[[], ScreenJobs], redraw: Callable[[], None]
     ) -> None:
-        self._app, self._memory, self._jobs, self._redraw = app, memory, jobs, redraw
+        self._app, self._memory, self._jobs, self._redraw = app, context_memory, jobs, redraw
         self._context = ""
         self.names: tuple[str, ...] = ()
 
@@ -39,9 +39,9 @@ class Favourites:
         """Read the pinned modules of a context, which may have none."""
         if context != self._context:
             self._context, self.names = context, ()
-        found = (await self._jobs().in_thread(lambda: self._memory.of(context))).pinned
-        if context == self._context and found != self.names:
-            self.names = found
+        pinned = (await self._jobs().in_thread(lambda: self._memory.of(context))).pinned
+        if context == self._context and pinned != self.names:
+            self.names = pinned
             self._redraw()
 
     async def toggle(self, module: str) -> None:
@@ -51,7 +51,7 @@ class Favourites:
         if not is_pinned and len(before) >= MOST_PINNED:
             self._app.problem(f"{MOST_PINNED} modules are pinned; unpin another one first")
             return
-        names = tuple(one for one in before if one != module) if is_pinned else (*before, module)
+        names = tuple(name for name in before if name != module) if is_pinned else (*before, module)
         await self._jobs().in_thread(lambda: self._memory.pin(context, names))
         if context != self._context:
             return

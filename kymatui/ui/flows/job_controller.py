@@ -108,12 +108,12 @@ class ScreenJobs:
         """Add the cluster, and the runtime to the job's title; the list has the jobs of all runtimes."""
         from kymatui.actions.jobs import job_cluster
 
-        place, session = self._flow_place if self._busy else self._app.view.place, self._app.view.writing
+        connection, session = self._flow_place if self._busy else self._app.view.place, self._app.view.writing
         if work.cluster is None and session is not None:
             work = replace(work, cluster=partial(job_cluster, session))
-        if place is None or not place.title:
+        if connection is None or not connection.title:
             return work
-        return replace(work, place=place.title, title=f"{work.title} on {place.title.rpartition('/')[2]}")
+        return replace(work, place=connection.title, title=f"{work.title} on {connection.title.rpartition('/')[2]}")
 
     @property
     def target(self) -> ClusterTarget | None:
@@ -126,20 +126,20 @@ class ScreenJobs:
 
     def own_job(self, module: str) -> Job | None:
         """Return the active job of a module of the displayed cluster."""
-        place = self._app.view.place
-        name = place.title if place is not None else ""
+        connection = self._app.view.place
+        name = connection.title if connection is not None else ""
         return next((job for job in self.active if (job.module, job.place) == (module, name)), None)
 
     def _new_runner(self) -> JobRunner:
         from kymatui.actions.jobs import JobRunner
         from kymatui.adapters.files.job_journals import JobJournals
 
-        place = self._app.view.place
+        connection = self._app.view.place
         return JobRunner(
             lambda jobs: self.publish(JOBS, jobs),
             read_only=lambda: self._app.read_only,
             now=self._app.clock,
-            book=JobJournals(place.context) if place is not None else None,
+            book=JobJournals(connection.context) if connection is not None else None,
         )
 
     def find(self, number: int) -> Job | None:
@@ -190,29 +190,29 @@ class ScreenJobs:
         """Return whether a flow is running or asking."""
         return self._busy
 
-    def run_flow(self, made: Coroutine[Any, Any, None]) -> None:
+    def run_flow(self, coroutine: Coroutine[Any, Any, None]) -> None:
         """Run a flow unless another flow is asking."""
         if self._busy:
-            made.close()
+            coroutine.close()
             self._app.notify("another action is still loading or waits for your answer", timeout=3)
             return
         self._busy = True
         self._flow_place, self._flow_target = self._app.view.place, self._app.view.target
-        self._app.run_worker(self._alone(made), group="flows", exit_on_error=False)
+        self._app.run_worker(self._alone(coroutine), group="flows", exit_on_error=False)
 
-    async def _alone(self, made: Coroutine[Any, Any, None]) -> None:
+    async def _alone(self, coroutine: Coroutine[Any, Any, None]) -> None:
         try:
-            await self._guarded(made)
+            await self._guarded(coroutine)
         finally:
             self._busy = False
 
-    def run_beside(self, made: Coroutine[Any, Any, None]) -> None:
+    def run_beside(self, coroutine: Coroutine[Any, Any, None]) -> None:
         """Run a flow that asks nothing, next to any other flow."""
-        self._app.run_worker(self._guarded(made), group="beside", exit_on_error=False)
+        self._app.run_worker(self._guarded(coroutine), group="beside", exit_on_error=False)
 
-    async def _guarded(self, made: Coroutine[Any, Any, None]) -> None:
+    async def _guarded(self, coroutine: Coroutine[Any, Any, None]) -> None:
         try:
-            await made
+            await coroutine
         except KymatuiError as error:
             self._app.problem(as_screen_commands(sanitize(f"{error}. {error.hint}" if error.hint else str(error))))
         except Exception as error:  # noqa: BLE001 (a flow that dies in silence would leave a person waiting)

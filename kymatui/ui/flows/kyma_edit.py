@@ -70,15 +70,15 @@ def kyma_edit_action(app: FlowApp) -> ClusterKymaEdits:
 
 
 async def edit_modules(
-    app: FlowApp, verb: EditVerb, modules: Sequence[str], given: Mapping[str, str] | None = None
+    app: FlowApp, verb: EditVerb, modules: Sequence[str], presets: Mapping[str, str] | None = None
 ) -> None:
-    """Run the flow from the choice to the job; `given` has known answers ("channel", "policy")."""
+    """Run the flow from the choice to the job; `presets` has known answers ("channel", "policy")."""
     while True:
-        chosen = dict(given) if given is not None else await _choose(app, verb, modules)
+        chosen = dict(presets) if presets is not None else await _choose(app, verb, modules)
         if chosen is None:
             return
         toggles = [_toggle(verb, module, chosen) for module in modules]
-        verdict = await _plan(app, toggles, partial(edit_modules, app, verb, modules, given))
+        verdict = await _plan(app, toggles, partial(edit_modules, app, verb, modules, presets))
         if verdict is not PreviewVerdict.EDITED:
             return
 
@@ -99,11 +99,11 @@ async def resume_edit(app: FlowApp, verb: EditVerb, modules: Sequence[str], opti
     toggles = [read_edit(verb, module, options) for module in modules]
     channel = OWN if toggles[0].channel == "" else toggles[0].channel
     chosen = {"channel": channel or SAME, "policy": toggles[0].policy or SAME}
-    proposals = await app.jobs.in_thread(lambda: [edits.propose(one) for one in toggles])
-    if not all(_is_made(one) for one in proposals):
+    proposals = await app.jobs.in_thread(lambda: [edits.propose(edit) for edit in toggles])
+    if not all(_is_made(proposal) for proposal in proposals):
         await edit_modules(app, verb, modules, chosen)
         return
-    items = [edit_item(EditPlan(one, is_in_progress=True)) for one in proposals]
+    items = [edit_item(EditPlan(proposal, is_in_progress=True)) for proposal in proposals]
     work = replace(_work(items, edits, app.view.link), keeps=frozenset(map(module_key, modules)))
     work = replace(work, title=f"resume: {work.title}", steps=work.steps[1:])
     app.jobs.start(work, partial(resume_edit, app, verb, modules, options))
@@ -121,11 +121,11 @@ async def _plan(app: FlowApp, toggles: Sequence[ModuleEdit], again: JobRestart) 
     jobs, edits = app.jobs, kyma_edit_action(app)
     items = await jobs.in_thread(lambda: plan_edits(edits, toggles, _TICKED, float("inf"), waits=False))
     proposals, left_out = split_proposals([item.required_plan.proposal for item in items])
-    found = [one for item in items for one in item.required_plan.uninstalls]
-    may_write = await jobs.in_thread(lambda: all(_may_write(edits, one) for one in proposals))
-    shown = preview_edit(proposals, app.view.management, may_write=may_write, left_out=left_out, uninstalls=found)
+    uninstalls = [uninstall for item in items for uninstall in item.required_plan.uninstalls]
+    may_write = await jobs.in_thread(lambda: all(_may_write(edits, proposal) for proposal in proposals))
+    shown = preview_edit(proposals, app.view.management, may_write=may_write, left_out=left_out, uninstalls=uninstalls)
     notices = await jobs.in_thread(
-        lambda: [planned_handover(edits, one.toggle) for one in proposals if one.toggle.takes_up]
+        lambda: [planned_handover(edits, proposal.toggle) for proposal in proposals if proposal.toggle.takes_up]
     )
     shown = replace(shown, warnings=(*shown.warnings, *filter(None, notices)))
     answer = await app.push_screen_wait(PlanScreen(shown, partial(_outdated, app, proposals)))
@@ -145,16 +145,16 @@ def _may_write(edits: ClusterKymaEdits, proposal: EditProposal | LabelProposal) 
 
 def _outdated(app: FlowApp, proposals: Sequence[EditProposal]) -> str:
     """Return why the plan is outdated: an entry was changed since it was read; "" if none was."""
-    for one in proposals:
-        if one.edit is None or app.view.snapshot is None:
+    for proposal in proposals:
+        if proposal.edit is None or app.view.snapshot is None:
             continue
-        kyma = next((raw for raw in app.view.kymas if read_ref(raw) == one.edit.kyma), None)
+        kyma = next((raw for raw in app.view.kymas if read_ref(raw) == proposal.edit.kyma), None)
         if kyma is None:
-            return f"{one.edit.kyma} was deleted"
-        entries = [found.raw for found in JsonReader(kyma).child("spec").children("modules")]
-        now = next((entry for entry in entries if entry.get("name") == one.edit.module), None)
-        if now != one.edit.before:
-            return f"the entry of {one.edit.module} in {one.edit.kyma} has changed"
+            return f"{proposal.edit.kyma} was deleted"
+        entries = [module.raw for module in JsonReader(kyma).child("spec").children("modules")]
+        now = next((entry for entry in entries if entry.get("name") == proposal.edit.module), None)
+        if now != proposal.edit.before:
+            return f"the entry of {proposal.edit.module} in {proposal.edit.kyma} has changed"
     return ""
 
 
@@ -163,7 +163,7 @@ def _outdated(app: FlowApp, proposals: Sequence[EditProposal]) -> str:
 
 def _work(items: Sequence[EditItem], edits: ClusterKymaEdits, link: ConnectionLink[Any]) -> JobSpec:
     toggles = [item.required_plan.proposal.toggle for item in items]
-    names = [one.module for one in toggles]
+    names = [edit.module for edit in toggles]
     phases = edit_phases(toggles[0].verb)
     run = partial(_run, items, edits, link, phases)
     purpose = JobPurpose(toggles[0].verb.value, tuple(names), edit_options(toggles[0]))
@@ -284,11 +284,11 @@ def _present_policy(app: FlowApp, modules: Sequence[str]) -> str:
 # labels
 
 
-async def edit_labels(app: FlowApp, name: str, wanted: bool) -> None:
+async def edit_labels(app: FlowApp, name: str, is_set: bool) -> None:
     """Allow or forbid "beta" or "internal" modules in the Kyma; the plan names what that uninstalls."""
     jobs, edits = app.jobs, kyma_edit_action(app)
     while True:
-        labels = {LABELS[name]: "true" if wanted else None}
+        labels = {LABELS[name]: "true" if is_set else None}
         item = await jobs.in_thread(partial(plan_labels, edits, labels, _TICKED, float("inf")))
         proposal, uninstalls = item.required_plan.proposal, item.required_plan.uninstalls
         may_write = await jobs.in_thread(partial(_may_write, edits, proposal))
@@ -297,11 +297,11 @@ async def edit_labels(app: FlowApp, name: str, wanted: bool) -> None:
         if answer.verdict is not PreviewVerdict.EDITED:
             break
     if answer.is_yes and proposal.edit is not None:
-        words = f"{'allow' if wanted else 'stop allowing'} {name} modules"
+        words = f"{'allow' if is_set else 'stop allowing'} {name} modules"
         run = partial(_run_label, replace(item, refusal=None), edits)
-        purpose = JobPurpose("label", (), {"labels": f"{name}=true" if wanted else f"{name}-"})
+        purpose = JobPurpose("label", (), {"labels": f"{name}=true" if is_set else f"{name}-"})
         work = JobSpec(words, run, keeps=frozenset({KYMA_KEY}), steps=(EDIT,), purpose=purpose)
-        jobs.start(work, partial(edit_labels, app, name, wanted))
+        jobs.start(work, partial(edit_labels, app, name, is_set))
 
 
 def _run_label(item: LabelItem, edits: ClusterKymaEdits, report: JobReport) -> str:
@@ -312,7 +312,10 @@ def _run_label(item: LabelItem, edits: ClusterKymaEdits, report: JobReport) -> s
 def _label_line(item: LabelItem) -> str:
     edit = item.required_plan.proposal.edit
     assert edit is not None
-    return ", ".join(f"{one.label} set to {one.after}" if one.after else f"{one.label} removed" for one in edit.changes)
+    return ", ".join(
+        f"{change.label} set to {change.after}" if change.after else f"{change.label} removed"
+        for change in edit.changes
+    )
 
 
 # reasons of disabled verbs
@@ -320,16 +323,16 @@ def _label_line(item: LabelItem) -> str:
 
 def why_edit_disabled(edits: ClusterKymaEdits, verb: EditVerb, modules: Sequence[str], channels: Sequence[str]) -> str:
     """Return why the verb is disabled for all modules; "" where it is enabled. Queries no server."""
-    ways: list[str | None] = [None, *channels] if verb in (EditVerb.ENABLE, EditVerb.CHANNEL) else [None]
+    choices: list[str | None] = [None, *channels] if verb in (EditVerb.ENABLE, EditVerb.CHANNEL) else [None]
     policies = list(Policy) if verb is EditVerb.POLICY else [None]
-    said = []
+    reasons = []
     if verb is EditVerb.ENABLE and all(edits.propose(ModuleEdit(verb, module)).is_done for module in modules):
         return "already enabled"
     for module in modules:
-        for channel in ways:
+        for channel in choices:
             for policy in policies:
                 proposal = edits.propose(ModuleEdit(verb, module, channel, policy))
                 if not proposal.is_refused and not proposal.is_done:
                     return ""
-                said.append("; ".join(proposal.refusals) or "already set")
-    return said[0] if said else "no module selected"
+                reasons.append("; ".join(proposal.refusals) or "already set")
+    return reasons[0] if reasons else "no module selected"

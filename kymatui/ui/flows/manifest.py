@@ -50,8 +50,8 @@ def manifest_action(app: FlowApp) -> ManifestAction:
 def why_no_manifest(app: FlowApp, names: Sequence[str]) -> str:
     """Return why no module can be installed or changed by a Manifest; "" where one can."""
     manifesting = manifest_action(app)
-    said = ["; ".join(manifesting.refusals(name)) for name in names]
-    return "" if "" in said else next(iter(said), "no module selected")
+    reasons = ["; ".join(manifesting.refusals(name)) for name in names]
+    return "" if "" in reasons else next(iter(reasons), "no module selected")
 
 
 async def start_manifest_job(app: FlowApp, names: Sequence[str]) -> None:
@@ -90,12 +90,12 @@ async def install_manifests(app: FlowApp, names: Sequence[str]) -> None:
     if not proposals:
         raise RefusedError("; ".join(left_out), hint="no changes made")
     management = str(app.view.management) if app.view.management is not None else ""
-    parts = {one.module: preview_manifest(one, management) for one in proposals}
+    parts = {entry.module: preview_manifest(entry, management) for entry in proposals}
     shown = join_previews(f"{format_count(len(proposals), 'module')} with Manifests", parts, left_out)
     outdated = partial(_any_outdated, app, proposals)
     if (await app.push_screen_wait(PlanScreen(shown, outdated))).is_yes:
-        for one in proposals:
-            _begin(app, manifesting, one)
+        for proposal in proposals:
+            _begin(app, manifesting, proposal)
 
 
 def _begin(app: FlowApp, manifesting: ManifestAction, proposal: ManifestProposal) -> None:
@@ -114,12 +114,14 @@ def _begin(app: FlowApp, manifesting: ManifestAction, proposal: ManifestProposal
 
 def _question(manifesting: ManifestAction, name: str) -> Question:
     known, versions = manifesting.installed(name), manifesting.versions(name)
-    options = tuple(ChoiceOption(one, one, "installed" if one == known else "") for one in versions)
-    return Question("version", "version", options, next((one for one in versions if "-" not in one), versions[0]))
+    options = tuple(ChoiceOption(version, version, "installed" if version == known else "") for version in versions)
+    return Question(
+        "version", "version", options, next((version for version in versions if "-" not in version), versions[0])
+    )
 
 
 def _any_outdated(app: FlowApp, proposals: Sequence[ManifestProposal]) -> str:
-    return "; ".join(filter(None, (_outdated(app, one) for one in proposals)))
+    return "; ".join(filter(None, (_outdated(app, proposal) for proposal in proposals)))
 
 
 def _outdated(app: FlowApp, proposal: ManifestProposal) -> str:

@@ -141,7 +141,7 @@ def start_module_action(app: FlowApp, key: str, names: Sequence[str]) -> Flow:
         return open_link(app, names[0])
     if key == "manage":
         return switch_management(app, names)
-    return next(one for one in ACTIONS if one.id == key).start(app, names)
+    return next(action for action in ACTIONS if action.id == key).start(app, names)
 
 
 async def open_action_menu(app: FlowApp, names: Sequence[str]) -> None:
@@ -151,11 +151,11 @@ async def open_action_menu(app: FlowApp, names: Sequence[str]) -> None:
     the menu opens with the reasons that are known, and gets the others when they are.
     """
     asked_on = app.screen
-    found: dict[str, MenuItem] = {}
+    menu_items: dict[str, MenuItem] = {}
 
     def read() -> list[MenuItem]:
-        found.update((item.id, item) for item in _items(app, names))
-        return list(found.values())
+        menu_items.update((item.id, item) for item in _items(app, names))
+        return list(menu_items.values())
 
     reading = asyncio.ensure_future(app.jobs.in_thread(read))
     await asyncio.wait({reading}, timeout=_PATIENCE)
@@ -165,11 +165,11 @@ async def open_action_menu(app: FlowApp, names: Sequence[str]) -> None:
         app.notify(f"Actions for {title} are ready; press a to open", timeout=5)
         return
     later = None if reading.done() else reading
-    items = await reading if later is None else [found.get(one.id) or _waiting(one) for one in ACTIONS]
+    items = await reading if later is None else [menu_items.get(entry.id) or _waiting(entry) for entry in ACTIONS]
     words = ", ".join(names) + "\n" if len(names) > 1 else ""
     management = str(app.view.management) if app.view.management is not None else ""
     chosen = await app.push_screen_wait(MenuScreen(title, items, words + management, later))
-    action = next((one for one in ACTIONS if one.id == chosen), None)
+    action = next((entry for entry in ACTIONS if entry.id == chosen), None)
     if action is not None:
         await action.start(app, names)
 
@@ -179,9 +179,9 @@ def _waiting(action: ModuleAction) -> MenuItem:
 
 
 def _items(app: FlowApp, names: Sequence[str]) -> Iterator[MenuItem]:
-    for one in ACTIONS:
-        off = "one module at a time" if len(names) > 1 and not one.many else _off(one, app, names)
-        yield MenuItem(one.id, one.label, one.key, off, one.destroys)
+    for action in ACTIONS:
+        off = "one module at a time" if len(names) > 1 and not action.many else _off(action, app, names)
+        yield MenuItem(action.id, action.label, action.key, off, action.destroys)
 
 
 def _off(action: ModuleAction, app: FlowApp, names: Sequence[str]) -> str:
@@ -240,9 +240,9 @@ async def _choose(app: FlowApp, name: str, links: tuple[ModuleLink, ...]) -> Mod
 def has_browser() -> bool:
     """Return whether a browser opens beside the terminal; one in the terminal would draw over the screen."""
     try:
-        found = webbrowser.get()
+        browser = webbrowser.get()
     except webbrowser.Error:  # the machine has no browser at all
         return False
-    if isinstance(found, webbrowser.UnixBrowser):
-        return bool(found.background)
-    return not isinstance(found, webbrowser.GenericBrowser) or isinstance(found, webbrowser.BackgroundBrowser)
+    if isinstance(browser, webbrowser.UnixBrowser):
+        return bool(browser.background)
+    return not isinstance(browser, webbrowser.GenericBrowser) or isinstance(browser, webbrowser.BackgroundBrowser)

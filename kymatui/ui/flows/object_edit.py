@@ -75,23 +75,23 @@ def _module_crs(app: FlowApp, module: str) -> list[ObjectRef]:
         )
     if row is None or not row.checked:
         raise NotFoundError(f"{module} has no module CR to edit", hint="enter opens what it has", status=404)
-    return [one.resource for one in row.checked]
+    return [resource.resource for resource in row.checked]
 
 
 def _kymas(app: FlowApp) -> list[ObjectRef]:
-    found = [read_ref(raw) for raw in app.view.kymas]
-    if not found:
+    refs = [read_ref(raw) for raw in app.view.kymas]
+    if not refs:
         raise NotFoundError("this cluster has no Kyma", status=404)
-    return found
+    return refs
 
 
-async def _chosen(app: FlowApp, found: Sequence[ObjectRef]) -> ObjectRef | None:
+async def _chosen(app: FlowApp, refs: Sequence[ObjectRef]) -> ObjectRef | None:
     """Return the only object, else the one that the user chooses."""
-    if len(found) == 1:
-        return found[0]
-    by_name = {f"{ref.namespace}/{ref.name}" if ref.namespace else ref.name: ref for ref in found}
-    question = Question("object", found[0].kind.kind, tuple(ChoiceOption(name, name) for name in by_name))
-    chosen = await app.push_screen_wait(ChoiceScreen(f"Edit which {found[0].kind.kind}?", [question]))
+    if len(refs) == 1:
+        return refs[0]
+    by_name = {f"{ref.namespace}/{ref.name}" if ref.namespace else ref.name: ref for ref in refs}
+    question = Question("object", refs[0].kind.kind, tuple(ChoiceOption(name, name) for name in by_name))
+    chosen = await app.push_screen_wait(ChoiceScreen(f"Edit which {refs[0].kind.kind}?", [question]))
     return by_name[chosen["object"]] if chosen is not None else None
 
 
@@ -110,7 +110,7 @@ def _in_editor(app: FlowApp, cluster: Cluster, body: Mapping[str, Any], ref: Obj
     """Return the edit that the server accepts, None without one; the editor has the terminal meanwhile."""
     try:
         with app.suspend():
-            return edit_in_editor(editable_fields(body), ref.name, lambda wanted: plan_edit(cluster, body, wanted))
+            return edit_in_editor(editable_fields(body), ref.name, lambda desired: plan_edit(cluster, body, desired))
     except SuspendNotSupported:
         hint = f"run `kymatui edit {word}` for this cluster in another terminal"
         raise ConfigurationError("this terminal cannot run an editor", hint=hint) from None

@@ -33,7 +33,9 @@ async def report_interrupted(app: FlowApp) -> None:
 async def report_runtimes(app: FlowApp, control: str) -> None:
     """Report the runtimes of a control plane with interrupted jobs."""
     records = await app.jobs.in_thread(interrupted)
-    names = dict.fromkeys(one.cluster.name.removeprefix(f"{control}/") for one in records if _is_of(one, control))
+    names = dict.fromkeys(
+        record.cluster.name.removeprefix(f"{control}/") for record in records if _is_of(record, control)
+    )
     for name in names:
         app.problem(sanitize(f"a job on runtime {name} was interrupted; open the runtime (enter) to resume it"))
 
@@ -54,17 +56,21 @@ async def resume_job(app: FlowApp, words: Sequence[str]) -> None:
     await read_interrupted(app, app.jobs)
     records = app.jobs.interrupted
     word = " ".join(words)
-    found = [one for one in records if word in ("", one.number, *one.heading.modules, " ".join(one.heading.modules))]
+    matching = [
+        record
+        for record in records
+        if word in ("", record.number, *record.heading.modules, " ".join(record.heading.modules))
+    ]
     if not records:
         app.problem("no interrupted job on this cluster")
-    elif not found:
-        known = [name for one in records for name in (one.number, *one.heading.modules)]
+    elif not matching:
+        known = [name for record in records for name in (record.number, *record.heading.modules)]
         app.problem(unknown_name("interrupted job", word, known, "resume JOB"))
-    elif len(found) > 1:
-        listed = ", ".join(f"{one.number} ({one.title})" for one in found)
-        app.problem(sanitize(f"{len(found)} interrupted jobs: {listed}; type `:resume JOB`, or open the jobs (J)"))
+    elif len(matching) > 1:
+        listed = ", ".join(f"{record.number} ({record.title})" for record in matching)
+        app.problem(sanitize(f"{len(matching)} interrupted jobs: {listed}; type `:resume JOB`, or open the jobs (J)"))
     else:
-        await resume_record(app, found[0])
+        await resume_record(app, matching[0])
 
 
 async def resume_record(app: FlowApp, record: JobRecord) -> None:

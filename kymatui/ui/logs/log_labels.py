@@ -61,11 +61,11 @@ _TROUBLES = (LogState.FORBIDDEN, LogState.FAILED, LogState.WAITING, LogState.DEL
 def trouble_words(states: Mapping[LogSource, LogStatus], sources: Sequence[LogSource]) -> str:
     """Return the worst that is reported of the containers, "" if nothing is."""
     for state in _TROUBLES:
-        found = [source for source in sources if source in states and states[source].state is state]
-        found = [source for source in found if states[source].message]
-        if found:
-            more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-            return sanitize(f"{state}: {found[0]}{more}: {states[found[0]].message}")
+        troubled = [source for source in sources if source in states and states[source].state is state]
+        troubled = [source for source in troubled if states[source].message]
+        if troubled:
+            more = f" (and {len(troubled) - 1} more)" if len(troubled) > 1 else ""
+            return sanitize(f"{state}: {troubled[0]}{more}: {states[troubled[0]].message}")
     return ""
 
 
@@ -105,14 +105,14 @@ def state_words(
     return " · ".join(part for part in parts if part)
 
 
-def missing_words(found: ModuleLogs, module: str, ref: ObjectRef | None, *, has_roots: bool) -> str:
+def missing_words(logs: ModuleLogs, module: str, ref: ObjectRef | None, *, has_roots: bool) -> str:
     """Return why there are no containers to read; `has_roots` tells whether any object may have Pods."""
-    if found.waiting:
-        names = ", ".join(one.name for one in found.waiting[:3])
+    if logs.waiting:
+        names = ", ".join(pod.name for pod in logs.waiting[:3])
         return f"No container has started yet: {names}. The events (e) say why."
-    if found.gap is not None:
-        return f"Pods: {found.gap}"
-    if found.containers:
+    if logs.gap is not None:
+        return f"Pods: {logs.gap}"
+    if logs.containers:
         return "No Pod has a container of this name; choose another one (o)."
     if ref is not None:
         return f"{ref.kind.kind} {ref.name} has no Pods."

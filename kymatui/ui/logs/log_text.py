@@ -74,14 +74,14 @@ class LogText(PlainText, can_focus=True):
 
     def hide_unmatched(self, text: str) -> str:
         """Display only lines that a filter accepts; return the problem with it, or ""."""
-        found = parse_filter(text)
-        if not found.problem:
-            self.filter = found
+        row_filter = parse_filter(text)
+        if not row_filter.problem:
+            self.filter = row_filter
             with self._link.lock:
-                self._link.ring.filter((lambda line: found.accepts(line.text, {})) if found else None)
+                self._link.ring.filter((lambda line: row_filter.accepts(line.text, {})) if row_filter else None)
             self.refresh()
             self.post_message(self.Moved())
-        return found.problem
+        return row_filter.problem
 
     def visible_text(self) -> str:
         """Return the lines that are on the screen, whole."""
@@ -91,8 +91,8 @@ class LogText(PlainText, can_focus=True):
 
     @property
     def marks(self) -> LogMarks:
-        found = self._current is not None
-        return LogMarks(self.window.is_following, self.filter.text.strip(), self.filter_text, found)
+        has_match = self._current is not None
+        return LogMarks(self.window.is_following, self.filter.text.strip(), self.filter_text, has_match)
 
     # search, as the prompt of a screen uses it
 
@@ -237,13 +237,13 @@ class LogWindow:
     def rows(self) -> list[LogRow]:
         """Return the rows of the window from top to bottom."""
         index, skipped = self._place()
-        found: list[LogRow] = []
-        while index < len(self.lines) and len(found) < self.height:
+        visible: list[LogRow] = []
+        while index < len(self.lines) and len(visible) < self.height:
             line = self.lines[index]
             rows = [LogRow(line, text, number == 0) for number, text in enumerate(self._texts(line))]
-            found += rows[skipped:]
+            visible += rows[skipped:]
             index, skipped = index + 1, 0
-        return found[: self.height]
+        return visible[: self.height]
 
     def text_of(self, line: PodLogLine) -> str:
         """Return a line with its time, if times are displayed."""
@@ -275,9 +275,9 @@ class LogWindow:
 
     def stop_following(self) -> None:
         """Keep the lines that are displayed now."""
-        place = self._place()
+        position = self._place()
         self.is_following = False
-        self._stand(*place)
+        self._stand(*position)
 
     def reveal(self, line: PodLogLine) -> None:
         """Scroll to a line, to the middle of the window if it is outside."""
@@ -324,11 +324,11 @@ class LogWindow:
 
     def _bottom(self) -> tuple[int, int]:
         """Return the place at which the newest row is the last one of the window."""
-        index, left = len(self.lines), self.height
-        while index > 0 and left > 0:
+        index, room = len(self.lines), self.height
+        while index > 0 and room > 0:
             index -= 1
-            left -= len(self._texts(self.lines[index]))
-        return index, max(-left, 0)
+            room -= len(self._texts(self.lines[index]))
+        return index, max(-room, 0)
 
     def _stand(self, index: int, skipped: int) -> None:
         self._top = (self.lines[index], skipped) if index < len(self.lines) else None

@@ -100,7 +100,7 @@ class LogsPane(Vertical):
         if self._ref is not None:
             return (self._ref,)
         row = app.catalog.row(self._module) if app.catalog is not None else None
-        return log_roots(row, app.view.locations, whole=self._choice.pods == MODULE) if row is not None else ()
+        return log_roots(row, app.view.locations, all_objects=self._choice.pods == MODULE) if row is not None else ()
 
     def _start(self) -> None:
         session = self.kymatui.view.session
@@ -220,7 +220,7 @@ class LogChoice(Struct, frozen=True):
         return LogOptions(follow=not self.previous, previous=self.previous, tail=tail, since=since)
 
     def sources(self, containers: Sequence[PodContainer]) -> list[LogSource]:
-        return choose_sources(containers, self.container, whole=self.container == EVERY)
+        return choose_sources(containers, self.container, all_containers=self.container == EVERY)
 
     def answered(self, answers: Mapping[str, str]) -> LogChoice:
         """Return the choice with the answers of a dialog."""
@@ -235,12 +235,12 @@ def source_questions(choice: LogChoice, containers: Sequence[PodContainer], *, o
         ChoiceOption(MODULE, "All Pods", "every Pod in the tree of the module"),
     )
     names: dict[str, list[PodContainer]] = {}
-    for one in containers:
-        names.setdefault(one.source.container, []).append(one)
+    for container in containers:
+        names.setdefault(container.source.container, []).append(container)
     options = [
         ChoiceOption("", "Default", "the default container of each Pod"),
         ChoiceOption(EVERY, "All containers", format_count(len(containers), "container")),
-        *(ChoiceOption(name, name, _note(found)) for name, found in sorted(names.items())),
+        *(ChoiceOption(name, name, _note(members)) for name, members in sorted(names.items())),
     ]
     return [
         *([Question("pods", "Pods", pods, choice.pods)] if of_module else []),
@@ -248,11 +248,11 @@ def source_questions(choice: LogChoice, containers: Sequence[PodContainer], *, o
     ]
 
 
-def _note(found: Sequence[PodContainer]) -> str:
+def _note(containers: Sequence[PodContainer]) -> str:
     """Return what the Pods report of the containers of one name."""
-    restarts = sum(one.restarts for one in found)
-    states = ", ".join(dict.fromkeys(one.state for one in found if one.state))
-    parts = [f"{found[0].role} of {format_count(len(found), 'Pod')}", states]
+    restarts = sum(one.restarts for one in containers)
+    states = ", ".join(dict.fromkeys(container.state for container in containers if container.state))
+    parts = [f"{containers[0].role} of {format_count(len(containers), 'Pod')}", states]
     return " · ".join(part for part in (*parts, format_count(restarts, "restart") if restarts else "") if part)
 
 

@@ -83,13 +83,15 @@ def unknown_name(kind: str, word: str, known: Iterable[str], usage: str) -> str:
     That is the nearest of the known names, else all of them, else the usage where they are many.
     """
     names = list(dict.fromkeys(known))
-    near = nearest_names(word, names) or [one for one in names if word and one.casefold().startswith(word.casefold())]
-    said = f'no {kind} "{word}"' if word else f"{kind} missing"
+    near = nearest_names(word, names) or [
+        name for name in names if word and name.casefold().startswith(word.casefold())
+    ]
+    message = f'no {kind} "{word}"' if word else f"{kind} missing"
     if near:
-        return f"{said}{did_you_mean(near[:3])}"
+        return f"{message}{did_you_mean(near[:3])}"
     if 0 < len(names) <= _MOST_NAMES:
-        return f"{said}; choose {', '.join(names)}"
-    return f"{said}; type `:{usage}`"
+        return f"{message}; choose {', '.join(names)}"
+    return f"{message}; type `:{usage}`"
 
 
 def _split(line: str) -> list[str]:

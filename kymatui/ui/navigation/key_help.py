@@ -118,8 +118,8 @@ def join_keys(names: list[str]) -> str:
 def group_of(binding_id: str | None, screen: str) -> str:
     """Return the group of a binding: its task, or `screen` for the keys of one screen alone."""
     known = binding_id or ""
-    found = [begins for begins in _BEGINNINGS if known.startswith(begins)]
-    return _IDS.get(known) or (_BEGINNINGS[max(found, key=len)] if found else screen)
+    beginnings = [begins for begins in _BEGINNINGS if known.startswith(begins)]
+    return _IDS.get(known) or (_BEGINNINGS[max(beginnings, key=len)] if beginnings else screen)
 
 
 def group_keys(keys: Iterable[KeyHelp]) -> list[tuple[str, list[KeyHelp]]]:

@@ -15,12 +15,12 @@ KeyScope = Mapping[str, tuple[str, ...]]
 
 def key_scope(*owners: type) -> KeyScope:
     """Return the bindings of the classes and of their bases."""
-    found: dict[str, tuple[str, ...]] = {}
+    keys: dict[str, tuple[str, ...]] = {}
     for kind in (kind for owner in owners for kind in _heritage(owner)):
         for binding in vars(kind).get("BINDINGS", ()):
             if isinstance(binding, Binding) and binding.id:
-                found[binding.id] = tuple(key.strip() for key in binding.key.split(","))
-    return found
+                keys[binding.id] = tuple(key.strip() for key in binding.key.split(","))
+    return keys
 
 
 def _heritage(owner: type) -> Iterator[type]:
@@ -34,23 +34,23 @@ def _heritage(owner: type) -> Iterator[type]:
 def keymap_problems(keys: Mapping[str, str], scopes: Iterable[KeyScope]) -> Iterator[str]:
     """Yield the problems of the configured keys, each once."""
     scopes = list(scopes)
-    known = {name for one in scopes for name in one}
+    known = {name for entry in scopes for name in entry}
     for name in keys.keys() - known:
         hint = did_you_mean(nearest_names(name, known, 1)) or "; press i in the help (?) to see the ids"
         yield f'keys: no binding "{name}"{hint}'
-    told = set()
-    for one in scopes:
-        for clash in _clashes(keys, one):
-            if clash not in told:
-                told.add(clash)
+    reported = set()
+    for scope in scopes:
+        for clash in _clashes(keys, scope):
+            if clash not in reported:
+                reported.add(clash)
                 yield clash
 
 
-def _clashes(keys: Mapping[str, str], one: KeyScope) -> Iterator[str]:
-    wanted: dict[str, list[str]] = {}
-    for name, default in one.items():
+def _clashes(keys: Mapping[str, str], scope: KeyScope) -> Iterator[str]:
+    by_key: dict[str, list[str]] = {}
+    for name, default in scope.items():
         for key in (part.strip() for part in keys[name].split(",")) if name in keys else default:
-            wanted.setdefault(key, []).append(name)
-    for key, names in wanted.items():
+            by_key.setdefault(key, []).append(name)
+    for key, names in by_key.items():
         if len(names) > 1 and any(name in keys for name in names):
             yield f"keys: {key_name(key)} is assigned to both {' and '.join(sorted(names))}; only one of them works"

@@ -136,7 +136,7 @@ class CatalogPane(TablePane):
         hidden_by = ["only modules with problems"] if self.only_problems else []
         hidden_by += [f"namespace {sanitize(app.only_namespace)}"] if app.only_namespace else []
         self.show_views(tabs, self._view.label, hidden_by, len(app.catalog.rows) if app.catalog is not None else 0)
-        found = table_notice(
+        notice = table_notice(
             app.view.snapshot,
             app.catalog,
             app.view.failure,
@@ -144,7 +144,7 @@ class CatalogPane(TablePane):
             filtered=self.is_narrowed,
             namespace=app.only_namespace,
         )
-        self.show_notice(found)
+        self.show_notice(notice)
         can = (bool(table.rows), self.is_narrowed)
         if can != self._can:  # keys that need a row, and the key back
             self._can = can
@@ -242,9 +242,9 @@ class ColumnChoice:
 
     def show(self, view: CatalogView) -> None:
         """Display the columns of the view; drop a sort order whose column is gone."""
-        table, wanted = self._table(), columns_of(view, self._chosen)
-        if table.grid.columns == wanted:
+        table, columns = self._table(), columns_of(view, self._chosen)
+        if table.grid.columns == columns:
             return
-        table.set_columns(wanted)
-        if OFFERED not in wanted and table.order is not None and table.order.column == OFFERED.id:
+        table.set_columns(columns)
+        if OFFERED not in columns and table.order is not None and table.order.column == OFFERED.id:
             table.set_order(SortOrder())

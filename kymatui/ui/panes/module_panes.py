@@ -78,9 +78,9 @@ class OverviewPane(Pane):
             "resources": lambda _: module_facts.resources(row),
             "evidence": lambda _: module_facts.evidence(row),
         }
-        for name, found in facts.items():
+        for name, facts_of in facts.items():
             panel = self.query_one(f"#{name}", Facts)
-            panel.show_at(now, found)
+            panel.show_at(now, facts_of)
             panel.display = bool(panel.facts) or name in SIDE_BY_SIDE
         self._draw_why(row, gone=catalog.row(row.name) is None)
 
@@ -132,11 +132,11 @@ class DocumentsPane(Pane):
     def draw(self, row: ModuleRow, snapshot: Snapshot) -> None:
         del snapshot
         resources = (checked.resource for checked in row.checked)
-        found = [ref for ref in (*resources, row.template, row.manifest, row.manager) if ref is not None]
-        if self._chosen is not None and self._chosen not in found:
-            found.insert(0, self._chosen)  # a deleted object is not replaced by another
-        self._refs = tuple(dict.fromkeys(found))
-        self._show(self._chosen or (found[0] if found else None))
+        refs = [ref for ref in (*resources, row.template, row.manifest, row.manager) if ref is not None]
+        if self._chosen is not None and self._chosen not in refs:
+            refs.insert(0, self._chosen)  # a deleted object is not replaced by another
+        self._refs = tuple(dict.fromkeys(refs))
+        self._show(self._chosen or (refs[0] if refs else None))
 
     def _show(self, ref: ObjectRef | None) -> None:
         self._chosen = ref

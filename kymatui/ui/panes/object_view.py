@@ -110,9 +110,9 @@ class ObjectView(ReadingView):
             self._ref, self._body, self._asked = ref, None, None
             self._reading, self._error = DocumentReading.LOADING, ""
         locations, now = self.kymatui.view.locations, self.kymatui.clock()
-        whole = locations.whole(ref)
-        if whole is not None:
-            self._body, self._reading, self._at, self._asked = whole, DocumentReading.WATCHED, now, None
+        body = locations.whole(ref)
+        if body is not None:
+            self._body, self._reading, self._at, self._asked = body, DocumentReading.WATCHED, now, None
         else:
             part = locations.find(ref)
             version = JsonReader(part).child("metadata").text("resourceVersion") if part is not None else ""

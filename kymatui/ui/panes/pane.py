@@ -70,11 +70,11 @@ class Pane(Vertical):
 
     def action_logs(self) -> None:
         """Open the logs of the Pods of the object under the cursor, else those of the module's manager."""
-        ref, ways = self.entry(), self.kymatui.ways
+        ref, navigation = self.entry(), self.kymatui.ways
         if ref is not None and (ref.kind.group in ("apps", "batch") or (ref.kind.group, ref.kind.kind) == ("", "Pod")):
-            ways.open(logs_step(ref))
+            navigation.open(logs_step(ref))
         else:
-            ways.open(ScreenStep(LOGS, cast("FramedScreen", self.screen).step.about))
+            navigation.open(ScreenStep(LOGS, cast("FramedScreen", self.screen).step.about))
 
     def followed_objects(self, row: ModuleRow) -> FollowedObjects:
         """Return the objects to follow; every tab follows events, so that they are loaded on a switch."""

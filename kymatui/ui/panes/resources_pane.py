@@ -67,11 +67,11 @@ class ResourcesPane(Pane):
 
     def draw(self, row: ModuleRow, snapshot: Snapshot) -> None:
         app = self.kymatui
-        found = build_tree(row, app.view.locations, app.clock(), unseen=unseen_words(snapshot), feeds=snapshot.feeds)
-        self._roots, only = tree_branches(found), app.only_namespace
+        tree = build_tree(row, app.view.locations, app.clock(), unseen=unseen_words(snapshot), feeds=snapshot.feeds)
+        self._roots, only = tree_branches(tree), app.only_namespace
         self._roots = narrow_branches(self._roots, only) if only else self._roots
         self._refs = dict(object_references(self._roots))
-        self._notes = found.notes
+        self._notes = tree.notes
         self._redraw()
 
     def _redraw(self) -> None:

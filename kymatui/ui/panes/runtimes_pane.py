@@ -35,8 +35,8 @@ class RuntimeTable(LiveTable, inherit_bindings=False):
     """Table where `g` groups, and only Home goes to the first row."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        replace(one, key="home") if isinstance(one, Binding) and one.id == "table.first" else one
-        for one in (*RowTable.BINDINGS, *LiveTable.BINDINGS)
+        replace(binding, key="home") if isinstance(binding, Binding) and binding.id == "table.first" else binding
+        for binding in (*RowTable.BINDINGS, *LiveTable.BINDINGS)
     ]
 
 
@@ -79,9 +79,9 @@ class RuntimesPane(TablePane):
     def new_table(self) -> LiveTable:
         return RuntimeTable(id="runtimes", sort=BY_STATE, copied="name")
 
-    def narrow(self, *found: RuntimeFilter) -> None:
+    def narrow(self, *filters: RuntimeFilter) -> None:
         """Display only the runtimes of these groups."""
-        self._filters, self.group = found, ""
+        self._filters, self.group = filters, ""
         self.draw()
 
     def open_group(self, key: str) -> None:
@@ -105,19 +105,19 @@ class RuntimesPane(TablePane):
     # display
 
     def draw(self) -> None:
-        seen = self.fleet_app.fleet
-        if seen is not None:
-            self._show_rows(seen)
+        reading = self.fleet_app.fleet
+        if reading is not None:
+            self._show_rows(reading)
         self.show_around()
 
-    def _show_rows(self, seen: FleetReading) -> None:
+    def _show_rows(self, reading: FleetReading) -> None:
         """Draw the rows only if a row or the filter changed; sorting thousands of rows is slow."""
         turned, feeds = self._set_columns(), self.fleet_app.runtimes.feeds()
-        wanted = (seen.rows, self.group, self._filters, self.only_problems, feeds)
-        before, self._shown = self._shown, wanted
-        if before is not None and before[0] is wanted[0] and before[1:] == wanted[1:]:
+        inputs = (reading.rows, self.group, self._filters, self.only_problems, feeds)
+        before, self._shown = self._shown, inputs
+        if before is not None and before[0] is inputs[0] and before[1:] == inputs[1:]:
             return
-        self.table.show(self._rows(seen))
+        self.table.show(self._rows(reading))
         if turned:
             self.table.action_edge(-1)
 
@@ -125,57 +125,57 @@ class RuntimesPane(TablePane):
         """Set the columns; return whether the kind of lines changed."""
         from kymatui.ui.presenters.fleet.runtime_rows import COLUMNS, GROUP_COLUMNS
 
-        wanted = GROUP_COLUMNS if self.group else COLUMNS
-        if wanted is not self._shown_columns:
-            self._shown_columns = wanted
+        columns = GROUP_COLUMNS if self.group else COLUMNS
+        if columns is not self._shown_columns:
+            self._shown_columns = columns
             table = self.table
-            table.set_columns(wanted)
+            table.set_columns(columns)
             table.set_order(SortOrder("count", descending=True) if self.group else BY_STATE)
             return True
         return False
 
-    def _rows(self, seen: FleetReading) -> list[Row]:
+    def _rows(self, reading: FleetReading) -> list[Row]:
         from kymatui.ui.presenters.fleet.runtime_rows import group_rows, key_text, with_runtime
 
         if self.group:
-            return group_rows(self._chosen(seen), self.group, seen.picture.unknown_drift)
+            return group_rows(self._chosen(reading), self.group, reading.picture.unknown_drift)
         feeds = {key_text(key): feed for key, feed in self.fleet_app.runtimes.feeds().items()}
         if self._filters or self.only_problems:
-            rows = [seen.rows[one.ref.namespace, one.name] for one in self._chosen(seen)]
+            rows = [reading.rows[runtime.ref.namespace, runtime.name] for runtime in self._chosen(reading)]
         else:
-            rows = list(seen.rows.values())
+            rows = list(reading.rows.values())
         return [with_runtime(row, feeds[row.key]) if row.key in feeds else row for row in rows] if feeds else rows
 
-    def _chosen(self, seen: FleetReading) -> list[Runtime]:
+    def _chosen(self, reading: FleetReading) -> list[Runtime]:
         return [
             runtime
-            for key, runtime in seen.picture.runtimes.items()
+            for key, runtime in reading.picture.runtimes.items()
             if all(narrow.accepts(runtime) for narrow in self._filters)
-            and (not self.only_problems or seen.picture.has_problem(key))
+            and (not self.only_problems or reading.picture.has_problem(key))
         ]
 
     def show_around(self) -> None:
-        seen, table = self.fleet_app.fleet, self.table
+        reading, table = self.fleet_app.fleet, self.table
         tabs = [Tab(str(n), name or "runtimes") for n, name in enumerate(GROUPS)]
-        hidden_by = [str(one) for one in self._filters]
+        hidden_by = [str(entry) for entry in self._filters]
         hidden_by += ["only runtimes with problems"] if self.only_problems else []
-        whole = len(seen.picture.runtimes) if seen is not None else 0
-        self.show_views(tabs, self.group or "runtimes", hidden_by, whole)
-        picture = seen.picture if seen is not None else None
+        total = len(reading.picture.runtimes) if reading is not None else 0
+        self.show_views(tabs, self.group or "runtimes", hidden_by, total)
+        picture = reading.picture if reading is not None else None
         self.show_notice(fleet_notice(picture, self.fleet_app.fleet_view.failure, len(table.rows)))
         self.refresh_bindings()
 
     def reason(self) -> Content:
         from kymatui.ui.presenters.fleet.runtime_rows import explain_runtime
 
-        seen, key = self.fleet_app.fleet, self.table.cursor_key
-        if seen is None or key is None or self.group:
+        reading, key = self.fleet_app.fleet, self.table.cursor_key
+        if reading is None or key is None or self.group:
             return Content("enter shows the runtimes of the group" if self.group else "")
-        runtime = seen.picture.runtimes.get(split_name(key))
+        runtime = reading.picture.runtimes.get(split_name(key))
         if runtime is None:
             return Content("")
         catalog = self.fleet_app.runtimes.catalogs().get(split_name(key))
-        text, actor, tone = explain_runtime(runtime, seen.picture, catalog)
+        text, actor, tone = explain_runtime(runtime, reading.picture, catalog)
         parts = [Content.styled(f"{sanitize(runtime.name)}  ", "bold"), with_tone(text, tone)]
         if actor:
             parts.append(Content.styled(f"   {actor}", "bold $text-accent"))

@@ -74,21 +74,21 @@ class TablePane(Vertical):
     def is_composed(self) -> bool:
         return bool(self.query(ViewTabs))
 
-    def show_views(self, tabs: Sequence[Tab], current: str, hidden_by: Iterable[str], whole: int) -> None:
-        """Draw the views, and at the right what hides rows of the `whole`, and how many are marked."""
+    def show_views(self, tabs: Sequence[Tab], current: str, hidden_by: Iterable[str], total: int) -> None:
+        """Draw the views, and at the right what hides rows of the `total`, and how many are marked."""
         table = self.table
         hiding = [*([f"/{table.filter_text}"] if table.filter_text else ()), *hidden_by]
         hidden = len(table.marked) - len(rows_with(table.marked, table.rows))
         unseen = f", {hidden} of them hidden" if hidden else ""
         parts = [*hiding, *([f"{len(table.marked)} marked{unseen}"] if table.marked else ())]
-        parts += [f"{len(table.rows)} of {whole}"] if hiding else []
+        parts += [f"{len(table.rows)} of {total}"] if hiding else []
         self.query_one(ViewTabs).show(tabs, current, "  ".join(parts))
 
-    def show_notice(self, found: TableNotice | None) -> None:
+    def show_notice(self, notice: TableNotice | None) -> None:
         """Display a notice instead of the table, or the table and the reason of its line."""
         body = self.query_one("#catalog-body")
-        returns = found is None and body.has_class("-notice")
-        show_notice(body, found)
+        returns = notice is None and body.has_class("-notice")
+        show_notice(body, notice)
         self.show_reason()
         if returns:
             self.call_after_refresh(self._focus_table)
@@ -127,11 +127,11 @@ class TablePane(Vertical):
         self.table.sort_by(column)
 
 
-def show_notice(body: Widget, found: TableNotice | None) -> None:
+def show_notice(body: Widget, notice: TableNotice | None) -> None:
     """Display the notice instead of the table in `body`, or the table where there is none."""
-    body.set_class(found is not None, "-notice")
-    if found is not None:
-        lines = [with_tone(found.title, found.tone, bold=True)]
-        lines += [Content(f"\n{found.body}")] if found.body else []
-        lines += [Content.styled(f"\n\n{found.hint}", "$foreground-muted")] if found.hint else []
+    body.set_class(notice is not None, "-notice")
+    if notice is not None:
+        lines = [with_tone(notice.title, notice.tone, bold=True)]
+        lines += [Content(f"\n{notice.body}")] if notice.body else []
+        lines += [Content.styled(f"\n\n{notice.hint}", "$foreground-muted")] if notice.hint else []
         body.query_one("#notice", Static).update(Content.assemble(*lines))

@@ -124,8 +124,8 @@ class VersionsPane(Pane):
         reader, session = self._reader(), self.kymatui.view.session
         if before.ref == after.ref or session is None:
             return plain
-        if nowhere := [one for one in (before, after) if not reader.has_source(one)]:
-            return replace(plain, unread=tuple(why for one in nowhere for why in reader.read(one).unread))
+        if nowhere := [template for template in (before, after) if not reader.has_source(template)]:
+            return replace(plain, unread=tuple(why for template in nowhere for why in reader.read(template).unread))
         self._reading = True
         self._timer = self.set_timer(_STAYS, partial(self._read, before, after, session))
         return plain
@@ -135,11 +135,11 @@ class VersionsPane(Pane):
         """Read in a thread; a request for other versions cancels it."""
         pair, reader = self._pair, self._reader()
         try:
-            found = await read_remote(lambda: compare_contents(reader, lambda: session.cluster, before, after))
+            report = await read_remote(lambda: compare_contents(reader, lambda: session.cluster, before, after))
         except Exception as failure:  # noqa: BLE001 (else the pane would load for ever)
-            found = replace(compare_templates(before, after), unread=(str(DefectError(failure)),))
+            report = replace(compare_templates(before, after), unread=(str(DefectError(failure)),))
         if pair == self._pair:
-            self._found, self._reading = found, False
+            self._found, self._reading = report, False
             if self.is_mounted:
                 self._show()
 

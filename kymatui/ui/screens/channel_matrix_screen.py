@@ -41,11 +41,11 @@ class ChannelMatrixScreen(ListScreen):
         catalog = self.kymatui.catalog
         if catalog is None or not self.query(LiveTable):
             return
-        found, lines = channel_rows(catalog, only_differences=self._only_differences)
+        matrix, lines = channel_rows(catalog, only_differences=self._only_differences)
         table = self.main_widget()
-        if found.channels != self._channels:
-            self._channels = found.channels
-            table.set_columns(channel_columns(found))
+        if matrix.channels != self._channels:
+            self._channels = matrix.channels
+            table.set_columns(channel_columns(matrix))
         table.show(lines)
 
     def action_differences(self) -> None:

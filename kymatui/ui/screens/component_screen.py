@@ -62,7 +62,7 @@ class _ReadingScreen(FramedScreen):
         """Read in a thread; leaving the screen cancels it."""
         try:
             read = self._reader()
-            found = await read_remote(lambda: self.prepare(read()))
+            components = await read_remote(lambda: self.prepare(read()))
         except KymatuiError as error:
             self._fail(error)
         except Exception as error:  # noqa: BLE001 (else the screen would load for ever)
@@ -70,7 +70,7 @@ class _ReadingScreen(FramedScreen):
         else:
             if self.is_mounted:
                 self._show_message("", "")
-                self.take(found)
+                self.take(components)
 
     def _reader(self) -> Callable[[], ReadComponent]:
         """Return what reads the component in a thread. Raise ConfigurationError for a template that is gone."""
@@ -88,7 +88,7 @@ class _ReadingScreen(FramedScreen):
         """Return what the screen displays; called in a thread."""
         raise AssertionError(f"{type(self).__name__} displays nothing")
 
-    def take(self, found: tuple[ReadComponent, str]) -> None:
+    def take(self, components: tuple[ReadComponent, str]) -> None:
         raise AssertionError(f"{type(self).__name__} displays nothing")
 
     def _fail(self, error: KymatuiError) -> None:
@@ -96,17 +96,17 @@ class _ReadingScreen(FramedScreen):
             self._show_message(f"{error}{f'; {error.hint}' if error.hint else ''}", "error")
 
     def _show_message(self, text: str, tone: str) -> None:
-        said = self.query_one("#component-state", Static)
-        said.update(with_tone(sanitize(text), tone))
-        said.display = bool(text)
+        message = self.query_one("#component-state", Static)
+        message.update(with_tone(sanitize(text), tone))
+        message.display = bool(text)
 
 
 def _find_template(snapshot: Snapshot, namespace: str, name: str) -> ModuleTemplate | None:
     for raw in (*snapshot.templates, *snapshot.outside):
         metadata = JsonReader(raw).child("metadata")
         if (metadata.text("namespace"), metadata.text("name")) == (namespace, name):
-            found = read_template(raw)
-            return found if isinstance(found, ModuleTemplate) else None
+            template = read_template(raw)
+            return template if isinstance(template, ModuleTemplate) else None
     return None
 
 
@@ -131,8 +131,8 @@ class ComponentScreen(_ReadingScreen):
     def prepare(self, component: ReadComponent) -> tuple[ReadComponent, str]:
         return component, ""
 
-    def take(self, found: tuple[ReadComponent, str]) -> None:
-        component, _ = found
+    def take(self, components: tuple[ReadComponent, str]) -> None:
+        component, _ = components
         self.query_one(Facts).show(component_rows.facts(component.shown, component.signature))
         self.main_widget().show(component_rows.resource_rows(component.shown))
         self.refresh_bindings()
@@ -173,8 +173,8 @@ class ContentScreen(_ReadingScreen):
     def prepare(self, component: ReadComponent) -> tuple[ReadComponent, str]:
         return component, component.text(self._number)
 
-    def take(self, found: tuple[ReadComponent, str]) -> None:
-        component, text = found
+    def take(self, components: tuple[ReadComponent, str]) -> None:
+        component, text = components
         resources = component.shown.resources
         what = "descriptor" if self._number is None else resources[self._number].name
         where = component.shown.component.location

@@ -52,12 +52,12 @@ class ContextsScreen(ListScreen):
         self.run_worker(self._read(), exclusive=True)
 
     async def _read(self) -> None:
-        said = "No contexts in the kubeconfig."
+        message = "No contexts in the kubeconfig."
         try:
             self._entries = await flow_app(self).contexts.entries()
         except KymatuiError as error:
-            self._entries, said = (), sanitize(f"{error}. {error.hint}" if error.hint else str(error))
-        self.query_one("#nothing", Static).update(Content(said))
+            self._entries, message = (), sanitize(f"{error}. {error.hint}" if error.hint else str(error))
+        self.query_one("#nothing", Static).update(Content(message))
         self.show_catalog()
 
     def show_catalog(self) -> None:
@@ -69,8 +69,8 @@ class ContextsScreen(ListScreen):
     @on(RowTable.Highlighted)
     def _highlighted(self) -> None:
         key = self.main_widget().cursor_key
-        found = next((one for one in self._entries if one.name == key), None)
-        self.query_one(StatusLine).show(Content(explain_context(found)))
+        entry = next((candidate for candidate in self._entries if candidate.name == key), None)
+        self.query_one(StatusLine).show(Content(explain_context(entry)))
 
     @on(RowTable.Chosen)
     def _chosen(self, event: RowTable.Chosen) -> None:

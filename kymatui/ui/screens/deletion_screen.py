@@ -65,8 +65,8 @@ class DeletionScreen(FramedScreen):
     @property
     def next_step(self) -> NextStep | None:
         """Return the next step; None before the first reading."""
-        seen = self.reader.seen
-        return seen.next_step(accept_unknown=self.choices.accept_unknown) if seen is not None else None
+        state = self.reader.seen
+        return state.next_step(accept_unknown=self.choices.accept_unknown) if state is not None else None
 
     def body(self) -> ComposeResult:
         yield TargetLine()
@@ -104,37 +104,37 @@ class DeletionScreen(FramedScreen):
     # display
 
     def _draw(self) -> None:
-        seen, error, target = self.reader.seen, self.reader.error, self.kymatui.view.target
+        state, error, target = self.reader.seen, self.reader.error, self.kymatui.view.target
         self.query_one(TargetLine).show_targets(*((target,) if target is not None else ()))
         title = self.query_one("#departing-title", Static)
-        if seen is None:
+        if state is None:
             loading = f"loading the objects that {self.module} manages…"
             text = f"cannot read the cluster: {error}" if error else loading
             title.update(with_tone(sanitize(text), "error" if error else "muted"))
         else:
             accept_unknown = self.choices.accept_unknown
-            title.update(with_tone(*words.remaining_title(seen, accept_unknown=accept_unknown), bold=True))
-            stages = words.stage_lines(seen, accept_unknown=accept_unknown)
+            title.update(with_tone(*words.remaining_title(state, accept_unknown=accept_unknown), bold=True))
+            stages = words.stage_lines(state, accept_unknown=accept_unknown)
             self.query_one("#stations", Static).update(tone_lines(stages))
-            self.main_widget().show(words.deletion_rows(seen, self.kymatui.clock()))
+            self.main_widget().show(words.deletion_rows(state, self.kymatui.clock()))
             self._show_notes()
         self.refresh_bindings()
 
     @on(RowTable.Highlighted)
     def _show_notes(self) -> None:
-        seen, job = self.reader.seen, self._job
-        if seen is None:
+        state, job = self.reader.seen, self._job
+        if state is None:
             return
-        said = words.deletion_notes(seen, accept_unknown=self.choices.accept_unknown)
+        notes = words.deletion_notes(state, accept_unknown=self.choices.accept_unknown)
         if self.reader.error:
-            said.insert(0, (f"the data is out of date: {sanitize(self.reader.error)}", "error"))
+            notes.insert(0, (f"the data is out of date: {sanitize(self.reader.error)}", "error"))
         if job is not None:
-            said.insert(0, (sanitize(background_job_line(job, self.kymatui.clock())), "processing"))
-        said += words.full_row_text(seen, self.main_widget().cursor_key)
+            notes.insert(0, (sanitize(background_job_line(job, self.kymatui.clock())), "processing"))
+        notes += words.full_row_text(state, self.main_widget().cursor_key)
         if self.next_step is not NextStep.GONE:
-            said.append(words.backup_line(self.choices.keeps_backup))
-            said += words.crd_line(seen, self.choices.delete_crds)
-        self.query_one("#departing-words", Static).update(tone_lines(said))
+            notes.append(words.backup_line(self.choices.keeps_backup))
+            notes += words.crd_line(state, self.choices.delete_crds)
+        self.query_one("#departing-words", Static).update(tone_lines(notes))
 
     @property
     def _job(self) -> Job | None:
@@ -143,7 +143,7 @@ class DeletionScreen(FramedScreen):
     # user input
 
     def why_off(self, action: str, choice: object = "") -> str:
-        seen, step = self.reader.seen, self.next_step
+        state, step = self.reader.seen, self.next_step
         if action == "go_on":
             if step is None:
                 return "still loading"
@@ -153,12 +153,12 @@ class DeletionScreen(FramedScreen):
         if action == "cancel_job":
             return "" if self._job is not None else "no job is running"
         if action == "finalizer":
-            is_stuck = seen is not None and bool(seen.stuck)
+            is_stuck = state is not None and bool(state.stuck)
             return why_no_plan(self.kymatui) if is_stuck else "no finalizers block it"
         if action == "choose":
             if flow_app(self).jobs.busy:  # a name that is typed early would change what the next plan deletes
                 return "the plan is loading"
-            return words.why_no_choice(seen, step, choice)
+            return words.why_no_choice(state, step, choice)
         return super().why_off(action, choice)
 
     @on(RowTable.Chosen)
@@ -192,7 +192,7 @@ class DeletionScreen(FramedScreen):
 
     def action_choose(self, what: str) -> None:
         """Choose the next option ("way"), or switch "backup", "crds", or whether "unknown" kinds have no objects."""
-        seen, chosen = self.reader.seen, self.choices
+        state, chosen = self.reader.seen, self.choices
         if what == "backup":
             self.choices = replace(chosen, keeps_backup=not chosen.keeps_backup)
         elif what == "unknown":
@@ -200,8 +200,8 @@ class DeletionScreen(FramedScreen):
         elif what == "crds":
             self.choices = replace(chosen, delete_crds=not chosen.delete_crds)
             self.show_catalog(at_once=True)
-        elif seen is not None:
-            self.choices = replace(chosen, way=words.next_way(seen, chosen.way))
+        elif state is not None:
+            self.choices = replace(chosen, way=words.next_way(state, chosen.way))
             self.show_catalog(at_once=True)
             return
         self._draw()

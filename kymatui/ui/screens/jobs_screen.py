@@ -58,8 +58,8 @@ class JobListing(ListScreen):
     def show_target(self) -> None:
         """Display the cluster that the job writes to; without a job the displayed cluster."""
         job, here = self.job, self.kymatui.view.target
-        found = flow_app(self).jobs.targets(job) if job is not None else ()
-        self.query_one(TargetLine).show_targets(*(found or ((here,) if here is not None else ())))
+        targets = flow_app(self).jobs.targets(job) if job is not None else ()
+        self.query_one(TargetLine).show_targets(*(targets or ((here,) if here is not None else ())))
 
     @property
     def interrupted(self) -> JobRecord | None:
@@ -111,7 +111,7 @@ class JobsScreen(JobListing):
     @property
     def interrupted(self) -> JobRecord | None:
         number = (self.main_widget().cursor_key or "").removeprefix(words.INTERRUPTED)
-        return next((one for one in flow_app(self).jobs.interrupted if one.number == number), None)
+        return next((record for record in flow_app(self).jobs.interrupted if record.number == number), None)
 
     def body(self) -> ComposeResult:
         yield TargetLine()
@@ -141,20 +141,20 @@ class JobsScreen(JobListing):
         self.show_target()
         job, record = self.job, self.interrupted
         if record is not None:
-            said = (
+            text = (
                 f"{record.number} {record.title}: interrupted ({record.state_words}). {words.interrupted_line(record)}"
             )
-            self.query_one(StatusLine).show(with_tone(sanitize(said), "warning"))
+            self.query_one(StatusLine).show(with_tone(sanitize(text), "warning"))
             self.refresh_bindings()
             return
-        said = (
+        text = (
             f"#{job.number} {job.title}: {'waiting for ' * bool(job.waits_for)}"
             f"{words.job_status_line(job)} {self._advice(job)}"
             if job is not None
             else ""
         )
         self.query_one(StatusLine).show(
-            with_tone(sanitize(said.strip()), words.TONES[job.state] if job is not None else "")
+            with_tone(sanitize(text.strip()), words.TONES[job.state] if job is not None else "")
         )
         self.refresh_bindings()
 
@@ -231,7 +231,7 @@ class JobScreen(JobListing):
     def _show_line(self) -> None:
         """Display the whole log line, which the table may clip."""
         job, key = self.job, self.main_widget().cursor_key
-        if job is not None and key is not None and 0 <= (place := int(key) - job.dropped) < len(job.log):
-            line = job.log[place]
+        if job is not None and key is not None and 0 <= (index := int(key) - job.dropped) < len(job.log):
+            line = job.log[index]
             about = f" ({line.about})" if line.about else ""
             self.query_one(StatusLine).show(with_tone(sanitize(f"{line.message}{about}"), ""))

@@ -97,8 +97,8 @@ class ModuleScreen(ModuleActionScreen):
     def module(self) -> ModuleRow | None:
         """Return the current row, or the last row of a deleted module."""
         catalog = self.kymatui.catalog
-        found = catalog.row(self._module_name) if catalog is not None else None
-        self._last = found or self._last
+        row = catalog.row(self._module_name) if catalog is not None else None
+        self._last = row or self._last
         return self._last
 
     def show_catalog(self) -> None:
@@ -127,7 +127,7 @@ class ModuleScreen(ModuleActionScreen):
 
     async def action_tab(self, tab: str | int) -> None:
         """Open a tab by its title, or the one that many tabs further."""
-        titles = [one.label for one in TABS]
+        titles = [entry.label for entry in TABS]
         title = tab if isinstance(tab, str) else titles[(titles.index(self._tab) + tab) % len(titles)]
         await self._open(title)
         self.kymatui.ways.visits.turn(title)

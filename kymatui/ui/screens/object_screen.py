@@ -80,10 +80,10 @@ class ObjectScreen(FramedScreen):
     async def show_tab(self, tab: str) -> None:
         """Display the object as YAML, or described."""
         self._tab = tab or YAML
-        wanted, other = (DescriptionView, ObjectView) if self._tab == DESCRIBE else (ObjectView, DescriptionView)
-        if not self.query(wanted):
+        view_class, other = (DescriptionView, ObjectView) if self._tab == DESCRIBE else (ObjectView, DescriptionView)
+        if not self.query(view_class):
             await self.query_one("#object-views").mount(self._new_view(self._tab))
-        self.query_one(wanted).display = True
+        self.query_one(view_class).display = True
         for view in self.query(other):
             view.display = False
         self.show_catalog()
@@ -98,8 +98,8 @@ class ObjectScreen(FramedScreen):
 
     @on(Document.Moved)
     def _show_search(self) -> None:
-        found = self.main_widget()
-        self._view.note(f"/{found.filter_text}  {found.place}" if found.filter_text else "")
+        document = self.main_widget()
+        self._view.note(f"/{document.filter_text}  {document.place}" if document.filter_text else "")
 
     def _text(self) -> str:
         return "\n".join(self.main_widget().lines) + "\n"
@@ -159,24 +159,29 @@ class DescriptionView(ReadingView):
 
     @work(exclusive=True, group="describe", exit_on_error=False)
     async def _read(self) -> None:
-        found = await self._read_in_thread(lambda session: describe_object(session.read, self._ref))
-        if found is not None:
-            self._found, self._reading, self._error, self._at = found, DocumentReading.READ, "", self.kymatui.clock()
+        description = await self._read_in_thread(lambda session: describe_object(session.read, self._ref))
+        if description is not None:
+            self._found, self._reading, self._error, self._at = (
+                description,
+                DocumentReading.READ,
+                "",
+                self.kymatui.clock(),
+            )
         if self.is_mounted:
             self._draw()
 
     def _draw(self) -> None:
-        app, found, ref = self.kymatui, self._found, self._ref
-        self._draw_head(ref, has_body=found is not None)
-        if found is not None and app.view.snapshot is not None:
-            whole = with_events(found, ref, app.view.snapshot)
-            self.document.show("\n".join(describe_lines(whole, app.clock())))
+        app, description, ref = self.kymatui, self._found, self._ref
+        self._draw_head(ref, has_body=description is not None)
+        if description is not None and app.view.snapshot is not None:
+            complete = with_events(description, ref, app.view.snapshot)
+            self.document.show("\n".join(describe_lines(complete, app.clock())))
 
 
-def with_events(found: Description, ref: ObjectRef, snapshot: Snapshot) -> Description:
+def with_events(description: Description, ref: ObjectRef, snapshot: Snapshot) -> Description:
     """Return the description with the events of the object, or why they are unknown."""
     feed = namespaced_feed(EVENTS, ref.namespace or _CLUSTER_EVENTS)
     gap = explain_missing(snapshot.feeds, [feed])
     unknown = str(gap) if gap is not None else "" if feed in snapshot.feeds else "loading"
     events = tuple(event for event, _ in events_about(snapshot, [ref]))
-    return replace(found, events=events, events_unknown="" if events else unknown)
+    return replace(description, events=events, events_unknown="" if events else unknown)

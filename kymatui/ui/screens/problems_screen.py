@@ -63,15 +63,15 @@ class ProblemsScreen(ListScreen):
     @on(RowTable.Chosen)
     def _chosen(self, event: RowTable.Chosen) -> None:
         """Open the object that the problem names, else its module."""
-        found = problem_of(self.kymatui.catalog, event.key)
-        if found is not None and found.ref is not None:
-            self.kymatui.ways.open(object_step(found.ref))
+        problem = problem_of(self.kymatui.catalog, event.key)
+        if problem is not None and problem.ref is not None:
+            self.kymatui.ways.open(object_step(problem.ref))
         else:
-            self.open_module(found.module if found is not None else "", "overview")
+            self.open_module(problem.module if problem is not None else "", "overview")
 
     def action_logs(self) -> None:
-        found = problem_of(self.kymatui.catalog, self.main_widget().cursor_key or "")
-        if found is not None and found.module:
-            self.kymatui.ways.open(ScreenStep(LOGS, found.module))
+        problem = problem_of(self.kymatui.catalog, self.main_widget().cursor_key or "")
+        if problem is not None and problem.module:
+            self.kymatui.ways.open(ScreenStep(LOGS, problem.module))
         else:
             self.notify("this line has no module", timeout=3)

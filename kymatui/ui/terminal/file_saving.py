@@ -21,7 +21,7 @@ def save_file(name: str, exports: Mapping[str, Callable[[], str]]) -> str:
     ending = path.suffix.removeprefix(".").lower()
     form = {"markdown": "md", "yml": "yaml"}.get(ending, ending)
     if not name or form not in exports:
-        raise ValueError(f"file name needs one of these endings: {', '.join(f'.{one}' for one in exports)}")
+        raise ValueError(f"file name needs one of these endings: {', '.join(f'.{export}' for export in exports)}")
     body = exports[form]()
     return _save(path, name, body.encode(), private=False)
 
@@ -59,20 +59,20 @@ def manifest_paths(folder: str = ".") -> Sequence[str]:
 
     At most 200 names: a home directory has thousands. Hidden files and links are left out.
     """
-    found: list[str] = []
+    paths: list[str] = []
     level = [folder]
     for _ in range(_DEPTH):
         below: list[str] = []
-        for place in level:
-            for name, is_folder in _entries(place):
-                if len(found) == _MOST:
-                    return found
-                path = os.path.normpath(os.path.join(place, name))
-                found.append(shlex.quote(f"{path}/" if is_folder else path))
+        for file_name in level:
+            for name, is_folder in _entries(file_name):
+                if len(paths) == _MOST:
+                    return paths
+                path = os.path.normpath(os.path.join(file_name, name))
+                paths.append(shlex.quote(f"{path}/" if is_folder else path))
                 if is_folder:
                     below.append(path)
         level = below
-    return found
+    return paths
 
 
 def _entries(folder: str) -> list[tuple[str, bool]]:

@@ -58,27 +58,29 @@ class ColumnGrid:
 
     def measure(self, rows: Sequence[Row]) -> None:
         """Take the widest text of each column, of as many rows as it takes to know: the next fit makes room for it."""
-        seen = rows[:_MEASURED]
+        measured = rows[:_MEASURED]
         self._widest = {
-            column.id: max((cell_len(row.cells[column.id].text) for row in seen if column.id in row.cells), default=0)
+            column.id: max(
+                (cell_len(row.cells[column.id].text) for row in measured if column.id in row.cells), default=0
+            )
             for column in self.columns
         }
 
     def fit(self, width: int) -> None:
         """Fit the columns into `width` cells; keep the same tuple if nothing changes, since drawn lines hold it."""
         by = self.sorted_by[0] if self.sorted_by is not None else ""
-        wanted = [with_arrow(column) if column.id == by else column for column in self.columns]
-        fitted = fit_columns(wanted, max(width - 2 * _LEFT, 1), self._widest)
+        columns = [with_arrow(column) if column.id == by else column for column in self.columns]
+        fitted = fit_columns(columns, max(width - 2 * _LEFT, 1), self._widest)
         if fitted != self.fitted:
             self.fitted = fitted
 
     def at(self, x: int) -> str | None:
         """Return the id of the column at a cell of the line."""
-        left = _LEFT
+        edge = _LEFT
         for column, size in self.fitted:
-            if left <= x < left + size + GAP:
+            if edge <= x < edge + size + GAP:
                 return column.id
-            left += size + GAP
+            edge += size + GAP
         return None
 
 
@@ -117,15 +119,15 @@ def _with_room(sized: Sequence[tuple[Column, int]], widest: Mapping[str, int]) -
         for column, size in sized
     ]
     missing = [widest.get(column.id, 0) - size for column, size in sized]
-    cut = [place for place, cells in enumerate(missing) if cells > 0]
+    cut = [position for position, cells in enumerate(missing) if cells > 0]
     while cut:
-        left = sum(spare)
-        place = min(cut, key=lambda place: (sized[place][0].priority, missing[place] > left, place))
-        cut.remove(place)
-        for giver in sorted(range(len(sized)), key=lambda one: -spare[one]):
-            moved = min(spare[giver], missing[place])
-            sizes[place] += moved
-            missing[place] -= moved
+        room = sum(spare)
+        index = min(cut, key=lambda position: (sized[position][0].priority, missing[position] > room, position))
+        cut.remove(index)
+        for giver in sorted(range(len(sized)), key=lambda position: -spare[position]):
+            moved = min(spare[giver], missing[index])
+            sizes[index] += moved
+            missing[index] -= moved
             sizes[giver] -= moved
             spare[giver] -= moved
     return tuple((column, size) for (column, _), size in zip(sized, sizes, strict=True))

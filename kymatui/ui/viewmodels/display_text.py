@@ -36,8 +36,8 @@ def as_screen_commands(text: str) -> str:
 
 def shorten_path(path: str | Path) -> str:
     """Return the path with `~` for the user's home folder."""
-    given, home = Path(path), Path.home()
-    return f"~/{given.relative_to(home)}" if given.is_relative_to(home) else str(given)
+    full_path, home = Path(path), Path.home()
+    return f"~/{full_path.relative_to(home)}" if full_path.is_relative_to(home) else str(full_path)
 
 
 def clock_time(at: float) -> str:

@@ -62,8 +62,8 @@ def _fuzzy(letters: str) -> Predicate:
 def _labels(text: str, selector: str) -> RowFilter:
     if not selector:
         return RowFilter(text, _everything, "-l needs a label, such as -l app=web")
-    wanted = [_requirement(part.strip()) for part in selector.split(",") if part.strip()]
-    return RowFilter(text, lambda line, labels: all(accepts(labels) for accepts in wanted))
+    requirements = [_requirement(part.strip()) for part in selector.split(",") if part.strip()]
+    return RowFilter(text, lambda line, labels: all(accepts(labels) for accepts in requirements))
 
 
 def _requirement(part: str) -> Callable[[Mapping[str, str]], bool]:

@@ -82,13 +82,13 @@ class RowList:
 
         `known` are keys of other rows, whose marks stay.
         """
-        before, key, place = self.rows, self.key, self.cursor
+        before, key, position = self.rows, self.key, self.cursor
         # Equal lines stay the same objects, since their drawing is cached by identity.
         self.rows = [self._known(row) for row in rows]
         self._places = {row.key: index for index, row in enumerate(self.rows)}
         self.marks &= {*self._places, *known} if self.marks else set()
-        self.cursor = self._near(key, place)
-        if len(before) != len(self.rows) or self.cursor != place:
+        self.cursor = self._near(key, position)
+        if len(before) != len(self.rows) or self.cursor != position:
             return None
         return [index for index, (old, new) in enumerate(zip(before, self.rows, strict=True)) if old is not new]
 
@@ -97,12 +97,12 @@ class RowList:
         old = self.rows[index] if index is not None else row
         return row if old is row or old != row else old  # most are identical, which needs no comparison
 
-    def _near(self, key: str | None, place: int | None) -> int | None:
+    def _near(self, key: str | None, position: int | None) -> int | None:
         if not self.rows:
             return None
         if key is not None and key in self._places:
             return self._places[key]
-        return min(place or 0, len(self.rows) - 1)
+        return min(position or 0, len(self.rows) - 1)
 
     def move_to(self, index: int) -> bool:
         """Move the cursor to an index, limited to the list; return whether it moved."""

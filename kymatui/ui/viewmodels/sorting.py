@@ -25,16 +25,16 @@ class SortOrder(Struct, frozen=True):
 
 
 def arrange_rows(
-    rows: Iterable[Row], wanted: RowFilter, sort: SortOrder | None, columns: Collection[str] | None = None
+    rows: Iterable[Row], row_filter: RowFilter, sort: SortOrder | None, columns: Collection[str] | None = None
 ) -> list[Row]:
     """Return the accepted rows in order; equal rows keep their given order.
 
     The filter reads the cells of the table's `columns`, also of those that a narrow terminal hides; None: all cells.
     Pinned rows come first, and empty cells last in both directions.
     """
-    chosen = _chosen(list(rows), wanted, columns) if wanted else list(rows)
+    chosen = _chosen(list(rows), row_filter, columns) if row_filter else list(rows)
     if any(row.pinned for row in chosen):
-        pinned, others = ([row for row in chosen if row.pinned is one] for one in (True, False))
+        pinned, others = ([row for row in chosen if row.pinned is is_pinned] for is_pinned in (True, False))
         return [*_sorted(pinned, sort), *_sorted(others, sort)]
     return _sorted(chosen, sort)
 
@@ -48,9 +48,9 @@ def _sorted(chosen: list[Row], sort: SortOrder | None) -> list[Row]:
     return [*known, *(row for row in chosen if not row.cells.get(column, EMPTY).text)]
 
 
-def _chosen(rows: list[Row], wanted: RowFilter, columns: Collection[str] | None) -> list[Row]:
+def _chosen(rows: list[Row], row_filter: RowFilter, columns: Collection[str] | None) -> list[Row]:
     """Return the accepted rows, and in a tree their parents."""
-    keys = {row.key for row in rows if wanted.accepts(_line(row, columns), row.labels)}
+    keys = {row.key for row in rows if row_filter.accepts(_line(row, columns), row.labels)}
     parents = {row.key: row.parent for row in rows if row.parent}
     for key in list(keys) if parents else ():
         while key := parents.get(key, ""):
@@ -83,7 +83,7 @@ def aged(rows: Iterable[Row], now: float) -> tuple[tuple[Row, ...], float]:
 
     A row with unchanged texts stays the same object.
     """
-    until, found = float("inf"), []
+    until, aged_rows = float("inf"), []
     for row in rows:
         for name, cell in row.cells.items():
             if cell.since is not None:
@@ -91,8 +91,8 @@ def aged(rows: Iterable[Row], now: float) -> tuple[tuple[Row, ...], float]:
                 text = _span(now - cell.since)
                 if text != cell.text:
                     row = replace(row, cells={**row.cells, name: replace(cell, text=text)})
-        found.append(row)
-    return tuple(found), until
+        aged_rows.append(row)
+    return tuple(aged_rows), until
 
 
 def _reads_until(since: float, now: float) -> float:

@@ -111,13 +111,13 @@ class Document(ScrollView, can_focus=True):
         self.post_message(self.Moved())
 
     def render_line(self, y: int) -> Strip:
-        left, top = round(self.scroll_offset.x), round(self.scroll_offset.y)
+        left_edge, top = round(self.scroll_offset.x), round(self.scroll_offset.y)
         number, width = top + y, self.scrollable_content_region.width
         base = self.rich_style
         if number >= len(self._lines):
             return Strip.blank(width, base)
         segments = [Segment(" ", base), *self._segments(number, base)]
-        return Strip(segments).crop_extend(left, left + width, base)
+        return Strip(segments).crop_extend(left_edge, left_edge + width, base)
 
     def _segments(self, number: int, base: Style) -> Iterator[Segment]:
         line = self._lines[number]

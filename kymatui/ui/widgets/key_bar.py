@@ -27,14 +27,14 @@ class KeyBar(PlainText):
 
     def _shown(self) -> list[tuple[str, str]]:
         """Return keys and descriptions that fit; the last keys are hidden first."""
-        found: dict[str, tuple[str, str]] = {}
+        entries: dict[str, tuple[str, str]] = {}
         for key, active in self.screen.active_bindings.items():
             binding = active.binding
-            if active.enabled and binding.show and binding.description and binding.action not in found:
-                found[binding.action] = (key_name(key), binding.description)
+            if active.enabled and binding.show and binding.description and binding.action not in entries:
+                entries[binding.action] = (key_name(key), binding.description)
         leading = getattr(self.screen, "LEADING_KEYS", ())
-        places = sorted(found, key=lambda action: (action not in leading, found[action][1] in _KEPT))
-        shown = [found[action] for action in places]
+        order = sorted(entries, key=lambda action: (action not in leading, entries[action][1] in _KEPT))
+        shown = [entries[action] for action in order]
         while len(shown) > 1 and _width(shown) > self.size.width:
             shown.pop(next((n for n in reversed(range(len(shown))) if shown[n][1] not in _KEPT), 0))
         return shown

@@ -126,7 +126,7 @@ class LiveTable(RowTable):
 
     def sort_by(self, column: str) -> None:
         """Sort by a column in its natural direction; by the same column again in reverse."""
-        falls = {one.id for one in self.grid.columns if one.falls}
+        falls = {entry.id for entry in self.grid.columns if entry.falls}
         order = self._order
         again = order is not None and order.column == column
         self.set_order(SortOrder(column, descending=not order.descending if again and order else column in falls))
@@ -148,10 +148,10 @@ class LiveTable(RowTable):
         lines = ["\t".join(row.cells.get(column, EMPTY).text for column in columns).strip() for row in rows]
         if lines:
             self.app.copy_to_clipboard("\n".join(lines))
-            said = (
+            text = (
                 ", ".join(lines) if self._copied else format_count(len(lines), "line") if len(lines) > 1 else "the line"
             )
-            self.notify(f"copied {said}", timeout=2)
+            self.notify(f"copied {text}", timeout=2)
 
     def action_copy_as(self) -> None:
         """Ask for the form in which to copy the line, or the table."""

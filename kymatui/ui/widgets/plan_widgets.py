@@ -30,7 +30,7 @@ TONES = {
 }
 
 _MOVES = ("table.down", "table.up", "table.page-down", "table.page-up", "table.first", "table.last")
-_MOVE_KEYS = [one for one in RowTable.BINDINGS if isinstance(one, Binding) and one.id in _MOVES]
+_MOVE_KEYS = [binding for binding in RowTable.BINDINGS if isinstance(binding, Binding) and binding.id in _MOVES]
 
 
 def line_columns(lines: Sequence[PreviewLine]) -> tuple[Column, ...]:
@@ -72,7 +72,8 @@ class DiffView(Document, inherit_bindings=False):
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"diff--added", "diff--removed"}
     BINDINGS: ClassVar[list[BindingType]] = [
-        replace(one, key="ctrl+f,pagedown") if one.id == "document.page-down" else one for one in SCROLL_KEYS
+        replace(binding, key="ctrl+f,pagedown") if binding.id == "document.page-down" else binding
+        for binding in SCROLL_KEYS
     ]
 
     def show_line(self, line: PreviewLine | None) -> None:
@@ -121,8 +122,8 @@ def plan_summary(preview: Preview) -> Content:
 
 def plan_notes(preview: Preview) -> Content:
     """Return what to read before the plan is applied: refusals, missing permissions, warnings, new permissions."""
-    said = [("refused: ", as_screen_commands(text), "error") for text in preview.refusals]
-    said += [("missing permission: ", text, "error") for text in preview.missing]
-    said += [("▲ ", text, "warning") for text in preview.warnings]
-    said += [("▲ grants new permissions: ", text, "warning") for text in preview.grants]
-    return Content("\n").join([with_tone(before + sanitize(text), tone) for before, text, tone in said])
+    notes = [("refused: ", as_screen_commands(text), "error") for text in preview.refusals]
+    notes += [("missing permission: ", text, "error") for text in preview.missing]
+    notes += [("▲ ", text, "warning") for text in preview.warnings]
+    notes += [("▲ grants new permissions: ", text, "warning") for text in preview.grants]
+    return Content("\n").join([with_tone(before + sanitize(text), tone) for before, text, tone in notes])

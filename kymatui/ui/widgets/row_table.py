@@ -158,10 +158,10 @@ class RowTable(ScrollView, can_focus=True):
 
     def move_to(self, key: str) -> bool:
         """Move the cursor to a row; return False without a row of that key."""
-        place = self._list.place(key)
-        if place is not None:
-            self._set_cursor(place)
-        return place is not None
+        index = self._list.place(key)
+        if index is not None:
+            self._set_cursor(index)
+        return index is not None
 
     # drawing
 
@@ -230,9 +230,9 @@ class RowTable(ScrollView, can_focus=True):
         if not self._list.move_to(index):
             return
         self._scroll_to_cursor()
-        for place in (before, self._list.cursor):
-            if place is not None:
-                self._refresh_row(place)
+        for position in (before, self._list.cursor):
+            if position is not None:
+                self._refresh_row(position)
         self.post_message(self.Highlighted(self, self.cursor_key))
 
     def _scroll_to_cursor(self) -> None:
@@ -334,14 +334,14 @@ class LineDrawing:
 
     def row(self, row: Row, fitted: Fitted, width: int, base: Style, *, cursor: bool, marked: bool) -> Strip:
         """Return one row; the background under the cursor and on marks is that of the line."""
-        place = row.key, cursor, marked
-        kept = self._kept.get(place)
+        state = row.key, cursor, marked
+        kept = self._kept.get(state)
         if kept is not None and kept[0] is row and kept[1] is fitted and kept[2] == width and kept[3] == base:
             return kept[4]
         strip = self._row(row, fitted, width, base, cursor=cursor, marked=marked)
         if len(self._kept) >= _MOST_KEPT:
             self._kept.clear()
-        self._kept[place] = row, fitted, width, base, strip
+        self._kept[state] = row, fitted, width, base, strip
         return strip
 
     def _row(self, row: Row, fitted: Fitted, width: int, base: Style, *, cursor: bool, marked: bool) -> Strip:

@@ -23,10 +23,10 @@ class StatusLine(Static):
 
     def show(self, content: Content) -> None:
         """Display the content; ignore the same content."""
-        said = content.plain, repr(content.spans)  # Content ignores styles when it compares
-        if said == self._said:
+        shown = content.plain, repr(content.spans)  # Content ignores styles when it compares
+        if shown == self._said:
             return
-        self._said = said
+        self._said = shown
         width = max(self.content_size.width, 1)
         shape = width, self._height(content.get_height({}, width))
         self.update(content, layout=shape != self._shape)

@@ -103,13 +103,13 @@ class TopLine(PlainText):
             left += [Content.styled(" as ", "$foreground-muted"), Content.styled(sanitize(facts.user), "bold $accent")]
         if facts.only:
             left += [Content.styled("  ns ", "$foreground-muted"), Content.styled(sanitize(facts.only), "bold $accent")]
-        said = Content.assemble(*left)
+        line = Content.assemble(*left)
         right = Content()
         for words in _around(facts, wide):  # on a narrow line, names precede counts
             right = _right(facts, wide, words)
-            if said.cell_length + right.cell_length < width:
+            if line.cell_length + right.cell_length < width:
                 break
-        return spread_parts(said, right, width)
+        return spread_parts(line, right, width)
 
 
 def _around(facts: FrameFacts, wide: bool) -> Iterator[str]:

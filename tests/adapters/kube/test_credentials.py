@@ -169,7 +169,7 @@ def test_a_plugin_that_hangs_is_given_up(tmp_path: Path) -> None:
 
     body = plugin(tmp_path, "time.sleep(60)")
     with pytest.raises(ConfigurationError, match="did not answer within"):
-        run_plugin(entry(tmp_path, body), ENDPOINT, entry(tmp_path, {}), patience=0.2)
+        run_plugin(entry(tmp_path, body), ENDPOINT, entry(tmp_path, {}), timeout=0.2)
 
 
 @pytest.mark.parametrize(

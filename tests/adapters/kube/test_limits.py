@@ -297,7 +297,10 @@ def test_newest_objects_and_rows_count_what_is_left_of_them() -> None:
 
 def test_one_hostile_runtime_leaves_room_for_the_control_plane_and_is_forgotten_when_it_goes() -> None:
     """All runtimes share one limit, which is not that of the cluster of the kubeconfig."""
-    own, *given = open_budget("home", given=False), *(open_budget(f"r{one}", given=True) for one in range(3))
+    own, *given = (
+        open_budget("home", from_secret=False),
+        *(open_budget(f"r{one}", from_secret=True) for one in range(3)),
+    )
     claims = [BudgetClaim(one) for one in given]
     claims[0].add(size_limits.MOST_KEPT_GIVEN)
     claims[1].add(size_limits.MOST_KEPT_GIVEN)

@@ -56,7 +56,7 @@ class Bench:
         store = Store(lambda: self._ring(store))
         subject = WatchSubject(resource, namespaces, decode)
         timing = self._timing() if turns is None else WatchTiming()  # who listed once waits for ever
-        watch = Watch(Client(transport(self.address)), subject, store, timing=timing, turns=turns)
+        watch = Watch(Client(transport(self.address)), subject, store, timing=timing, semaphore=turns)
         self.watches.append(watch)
         watch.start()
         return store

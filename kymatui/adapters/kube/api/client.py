@@ -63,20 +63,20 @@ class Client:
         self.discovery = discovery or Discovery(transport)
         self.heartbeat = Heartbeat(transport)
         connection = transport.connection
-        self.ledger = open_budget(connection.endpoint.server, given=connection.given)
+        self.ledger = open_budget(connection.endpoint.server, from_secret=connection.given)
         self.streams_lists = True  # until the server shows that it cannot send a list in a watch
 
     def resource(self, gvk: GroupVersionKind) -> ApiResource:
         """Return the resource of a kind. Raise NotFoundError if the cluster does not serve it."""
-        found = self.discovery.find(gvk)
-        if found is None:
+        resource = self.discovery.find(gvk)
+        if resource is None:
             served = ", ".join(self.discovery.versions(gvk.group)) or "no kind of the group"
             raise NotFoundError(
                 f"{self.transport.connection.endpoint.host} does not serve {gvk}",
                 hint=f"it serves {served}; check that the CRD is installed",
                 status=404,
             )
-        return found
+        return resource
 
     # reading
 
@@ -206,8 +206,8 @@ class Client:
     ) -> Object:
         """Create an object, or post to a subresource (`eviction`, `token`, `binding`)."""
         path = resource.path(namespace, name, subresource)
-        made = None if subresource else resource
-        return self._write("POST", path, body, _write_query(how), made=made, cancel=cancel)
+        written = None if subresource else resource
+        return self._write("POST", path, body, _write_query(how), resource=written, cancel=cancel)
 
     def update(
         self,
@@ -220,8 +220,8 @@ class Client:
     ) -> Object:
         """Replace an object. If the body has a resourceVersion, it must be the current one."""
         path = resource.path(*_place(body), subresource)
-        made = resource if subresource in _OF_THE_OBJECT else None
-        return self._write("PUT", path, body, _write_query(how), made=made, cancel=cancel)
+        written = resource if subresource in _OF_THE_OBJECT else None
+        return self._write("PUT", path, body, _write_query(how), resource=written, cancel=cancel)
 
     def patch(
         self,
@@ -240,8 +240,8 @@ class Client:
         if kind is PatchType.APPLY:
             query.append(("force", str(how.force).lower()))
         path = resource.path(namespace, name, subresource)
-        made = resource if subresource in _OF_THE_OBJECT else None
-        return self._write("PATCH", path, patch, query, made=made, content_type=kind.value, cancel=cancel)
+        written = resource if subresource in _OF_THE_OBJECT else None
+        return self._write("PATCH", path, patch, query, resource=written, content_type=kind.value, cancel=cancel)
 
     def apply(
         self,
@@ -277,8 +277,8 @@ class Client:
         Foreground or Orphan.
         """
         options = _delete_options(propagation, grace, dry_run)
-        wanted = {"uid": uid, "resourceVersion": resource_version}
-        if preconditions := {key: value for key, value in wanted.items() if value}:
+        required = {"uid": uid, "resourceVersion": resource_version}
+        if preconditions := {key: value for key, value in required.items() if value}:
             options["preconditions"] = preconditions
         return self._write("DELETE", resource.path(namespace, name), options, [], cancel=cancel)
 
@@ -289,15 +289,15 @@ class Client:
         body: Mapping[str, Any] | Sequence[Mapping[str, Any]],
         query: Sequence[tuple[str, str]],
         *,
-        made: ApiResource | None = None,
+        resource: ApiResource | None = None,
         content_type: str = "application/json",
         cancel: threading.Event | None = None,
     ) -> Object:
         """Send a write and return the answer; with `made`, it must be an object of that resource."""
 
         def read(answer: Answer) -> Object:
-            found = read_object(answer)
-            return found if made is None else checked(found, answer, made)
+            decoded = read_object(answer)
+            return decoded if resource is None else checked(decoded, answer, resource)
 
         request = Request(
             method, path, query, msgspec.json.encode(body), content_type=content_type, timeout=(5.0, 60.0)
@@ -375,9 +375,9 @@ def _allows(rule: Mapping[str, Any], verb: str, group: str, resource: str, name:
     )
 
 
-def _has(rule: Mapping[str, Any], key: str, wanted: str) -> bool:
+def _has(rule: Mapping[str, Any], key: str, expected: str) -> bool:
     values: Sequence[str] = rule.get(key) or ()
-    return wanted in values or "*" in values
+    return expected in values or "*" in values
 
 
 class _Pending:
@@ -422,7 +422,7 @@ class Reviews:
         if not is_first:
             return pending.wait()
         try:
-            pending.rights = found = self._review_rules(namespace)
+            pending.rights = rights = self._review_rules(namespace)
         except ClusterError as error:
             pending.error = error
             raise
@@ -432,7 +432,7 @@ class Reviews:
                     self._rights[namespace] = (self._clock(), pending.rights)
                 self._pending.pop(namespace, None)
             pending.done.set()
-        return found
+        return rights
 
     def may_write(self, namespace: str) -> bool:
         """Return whether the user may write any object of a namespace; True where the server cannot list every rule."""
@@ -472,7 +472,7 @@ class Reviews:
             if known is not None and self._clock() - known[0] < _LIFETIME:
                 return known[1]
         plural, _, part = resource.partition("/")
-        wanted = {
+        review_attributes = {
             "verb": verb,
             "group": group,
             "resource": plural,
@@ -480,12 +480,12 @@ class Reviews:
             "namespace": namespace,
             "name": name,
         }
-        attributes = {field: value for field, value in wanted.items() if value}
+        attributes = {field: value for field, value in review_attributes.items() if value}
         status = self._ask("selfsubjectaccessreviews", "SelfSubjectAccessReview", {"resourceAttributes": attributes})
-        found = bool(status.allowed)
+        allowed = bool(status.allowed)
         with self._lock:
-            self._answers[key] = (self._clock(), found)
-        return found
+            self._answers[key] = (self._clock(), allowed)
+        return allowed
 
     def forget(self) -> None:
         """Drop the cached answers, because roles or credentials changed."""

@@ -47,15 +47,15 @@ class Discovery:
         """Return the resource of a kind in exactly this version, None if it is not served."""
         return self._rediscovered(gvk.group, lambda: self._in_version(gvk))
 
-    def find_kind(self, group: str, kind: str, wanted: Iterable[str] = ()) -> ApiResource | None:
+    def find_kind(self, group: str, kind: str, preferred: Iterable[str] = ()) -> ApiResource | None:
         """Return the resource in the first of the `wanted` versions that is served, else in the preferred one."""
-        order = tuple(wanted)
+        order = tuple(preferred)
 
         def find() -> ApiResource | None:
             versions = self._core_or_others(group).versions.get(group, ())
             ordered = [version for version in order if version in versions] + list(versions)
-            found = (self._in_version(GroupVersionKind(group, version, kind)) for version in ordered)
-            return next((resource for resource in found if resource is not None), None)
+            resources = (self._in_version(GroupVersionKind(group, version, kind)) for version in ordered)
+            return next((resource for resource in resources if resource is not None), None)
 
         return self._rediscovered(group, find)
 
@@ -64,8 +64,8 @@ class Discovery:
 
         def find() -> tuple[ApiResource, ...]:
             versions = self._core_or_others(group).versions.get(group, ())
-            found = (self._in_version(GroupVersionKind(group, version, kind)) for version in versions)
-            return tuple(resource for resource in found if resource is not None)
+            resources = (self._in_version(GroupVersionKind(group, version, kind)) for version in versions)
+            return tuple(resource for resource in resources if resource is not None)
 
         return self._rediscovered(group, find) or ()
 
@@ -79,8 +79,8 @@ class Discovery:
         `within` is the maximum age of the answer in seconds. A cached answer misses kinds that were added since.
         """
         self._renew(within)
-        found = [*self._all(self._core_or_others("")), *self._all(self._core_or_others("-"))]
-        return tuple(resource for _, resources in found for resource in resources)
+        entries = [*self._all(self._core_or_others("")), *self._all(self._core_or_others("-"))]
+        return tuple(resource for _, resources in entries for resource in resources)
 
     def unread(self) -> tuple[tuple[str, str], ...]:
         """Return (group, version) pairs that could not be read: API server down or answer malformed."""
@@ -104,13 +104,13 @@ class Discovery:
     # requests
 
     def _rediscovered(self, group: str, find: Callable[[], T]) -> T:
-        found = find()
-        if found:
-            return found
+        result = find()
+        if result:
+            return result
         with self._lock:
             fresh = self._clock() - self._asked_at < _PATIENT_FOR
             if fresh:
-                return found
+                return result
             self._served.pop(not group, None)
             if self._cache is not None:
                 self._cache.drop()
@@ -154,15 +154,15 @@ class Discovery:
             if known is not None:
                 return known
             try:
-                found = self._transport.read(
+                listed = self._transport.read(
                     Request("GET", group_path(group, version)), lambda answer: read_resources(group, version, answer)
                 )
             except (NotFoundError, ForbiddenError, ServerError):  # a broken aggregated API must not hide other groups
                 served.stale.add((group, version))
                 return ()
-            served.resources[group, version] = found
+            served.resources[group, version] = listed
             self._store(not group, served)
-            return found
+            return listed
 
     def _all(self, served: ServedResources) -> Iterable[tuple[tuple[str, str], tuple[ApiResource, ...]]]:
         for group, versions in served.versions.items():
@@ -218,7 +218,7 @@ class DiscoveryCache:
     def store(self, core: bool, served: ServedResources) -> None:
         """Write the resources of one kind of discovery; no reader sees half a file."""
 
-        cached = _CacheFile(_FORMAT, served.versions, [(*key, found) for key, found in served.resources.items()])
+        cached = _CacheFile(_FORMAT, served.versions, [(*key, entry) for key, entry in served.resources.items()])
         file = self._files[core]
         with contextlib.suppress(OSError):  # a cache that cannot be written only costs time
             write_own(file, msgspec.json.encode(cached))

@@ -132,17 +132,17 @@ def in_cluster(namespace: str = "") -> Connection | None:
         return bearer_credential(load().api_key["BearerToken"].partition(" ")[2].strip(), time.time() + 60)
 
     try:
-        found = load()
+        loaded = load()
     except ConfigException:  # not in a Pod
         return None
     own = _NAMESPACE_FILE.read_text().strip() if _NAMESPACE_FILE.exists() else ""
-    authority = Path(found.ssl_ca_cert).read_text()
+    authority = Path(loaded.ssl_ca_cert).read_text()
     return Connection(
         key=((), _IN_CLUSTER),
         context=_IN_CLUSTER,
         namespace=namespace or own,
         user="the pod's service account",
-        endpoint=Endpoint(found.host, authority, origin="the pod's service account"),
+        endpoint=Endpoint(loaded.host, authority, origin="the pod's service account"),
         credentials=CredentialSource(make, name="the pod's service account", kind="a service account token"),
     )
 

@@ -138,12 +138,12 @@ def _proxy(endpoint: Endpoint) -> str:
 
     if should_bypass_proxies(endpoint.server, proxies.get("no") or ""):
         return ""
-    found = proxies[kind] if "://" in proxies[kind] else f"http://{proxies[kind]}"  # as in Go clients
-    if not is_proxy_address(found):
+    proxy = proxies[kind] if "://" in proxies[kind] else f"http://{proxies[kind]}"  # as in Go clients
+    if not is_proxy_address(proxy):
         raise ConfigurationError(
             f"{kind.upper()}_PROXY is not the address of a proxy", hint="set it as http://HOST:PORT, or unset it"
         )
-    return found
+    return proxy
 
 
 def _proxy_login(proxy: str) -> dict[str, str] | None:

@@ -86,8 +86,10 @@ def read_user(user: KubeconfigEntry | None, endpoint: Endpoint, cluster: Kubecon
     _check_methods(user)
 
     def make() -> Credential:
-        found = _authorization(user, endpoint, cluster)
-        return Credential((*found.headers, *impersonation), found.certificate or certificate, found.expires)
+        credential = _authorization(user, endpoint, cluster)
+        return Credential(
+            (*credential.headers, *impersonation), credential.certificate or certificate, credential.expires
+        )
 
     if body.get("auth-provider") is not None and "exec" in body:
         raise entry_error(user, "user", "it has both an exec plugin and an auth-provider; keep one")
@@ -121,18 +123,18 @@ def impersonation_headers(user: KubeconfigEntry) -> Headers:
         raise entry_error(user, "user", "its as-groups is not a list, or its as-user-extra is not an object of lists")
     if not name:
         return ()
-    found = [("Impersonate-User", str(name))]
+    headers = [("Impersonate-User", str(name))]
     if uid:
-        found.append(("Impersonate-Uid", str(uid)))
-    found += [("Impersonate-Group", str(group)) for group in groups]
+        headers.append(("Impersonate-Uid", str(uid)))
+    headers += [("Impersonate-Group", str(group)) for group in groups]
     for key, values in extra.items():
         # A header name cannot hold every character of a key; the API server decodes percent signs.
         header = "Impersonate-Extra-" + quote(str(key).lower(), safe="!#$&'*+-.^_`|~")
-        found += [(header, str(value)) for value in (values if isinstance(values, list) else [values])]
-    for header, value in found:
+        headers += [(header, str(value)) for value in (values if isinstance(values, list) else [values])]
+    for header, value in headers:
         if not value.isprintable():
             raise entry_error(user, "user", f"its {header} contains a character that no HTTP header can hold")
-    return tuple((header, value.encode().decode("latin-1")) for header, value in found)  # UTF-8, as from Go clients
+    return tuple((header, value.encode().decode("latin-1")) for header, value in headers)  # UTF-8, as from Go clients
 
 
 def _check_methods(user: KubeconfigEntry) -> None:
@@ -152,11 +154,11 @@ def _certificate(user: KubeconfigEntry) -> ClientCertificate | None:
 
 def _authorization(user: KubeconfigEntry, endpoint: Endpoint, cluster: KubeconfigEntry) -> Credential:
     body = user.body
-    given = str(body.get("token") or "").strip()
+    token = str(body.get("token") or "").strip()
     if path := body.get("tokenFile"):
-        return bearer_credential(_token_in(user, str(path), given), time.time() + _TOKEN_FILE_PERIOD)
-    if given:
-        return bearer_credential(given)
+        return bearer_credential(_token_in(user, str(path), token), time.time() + _TOKEN_FILE_PERIOD)
+    if token:
+        return bearer_credential(token)
     if name := body.get("username"):
         secret = base64.b64encode(f"{name}:{body.get('password') or ''}".encode()).decode()
         return Credential((("Authorization", f"Basic {secret}"),))

@@ -36,7 +36,7 @@ class ExecCredential(Struct, frozen=True):
 
 
 def run_plugin(
-    user: KubeconfigEntry, endpoint: Endpoint, cluster: KubeconfigEntry, *, patience: float = _PATIENCE
+    user: KubeconfigEntry, endpoint: Endpoint, cluster: KubeconfigEntry, *, timeout: float = _PATIENCE
 ) -> ExecCredential:
     """Run the plugin once and return its credential. Raise ConfigurationError, with the plugin's name."""
     plan = user.body["exec"]
@@ -49,7 +49,7 @@ def run_plugin(
         )
     if plan.get("interactiveMode") == "Always":
         raise entry_error(user, "user", f"its plugin {plan['command']} needs a terminal (interactiveMode: Always)")
-    output = _run(user, plan, _exec_info(str(version), plan, endpoint, cluster), patience)
+    output = _run(user, plan, _exec_info(str(version), plan, endpoint, cluster), timeout)
     return _read(plan["command"], str(version), output)
 
 
@@ -75,33 +75,33 @@ def _cluster_info(endpoint: Endpoint, cluster: KubeconfigEntry) -> dict[str, Any
     return info
 
 
-def _run(user: KubeconfigEntry, plan: Mapping[str, Any], told: str, patience: float) -> bytes:
+def _run(user: KubeconfigEntry, plan: Mapping[str, Any], exec_info: str, timeout: float) -> bytes:
     command = _command(str(plan["command"]), user)
     arguments = plan.get("args") or []
     if not isinstance(arguments, list):
         raise entry_error(user, "user", "the args of its exec are not a list")
-    environment = {**os.environ, **_variables(plan), "KUBERNETES_EXEC_INFO": told}
+    environment = {**os.environ, **_variables(plan), "KUBERNETES_EXEC_INFO": exec_info}
     try:
         done = subprocess.run(  # noqa: S603 (the user's own kubeconfig names it, as for every Kubernetes client)
             [command, *map(str, arguments)],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             env=environment,
-            timeout=patience,
+            timeout=timeout,
             check=False,
             start_new_session=True,  # without a controlling terminal it cannot open /dev/tty to prompt
         )
     except subprocess.TimeoutExpired as error:
-        raise _failed(command, f"did not answer within {patience:.0f} s") from error
+        raise _failed(command, f"did not answer within {timeout:.0f} s") from error
     except OSError as error:
-        wanted = plan.get("installHint")
-        hint = str(wanted).strip() if wanted else "install it, or put it on the PATH"
+        install_hint = plan.get("installHint")
+        hint = str(install_hint).strip() if install_hint else "install it, or put it on the PATH"
         raise ConfigurationError(
             f"the credential plugin {command} cannot be run: {error.strerror}", hint=hint
         ) from error
     if done.returncode != 0:
-        said = done.stderr.decode(errors="replace").strip()[-2000:]
-        raise _failed(command, f"failed with exit status {done.returncode}" + (f": {said}" if said else ""))
+        stderr = done.stderr.decode(errors="replace").strip()[-2000:]
+        raise _failed(command, f"failed with exit status {done.returncode}" + (f": {stderr}" if stderr else ""))
     return done.stdout
 
 
@@ -131,22 +131,22 @@ def _read(command: str, version: str, output: bytes) -> ExecCredential:
     if answer.get("apiVersion") != version:
         raise _failed(command, f"answered in {answer.get('apiVersion')!r}, expected {version}")
     status = answer.get("status")
-    found = status if isinstance(status, dict) else {}
+    fields = status if isinstance(status, dict) else {}
     token, certificate, key = (
-        str(found.get(name) or "") for name in ("token", "clientCertificateData", "clientKeyData")
+        str(fields.get(name) or "") for name in ("token", "clientCertificateData", "clientKeyData")
     )
     if not token and not (certificate and key):
         raise _failed(command, "answered with neither a token nor a certificate with its key")
-    return ExecCredential(token, certificate, key, _expiry(command, found.get("expirationTimestamp")))
+    return ExecCredential(token, certificate, key, _expiry(command, fields.get("expirationTimestamp")))
 
 
 def _expiry(command: str, text: object) -> float | None:
     if not text:
         return None
-    found = parse_time(str(text))
-    if found is None:
+    moment = parse_time(str(text))
+    if moment is None:
         raise _failed(command, f"gave {text!r} as expirationTimestamp, which is not a time")
-    return found
+    return moment
 
 
 def _failed(command: str, reason: str) -> ConfigurationError:

@@ -18,6 +18,6 @@ def jwt_expiry(token: str) -> float | None:
         claims = read_json(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
     except ValueError:  # an opaque token has no expiry that a client can read
         return None
-    found = claims.get("exp") if isinstance(claims, dict) else None
+    expiry = claims.get("exp") if isinstance(claims, dict) else None
     # Moments before 1970 or after the year 9999 are no expiry, and no calendar has them.
-    return float(found) if isinstance(found, int | float) and 0 <= found < _LATEST else None
+    return float(expiry) if isinstance(expiry, int | float) and 0 <= expiry < _LATEST else None

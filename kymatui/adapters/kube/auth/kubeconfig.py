@@ -53,8 +53,8 @@ class AccessOverrides(Struct, frozen=True):
     @property
     def impersonation(self) -> Mapping[str, Any]:
         """Return the fields of a kubeconfig's user that impersonate."""
-        found = {"as": self.impersonated, "as-groups": list(self.groups), "as-uid": self.uid}
-        return {name: value for name, value in found.items() if value}
+        settings = {"as": self.impersonated, "as-groups": list(self.groups), "as-uid": self.uid}
+        return {name: value for name, value in settings.items() if value}
 
 
 NO_OVERRIDES = AccessOverrides()
@@ -84,9 +84,9 @@ class Kubeconfig(Struct, frozen=True):
     contexts: Mapping[str, KubeconfigEntry]
     current: str
 
-    def context(self, wanted: str = "", overrides: AccessOverrides = NO_OVERRIDES) -> KubeContext:
+    def context(self, chosen: str = "", overrides: AccessOverrides = NO_OVERRIDES) -> KubeContext:
         """Return the named context, else the current one. Raise ConfigurationError or UnknownNameError."""
-        name = wanted or self.current
+        name = chosen or self.current
         if not name:
             raise ConfigurationError(
                 f"{_listed(self.files)} has no current context", hint=f"choose one with --context: {self._names()}"
@@ -94,7 +94,7 @@ class Kubeconfig(Struct, frozen=True):
         entry = self.contexts.get(name)
         if entry is None:
             where, hint = f"in {_listed(self.files)}", f"contexts: {self._names()}"
-            if not wanted:  # the file is wrong, not the command line
+            if not chosen:  # the file is wrong, not the command line
                 hint = f"choose one with --context: {self._names()}"
                 raise ConfigurationError(f"the current context {name!r} does not exist {where}", hint=hint)
             raise UnknownNameError.near("context", name, self.contexts, where=where, hint=hint)
@@ -108,16 +108,16 @@ class Kubeconfig(Struct, frozen=True):
 
     def _user(self, context: KubeconfigEntry, overrides: AccessOverrides) -> KubeconfigEntry | None:
         """Return the context's user, or the chosen one, with whom it impersonates."""
-        found = self._pointed(context, "user", self.users) if context.body.get("user") else None
+        user = self._pointed(context, "user", self.users) if context.body.get("user") else None
         if overrides.user:
-            found = self.users.get(overrides.user)
-            if found is None:
+            user = self.users.get(overrides.user)
+            if user is None:
                 where, hint = f"in {_listed(self.files)}", f"users: {', '.join(sorted(self.users)) or 'none'}"
                 raise UnknownNameError.near("user", overrides.user, self.users, where=where, hint=hint)
         if not overrides.impersonation:
-            return found
-        found = found or KubeconfigEntry("", {}, context.file)
-        return replace(found, body={**found.body, **overrides.impersonation})
+            return user
+        user = user or KubeconfigEntry("", {}, context.file)
+        return replace(user, body={**user.body, **overrides.impersonation})
 
     def _names(self) -> str:
         return ", ".join(sorted(self.contexts)) or "none"
@@ -126,9 +126,9 @@ class Kubeconfig(Struct, frozen=True):
         name = text_at(context.body, what)
         if name in among:
             return among[name]
-        told = f"points to the {what} {name!r}, which does not exist" if name else f"names no {what}"
+        problem = f"points to the {what} {name!r}, which does not exist" if name else f"names no {what}"
         raise ConfigurationError(
-            f"the context {context.name!r} in {context.file} {told}",
+            f"the context {context.name!r} in {context.file} {problem}",
             hint=f"existing: {', '.join(sorted(among)) or 'none'}",
         )
 
@@ -138,11 +138,11 @@ def read_kubeconfig(explicit: str = "", environment: Mapping[str, str] | None = 
 
     Raise ConfigurationError if the explicit file is missing. Missing files of `KUBECONFIG` are skipped.
     """
-    places = candidate_files(explicit, environment)
-    if explicit and not _is_there(places[0]):
-        raise ConfigurationError(f"kubeconfig {places[0]} not found", hint="check the path of --kubeconfig")
-    present = [place for place in places if _is_there(place)]
-    return merge([(place, read_kubeconfig_file(place)) for place in present]) if present else None
+    paths = candidate_files(explicit, environment)
+    if explicit and not _is_there(paths[0]):
+        raise ConfigurationError(f"kubeconfig {paths[0]} not found", hint="check the path of --kubeconfig")
+    present = [path for path in paths if _is_there(path)]
+    return merge([(path, read_kubeconfig_file(path)) for path in present]) if present else None
 
 
 def _is_there(file: Path) -> bool:
@@ -176,16 +176,16 @@ def no_kubeconfig(explicit: str = "", environment: Mapping[str, str] | None = No
 
 def merge(documents: Sequence[tuple[Path, Mapping[str, Any]]]) -> Kubeconfig:
     """Merge parsed files; the first definition of a name wins."""
-    found: dict[str, dict[str, KubeconfigEntry]] = {plural: {} for plural, _ in _SECTIONS}
+    sections: dict[str, dict[str, KubeconfigEntry]] = {plural: {} for plural, _ in _SECTIONS}
     current = ""
     for file, document in documents:
         for plural, singular in _SECTIONS:
             for entry in _entries(file, document, plural, singular):
-                found[plural].setdefault(entry.name, entry)
+                sections[plural].setdefault(entry.name, entry)
         chosen = document.get("current-context")
         current = current or (chosen if isinstance(chosen, str) else "")
     files = tuple(file for file, _ in documents)
-    return Kubeconfig(files, found["clusters"], found["users"], found["contexts"], current)
+    return Kubeconfig(files, sections["clusters"], sections["users"], sections["contexts"], current)
 
 
 def _entries(file: Path, document: Mapping[str, Any], plural: str, singular: str) -> Iterator[KubeconfigEntry]:

@@ -77,10 +77,10 @@ def _certificate_end(credential: Credential) -> float | None:
     from cryptography import x509
 
     try:
-        found = x509.load_pem_x509_certificate(credential.certificate.chain.encode())
+        certificate = x509.load_pem_x509_certificate(credential.certificate.chain.encode())
     except ValueError:
         return None  # the TLS library reports the error
-    return found.not_valid_after_utc.timestamp()
+    return certificate.not_valid_after_utc.timestamp()
 
 
 def _merged(content: bytes, where: str) -> Kubeconfig:
@@ -88,23 +88,23 @@ def _merged(content: bytes, where: str) -> Kubeconfig:
     try:
         return merge([(Path(where), document)])
     except ConfigurationError:
-        said = "its clusters, users and contexts are not lists of named objects"
-        raise ConfigurationError(f"the kubeconfig in {where} cannot be used: {said}") from None
+        problem = "its clusters, users and contexts are not lists of named objects"
+        raise ConfigurationError(f"the kubeconfig in {where} cannot be used: {problem}") from None
 
 
 def _context(config: Kubeconfig, where: str) -> KubeContext:
     """Return the current context, or the only one; errors do not quote names of the file."""
     name = config.current or (next(iter(config.contexts)) if len(config.contexts) == 1 else "")
     if not name:
-        found = "no context" if not config.contexts else "several contexts and no current one"
-        raise ConfigurationError(f"the kubeconfig in {where} cannot be used: it has {found}")
+        fault = "no context" if not config.contexts else "several contexts and no current one"
+        raise ConfigurationError(f"the kubeconfig in {where} cannot be used: it has {fault}")
     if name not in config.contexts:
         raise ConfigurationError(f"the kubeconfig in {where} cannot be used: its current context does not exist")
     try:
         return config.context(name)
     except ConfigurationError:
-        said = "its context names a cluster or a user that it does not have"
-        raise ConfigurationError(f"the kubeconfig in {where} cannot be used: {said}") from None
+        problem = "its context names a cluster or a user that it does not have"
+        raise ConfigurationError(f"the kubeconfig in {where} cannot be used: {problem}") from None
 
 
 def _check_server(cluster: KubeconfigEntry, where: str) -> None:
@@ -129,13 +129,13 @@ def _document(content: bytes, where: str) -> Mapping[str, Any]:
     from kymatui.helm.yaml.reading import load_exactly
 
     try:
-        found = load_exactly(content, budget=YamlBudget(MOST_NODES))
+        document = load_exactly(content, budget=YamlBudget(MOST_NODES))
     except YamlError as error:
         # The parser's message may quote the content, so the cause is dropped too.
         raise ConfigurationError(f"the kubeconfig in {where} is not valid YAML: {error.summary}") from None
-    if not isinstance(found, Mapping):
+    if not isinstance(document, Mapping):
         raise ConfigurationError(f"the kubeconfig in {where} is not an object")
-    return found
+    return document
 
 
 def _check(entry: KubeconfigEntry, what: str, forbidden: tuple[str, ...], where: str) -> None:

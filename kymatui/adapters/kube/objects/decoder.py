@@ -52,23 +52,23 @@ class Decoder:
         Raise ServerError if the answer is no list: an answer without `items` is not an empty list.
         """
         try:
-            found = _decoded(self._items, answer.body)
-            items = [self._slim(item) for item in found.items or ()]
+            decoded = _decoded(self._items, answer.body)
+            items = [self._slim(item) for item in decoded.items or ()]
         except msgspec.ValidationError:
             try:
-                found = _decoded(self._raw, answer.body)
+                decoded = _decoded(self._raw, answer.body)
             except msgspec.ValidationError as error:
                 raise field_error(FieldError(msgspec_message(error)), answer.request, answer.server) from error
-            items = [self.object(item) for item in found.items or ()]
-        if found.items is msgspec.UNSET or not found.kind.endswith("List"):
-            flaw = FieldError("items is missing" if found.kind.endswith("List") else "kind is not a list")
+            items = [self.object(item) for item in decoded.items or ()]
+        if decoded.items is msgspec.UNSET or not decoded.kind.endswith("List"):
+            flaw = FieldError("items is missing" if decoded.kind.endswith("List") else "kind is not a list")
             raise field_error(flaw, answer.request, answer.server)
         require_shallow(items, answer.request, answer.server)
-        kind = found.kind.removesuffix("List")
+        kind = decoded.kind.removesuffix("List")
         for item in items:
-            item.setdefault("apiVersion", found.apiVersion)
+            item.setdefault("apiVersion", decoded.apiVersion)
             item.setdefault("kind", kind)
-        return items, found.metadata
+        return items, decoded.metadata
 
     def _plain(self, body: bytes | msgspec.Raw) -> Object:
         try:
@@ -90,11 +90,11 @@ class Decoder:
 def read_object(answer: Answer) -> Object:
     """Return the JSON object of an answer. Raise ServerError."""
     try:
-        found: Object = _decoded(_any_object(), answer.body)
+        body: Object = _decoded(_any_object(), answer.body)
     except msgspec.ValidationError as error:
         raise field_error(FieldError(msgspec_message(error)), answer.request, answer.server) from error
-    require_shallow(found, answer.request, answer.server)
-    return found
+    require_shallow(body, answer.request, answer.server)
+    return body
 
 
 def read_typed(answer: Answer, kind: Callable[[], Any]) -> Any:

@@ -90,9 +90,9 @@ def check_envelope(item: Object, resource: ApiResource, namespace: str = "", nam
     }
     if item.get("kind") == resource.kind:
         expected["apiVersion"] = item.get("apiVersion"), (resource.gvk.api_version, None)
-    for path, (found, allowed) in expected.items():
-        if found not in allowed:
-            raise FieldError(f"{where}{path} is {_shown(found)} instead of {_shown(allowed[0])}")
+    for path, (value, allowed) in expected.items():
+        if value not in allowed:
+            raise FieldError(f"{where}{path} is {_shown(value)} instead of {_shown(allowed[0])}")
     if not metadata["name"]:
         raise FieldError(f"{where}metadata.name is empty")
     if resource.namespaced and not metadata.get("namespace"):

@@ -40,9 +40,9 @@ class MemoryBudget:
 _ALL_GIVEN = MemoryBudget(MOST_KEPT_OF_ALL_GIVEN, "all runtimes")
 
 
-def open_budget(server: str, *, given: bool) -> MemoryBudget:
+def open_budget(server: str, *, from_secret: bool) -> MemoryBudget:
     """Return the budget of one cluster; `given` clusters are runtimes whose address comes from a Secret."""
-    return MemoryBudget(MOST_KEPT_GIVEN, server, _ALL_GIVEN) if given else MemoryBudget(MOST_KEPT, server)
+    return MemoryBudget(MOST_KEPT_GIVEN, server, _ALL_GIVEN) if from_secret else MemoryBudget(MOST_KEPT, server)
 
 
 class BudgetClaim:

@@ -86,7 +86,7 @@ class Heartbeat:
     def forget(self, changed: Callable[[], None]) -> None:
         """Remove a listener; the last one ends the thread. Returns at once."""
         with self._lock:
-            self._listeners = tuple(one for one in self._listeners if one != changed)
+            self._listeners = tuple(listener for listener in self._listeners if listener != changed)
             if not self._listeners:
                 self._stopped.set()
 

@@ -77,8 +77,8 @@ def send_guarded(
         raise
     response = reply.response
     if response.status >= _FAILED:
-        made = error_of_response(asked, response.status, response.headers, reply.body)
-        guard.failed(made, time.monotonic() - began)
+        response_error = error_of_response(asked, response.status, response.headers, reply.body)
+        guard.failed(response_error, time.monotonic() - began)
     else:
         guard.answered()
     return reply

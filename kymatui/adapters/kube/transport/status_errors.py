@@ -88,20 +88,20 @@ def error_of_status(
 ) -> ClusterError:
     """Return the error of a Status object, from an answer or a watch."""
     reason = str(document.get("reason") or "")
-    said = cut_text(str(document.get("message") or reason or f"HTTP status {status}"), _LONGEST)
+    message = cut_text(str(document.get("message") or reason or f"HTTP status {status}"), _LONGEST)
     more: dict[str, Any] = {"status": status, "reason": reason, "body": document}
     if status == 401:
         return UnauthorizedError(_unauthorized(asked), hint=_login_hint(asked), **more)
     if status == 429:
         after = retry_after(headers or {}, document)
         hint = f"the server asks to wait {after:.0f} s" if after else "the server is busy; try again later"
-        return ThrottledError(f"{asked.server}: {said}", retry_after=after, hint=hint, **more)
-    if status == 500 and said.startswith(_REFUSED_WITH_500):
-        return InvalidError(said, hint="the manifest does not fit the kind's schema", **more)
+        return ThrottledError(f"{asked.server}: {message}", retry_after=after, hint=hint, **more)
+    if status == 500 and message.startswith(_REFUSED_WITH_500):
+        return InvalidError(message, hint="the manifest does not fit the kind's schema", **more)
     if status >= 500 or (status not in _BY_STATUS and status < 400):
-        return ServerError(f"{asked} failed at {asked.server}: {said}", hint=_server_hint(said), **more)
+        return ServerError(f"{asked} failed at {asked.server}: {message}", hint=_server_hint(message), **more)
     kind = _BY_STATUS.get(status, InvalidError)
-    return kind(said, hint=_hint(kind, asked, said, reason), **more)
+    return kind(message, hint=_hint(kind, asked, message, reason), **more)
 
 
 def status_object(body: bytes) -> Mapping[str, Any] | None:
@@ -119,11 +119,11 @@ def retry_after(headers: Mapping[str, str], document: Mapping[str, Any] | None =
     details = (document or {}).get("details")
     for value in (headers.get("Retry-After"), details.get("retryAfterSeconds") if isinstance(details, dict) else None):
         try:
-            found = float(value) if value is not None else 0.0
+            seconds = float(value) if value is not None else 0.0
         except (TypeError, ValueError):  # an HTTP date, which API servers do not send
             continue
-        if 0 < found < 86400:
-            return found
+        if 0 < seconds < 86400:
+            return seconds
     return 0.0
 
 
@@ -143,9 +143,9 @@ def _login_hint(asked: SentRequest) -> str:
     return "log in again, or get a new kubeconfig: the credentials are expired, revoked or for another cluster"
 
 
-def _hint(kind: type[ClusterError], asked: SentRequest, said: str, reason: str) -> str:
+def _hint(kind: type[ClusterError], asked: SentRequest, message: str, reason: str) -> str:
     if kind is ForbiddenError:
-        return _rights_hint(asked, said)
+        return _rights_hint(asked, message)
     if kind is ConflictError:
         return {
             "AlreadyExists": "choose another name, or change the existing object",
@@ -153,7 +153,7 @@ def _hint(kind: type[ClusterError], asked: SentRequest, said: str, reason: str) 
         }.get(reason, "")
     if kind is ExpiredError:
         return "the list is too old to continue; list again"
-    if kind is NotFoundError and "could not find the requested resource" in said:
+    if kind is NotFoundError and "could not find the requested resource" in message:
         return f"the server does not serve {asked.path}"
     return ""
 
@@ -162,23 +162,23 @@ _ANONYMOUS = 'User "system:anonymous"'
 _FORBIDDEN = deferred(r'cannot (\w+) resource "([^"]+)" in API group "([^"]*)"(?:.* in the namespace "([^"]+)")?')
 
 
-def _rights_hint(asked: SentRequest, said: str) -> str:
-    if _ANONYMOUS in said and not asked.given:
+def _rights_hint(asked: SentRequest, message: str) -> str:
+    if _ANONYMOUS in message and not asked.given:
         return "the request had no credentials: set a user in the context, or use another context"
-    found = _FORBIDDEN.search(said)
-    if found is None:
+    match = _FORBIDDEN.search(message)
+    if match is None:
         return "ask the cluster's administrator for the right, or use another context"
-    verb, resource, group, namespace = found.groups()
+    verb, resource, group, namespace = match.groups()
     name = f"{resource}.{group}" if group else resource
-    place = f" -n {namespace}" if namespace else " --all-namespaces"
+    scope = f" -n {namespace}" if namespace else " --all-namespaces"
     if asked.given:
-        return f"{asked.context} needs an account that may {verb} {name}{place}"
+        return f"{asked.context} needs an account that may {verb} {name}{scope}"
     context = f" --context {asked.context}" if asked.context else ""
-    return f"ask for the right; `kubectl{context} auth can-i {verb} {name}{place}` checks it"
+    return f"ask for the right; `kubectl{context} auth can-i {verb} {name}{scope}` checks it"
 
 
-def _server_hint(said: str) -> str:
-    if "etcd" in said or "webhook" not in said:
+def _server_hint(message: str) -> str:
+    if "etcd" in message or "webhook" not in message:
         return "the server failed; try again, and check its logs"
     return "an admission webhook failed: check that its service is running"
 
@@ -200,8 +200,8 @@ def _foreign(asked: SentRequest, status: int, headers: Mapping[str, str], body: 
             f"{asked.server} is busy: {text or status}", retry_after=retry_after(headers), status=status
         )
     if kind in ("text/plain", "application/json", "no content type") and status >= 400:
-        made = _BY_STATUS.get(status, ServerError if status >= 500 else InvalidError)
-        return made(
+        error_class = _BY_STATUS.get(status, ServerError if status >= 500 else InvalidError)
+        return error_class(
             f"{asked} failed at {asked.server} with status {status}" + (f": {text}" if text else ""), status=status
         )
     return not_kubernetes(asked, status, headers)
@@ -211,9 +211,9 @@ def not_kubernetes(asked: SentRequest, status: int, headers: Mapping[str, str]) 
     """Return the error of an answer that does not come from an API server."""
     kind = headers.get("Content-Type", "").partition(";")[0].strip() or "no content type"
     moved = headers.get("Location", "")
-    told = f"status {status}, {kind}" + (f", to {moved[:200]}" if moved else "")
+    description = f"status {status}, {kind}" + (f", to {moved[:200]}" if moved else "")
     return ServerError(
-        f"{asked.server} did not answer {asked} as a Kubernetes API server ({told})",
+        f"{asked.server} did not answer {asked} as a Kubernetes API server ({description})",
         hint="check that the kubeconfig's server is the API server, not a proxy or a login page",
         status=status,
     )
@@ -235,7 +235,7 @@ def malformed(asked: SentRequest) -> ConfigurationError:
     return ConfigurationError(f"{asked} cannot be sent: it has a malformed header or address")
 
 
-def unreachable(asked: SentRequest, error: BaseException, patience: str) -> UnreachableError:
+def unreachable(asked: SentRequest, error: BaseException, timeout: str) -> UnreachableError:
     """Return the error of a request without an answer."""
     import urllib3.exceptions as http
 
@@ -248,28 +248,28 @@ def unreachable(asked: SentRequest, error: BaseException, patience: str) -> Unre
         return any(isinstance(cause, kinds) for cause in causes)
 
     if is_one(http.ProxyError):
-        said = f"no connection to {host} through the proxy: {_last(causes)}"
-        return UnreachableError(said, hint="check proxy-url and HTTPS_PROXY")
+        message = f"no connection to {host} through the proxy: {_last(causes)}"
+        return UnreachableError(message, hint="check proxy-url and HTTPS_PROXY")
     if is_one(ConnectionRefusedError):
-        said = f"nothing listens at {host} (connection refused)"
-        return UnreachableError(said, hint="check that the cluster is running, and the server in the kubeconfig")
+        message = f"nothing listens at {host} (connection refused)"
+        return UnreachableError(message, hint="check that the cluster is running, and the server in the kubeconfig")
     if is_one(socket.gaierror, http.NameResolutionError):
-        said = f"the name of {host} cannot be resolved"
-        return UnreachableError(said, hint="check the network (VPN, DNS), and the server in the kubeconfig")
+        message = f"the name of {host} cannot be resolved"
+        return UnreachableError(message, hint="check the network (VPN, DNS), and the server in the kubeconfig")
     # NewConnectionError is a subclass of ConnectTimeoutError.
     if is_one(http.ConnectTimeoutError) and not is_one(http.NewConnectionError):
-        said = f"{host} accepts no connection (tried for {patience})"
-        return UnreachableError(said, hint="check that the cluster is running, and the network (VPN, firewall)")
+        message = f"{host} accepts no connection (tried for {timeout})"
+        return UnreachableError(message, hint="check that the cluster is running, and the network (VPN, firewall)")
     if is_one(TimeoutError, http.ReadTimeoutError):
-        said = f"{host} did not answer {asked} within {patience}"
-        return UnreachableError(said, hint="check the network (VPN, firewall)")
-    said = f"the connection to {host} was lost during {asked}: {_last(causes)}"
-    return UnreachableError(said, hint="the server may be restarting; try again")
+        message = f"{host} did not answer {asked} within {timeout}"
+        return UnreachableError(message, hint="check the network (VPN, firewall)")
+    message = f"the connection to {host} was lost during {asked}: {_last(causes)}"
+    return UnreachableError(message, hint="the server may be restarting; try again")
 
 
 def _tls(host: str, error: BaseException) -> UnreachableError:
-    said = str(getattr(error, "verify_message", "") or getattr(error, "reason", "") or error)
-    lowered = f"{said} {error}".lower()
+    reason = str(getattr(error, "verify_message", "") or getattr(error, "reason", "") or error)
+    lowered = f"{reason} {error}".lower()
     if "hostname" in lowered or "ip address mismatch" in lowered or "doesn't match" in lowered:
         hint = "the certificate is for another name: set tls-server-name in the kubeconfig, or fix the server"
     elif "expired" in lowered and "verify" in lowered:
@@ -282,17 +282,17 @@ def _tls(host: str, error: BaseException) -> UnreachableError:
         hint = "the server rejected the client certificate: get a new kubeconfig"
     else:
         hint = "check certificate-authority and client-certificate in the kubeconfig"
-    return UnreachableError(f"no TLS connection to {host}: {said.rstrip('.')}", hint=hint)
+    return UnreachableError(f"no TLS connection to {host}: {reason.rstrip('.')}", hint=hint)
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    seen: set[int] = set()
+    ids: set[int] = set()
     waiting: list[object] = [error]
     while waiting:
         cause = waiting.pop(0)
-        if not isinstance(cause, BaseException) or id(cause) in seen:
+        if not isinstance(cause, BaseException) or id(cause) in ids:
             continue
-        seen.add(id(cause))
+        ids.add(id(cause))
         yield cause
         waiting += [cause.__cause__, cause.__context__, getattr(cause, "reason", None), *cause.args]
 

@@ -42,15 +42,15 @@ class AnswerStream:
         self,
         reply: ApiReply,
         asked: status_errors.SentRequest,
-        patience: str,
-        turn: DecodeSlot,
+        timeout: str,
+        slot: DecodeSlot,
         heard: Callable[[], None] = lambda: None,
     ) -> None:
         self._response = reply.response
         self._deadline = reply.deadline
         self._asked = asked
-        self._patience = patience
-        self._turn = turn
+        self._patience = timeout
+        self._turn = slot
         self._heard = heard
         self._closed = threading.Event()
 
@@ -94,10 +94,10 @@ class AnswerStream:
         size, began = 0, 0.0
         for piece in iter_chunks(self._response, self._deadline):
             self._heard()
-            *whole, rest = piece.split(b"\n")
-            if whole:
-                yield self._line(b"".join((*pending, whole[0])))
-                for line in whole[1:]:
+            *complete, rest = piece.split(b"\n")
+            if complete:
+                yield self._line(b"".join((*pending, complete[0])))
+                for line in complete[1:]:
                     yield self._line(line)
                 pending, size = [], 0
             if not rest:

@@ -145,8 +145,8 @@ class Transport:
         Large answers are decoded one at a time, to limit memory.
         """
         self.permit(request)
-        with self._turn() as turn:
-            reply, asked = self._patiently(request, cancel, turn, stream=False)
+        with self._turn() as slot:
+            reply, asked = self._patiently(request, cancel, slot, stream=False)
             kind = reply.response.headers.get("Content-Type", "")
             if "html" in kind and "html" not in request.accept:
                 raise status_errors.not_kubernetes(asked, reply.response.status, reply.response.headers)
@@ -155,10 +155,10 @@ class Transport:
     def stream(self, request: Request, cancel: threading.Event | None = None) -> AnswerStream:
         """Send a request and return the answer as a stream; errors as in `send`."""
         self.permit(request)
-        turn = self._turn()
-        reply, asked = self._patiently(request, cancel, turn, stream=True)
+        slot = self._turn()
+        reply, asked = self._patiently(request, cancel, slot, stream=True)
         reply.deadline.extend(request.lasts)
-        return AnswerStream(reply, asked, f"{request.timeout[1]:.0f} s", turn, self._hear)
+        return AnswerStream(reply, asked, f"{request.timeout[1]:.0f} s", slot, self._hear)
 
     def permit(self, request: Request) -> None:
         """Raise ReadOnlyError if the transport is read-only and the request could change something."""
@@ -188,7 +188,7 @@ class Transport:
         return DecodeSlot(self._heavy, RUNTIME_SLOTS if self.connection.given else OWN_SLOTS)
 
     def _patiently(
-        self, request: Request, cancel: threading.Event | None, turn: DecodeSlot, *, stream: bool
+        self, request: Request, cancel: threading.Event | None, slot: DecodeSlot, *, stream: bool
     ) -> tuple[ApiReply, status_errors.SentRequest]:
         resets = throttles = 0
         renewed = False
@@ -197,7 +197,7 @@ class Transport:
             _stop_if(cancel)
             asked = self._sent_request(request, credential)
             try:
-                send = partial(self._once, request, credential, asked, cancel, turn, stream=stream)
+                send = partial(self._once, request, credential, asked, cancel, slot, stream=stream)
                 reply = send_guarded(self.guard, asked, cancel, send) if self.guard is not None else send()
                 response = reply.response
                 if response.status < 300:
@@ -234,7 +234,7 @@ class Transport:
         credential: Credential,
         asked: status_errors.SentRequest,
         cancel: threading.Event | None,
-        turn: DecodeSlot,
+        slot: DecodeSlot,
         *,
         stream: bool,
     ) -> ApiReply:
@@ -249,8 +249,8 @@ class Transport:
         term = current_scope().term if writes and "/leases" not in request.path else None
 
         def exchange() -> ApiReply:
-            with term.writing() if term is not None else nullcontext(math.inf) as left:
-                return ask(math.inf if stream else min(self._longest, left))
+            with term.writing() if term is not None else nullcontext(math.inf) as remaining:
+                return ask(math.inf if stream else min(self._longest, remaining))
 
         def ask(longest: float) -> ApiReply:
             timeout = self._timeout(request, began, longest)
@@ -264,7 +264,7 @@ class Transport:
                 )
                 if stream and response.status < 300:
                     return ApiReply(response, deadline)
-                return ApiReply(response, deadline, _body(response, deadline, turn))
+                return ApiReply(response, deadline, _body(response, deadline, slot))
 
         try:
             # an abandoned stream would keep its connection until the server ends it
@@ -286,8 +286,8 @@ class Transport:
         if self.heard:
             return connect, silence
         self._asked_first = self._asked_first or now
-        left = FIRST_ANSWER_SECONDS - (now - self._asked_first)
-        return connect, min(silence, max(left, FIRST_AGAIN_SECONDS))
+        remaining = FIRST_ANSWER_SECONDS - (now - self._asked_first)
+        return connect, min(silence, max(remaining, FIRST_AGAIN_SECONDS))
 
     def _hear(self) -> None:
         self.heard = time.monotonic()
@@ -337,7 +337,7 @@ class Transport:
             raise CancelledError("stopped while waiting for the server")
 
 
-def _body(response: BaseHTTPResponse, deadline: Deadline, turn: DecodeSlot) -> bytes:
+def _body(response: BaseHTTPResponse, deadline: Deadline, slot: DecodeSlot) -> bytes:
     """Return the body within the limits; close the connection if it was not read to its end."""
     largest = LARGEST_ERROR if response.status >= 300 else LARGEST_ANSWER
     content = bytearray()
@@ -347,10 +347,10 @@ def _body(response: BaseHTTPResponse, deadline: Deadline, turn: DecodeSlot) -> b
             if len(content) > largest:
                 raise OversizedError(f"is larger than {format_size(largest)}")
             if len(content) > MIB:
-                _take(turn, deadline)
+                _take(slot, deadline)
         if needs_slot(content):
             require_light(content)
-            turn.take_to_decode(ANSWER_SECONDS)
+            slot.take_to_decode(ANSWER_SECONDS)
     except BaseException:
         response.close()
         raise
@@ -358,10 +358,10 @@ def _body(response: BaseHTTPResponse, deadline: Deadline, turn: DecodeSlot) -> b
     return bytes(content)
 
 
-def _take(turn: DecodeSlot, deadline: Deadline) -> None:
+def _take(slot: DecodeSlot, deadline: Deadline) -> None:
     """Take the place to receive. Other servers may wait for it, so this one gets less time from now on."""
-    if not turn.is_mine:
-        turn.take(ANSWER_SECONDS)
+    if not slot.is_mine:
+        slot.take(ANSWER_SECONDS)
         deadline.extend(TURN_SECONDS)
 
 

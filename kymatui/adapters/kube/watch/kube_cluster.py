@@ -66,8 +66,8 @@ class KubeCluster(ReviewedCluster):
     # kinds
 
     def kind(self, gvk: GroupVersionKind) -> ServedKind | None:
-        found = self.client.discovery.find(gvk)
-        return _served(found) if found is not None else None
+        resource = self.client.discovery.find(gvk)
+        return _served(resource) if resource is not None else None
 
     def kinds(self, group: str, kind: str) -> Sequence[ServedKind]:
         return tuple(_served(resource) for resource in self.client.discovery.find_versions(group, kind))
@@ -105,10 +105,10 @@ class KubeCluster(ReviewedCluster):
         namespace: str = "",
         *,
         labels: str = "",
-        whole: bool = False,
+        with_managed_fields: bool = False,
         cancel: threading.Event | None = None,
     ) -> list[Object]:
-        decode = Object if whole else None
+        decode = Object if with_managed_fields else None
 
         def read(resource: ApiResource) -> list[Object]:
             return self.client.list(resource, namespace, labels=labels, decode=decode, cancel=cancel).items
@@ -154,8 +154,8 @@ class KubeCluster(ReviewedCluster):
         return WatchedChanges(self.client, subjects, self._timing, label, edits=edits)
 
     def record(self, kinds: Iterable[GroupVersionKind]) -> WatchedObjects:
-        found = (self.client.discovery.find(gvk) for gvk in dict.fromkeys(kinds))
-        return WatchedObjects(self.client, [resource for resource in found if resource is not None], self._timing)
+        resources = (self.client.discovery.find(gvk) for gvk in dict.fromkeys(kinds))
+        return WatchedObjects(self.client, [resource for resource in resources if resource is not None], self._timing)
 
     def open_log(self, query: LogQuery, *, cancel: threading.Event | None = None) -> AnswerStream:
         return self.client.open_log(query, cancel)

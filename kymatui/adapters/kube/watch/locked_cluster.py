@@ -23,8 +23,8 @@ class LockedCluster(RememberingCluster):
     """
 
     def get(self, ref: ObjectRef, *, cancel: threading.Event | None = None) -> Object | None:
-        found = super().get(ref, cancel=cancel)
-        return _seen(found) if found is not None else None
+        body = super().get(ref, cancel=cancel)
+        return _seen(body) if body is not None else None
 
     def list(
         self,
@@ -32,10 +32,15 @@ class LockedCluster(RememberingCluster):
         namespace: str = "",
         *,
         labels: str = "",
-        whole: bool = False,
+        with_managed_fields: bool = False,
         cancel: threading.Event | None = None,
     ) -> list[Object]:
-        return [_seen(one) for one in super().list(gvk, namespace, labels=labels, whole=whole, cancel=cancel)]
+        return [
+            _seen(body)
+            for body in super().list(
+                gvk, namespace, labels=labels, with_managed_fields=with_managed_fields, cancel=cancel
+            )
+        ]
 
     def apply(self, body: Mapping[str, Any], **how: Any) -> Object:
         return super().apply({**body, "metadata": _locked(read_ref(body), body["metadata"])}, **how)
@@ -56,12 +61,12 @@ class LockedCluster(RememberingCluster):
         return _seen(super()._write(ref, write, dry_run=dry_run))
 
 
-def _seen(found: Object) -> Object:
+def _seen(body: Object) -> Object:
     """Remember the version of a locked object that was read or written under a term."""
     scope = current_scope()
-    if scope.term is not None and found.get("kind") in _LOCKED:
-        scope.versions[read_ref(found)] = str(found["metadata"].get("resourceVersion") or "")
-    return found
+    if scope.term is not None and body.get("kind") in _LOCKED:
+        scope.versions[read_ref(body)] = str(body["metadata"].get("resourceVersion") or "")
+    return body
 
 
 def _locked(ref: ObjectRef, metadata: Mapping[str, Any]) -> dict[str, Any]:

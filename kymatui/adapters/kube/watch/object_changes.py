@@ -33,12 +33,12 @@ class _Touched(Store):
     """
 
     def __init__(
-        self, gvk: GroupVersionKind, namespace: str, told: WatchedChanges, label: str, *, edits: bool = False
+        self, gvk: GroupVersionKind, namespace: str, changes: WatchedChanges, label: str, *, edits: bool = False
     ) -> None:
         super().__init__(lambda: None)
         self.namespace = namespace
         self._gvk = gvk
-        self._told = told
+        self._told = changes
         self._label = label
         self._edits = edits
         self._deleted: OrderedDict[Key, str] = OrderedDict()
@@ -73,21 +73,21 @@ class _Touched(Store):
         with self._lock:
             before = self._objects
         gone = [key for key in before if key not in objects]
-        changed = [key for key, one in objects.items() if self._is_reported(before.get(key), one)]
+        changed = [key for key, body in objects.items() if self._is_reported(before.get(key), body)]
         self._remember(gone)
         super().replace(objects)
         self._told.touch(ObjectRef(self._gvk, *key) for key in (*changed, *gone))
 
     def label_of(self, key: Key) -> str | None:
         with self._lock:
-            found = self._objects.get(key)
-            return str(found["label"]) if found is not None else self._deleted.get(key)
+            body = self._objects.get(key)
+            return str(body["label"]) if body is not None else self._deleted.get(key)
 
     def version_of(self, key: Key) -> str | None:
         """Return the version of an object, None if it is not there or the watch does not run."""
         with self._lock:
-            found = self._objects.get(key) if self._feed.state is FeedState.LIVE else None
-            return str(found["version"]) if found is not None else None
+            body = self._objects.get(key) if self._feed.state is FeedState.LIVE else None
+            return str(body["version"]) if body is not None else None
 
     def misses(self, key: Key) -> bool:
         """Return whether the watch runs and has not seen the object."""

@@ -49,9 +49,9 @@ class _Recorded(Store):
     def replace(self, objects: dict[Key, Object]) -> None:
         before = self.values()
         super().replace(objects)
-        left = {_uid(item) for item in objects.values()}
+        remaining = {_uid(item) for item in objects.values()}
         with self._guard:
-            self._deleted.update(uid for uid in map(_uid, before) if uid not in left)
+            self._deleted.update(uid for uid in map(_uid, before) if uid not in remaining)
         for item in objects.values():
             self._note(item)
 

@@ -67,8 +67,8 @@ class RememberingCluster(KubeCluster):
     `kinds` are those of the operator's group that are kept.
     """
 
-    def __init__(self, *given: Any, kinds: frozenset[str] = _REMEMBERED, **more: Any) -> None:
-        super().__init__(*given, **more)
+    def __init__(self, *args: Any, kinds: frozenset[str] = _REMEMBERED, **more: Any) -> None:
+        super().__init__(*args, **more)
         self._kinds = kinds
         self._memory = AnswerMemory()
         self._streams: weakref.WeakSet[WatchedChanges] = weakref.WeakSet()
@@ -77,10 +77,10 @@ class RememberingCluster(KubeCluster):
     def follow(
         self, kinds: Iterable[tuple[GroupVersionKind, str]], label: str = "", *, edits: bool = False
     ) -> WatchedChanges:
-        found = super().follow(kinds, label, edits=edits)
+        changes = super().follow(kinds, label, edits=edits)
         with self._opening:
-            self._streams.add(found)
-        return found
+            self._streams.add(changes)
+        return changes
 
     def get(self, ref: ObjectRef, *, cancel: threading.Event | None = None) -> Object | None:
 
@@ -88,8 +88,8 @@ class RememberingCluster(KubeCluster):
             return super().get(ref, cancel=cancel)
         known, watched = self._memory.find(ref), self._watched(ref)
         if known is not None and watched and watched <= {known.version, *known.older}:
-            found: Object = msgspec.json.decode(known.body)
-            return found
+            body: Object = msgspec.json.decode(known.body)
+            return body
         return self._remember(ref, partial(super().get, ref, cancel=cancel))
 
     def is_unseen(self, ref: ObjectRef) -> bool:
@@ -97,7 +97,9 @@ class RememberingCluster(KubeCluster):
         if self._memory.find(ref) is not None:
             return False
         streams = self._followed()
-        return any(one.misses(ref) for one in streams) and not any(any(one.versions_of(ref)) for one in streams)
+        return any(stream.misses(ref) for stream in streams) and not any(
+            any(stream.versions_of(ref)) for stream in streams
+        )
 
     def delete(self, ref: ObjectRef, **how: Any) -> bool:
         self._memory.forget(ref)
@@ -109,7 +111,7 @@ class RememberingCluster(KubeCluster):
 
     def _watched(self, ref: ObjectRef) -> frozenset[str]:
         """Return the versions that the watches know, empty if one of them does not see the object."""
-        versions = [version for one in self._followed() for version in one.versions_of(ref)]
+        versions = [version for changes in self._followed() for version in changes.versions_of(ref)]
         return frozenset(filter(None, versions)) if all(versions) else frozenset()
 
     def _write(self, ref: ObjectRef, write: Callable[[ApiResource], Object], *, dry_run: bool = False) -> Object:
@@ -120,19 +122,19 @@ class RememberingCluster(KubeCluster):
         """Ask the server and keep its answer; after an error, nothing is known any more."""
 
         before, watched = self._memory.find(ref), self._watched(ref)
-        found = None
+        answer = None
         try:
-            found = send()
+            answer = send()
         finally:
-            if found is None:
+            if answer is None:
                 self._memory.forget(ref)
-        if found is not None:
-            version = str((found.get("metadata") or {}).get("resourceVersion") or "")
+        if answer is not None:
+            version = str((answer.get("metadata") or {}).get("resourceVersion") or "")
             older = watched
             if before is not None and watched != {before.version}:  # else no watch reports an older one any more
                 older |= before.older | {before.version}
-            self._memory.put(ref, _Answer(msgspec.json.encode(found), version, older - {version}), before)
-        return found
+            self._memory.put(ref, _Answer(msgspec.json.encode(answer), version, older - {version}), before)
+        return answer
 
     def _is_remembered(self, ref: ObjectRef) -> bool:
         return ref.kind.group == OPERATOR and ref.kind.kind in self._kinds

@@ -44,13 +44,13 @@ class Watch:
         *,
         timing: WatchTiming | None = None,
         missing: Callable[[], None] = lambda: None,
-        turns: threading.Semaphore | None = None,
+        semaphore: threading.Semaphore | None = None,
     ) -> None:
         self.subject = subject
         self.store = store
         self._timing = timing or WatchTiming()
         self._missing = missing
-        self._turns = turns
+        self._turns = semaphore
         self._stopped = threading.Event()
         self._woken = threading.Event()
         self._attempt = 0
@@ -59,7 +59,7 @@ class Watch:
         self._expiries = 0
         self._expired_at = float("-inf")
         self._reader = WatchReader(
-            client, subject, store, self._timing, self._stopped, self._live, abandonable=turns is None
+            client, subject, store, self._timing, self._stopped, self._live, abandonable=semaphore is None
         )
         self._read_scope(0)
         self._thread = threading.Thread(target=self._run, name=f"watch-{subject.resource.name}", daemon=True)
@@ -132,13 +132,13 @@ class Watch:
         self._attempt += 1
         return self._timing.backoff(self._attempt)
 
-    def _list_once(self, turns: threading.Semaphore) -> float:
-        mine = turns.acquire(timeout=_TURN)
+    def _list_once(self, semaphore: threading.Semaphore) -> float:
+        mine = semaphore.acquire(timeout=_TURN)
         try:
             self._reader.read_list()
         finally:
             if mine:
-                turns.release()
+                semaphore.release()
         self._attempt = 0
         return threading.TIMEOUT_MAX
 
@@ -169,8 +169,8 @@ class Watch:
 
     def _where(self, message: str) -> str:
         namespace = self._reader.namespace
-        place = f"only the namespace {namespace} may be read" if namespace and not self.subject.only else ""
-        return "; ".join(text for text in (place, message) if text)
+        scope = f"only the namespace {namespace} may be read" if namespace and not self.subject.only else ""
+        return "; ".join(text for text in (scope, message) if text)
 
     def _forbidden(self, error: ForbiddenError) -> float:
         if self._scope + 1 < len(self.subject.scopes):

@@ -97,7 +97,7 @@ class WatchReader:
 
     def read_list(self) -> None:
         """List page by page, and replace what the store has."""
-        found: dict[Key, Object] = {}
+        objects: dict[Key, Object] = {}
         claim = BudgetClaim(self._client.ledger)
         version = ""
         accept = PARTIAL_LIST if self.subject.metadata_only else JSON
@@ -117,12 +117,12 @@ class WatchReader:
                 raise CancelledError("stopped between two pages")
             part = {key_of(item): self._kept(item) for item in page.items}
             claim.add(sum(map(self.store.weigh, part.values())))
-            found.update(part)
+            objects.update(part)
             self.store.arrive(part)
             version = page.resource_version
         self.version = version
         claim.release()
-        self._take(found)
+        self._take(objects)
 
     def _stream_list(self) -> None:
         """List and follow in one request, or in two if the server or its storage cannot stream lists."""
@@ -238,8 +238,8 @@ class WatchReader:
         asked = status_errors.SentRequest("WATCH", path, self._client.transport.connection.endpoint.server)
         return status_errors.error_of_status(asked, code if isinstance(code, int) else 500, document)
 
-    def _take(self, found: dict[Key, Object]) -> None:
-        self.store.replace(found)
+    def _take(self, objects: dict[Key, Object]) -> None:
+        self.store.replace(objects)
         self._announce()
 
     def _announce(self) -> None:

@@ -69,12 +69,12 @@ def run(args: argparse.Namespace) -> int:
         image_location(args.image), image_location(args.target), layers, metadata, args.base_annotations, args.overwrite
     )
     with transfer_bars() as report:
-        made = add_layers(open_registries(options, report), request)
-    images = f" to {format_count(made.images, 'image')}" if made.images > 1 else ""
-    print_line(f"base      {made.base}")
+        image = add_layers(open_registries(options, report), request)
+    images = f" to {format_count(image.images, 'image')}" if image.images > 1 else ""
+    print_line(f"base      {image.base}")
     print_line(f"added     {format_count(len(layers), 'layer')}{images}")
-    print_line(f"blobs     {transfer_line(made.transfers)}")
-    print_line(f"pushed    {made.repository}:{made.tag}@{made.digest}")
+    print_line(f"blobs     {transfer_line(image.transfers)}")
+    print_line(f"pushed    {image.repository}:{image.tag}@{image.digest}")
     return 0
 
 

@@ -53,8 +53,8 @@ def run(args: argparse.Namespace) -> int:
     with ExitStack() as stack:
         registries = open_registries(options, stack.enter_context(transfer_bars()))
         here = _store(source, registries, stack, write=False)
-        there = _store(target, registries, stack, write=True)
-        result = _copy(args, source, target, here, there, options, registries)
+        target_store = _store(target, registries, stack, write=True)
+        result = _copy(args, source, target, here, target_store, options, registries)
     print_copied(result)
     return 0
 
@@ -71,7 +71,7 @@ def _copy(
     source: ArtifactPlace,
     target: ArtifactPlace,
     here: ArtifactStore,
-    there: ArtifactStore,
+    target_store: ArtifactStore,
     options: FetchOptions,
     registries: ArtifactStore,
 ) -> CopyResult:
@@ -86,22 +86,22 @@ def _copy(
         where = target.component or replace(source.component, base=base, mapping=NameMapping(args.mapping))
         if (where.name, where.version) != (source.component.name, source.component.version):
             raise UsageError("a component keeps its name and version", hint="leave them out of the target")
-        return copy_component(here, source.component, there, where, how)
+        return copy_component(here, source.component, target_store, where, how)
     if target.component is not None or source.image is None:
         raise UsageError(
             f"{target.text!r} is a component, but the source is an image", hint="write HOST/REPOSITORY:TAG"
         )
     repository, pointer = source.image
     name = repository.partition("/")[2] if source.kind is PlaceKind.REGISTRY else repository
-    found = target.image or (f"{base}/{name}" if base else name, "" if ":" in pointer else pointer)
-    if not found[1] or ":" in found[1]:
+    image = target.image or (f"{base}/{name}" if base else name, "" if ":" in pointer else pointer)
+    if not image[1] or ":" in image[1]:
         raise UsageError(f"{target.text!r} has no tag", hint="write REPOSITORY:TAG")
-    return copy_image(Place(here, repository), pointer, Place(there, found[0]), found[1], how)
+    return copy_image(Place(here, repository), pointer, Place(target_store, image[0]), image[1], how)
 
 
-def _store(place: ArtifactPlace, registries: ArtifactStore, stack: ExitStack, *, write: bool) -> ArtifactStore:
-    if place.kind is PlaceKind.REGISTRY:
+def _store(location: ArtifactPlace, registries: ArtifactStore, stack: ExitStack, *, write: bool) -> ArtifactStore:
+    if location.kind is PlaceKind.REGISTRY:
         return registries
-    if place.kind is PlaceKind.LAYOUT:
-        return open_layout(place.path)
-    return stack.enter_context(open_archive_layout(place.path, write=write))
+    if location.kind is PlaceKind.LAYOUT:
+        return open_layout(location.path)
+    return stack.enter_context(open_archive_layout(location.path, write=write))

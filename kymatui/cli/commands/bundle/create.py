@@ -84,9 +84,11 @@ def run(args: argparse.Namespace) -> int:
     destination = open_destination(args.registry or "", args.layout or "", args.mapping, options)
     created = create_module(request, sources, destination)
     if created.publication is not None:
-        found = created.publication
-        place = str(found.location) if found.location.base else f"{found.location} in {args.layout}"
-        print_line(f"{found.outcome:<10}{place} {found.digest}")
+        publication = created.publication
+        location = (
+            str(publication.location) if publication.location.base else f"{publication.location} in {args.layout}"
+        )
+        print_line(f"{publication.outcome:<10}{location} {publication.digest}")
     for path in created.files:
         print_line(f"{'written':<10}{path}")
     print_advice(request.release, created.module.config.name, created.module.config.version)

@@ -120,7 +120,7 @@ def run(args: argparse.Namespace) -> int:
     """Return 0 after Ctrl-C, which is how the loop ends."""
     if args.keep and not args.current_context:
         raise UsageError("a sandbox ends with the command, so nothing can be kept", hint="use --current-context")
-    if not args.current_context and (named := [one for one in _CLUSTER_OPTIONS if getattr(args, one, None)]):
+    if not args.current_context and (named := [name for name in _CLUSTER_OPTIONS if getattr(args, name, None)]):
         option = f"--{named[0].replace('_', '-')}"
         raise UsageError(f"{option} needs --current-context", hint="without it, a sandbox is started")
     config = os.path.join(args.folder, args.config_file)
@@ -140,17 +140,17 @@ def run(args: argparse.Namespace) -> int:
         owns_registry = not args.registry
         registry = args.registry or sandbox.registry
         print_line(f"registry  {registry}")
-        place = stack.enter_context(open_context(args))
+        context = stack.enter_context(open_context(args))
         if is_sandbox:
             space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": KYMA_NAMESPACE}}
-            place.cluster.apply(space)
+            context.cluster.apply(space)
         question = f"Reinstall the module of {args.folder} on every save"
         ending = "It stays installed" if args.keep else "It is deleted at the end"
-        confirm(place.target, question, ending, yes=args.yes or is_sandbox)
+        confirm(context.target, question, ending, yes=args.yes or is_sandbox)
         args.yes = True
         destination = open_destination(registry, "", NameMapping.URL_PATH, fetch_options(args))
         assert destination is not None
-        loop = _DevRun(place, config, destination, cancel, owns_registry=owns_registry)
+        loop = _DevRun(context, config, destination, cancel, owns_registry=owns_registry)
         try:
             run_dev_loop(ModuleFiles(config, loop.sources), loop.cycle, loop.follower.poll, loop.retrying, cancel.wait)
         except CancelledError:  # ctrl-c is how the loop ends
@@ -183,18 +183,18 @@ class _DevRun:
 
     def __init__(
         self,
-        place: CommandContext,
+        context: CommandContext,
         config: str,
         destination: Destination,
         cancel: threading.Event,
         *,
         owns_registry: bool,
     ) -> None:
-        self._place, self._args, self._config = place, place.args, config
+        self._place, self._args, self._config = context, context.args, config
         self._destination, self._owns_registry = destination, owns_registry
         self._cancel = cancel
-        self.sources = open_sources(fetch_options(place.args))
-        self.follower = ModuleFollower(place.cluster, _LogPrinter(), lambda words: print_line(sanitize(words)))
+        self.sources = open_sources(fetch_options(context.args))
+        self.follower = ModuleFollower(context.cluster, _LogPrinter(), lambda words: print_line(sanitize(words)))
         self._pushed: dict[str, str] = {}  # digest by location
         self._installed: list[str] = []
         self._problems: Sequence[SourceProblem] = ()
@@ -225,7 +225,7 @@ class _DevRun:
     def _built(self) -> BuiltModule | None:
         """Return the module, None if it has errors, which are printed."""
         problems = lint_module(self._config, self.sources, ServerRules())
-        broken = any(one.severity is Severity.ERROR for one in problems)
+        broken = any(problem.severity is Severity.ERROR for problem in problems)
         if broken or problems != self._problems:
             print_text("\n".join(problem_lines(self._config, problems)))
         self._problems = problems
@@ -236,14 +236,14 @@ class _DevRun:
 
     def _published(self, module: BuiltModule) -> Publication:
         """Push the component. A version of a given registry is replaced only if this run pushed it, or on demand."""
-        place = self._destination.location(module.config.name, module.config.version)
+        location = self._destination.location(module.config.name, module.config.version)
         overwrite = self._owns_registry or self._args.overwrite
-        if not overwrite and str(place) in self._pushed:
-            found = find_component(self._destination.store, place)
-            overwrite = found is not None and found.digest == self._pushed[str(place)]
+        if not overwrite and str(location) in self._pushed:
+            component = find_component(self._destination.store, location)
+            overwrite = component is not None and component.digest == self._pushed[str(location)]
         done = publish_module(module, self._destination, overwrite=overwrite)
         if done.outcome is not PushOutcome.UNCHANGED:
-            self._pushed[str(place)] = done.digest
+            self._pushed[str(location)] = done.digest
         print_line(f"{done.outcome:<10}{done.location} {done.digest}")
         return done
 

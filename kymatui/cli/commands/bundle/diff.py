@@ -27,26 +27,26 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     before = located_component(args.before, args.mapping)
     text = args.after if "/" in args.after else f"{before.base}//{before.name}:{args.after}"
-    found = diff_components(open_registries(fetch_options(args)), before, located_component(text, args.mapping))
+    components = diff_components(open_registries(fetch_options(args)), before, located_component(text, args.mapping))
     if args.output == "text":
-        print_diff(found)
+        print_diff(components)
     else:
-        print_text(document(_json(found), args.output))
-    return 2 if found.sections else 0
+        print_text(document(_json(components), args.output))
+    return 2 if components.sections else 0
 
 
-def print_diff(found: ComponentDiff) -> None:
-    print_line(f"{found.before.location} → {found.after.location}")
-    for name, changes in found.sections.items():
+def print_diff(diff: ComponentDiff) -> None:
+    print_line(f"{diff.before.location} → {diff.after.location}")
+    for name, changes in diff.sections.items():
         print_text("")
         print_line(f"{name} ({format_count(len(changes), 'difference')})")
-        for one in changes:
-            print_line(sanitize(f"  {MARKS[one.kind]} {one.line}"))
-    if not found.sections:
+        for change in changes:
+            print_line(sanitize(f"  {MARKS[change.kind]} {change.line}"))
+    if not diff.sections:
         print_text("no differences")
 
 
-def _json(found: ComponentDiff) -> dict[str, Any]:
-    sections = {str(name): [change_json(one) for one in changes] for name, changes in found.sections.items()}
-    places = {"before": str(found.before.location), "after": str(found.after.location)}
-    return {**places, "differences": sections}
+def _json(diff: ComponentDiff) -> dict[str, Any]:
+    sections = {str(name): [change_json(change) for change in changes] for name, changes in diff.sections.items()}
+    locations = {"before": str(diff.before.location), "after": str(diff.after.location)}
+    return {**locations, "differences": sections}

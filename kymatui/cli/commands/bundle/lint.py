@@ -49,11 +49,11 @@ def run(args: argparse.Namespace) -> int:
     """Return 2 if there are errors, or warnings with --strict."""
     options = fetch_options(args)
     problems = lint_module(args.config_file, open_sources(options), ServerRules(), _registry_checks(args, options))
-    counts = Counter(one.severity for one in problems)
+    counts = Counter(problem.severity for problem in problems)
     if args.output == "text":
         print_text("\n".join(problem_lines(args.config_file, problems)))
     else:
-        print_text(document({"problems": [_entry(one) for one in problems]}, args.output))
+        print_text(document({"problems": [_entry(problem) for problem in problems]}, args.output))
     return 2 if counts[Severity.ERROR] or (args.strict and problems) else 0
 
 
@@ -62,27 +62,33 @@ def _registry_checks(args: argparse.Namespace, options: FetchOptions) -> Registr
         return None
     before = None
     if args.against:
-        place = artifact_place(args.against, args.mapping)
-        if place.kind is not PlaceKind.REGISTRY or place.image is not None:
+        location = artifact_place(args.against, args.mapping)
+        if location.kind is not PlaceKind.REGISTRY or location.image is not None:
             raise UsageError(f"{args.against!r} is not a registry or component", hint="write HOST[:PORT][/PATH]")
-        before = place.component or ComponentLocation(place.base, "", "", NameMapping(args.mapping))
+        before = location.component or ComponentLocation(location.base, "", "", NameMapping(args.mapping))
     return RegistryChecks(open_registries(options), args.check_images, before)
 
 
 def problem_lines(config: str, problems: Sequence[SourceProblem]) -> list[str]:
     """Return a line for each problem, and one that counts them."""
-    counts = Counter(one.severity for one in problems)
-    places = [(f"{one.file}:{one.line}" if one.line else one.file, one) for one in problems]
-    lines = [sanitize(f"{place}: {one.severity}: {one.message} ({one.rule})") for place, one in places]
-    found = [format_count(counts[one], str(one)) for one in (Severity.ERROR, Severity.WARNING) if counts[one]]
-    return [*lines, f"{config}: {', '.join(found) or 'no problems'}"]
+    counts = Counter(problem.severity for problem in problems)
+    located = [(f"{problem.file}:{problem.line}" if problem.line else problem.file, problem) for problem in problems]
+    lines = [
+        sanitize(f"{location}: {problem.severity}: {problem.message} ({problem.rule})") for location, problem in located
+    ]
+    totals = [
+        format_count(counts[severity], str(severity))
+        for severity in (Severity.ERROR, Severity.WARNING)
+        if counts[severity]
+    ]
+    return [*lines, f"{config}: {', '.join(totals) or 'no problems'}"]
 
 
-def _entry(one: SourceProblem) -> dict[str, object]:
+def _entry(problem: SourceProblem) -> dict[str, object]:
     return {
-        "file": one.file,
-        "line": one.line or None,
-        "severity": str(one.severity),
-        "rule": one.rule,
-        "message": one.message,
+        "file": problem.file,
+        "line": problem.line or None,
+        "severity": str(problem.severity),
+        "rule": problem.rule,
+        "message": problem.message,
     }

@@ -27,12 +27,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    key, found = _listed(args)
+    key, entries = _listed(args)
     if args.output == "text":
-        for one in found:
-            print_line(sanitize(one))
+        for entry in entries:
+            print_line(sanitize(entry))
     else:
-        print_text(document({key: found}, args.output))
+        print_text(document({key: entries}, args.output))
     return 0
 
 

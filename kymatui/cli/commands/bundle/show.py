@@ -39,8 +39,11 @@ def print_component(shown: ShownComponent) -> None:
     for name, text in component_facts(shown):
         print_line(sanitize(f"{name:<11}{text}"))
     print_text("")
-    found = [(one.name, one.type, one.version, _size(one.size), one.place) for one in shown.resources]
-    print_text(table(("RESOURCE", "TYPE", "VERSION", "SIZE", "BLOB OR IMAGE"), found))
+    rows = [
+        (resource.name, resource.type, resource.version, _size(resource.size), resource.place)
+        for resource in shown.resources
+    ]
+    print_text(table(("RESOURCE", "TYPE", "VERSION", "SIZE", "BLOB OR IMAGE"), rows))
 
 
 def _size(size: int | None) -> str:

@@ -82,9 +82,12 @@ def run(args: argparse.Namespace) -> int:
     )
     key = private_key(args.private_key)
     signed = sign_component(open_registries(fetch_options(args)), request, key)
-    one = signed.signature
+    signature = signed.signature
     outcome = "unchanged" if signed.digest == signed.former else "signed"
-    print_line(f"{outcome:<10}{signed.location} as {one.name} ({one.algorithm}, {one.digest.normalisation_algorithm})")
+    print_line(
+        f"{outcome:<10}{signed.location} as {signature.name} "
+        f"({signature.algorithm}, {signature.digest.normalisation_algorithm})"
+    )
     print_line(f"verified  {format_count(len(signed.content.resources), 'resource')} before signing")
     if signed.content.skipped:
         print_line(f"skipped   {format_count(len(signed.content.skipped), 'image')} (--skip-images)")
@@ -122,12 +125,12 @@ def add_private_key(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def private_key(place: str) -> PrivateKey:
+def private_key(source: str) -> PrivateKey:
     """Return the key. Raises UsageError, ConfigurationError and PrivateKeyError; none of them names its content."""
-    text = _text(place)
+    text = _text(source)
     if len(text) > LARGEST_KEY:
         raise ConfigurationError(f"--private-key is larger than {LARGEST_KEY} bytes")
-    return read_private_key(text, lambda: _password(place))
+    return read_private_key(text, lambda: _password(source))
 
 
 def _text(place: str) -> bytes:
@@ -148,13 +151,13 @@ def _text(place: str) -> bytes:
         raise ConfigurationError(f"--private-key: {place} cannot be read: {error.strerror or error}") from error
 
 
-def _password(place: str) -> bytes:
-    given = os.environ.get(PASS_VARIABLE)
-    if given is not None:
-        return given.encode("utf-8", "surrogateescape")
-    if place == "-" or not sys.stdin.isatty():
+def _password(source: str) -> bytes:
+    password = os.environ.get(PASS_VARIABLE)
+    if password is not None:
+        return password.encode("utf-8", "surrogateescape")
+    if source == "-" or not sys.stdin.isatty():
         raise UsageError(
             "the private key is encrypted, and there is no terminal to ask for its password",
             hint=f"set {PASS_VARIABLE}",
         )
-    return getpass.getpass(f"Password of {place}: ").encode()
+    return getpass.getpass(f"Password of {source}: ").encode()

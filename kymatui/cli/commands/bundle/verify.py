@@ -66,9 +66,12 @@ def run(args: argparse.Namespace) -> int:
 
 def print_component(verified: VerifiedComponent) -> None:
     content = verified.content
-    for one in verified.signatures:
-        issuer = f", certificate of {one.issuer}" if one.issuer else ""
-        print_line(f"verified  signature {one.name} ({one.algorithm}, {one.digest.normalisation_algorithm}{issuer})")
+    for signature in verified.signatures:
+        issuer = f", certificate of {signature.issuer}" if signature.issuer else ""
+        print_line(
+            f"verified  signature {signature.name} "
+            f"({signature.algorithm}, {signature.digest.normalisation_algorithm}{issuer})"
+        )
     print_line(f"verified  {format_count(len(content.resources), 'resource')} against signed digests")
     if len(content.components) > 1:
         print_line(f"verified  {format_count(len(content.components) - 1, 'referenced component')}")

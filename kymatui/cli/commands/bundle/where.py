@@ -20,11 +20,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    found = component_location(args.component, args.mapping)
-    if found.base and args.registry:
+    location = component_location(args.component, args.mapping)
+    if location.base and args.registry:
         raise UsageError("the component and --registry both name a registry", hint="use one of them")
-    found = replace(found, base=args.registry or found.base)
-    if not found.base:
-        raise UsageError(f"{found} has no registry", hint=f"use --registry HOST, or write HOST//{found}")
-    print_line(f"{found.repository}:{found.tag}")
+    location = replace(location, base=args.registry or location.base)
+    if not location.base:
+        raise UsageError(f"{location} has no registry", hint=f"use --registry HOST, or write HOST//{location}")
+    print_line(f"{location.repository}:{location.tag}")
     return 0

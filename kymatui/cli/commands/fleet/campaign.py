@@ -119,10 +119,10 @@ def selected_runtimes(args: argparse.Namespace, options: RemoteOptions) -> list[
     for note in notes:
         print_message(note)
     require_drift(fleet, args)
-    found = choose(fleet, options.control, args)
-    if not found:
+    runtimes = choose(fleet, options.control, args)
+    if not runtimes:
         raise UsageError("no runtime matches the options", hint="`kymatui fleet` lists the runtimes")
-    return [f"{runtime.ref.namespace}/{runtime.name}" for runtime in found]
+    return [f"{runtime.ref.namespace}/{runtime.name}" for runtime in runtimes]
 
 
 def _print_step(step: CampaignStep) -> None:
@@ -199,10 +199,10 @@ def _order(steps: Sequence[CampaignStep], args: argparse.Namespace) -> str:
     canaries, rest = planned[: args.canaries], len(planned) - args.canaries
     fewer = f" (--canaries {args.canaries}, but no more runtimes)" if len(planned) < args.canaries else ""
     first = "canaries, one by one" if canaries[1:] else "canary"
-    said = [f"first wait for runtimes that an earlier run edited: {', '.join(begun)}"] if begun else []
-    said += [f"{first}: {', '.join(canaries)}{fewer}"] if canaries else []
-    said += [f"{'then ' if canaries else ''}{rest} more, {args.at_once} in parallel"] if rest > 0 else []
-    return "; ".join([*said, "stop on failure"]) if said else ""
+    sentences = [f"first wait for runtimes that an earlier run edited: {', '.join(begun)}"] if begun else []
+    sentences += [f"{first}: {', '.join(canaries)}{fewer}"] if canaries else []
+    sentences += [f"{'then ' if canaries else ''}{rest} more, {args.at_once} in parallel"] if rest > 0 else []
+    return "; ".join([*sentences, "stop on failure"]) if sentences else ""
 
 
 def _left_out(steps: Sequence[CampaignStep]) -> KymatuiError:
@@ -219,7 +219,9 @@ def _left_out(steps: Sequence[CampaignStep]) -> KymatuiError:
 
 def _rows(step: CampaignStep) -> list[tuple[str, ...]]:
     first = (
-        [f"deletes {', '.join(one.name for one in step.blocking)} first"] if step.blocking and not step.message else []
+        [f"deletes {', '.join(owned_object.name for owned_object in step.blocking)} first"]
+        if step.blocking and not step.message
+        else []
     )
     words = step.message or "; ".join([*step.effects, *first])
     lines = step.lines or (("", "", ""),)
@@ -247,7 +249,7 @@ def _json(steps: Sequence[CampaignStep], toggle: ModuleEdit) -> dict[str, Any]:
                 "changes": [{"field": line[0], "before": line[1], "after": line[2]} for line in step.lines],
                 "effects": list(step.effects),
                 "uninstalls": list(step.uninstalls),
-                "blocking": [one.name for one in step.blocking],
+                "blocking": [owned_object.name for owned_object in step.blocking],
                 "warnings": list(step.warnings),
             }
             for step in steps

@@ -66,25 +66,27 @@ def run(args: argparse.Namespace) -> int:
     from kymatui.domain.remote.side_by_side import compare_sides
 
     printer, status = ListPrinter(args), 0
-    with closing(watch_pairs(args)) as seen:
-        for pair in seen:
-            found = compare_sides(pair, time.time())
-            printer.show(_listing(found, whole=args.all or not (is_table(args.output) or args.output == "name")))
-            status = 0 if found.is_as_intended else RefusedError.exit_code
+    with closing(watch_pairs(args)) as pairs:
+        for pair in pairs:
+            comparison = compare_sides(pair, time.time())
+            printer.show(
+                _listing(comparison, with_equal=args.all or not (is_table(args.output) or args.output == "name"))
+            )
+            status = 0 if comparison.is_as_intended else RefusedError.exit_code
     return status
 
 
-def _listing(found: SideBySide, *, whole: bool) -> Listing[ComparisonLine]:
-    lines = found.lines if whole else found.differing
+def _listing(comparison: SideBySide, *, with_equal: bool) -> Listing[ComparisonLine]:
+    lines = comparison.lines if with_equal else comparison.differing
     return Listing(
         header=_HEADER,
         entries=lines,
         lines=lambda line: (_row(line),),
-        document=lambda listed: as_json(found, listed),
+        document=lambda listed: as_json(comparison, listed),
         item=_line_json,
         name=lambda line: line.subject,
-        below=(summary(found),),
-        empty=f"no differences\n\n{summary(found)}",
+        below=(summary(comparison),),
+        empty=f"no differences\n\n{summary(comparison)}",
     )
 
 
@@ -101,17 +103,17 @@ def _row(line: ComparisonLine) -> Sequence[str]:
     )
 
 
-def summary(found: SideBySide) -> str:
+def summary(comparison: SideBySide) -> str:
     """Return how many lines there are of each verdict."""
-    return f"{found.name}: " + ", ".join(f"{found.count(verdict)} {verdict.value}" for verdict in LineVerdict)
+    return f"{comparison.name}: " + ", ".join(f"{comparison.count(verdict)} {verdict.value}" for verdict in LineVerdict)
 
 
-def as_json(found: SideBySide, lines: Sequence[ComparisonLine]) -> dict[str, Any]:
+def as_json(comparison: SideBySide, lines: Sequence[ComparisonLine]) -> dict[str, Any]:
     """Return `{"runtime", "counts": {verdict: n}, "lines": […]}`; every line, what differs first."""
     return {
-        "runtime": found.name,
-        "asIntended": found.is_as_intended,
-        "counts": {verdict.value: found.count(verdict) for verdict in LineVerdict},
+        "runtime": comparison.name,
+        "asIntended": comparison.is_as_intended,
+        "counts": {verdict.value: comparison.count(verdict) for verdict in LineVerdict},
         "lines": [_line_json(line) for line in lines],
     }
 

@@ -141,9 +141,9 @@ def _runtimes(cluster: str, runtimes: Sequence[Runtime], unknown: UnknownFact | 
     )
 
 
-def _why_none(fleet: Fleet, chosen: Sequence[Runtime], wanted: str | None) -> Iterator[str]:
+def _why_none(fleet: Fleet, chosen: Sequence[Runtime], module: str | None) -> Iterator[str]:
     """Yield which versions of a module runtimes report, where none reports the wanted one."""
-    name, _, version = (wanted or "").partition("@")
+    name, _, version = (module or "").partition("@")
     if chosen or not version:
         return
     row = next((row for row in version_matrix(fleet.runtimes) if row.module == name), None)
@@ -154,7 +154,9 @@ def _why_none(fleet: Fleet, chosen: Sequence[Runtime], wanted: str | None) -> It
 def _where_messages_are(chosen: Sequence[Runtime], form: str) -> Iterator[str]:
     """Yield where to read why modules are not ready: their Kymas have no message for most of them."""
     quiet = (State.READY, State.UNMANAGED)
-    if form == "wide" and any(one.state not in quiet and not one.message for run in chosen for one in run.modules):
+    if form == "wide" and any(
+        module.state not in quiet and not module.message for run in chosen for module in run.modules
+    ):
         yield "messages of modules are in their Manifests: `kymatui module MODULE --remote RUNTIME`"
 
 
@@ -231,9 +233,9 @@ def _groups(cluster: str, runtimes: Sequence[Runtime], group: str) -> Listing[tu
     return Listing(
         header=(group.upper(), "RUNTIMES"),
         entries=[*counts.items()],
-        lines=lambda one: ((one[0], str(one[1])),),
+        lines=lambda pair: ((pair[0], str(pair[1])),),
         document=lambda listed: {"cluster": cluster, "group": group, "counts": dict(listed)},
-        name=lambda one: one[0],
+        name=lambda pair: pair[0],
     )
 
 

@@ -44,8 +44,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     labels = read_labels(args.label)
     printer, status = ListPrinter(args), 0
-    with closing(watch_pairs(args)) as seen:
-        for pair in seen:
+    with closing(watch_pairs(args)) as pairs:
+        for pair in pairs:
             status = _preview(pair, labels, args, printer) if labels else _explain(pair, printer)
     return status
 
@@ -54,7 +54,7 @@ def read_labels(words: Sequence[str]) -> dict[str, str | None]:
     """Parse labels as kubectl does: `key=value` sets, `key-` removes; `beta` and `internal` stand for full names."""
     from kymatui.domain.kyma_edit.label_edit import LABELS
 
-    found: dict[str, str | None] = {}
+    labels: dict[str, str | None] = {}
     for word in words:
         key, sign, value = word.partition("=")
         taken = not sign and key.endswith("-")
@@ -62,10 +62,10 @@ def read_labels(words: Sequence[str]) -> dict[str, str | None]:
         if not _KEY.fullmatch(key) or not (sign or taken) or not _VALUE.fullmatch(value):
             hint = "use KEY=VALUE to set a label, KEY- to remove it"
             raise UsageError(f"invalid label {word!r}", hint=hint)
-        wanted = None if taken else value
-        if found.setdefault(LABELS.get(key, key), wanted) != wanted:
+        new_value = None if taken else value
+        if labels.setdefault(LABELS.get(key, key), new_value) != new_value:
             raise UsageError(f"label {key} has two different values")
-    return found
+    return labels
 
 
 def _no_kyma(pair: RuntimePair) -> KymatuiError:
@@ -135,8 +135,13 @@ def _json(entry: SyncEntry, plan: SyncPlan | None = None) -> dict[str, Any]:
         "standing": entry.standing.value,
         "why": entry.why,
         "channels": [
-            {"channel": one.channel, "version": one.version, "wanted": one.is_wanted, "why": one.why or None}
-            for one in entry.channels
+            {
+                "channel": channel.channel,
+                "version": channel.version,
+                "wanted": channel.is_wanted,
+                "why": channel.why or None,
+            }
+            for channel in entry.channels
         ],
     }
 
@@ -147,41 +152,41 @@ def _json(entry: SyncEntry, plan: SyncPlan | None = None) -> dict[str, Any]:
 def _preview(pair: RuntimePair, labels: dict[str, str | None], args: argparse.Namespace, printer: ListPrinter) -> int:
     from kymatui.domain.kyma_edit.label_effects import preview_label_effects
 
-    found = preview_label_effects(pair, labels, time.time())
-    if found is None:
+    effects = preview_label_effects(pair, labels, time.time())
+    if effects is None:
         raise _no_kyma(pair)
-    printer.put(_preview_text(pair, found, args.output))
+    printer.put(_preview_text(pair, effects, args.output))
     return 0
 
 
-def _preview_text(pair: RuntimePair, found: LabelEffects, form: str) -> str:
+def _preview_text(pair: RuntimePair, effects: LabelEffects, form: str) -> str:
     if form == "name":
-        return name_lines(effect.module for effect in found.effects)
+        return name_lines(effect.module for effect in effects.effects)
     if not is_table(form):
-        return render_document(_preview_json(pair, found), form)
+        return render_document(_preview_json(pair, effects), form)
     draw = markdown if form == "md" else table
     rows = [
         (word, entry.ref.kind.kind, entry.ref.name, entry.version)
-        for word, entries in (("add", found.offered), ("delete", found.withdrawn), ("change", found.changed))
+        for word, entries in (("add", effects.offered), ("delete", effects.withdrawn), ("change", effects.changed))
         for entry in entries
     ]
     parts = [draw(("CATALOG", "KIND", "NAME", "VERSION"), rows)] if rows else ["The runtime's catalog does not change."]
-    if found.effects:
-        parts.append(draw(("MODULE", "EFFECT"), [(effect.module, effect.message) for effect in found.effects]))
+    if effects.effects:
+        parts.append(draw(("MODULE", "EFFECT"), [(effect.module, effect.message) for effect in effects.effects]))
     else:
         parts.append("No module is installed or uninstalled.")
-    parts += [paragraph(f"warning: {text}", form) for text in found.warnings]
+    parts += [paragraph(f"warning: {text}", form) for text in effects.warnings]
     return "\n\n".join([f"Preview for runtime {pair.name}. No changes made.", *parts])
 
 
-def _preview_json(pair: RuntimePair, found: LabelEffects) -> dict[str, Any]:
+def _preview_json(pair: RuntimePair, effects: LabelEffects) -> dict[str, Any]:
     return {
         "runtime": pair.name,
-        "labels": dict(found.labels),
-        "comes": [_json(entry) for entry in found.offered],
-        "goes": [_json(entry) for entry in found.withdrawn],
-        "changes": [_json(entry) for entry in found.changed],
-        "effects": effects_json(found.effects),
-        "uninstalls": list(found.uninstalls),
-        "warnings": list(found.warnings),
+        "labels": dict(effects.labels),
+        "comes": [_json(entry) for entry in effects.offered],
+        "goes": [_json(entry) for entry in effects.withdrawn],
+        "changes": [_json(entry) for entry in effects.changed],
+        "effects": effects_json(effects.effects),
+        "uninstalls": list(effects.uninstalls),
+        "warnings": list(effects.warnings),
     }

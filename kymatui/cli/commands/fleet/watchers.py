@@ -30,26 +30,26 @@ def run(args: argparse.Namespace) -> int:
 
     options, _ = remote_options_of(args, args.runtime or "", read_only=True)
     printer, status = ListPrinter(args), 0
-    for found in read_again(args, lambda: read_chains(options, args.timeout)):
-        printer.show(_listing(found))
-        status = 0 if all(chain.health is LinkHealth.HEALTHY for chain in found) else RefusedError.exit_code
+    for chains in read_again(args, lambda: read_chains(options, args.timeout)):
+        printer.show(_listing(chains))
+        status = 0 if all(chain.health is LinkHealth.HEALTHY for chain in chains) else RefusedError.exit_code
     return status
 
 
-def _listing(found: Sequence[WatcherChain]) -> Listing[WatcherChain]:
+def _listing(chains: Sequence[WatcherChain]) -> Listing[WatcherChain]:
     from kymatui.domain.remote.watcher_chains import LinkHealth, chain_json
 
-    whole = sum(chain.health is LinkHealth.HEALTHY for chain in found)
+    healthy = sum(chain.health is LinkHealth.HEALTHY for chain in chains)
     return Listing(
         header=_HEADER,
-        entries=found,
+        entries=chains,
         lines=lambda chain: [
             (chain.watcher, chain.watches, link.what, link.object, link.health.value, link.why) for link in chain.links
         ],
         document=lambda chains: {"watchers": [chain_json(chain) for chain in chains]},
         item=chain_json,
         name=lambda chain: chain.watcher,
-        below=(f"{whole} of {format_count(len(found), 'chain')} healthy",),
+        below=(f"{healthy} of {format_count(len(chains), 'chain')} healthy",),
         empty="no Watchers in the control plane: lifecycle-manager learns of changes in runtimes only when it "
         "reconciles",
     )

@@ -167,7 +167,7 @@ def run(args: argparse.Namespace) -> int:
             with single_cluster(control, narrowed, args.fleet_file) as connect:
                 moves = _compared(narrowed, change, forecast, args, connect)
         printer.put(forecast_text(forecast, args, narrowed, moves))
-        unread = [f"not compared: {one}" for move in moves for one in move.unread]
+        unread = [f"not compared: {reason}" for move in moves for reason in move.unread]
         printer.note(*unread)
         if _fails(forecast, args.fail_on or _FAILING):
             return RefusedError.exit_code
@@ -182,24 +182,26 @@ def _narrowed(fleet: FleetObjects, args: argparse.Namespace) -> FleetObjects:
     if not any((args.runtime, args.plan, args.region, args.state, args.in_channel, args.drifting)):
         return fleet
     metas = [raw for key, raw in fleet.catalog.items() if key[0] == RELEASE_META]
-    whole = build_fleet(fleet.kymas.values(), metas)
-    require_drift(whole, filters)
-    chosen = {(one.ref.namespace, one.name) for one in choose_listed(whole, filters)}
+    listed = build_fleet(fleet.kymas.values(), metas)
+    require_drift(listed, filters)
+    chosen = {(runtime.ref.namespace, runtime.name) for runtime in choose_listed(listed, filters)}
     if not chosen:
         raise UsageError("no runtime matches", hint="`kymatui fleet` lists the runtimes")
     return replace(fleet, kymas={key: raw for key, raw in fleet.kymas.items() if key in chosen})
 
 
-def _of_module(forecast: Forecast, wanted: str | None) -> Forecast:
+def _of_module(forecast: Forecast, selection: str | None) -> Forecast:
 
-    if not wanted:
+    if not selection:
         return forecast
-    name, _, version = wanted.partition("@")
+    name, _, version = selection.partition("@")
     known = {entry.module for entry in forecast.entries}
     if name not in known:
         raise UnknownNameError.near("module", name, known, where="in these runtimes")
-    found = (one for one in forecast.entries if one.module == name)
-    return replace(forecast, entries=tuple(one for one in found if not version or same_version(one.installed, version)))
+    entries = (entry for entry in forecast.entries if entry.module == name)
+    return replace(
+        forecast, entries=tuple(entry for entry in entries if not version or same_version(entry.installed, version))
+    )
 
 
 def _compared(
@@ -212,17 +214,19 @@ def _compared(
     """Compare the versions of each move; `connect` is the cluster to ask who is affected, None for none."""
     reader = VersionReader(LazyFetcher(fetch_options(args)))
     return [
-        MoveReport(one, compare_contents(reader, connect, one.before, one.after) if one.before and one.after else None)
-        for one in version_moves(fleet, change, forecast)
+        MoveReport(
+            move, compare_contents(reader, connect, move.before, move.after) if move.before and move.after else None
+        )
+        for move in version_moves(fleet, change, forecast)
     ]
 
 
 def _fails(forecast: Forecast, outcomes: Iterable[str]) -> bool:
-    wanted = {_EARLIER.get(outcome, outcome) for outcome in outcomes}
-    if "never" in wanted:
+    refused = {_EARLIER.get(outcome, outcome) for outcome in outcomes}
+    if "never" in refused:
         return False
     kinds = {entry.kind.value for entry in forecast.changed}
-    return bool(kinds) if "any" in wanted else bool(kinds & wanted)
+    return bool(kinds) if "any" in refused else bool(kinds & refused)
 
 
 # A forecast as `kymatui whatif` prints it: numbers, runtimes, canaries, and SARIF for a check of a pull request.
@@ -254,7 +258,7 @@ class MoveReport(Struct, frozen=True):
     def unread(self) -> tuple[str, ...]:
         """Return what could not be compared, and why."""
         if self.report is not None:
-            return tuple(f"{self.move.module} {one}" for one in self.report.unread)
+            return tuple(f"{self.move.module} {reason}" for reason in self.report.unread)
         lacking = self.move.installed if self.move.before is None else self.move.version
         return (f"{self.move.module} {lacking}: no ModuleTemplate",)
 
@@ -279,7 +283,7 @@ def _listing(forecast: Forecast, args: argparse.Namespace, fleet: FleetObjects) 
 
 def _with_moves(listing: Listing[Any], moves: Sequence[MoveReport], form: str) -> Listing[Any]:
     draw = markdown if form == "md" else table
-    compared = [_move_json(one) for one in moves]
+    compared = [_move_json(report) for report in moves]
     return replace(
         listing,
         below=(*(draw(header, rows) for _, header, rows in _tables(moves)), *listing.below),
@@ -289,19 +293,19 @@ def _with_moves(listing: Listing[Any], moves: Sequence[MoveReport], form: str) -
 
 def _tables(moves: Sequence[MoveReport]) -> list[Table]:
     """Return what the versions of the moves differ in, without empty tables."""
-    found: list[Table] = [
+    tables: list[Table] = [
         (
             "Risks",
             ("MODULE", "FROM", "TO", "RISK", "OBJECT", "WHAT"),
-            [row for one in moves for row in _risk_rows(one)],
+            [row for report in moves for row in _risk_rows(report)],
         ),
         (
             "Versions",
             ("MODULE", "FROM", "TO", "SECTION", "CHANGE", "WHAT", "VALUE"),
-            [row for one in moves for row in _move_rows(one)],
+            [row for report in moves for row in _move_rows(report)],
         ),
     ]
-    return [one for one in found if one[2]]
+    return [entry for entry in tables if entry[2]]
 
 
 # lists
@@ -315,7 +319,7 @@ def _groups(forecast: Forecast, by: str) -> Listing[ForecastGroup]:
         lines=lambda one: ((*((one.group,) if by else ()), *_group_row(one)),),
         document=lambda listed: _json(forecast, by, listed),
         item=lambda one: _group_json(one, by),
-        name=lambda one: one.module,
+        name=lambda group: group.module,
         below=(forecast_summary(forecast),),
         empty=forecast_summary(forecast),
     )
@@ -342,9 +346,9 @@ def _each(forecast: Forecast) -> Listing[ModuleForecast]:
 
 def _entry_row(forecast: Forecast, entry: ModuleForecast) -> Sequence[str]:
     runtime = forecast.runtimes[entry.runtime]
-    place = (runtime.name, runtime.plan, runtime.region, runtime.channel)
+    runtime_cells = (runtime.name, runtime.plan, runtime.region, runtime.channel)
     return (
-        *place,
+        *runtime_cells,
         kind_label(entry.kind),
         entry.module,
         entry.installed,
@@ -354,20 +358,20 @@ def _entry_row(forecast: Forecast, entry: ModuleForecast) -> Sequence[str]:
 
 
 def _canaries(forecast: Forecast, fleet: FleetObjects) -> Listing[Canary]:
-    found = propose_canaries(forecast)
-    edits = canary_edits(fleet, found)
+    canaries = propose_canaries(forecast)
+    edits = canary_edits(fleet, canaries)
     return Listing(
         header=("RUNTIME", "PLAN", "REGION", "CHANNEL", "REPRESENTS", "CHANGES"),
-        entries=found,
-        lines=lambda one: (_canary_row(one),),
+        entries=canaries,
+        lines=lambda canary: (_canary_row(canary),),
         document=lambda listed: {
             **_head(forecast),
-            "canaries": [_canary_json(one) for one in listed],
-            "edits": [_edit_json(one) for one in edits],
+            "canaries": [_canary_json(canary) for canary in listed],
+            "edits": [_edit_json(edit) for edit in edits],
         },
         item=_canary_json,
-        name=lambda one: one.runtime.name,
-        below=(_canary_hint(found, edits), forecast_summary(forecast)),
+        name=lambda canary: canary.runtime.name,
+        below=(_canary_hint(canaries, edits), forecast_summary(forecast)),
         empty=forecast_summary(forecast),
     )
 
@@ -377,48 +381,56 @@ def _canary_hint(canaries: Sequence[Canary], edits: Sequence[CanaryEdit]) -> str
     if not edits:
         return f"To limit an edit (`kymatui channel`, `enable` …) to these runtimes, add: {_chosen(canaries)}"
     first = "A channel has the version already. To try it on the canaries, one by one until one fails:"
-    return "\n".join([first, *(f"  {_edit_command(one)}" for one in edits)])
+    return "\n".join([first, *(f"  {_edit_command(edit)}" for edit in edits)])
 
 
 def _chosen(canaries: Sequence[Canary]) -> str:
     return shlex.join(["--fleet", *(word for one in canaries for word in ("--runtime", one.runtime.name))])
 
 
-def _edit_command(one: CanaryEdit) -> str:
+def _edit_command(edit: CanaryEdit) -> str:
     """Return the campaign of an edit: every runtime is a canary of it, so that the first failure stops it."""
-    words = ["kymatui", "channel", one.module, one.channel, "--fleet", "--allow-fleet-writes"]
-    names = [word for name in one.runtimes for word in ("--runtime", name)]
-    return shlex.join([*words, "--canaries", str(len(one.runtimes)), *names])
+    words = ["kymatui", "channel", edit.module, edit.channel, "--fleet", "--allow-fleet-writes"]
+    names = [word for name in edit.runtimes for word in ("--runtime", name)]
+    return shlex.join([*words, "--canaries", str(len(edit.runtimes)), *names])
 
 
-def _canary_row(one: Canary) -> Sequence[str]:
+def _canary_row(canary: Canary) -> Sequence[str]:
     changes = ", ".join(
-        f"{kind_label(entry.kind)} {entry.module} {entry.then.version}".strip() for entry in one.entries
+        f"{kind_label(entry.kind)} {entry.module} {entry.then.version}".strip() for entry in canary.entries
     )
-    place = (one.runtime.name, one.runtime.plan, one.runtime.region, one.runtime.channel)
-    return (*place, format_count(one.alike, "runtime"), changes)
+    runtime_cells = (canary.runtime.name, canary.runtime.plan, canary.runtime.region, canary.runtime.channel)
+    return (*runtime_cells, format_count(canary.alike, "runtime"), changes)
 
 
-def _risk_rows(one: MoveReport) -> list[Sequence[str]]:
+def _risk_rows(report: MoveReport) -> list[Sequence[str]]:
     """Return the risks, then the objects of the cluster that lose something, if it was asked."""
-    if one.report is None:
+    if report.report is None:
         return []
-    versions = one.move.module, one.move.installed, one.move.version
-    risks = [(*versions, risk.label, risk.object, risk.what) for risk in one.report.risks]
+    versions = report.move.module, report.move.installed, report.move.version
+    risks = [(*versions, risk.label, risk.object, risk.what) for risk in report.report.risks]
     affected = [
-        (*versions, found.label, found.crd, " ".join(filter(None, (found.what, found.message))))
-        for found in one.report.affected
+        (*versions, entry.label, entry.crd, " ".join(filter(None, (entry.what, entry.message))))
+        for entry in report.report.affected
     ]
     return [*risks, *affected]
 
 
-def _move_rows(one: MoveReport) -> list[Sequence[str]]:
+def _move_rows(report: MoveReport) -> list[Sequence[str]]:
     """Return images, rights and CRDs; JSON has all sections."""
-    if one.report is None:
+    if report.report is None:
         return []
-    sections = one.report.sections
+    sections = report.report.sections
     return [
-        (one.move.module, one.move.installed, one.move.version, str(name), str(change.kind), change.path, change.values)
+        (
+            report.move.module,
+            report.move.installed,
+            report.move.version,
+            str(name),
+            str(change.kind),
+            change.path,
+            change.values,
+        )
         for name in _SECTIONS
         for change in sections.get(name, ())
     ]
@@ -446,17 +458,17 @@ def _json(forecast: Forecast, by: str, groups: Sequence[ForecastGroup]) -> Mappi
     }
 
 
-def _group_json(one: ForecastGroup, by: str) -> Json:
-    found: Json = {
-        "outcome": one.kind.value,
-        "module": one.module,
-        "installed": one.installed or None,
-        "version": one.version or None,
-        "reason": one.reason.value or None,
-        "message": reason_words(one.example, one.window) or None,
-        "runtimes": len(one.entries),
+def _group_json(group: ForecastGroup, by: str) -> Json:
+    group_document: Json = {
+        "outcome": group.kind.value,
+        "module": group.module,
+        "installed": group.installed or None,
+        "version": group.version or None,
+        "reason": group.reason.value or None,
+        "message": reason_words(group.example, group.window) or None,
+        "runtimes": len(group.entries),
     }
-    return {by: one.group, **found} if by else found
+    return {by: group.group, **group_document} if by else group_document
 
 
 def _entry_json(entry: ModuleForecast) -> Json:
@@ -486,49 +498,51 @@ def _result_json(result: ModuleResult) -> Json:
     }
 
 
-def _move_json(one: MoveReport) -> Json:
-    sections = one.report.sections if one.report is not None else {}
+def _move_json(report: MoveReport) -> Json:
+    sections = report.report.sections if report.report is not None else {}
     return {
-        "module": one.move.module,
-        "from": one.move.installed,
-        "to": one.move.version,
-        "runtimes": one.move.runtimes,
-        "differences": {str(name): [change_json(change) for change in found] for name, found in sections.items()},
+        "module": report.move.module,
+        "from": report.move.installed,
+        "to": report.move.version,
+        "runtimes": report.move.runtimes,
+        "differences": {str(name): [change_json(change) for change in changes] for name, changes in sections.items()},
         "risks": [
             {"risk": risk.kind.value, "object": risk.object, "what": risk.what or None}
-            for risk in (one.report.risks if one.report is not None else ())
+            for risk in (report.report.risks if report.report is not None else ())
         ],
-        "affected": [affected_json(found) for found in (one.report.affected if one.report is not None else ())],
-        "unread": list(one.unread),
+        "affected": [
+            affected_json(affected) for affected in (report.report.affected if report.report is not None else ())
+        ],
+        "unread": list(report.unread),
     }
 
 
-def _canary_json(one: Canary) -> Json:
+def _canary_json(canary: Canary) -> Json:
     return {
-        "runtime": one.runtime.name,
-        "namespace": one.runtime.ref.namespace,
-        "plan": one.runtime.plan or None,
-        "region": one.runtime.region or None,
-        "channel": one.runtime.channel or None,
-        "standsFor": one.alike,
-        "changes": [_entry_json(entry) for entry in one.entries],
+        "runtime": canary.runtime.name,
+        "namespace": canary.runtime.ref.namespace,
+        "plan": canary.runtime.plan or None,
+        "region": canary.runtime.region or None,
+        "channel": canary.runtime.channel or None,
+        "standsFor": canary.alike,
+        "changes": [_entry_json(entry) for entry in canary.entries],
     }
 
 
-def _edit_json(one: CanaryEdit) -> Json:
+def _edit_json(edit: CanaryEdit) -> Json:
     return {
-        "module": one.module,
-        "version": one.version,
-        "channel": one.channel,
-        "runtimes": list(one.runtimes),
-        "command": _edit_command(one),
+        "module": edit.module,
+        "version": edit.version,
+        "channel": edit.channel,
+        "runtimes": list(edit.runtimes),
+        "command": _edit_command(edit),
     }
 
 
 def _sarif(forecast: Forecast) -> Json:
     """Return one result for each group of runtimes: thousands of equal results hide the others."""
     groups = group_forecast(forecast)
-    kinds = list(dict.fromkeys(one.kind for one in groups))
+    kinds = list(dict.fromkeys(group.kind for group in groups))
     rules = [
         {
             "id": f"whatif.{kind.value}",
@@ -537,21 +551,21 @@ def _sarif(forecast: Forecast) -> Json:
         }
         for kind in kinds
     ]
-    return sarif_log(rules, [_sarif_result(forecast, one, kinds) for one in groups], forecast.taken_at)
+    return sarif_log(rules, [_sarif_result(forecast, group, kinds) for group in groups], forecast.taken_at)
 
 
-def _sarif_result(forecast: Forecast, one: ForecastGroup, kinds: Sequence[ResultKind]) -> Json:
-    versions = " → ".join(filter(None, (one.installed, one.version)))
-    why = reason_words(one.example, one.window)
-    text = f"{one.module} {versions}: {kind_label(one.kind)} in {format_count(len(one.entries), 'runtime')}"
-    place = "/".join((forecast.cluster, one.module))
+def _sarif_result(forecast: Forecast, group: ForecastGroup, kinds: Sequence[ResultKind]) -> Json:
+    versions = " → ".join(filter(None, (group.installed, group.version)))
+    why = reason_words(group.example, group.window)
+    text = f"{group.module} {versions}: {kind_label(group.kind)} in {format_count(len(group.entries), 'runtime')}"
+    qualified_name = "/".join((forecast.cluster, group.module))
     return {
-        "ruleId": f"whatif.{one.kind.value}",
-        "ruleIndex": kinds.index(one.kind),
-        "level": _LEVELS.get(one.kind, "note"),
+        "ruleId": f"whatif.{group.kind.value}",
+        "ruleIndex": kinds.index(group.kind),
+        "level": _LEVELS.get(group.kind, "note"),
         "message": {"text": f"{text} ({why})" if why else text},
-        "locations": [{"logicalLocations": [{"fullyQualifiedName": place, "kind": "resource"}]}],
-        "properties": {**_group_json(one, ""), "names": [name for _, name in one.runtimes[:100]]},
+        "locations": [{"logicalLocations": [{"fullyQualifiedName": qualified_name, "kind": "resource"}]}],
+        "properties": {**_group_json(group, ""), "names": [name for _, name in group.runtimes[:100]]},
     }
 
 
@@ -568,10 +582,10 @@ def forecast_page(forecast: Forecast, summary: str, by: str, tables: Sequence[Ta
 
 def _parts(forecast: Forecast, summary: str, by: str, tables: Sequence[Table]) -> Iterator[str]:
     yield f"<p>{html_text(summary)}<br><small>{stamp(forecast.taken_at)}</small></p>"
-    for group, found in groupby(group_forecast(forecast, by), key=lambda one: one.group):
+    for group, groups in groupby(group_forecast(forecast, by), key=lambda item: item.group):
         yield f"<h2>{html_text(f'{by}: {group}')}</h2>" if by else "<h2>Changes</h2>"
-        for one in found:
-            yield _number(forecast, one)
+        for entry in groups:
+            yield _number(forecast, entry)
     for title, header, rows in tables:
         yield f"<h2>{html_text(title)}</h2>"
         yield html_table([name.capitalize() for name in header], rows)
@@ -579,22 +593,22 @@ def _parts(forecast: Forecast, summary: str, by: str, tables: Sequence[Table]) -
     if canaries:
         yield "<h2>Canaries</h2>"
         rows = [
-            (one.runtime.name, one.runtime.plan, one.runtime.region, one.runtime.channel, str(one.alike))
-            for one in canaries
+            (canary.runtime.name, canary.runtime.plan, canary.runtime.region, canary.runtime.channel, str(canary.alike))
+            for canary in canaries
         ]
         yield html_table(("Runtime", "Plan", "Region", "Channel", "Represents"), rows)
 
 
-def _number(forecast: Forecast, one: ForecastGroup) -> str:
-    count = format_count(len(one.entries), "runtime")
-    versions = " → ".join(filter(None, (one.installed, one.version)))
-    why = reason_words(one.example, one.window)
-    head = " ".join(filter(None, (one.module, versions)))
-    title = f"<strong>{html_text(kind_label(one.kind))}</strong> {html_text(head)}: {count}"
-    rest = len(one.entries) - MOST_RUNTIMES
+def _number(forecast: Forecast, group: ForecastGroup) -> str:
+    count = format_count(len(group.entries), "runtime")
+    versions = " → ".join(filter(None, (group.installed, group.version)))
+    why = reason_words(group.example, group.window)
+    head = " ".join(filter(None, (group.module, versions)))
+    title = f"<strong>{html_text(kind_label(group.kind))}</strong> {html_text(head)}: {count}"
+    rest = len(group.entries) - MOST_RUNTIMES
     more = f"<p>{format_count(rest, 'more runtime')}: `-o json` has all.</p>" if rest > 0 else ""
     header = ("Runtime", "Plan", "Region", "Channel", "Today", "Then", "Why")
-    body = html_table(header, [_row(forecast, entry) for entry in one.entries[:MOST_RUNTIMES]])
+    body = html_table(header, [_row(forecast, entry) for entry in group.entries[:MOST_RUNTIMES]])
     small = f"<br><small>{html_text(why)}</small>" if why else ""
     return f"<details><summary>{title}{small}</summary>{body}{more}</details>"
 

@@ -43,54 +43,62 @@ def run(args: argparse.Namespace) -> int:
 
     options, _ = remote_options_of(args, args.runtime or "", read_only=True)
     printer = ListPrinter(args)
-    for found, notes in read_again(args, lambda: read_maintenance(options, args.policy or "", time.time())):
+    for maintenances, notes in read_again(args, lambda: read_maintenance(options, args.policy or "", time.time())):
         printer.note(*notes)
-        printer.show(_listing([one for one in found if one.upgrades or one.unknown is not None or not args.waiting]))
+        printer.show(
+            _listing(
+                [
+                    maintenance
+                    for maintenance in maintenances
+                    if maintenance.upgrades or maintenance.unknown is not None or not args.waiting
+                ]
+            )
+        )
     return 0
 
 
-def _listing(found: Sequence[Maintenance]) -> Listing[Maintenance]:
-    waiting = sum(bool(one.upgrades) for one in found)
-    more = "+" if any(one.unknown is not None for one in found) else ""
-    many = format_count(len(found), "runtime")
+def _listing(maintenances: Sequence[Maintenance]) -> Listing[Maintenance]:
+    waiting = sum(bool(maintenance.upgrades) for maintenance in maintenances)
+    more = "+" if any(maintenance.unknown is not None for maintenance in maintenances) else ""
+    many = format_count(len(maintenances), "runtime")
     return Listing(
         header=_HEADER,
-        entries=found,
+        entries=maintenances,
         lines=_rows,
-        document=lambda listed: {"runtimes": [_json(one) for one in listed]},
+        document=lambda listed: {"runtimes": [_json(maintenance) for maintenance in listed]},
         item=_json,
-        name=lambda one: one.ref.name,
+        name=lambda maintenance: maintenance.ref.name,
         below=(f"{many}, {waiting}{more} with upgrades that need downtime",),
     )
 
 
-def _rows(one: Maintenance) -> list[Sequence[str]]:
-    first = (one.ref.name, _when(one))
-    upgrades = [(u.module, u.installed, u.offered, u.waiting.value) for u in one.upgrades] or [
-        ("", "", "", _upgrades_unknown(one))
+def _rows(maintenance: Maintenance) -> list[Sequence[str]]:
+    first = (maintenance.ref.name, _when(maintenance))
+    upgrades = [(u.module, u.installed, u.offered, u.waiting.value) for u in maintenance.upgrades] or [
+        ("", "", "", _upgrades_unknown(maintenance))
     ]
-    return [(*(first if not index else (one.ref.name, "")), *upgrade) for index, upgrade in enumerate(upgrades)]
+    return [(*(first if not index else (maintenance.ref.name, "")), *upgrade) for index, upgrade in enumerate(upgrades)]
 
 
-def _upgrades_unknown(one: Maintenance) -> str:
-    return "" if one.unknown is None else str(one.unknown)
+def _upgrades_unknown(maintenance: Maintenance) -> str:
+    return "" if maintenance.unknown is None else str(maintenance.unknown)
 
 
-def _when(one: Maintenance) -> str:
-    if one.window is None:
+def _when(maintenance: Maintenance) -> str:
+    if maintenance.window is None:
         return "unknown"
-    begin, end = (datetime.fromtimestamp(edge, UTC) for edge in (one.window.begin, one.window.end))
+    begin, end = (datetime.fromtimestamp(edge, UTC) for edge in (maintenance.window.begin, maintenance.window.end))
     words = f"{begin:%a %Y-%m-%d %H:%M} to {end:%a %H:%M} UTC"
-    return f"{words} (open)" if one.open else words
+    return f"{words} (open)" if maintenance.open else words
 
 
-def _json(one: Maintenance) -> dict[str, Any]:
+def _json(maintenance: Maintenance) -> dict[str, Any]:
     return {
-        "runtime": one.ref.name,
-        "namespace": one.ref.namespace,
-        "window": _window(one.window),
-        "open": one.open,
-        "skipsWindows": one.skips,
+        "runtime": maintenance.ref.name,
+        "namespace": maintenance.ref.namespace,
+        "window": _window(maintenance.window),
+        "open": maintenance.open,
+        "skipsWindows": maintenance.skips,
         "upgrades": [
             {
                 "module": upgrade.module,
@@ -98,11 +106,11 @@ def _json(one: Maintenance) -> dict[str, Any]:
                 "offered": upgrade.offered or None,
                 "standing": upgrade.waiting.value,
             }
-            for upgrade in one.upgrades
+            for upgrade in maintenance.upgrades
         ]
-        if one.unknown is None
+        if maintenance.unknown is None
         else None,
-        "unknown": {} if one.unknown is None else {"upgrades": unknown_json(one.unknown)},
+        "unknown": {} if maintenance.unknown is None else {"upgrades": unknown_json(maintenance.unknown)},
     }
 
 

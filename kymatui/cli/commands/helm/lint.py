@@ -55,11 +55,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _with_subcharts(paths: list[str]) -> list[str]:
-    found = list(paths)
+    charts = list(paths)
     for path in paths:
         for inner in sorted((Path(path) / "charts").rglob("*")):
             if inner.name == "Chart.yaml":
-                found.append(str(inner.parent))
+                charts.append(str(inner.parent))
             elif inner.name.endswith((".tgz", ".tar.gz")):
-                found.append(str(inner))
-    return found
+                charts.append(str(inner))
+    return charts

@@ -126,7 +126,7 @@ def _render(args: argparse.Namespace, name: str, chart: object) -> Rendered:
         namespace=args.namespace or "default",
         is_upgrade=args.is_upgrade,
         kube_version=args.kube_version or KUBE_VERSION,
-        api_versions=[one for line in args.api_versions for one in line.split(",") if one],
+        api_versions=[part for line in args.api_versions for part in line.split(",") if part],
         include_crds=args.include_crds,
         check_schema=not args.skip_schema_validation,
         check_manifests=False,

@@ -130,9 +130,9 @@ def _unread_status(report: AuditReport, fail_on: str) -> int:
     return KymatuiError.exit_code if report.unread and fail_on != "never" else 0
 
 
-def _with_unread(new: AuditReport, whole: AuditReport) -> AuditReport:
+def _with_unread(new: AuditReport, report: AuditReport) -> AuditReport:
     """Return a narrowed report with the lists that did not come: what they hide may be what was asked for."""
-    missing = (item for item in whole.unread if item not in new.findings)
+    missing = (item for item in report.unread if item not in new.findings)
     return replace(new, findings=(*new.findings, *missing))
 
 
@@ -230,18 +230,18 @@ def _ignores(path: str | None) -> tuple[IgnoreEntry, ...]:
     if path is None:
         return ()
     try:
-        found = load_exactly(_content(path))
+        content = load_exactly(_content(path))
     except YamlError as error:
         raise ConfigurationError(f"{path} is not valid YAML: {error.summary}") from None
-    return read_ignores(found, path)
+    return read_ignores(content, path)
 
 
 def _baseline(path: str | None) -> frozenset[str]:
     if path is None:
         return frozenset()
     try:
-        found = read_json(_content(path))
-        return frozenset(str(item["fingerprint"]) for item in found["findings"])
+        content = read_json(_content(path))
+        return frozenset(str(item["fingerprint"]) for item in content["findings"])
     except (ValueError, TypeError, KeyError) as error:
         raise ConfigurationError(
             f"{path} is not a baseline", hint="`kymatui audit --save-baseline FILE` writes one"
@@ -294,12 +294,12 @@ def _rows(report: AuditReport, item: AuditFinding, form: str) -> list[list[str]]
     """Return the finding; and below it, or in a document behind it, where exactly and what stands there."""
     since = _ago(report.taken_at - item.since) if item.since is not None else ""
     first = [item.severity.value, item.rule.id, item.module, _sentence(item), since, item.actor.value]
-    place = " = ".join(part for part in (item.path, item.value) if part)
+    difference = " = ".join(part for part in (item.path, item.value) if part)
     if item.path in item.message and item.value in item.message:
         return [first]
     if form == "md":
-        return [[*first[:3], f"{first[3]} ({place})", *first[4:]]]
-    return [first, [" ", " ", " ", f"  {place}", " ", " "]]
+        return [[*first[:3], f"{first[3]} ({difference})", *first[4:]]]
+    return [first, [" ", " ", " ", f"  {difference}", " ", " "]]
 
 
 def _ago(seconds: float) -> str:

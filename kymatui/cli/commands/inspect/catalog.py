@@ -91,8 +91,8 @@ def run(args: argparse.Namespace) -> int:
     if is_remote(args):
         return show(args)
     printer = _Printer(args)
-    with closing(_watch(args)) as seen:
-        for catalog, signatures in seen:
+    with closing(_watch(args)) as catalogs:
+        for catalog, signatures in catalogs:
             printer.show(catalog, signatures)
     return 0
 
@@ -104,8 +104,8 @@ def _watch(args: argparse.Namespace) -> Generator[tuple[Catalog, Mapping[str, Mo
 
         yield from watch_signed_catalogs(args)
         return
-    with closing(watch_catalogs(args)) as seen:
-        for catalog in seen:
+    with closing(watch_catalogs(args)) as catalogs:
+        for catalog in catalogs:
             yield (catalog.installed_by(args.installed_by) if args.installed_by else catalog), None
 
 
@@ -124,8 +124,8 @@ def catalog_listing(catalog: Catalog, signatures: Mapping[str, ModuleSignature] 
         return {**row_json(row), **signed}
 
     def whole(rows: Sequence[ModuleRow]) -> dict[str, Any]:
-        found = catalog_to_json(replace(catalog, rows=tuple(rows)))
-        return found if signatures is None else {**found, "modules": [item(row) for row in rows]}
+        body = catalog_to_json(replace(catalog, rows=tuple(rows)))
+        return body if signatures is None else {**body, "modules": [item(row) for row in rows]}
 
     return Listing(
         header=[*(title for title, _ in _COLUMNS), *(["SIGNED"] if signatures is not None else [])],
@@ -182,9 +182,9 @@ class _Printer:
     def _unknown(self, signatures: Mapping[str, ModuleSignature]) -> None:
         """Say why signatures are invalid or unknown, each reason once."""
         reasons: dict[str, list[str]] = {}
-        for name, one in signatures.items():
-            if one.why:
-                reasons.setdefault(f"{one.status}: {one.why}", []).append(name)
+        for name, signature in signatures.items():
+            if signature.why:
+                reasons.setdefault(f"{signature.status}: {signature.why}", []).append(name)
         for why, names in reasons.items():
             more = f" and {len(names) - 3} more" if len(names) > 3 else ""
             text = sanitize(f"signature of {', '.join(names[:3])}{more} {why}")
@@ -219,25 +219,25 @@ _RUNTIME_WIDE = ("TAGS", "REASON", "MANIFEST NAME", "MANIFEST CONDITIONS")
 def show(args: argparse.Namespace) -> int:
     """Print it, and with --watch again whenever it is another."""
     last = ""
-    with closing(watch_sessions(args)) as seen:
-        for session in seen:
+    with closing(watch_sessions(args)) as sessions:
+        for session in sessions:
             snapshot = session.snapshot()
-            found = catalog_of(session, snapshot)
-            found = found.installed_by(args.installed_by) if args.installed_by else found
+            catalog = catalog_of(session, snapshot)
+            catalog = catalog.installed_by(args.installed_by) if args.installed_by else catalog
             read = (read_manifest(raw) for raw in snapshot.manifests)
-            text = _text(found, {one.ref: one for one in read if isinstance(one, Manifest)}, args)
+            text = _text(catalog, {manifest.ref: manifest for manifest in read if isinstance(manifest, Manifest)}, args)
             if text != last:
-                if text and (found.rows or not is_table(args.output)):
+                if text and (catalog.rows or not is_table(args.output)):
                     print_text(text)
-                elif not found.rows:
-                    print_text(no_modules(found), sys.stderr)
-                _print_problems(found)
+                elif not catalog.rows:
+                    print_text(no_modules(catalog), sys.stderr)
+                _print_problems(catalog)
                 last = text
     return 0
 
 
-def _print_problems(found: Catalog) -> None:
-    for problem in found.problems:
+def _print_problems(catalog: Catalog) -> None:
+    for problem in catalog.problems:
         if not problem.module:
             print_line(f"{problem.severity.value}: {problem.message}", sys.stderr)
 
@@ -295,7 +295,12 @@ def _manifest(manifest: Manifest) -> dict[str, Any]:
         "deleting": manifest.meta.deleting,
         "operation": manifest.operation or None,
         "conditions": [
-            {"type": one.type, "status": one.status, "reason": one.reason, "message": one.message}
-            for one in manifest.conditions
+            {
+                "type": condition.type,
+                "status": condition.status,
+                "reason": condition.reason,
+                "message": condition.message,
+            }
+            for condition in manifest.conditions
         ],
     }

@@ -40,22 +40,22 @@ def _text(catalog: Catalog, args: argparse.Namespace) -> str:
 
     row = row_of(catalog, args.name)
     evaluations = _evaluations(row, args.mode)
-    found = [checks_json(name, evaluation) for name, evaluation in evaluations]
+    documents = [checks_json(name, evaluation) for name, evaluation in evaluations]
     if args.output == "name":
-        return name_lines(one["resource"] for one in found)
+        return name_lines(checks_document["resource"] for checks_document in documents)
     if not is_table(args.output):
         why = row.unknown.get(RowFact.CHECKS)
-        resources = {"resources": found if why is None else None, "lint": _lint(row)}
+        resources = {"resources": documents if why is None else None, "lint": _lint(row)}
         unknown = {} if why is None else {"resources": unknown_json(why)}
         return render_document({"module": row.name, "mode": args.mode, **resources, "unknown": unknown}, args.output)
     parts = []
-    for (name, evaluation), one in zip(evaluations, found, strict=True):
+    for (name, evaluation), entry in zip(evaluations, documents, strict=True):
         head = f"{name}: {evaluation.state}, decided by {evaluation.source}: {evaluation.explanation}"
-        drawn = render(_rules(one["rules"]), args) if one["rules"] else ""
+        drawn = render(_rules(entry["rules"]), args) if entry["rules"] else ""
         parts.append("\n".join(filter(None, ("" if args.no_headers else head, drawn))))
         if args.explain:
-            parts += [f"{group}: {value}" for group, value in one["groups"].items()]
-            parts += [one["message"]] if one["message"] else []
+            parts += [f"{group}: {value}" for group, value in entry["groups"].items()]
+            parts += [entry["message"]] if entry["message"] else []
     if args.explain:
         parts += _lint(row)
     why = row.unknown.get(RowFact.CHECKS)
@@ -68,10 +68,10 @@ def _rules(rules: Sequence[Mapping[str, Any]]) -> Listing[tuple[int, Mapping[str
     return Listing(
         header=_HEADER,
         entries=list(enumerate(rules, 1)),
-        lines=lambda one: ([str(one[0]), *map(_cell, one[1].values())],),
+        lines=lambda pair: ([str(pair[0]), *map(_cell, pair[1].values())],),
         document=lambda _: {},
-        item=lambda one: one[1],
-        name=lambda one: str(one[1]["path"]),
+        item=lambda pair: pair[1],
+        name=lambda pair: str(pair[1]["path"]),
     )
 
 
@@ -81,7 +81,9 @@ def _cell(value: object) -> str:
 
 def _evaluations(row: ModuleRow, mode: str) -> list[tuple[str, Evaluation]]:
     if row.checked:
-        return [(str(one.resource), one.klm if mode == "klm" else one.strict) for one in row.checked]
+        return [
+            (str(resource.resource), resource.klm if mode == "klm" else resource.strict) for resource in row.checked
+        ]
     return [(row.name, row.evaluation)] if row.evaluation is not None else []
 
 

@@ -73,23 +73,23 @@ def run(args: argparse.Namespace) -> int:
     with listed_session(args, threading.Event(), once=True, partial=True) as session:
         catalog = build_catalog(session.snapshot(), time.time())
         rows = [row_of(catalog, args.name)] if args.name else list(catalog.rows)
-        found = diagnose(session, rows, redactor, args.timeout, deep=bool(args.name))
-        files = _files(session, catalog, rows, found, redactor)
+        diagnosis = diagnose(session, rows, redactor, args.timeout, deep=bool(args.name))
+        files = _files(session, catalog, rows, diagnosis, redactor)
         about = ("kymatui-diagnose", session.name, args.name or "", _time("%Y%m%dT%H%M%SZ"))
         stem = _file_name("-".join(filter(None, about)))
     path = path or Path(f"{stem}.tgz")
     if path.exists():
         raise ConfigurationError(f"{path} already exists; not overwritten", hint="choose another file with -o")
     write_private_file(path, _archive(stem, files))
-    _report(path, found, redactor)
-    if found.unreachable:
+    _report(path, diagnosis, redactor)
+    if diagnosis.unreachable:
         print_message("the runtime was not reached; the archive has what its control plane knows")
         return PartlyDoneError.exit_code
     return 0
 
 
 def _files(
-    session: Session, catalog: Catalog, rows: list[ModuleRow], found: Diagnosis, redactor: Redactor
+    session: Session, catalog: Catalog, rows: list[ModuleRow], diagnosis: Diagnosis, redactor: Redactor
 ) -> dict[str, str]:
     """Return the files of the archive by name, the page first."""
     modules = [redactor.value(_explained(row)) for row in rows]
@@ -102,21 +102,21 @@ def _files(
     }
     files = {
         "catalog.json": _json(redactor.value(catalog_to_json(catalog))),
-        "events.json": _json({"events": redactor.value([event_json(one) for one in found.events])}),
-        "rights.json": _json(found.rights),
-        "versions.json": _json({**program, "servers": found.versions, "requests": requests}),
-        "not-read.json": _json({"notRead": found.unread}),
+        "events.json": _json({"events": redactor.value([event_json(event) for event in diagnosis.events])}),
+        "rights.json": _json(diagnosis.rights),
+        "versions.json": _json({**program, "servers": diagnosis.versions, "requests": requests}),
+        "not-read.json": _json({"notRead": diagnosis.unread}),
         "redaction.json": _json(
             {rule.name: {"hides": rule.explanation, "hits": redactor.hits[rule.name]} for rule in RULES}
         ),
-        **{f"modules/{_file_name(str(one['name']))}.json": _json(one) for one in modules},
-        **_named((_object_name(ref), dump_yaml(body)) for ref, body in found.objects.items()),
-        **_named((f"logs/{_file_name(name)}", text) for name, text in found.logs.items()),
+        **{f"modules/{_file_name(str(module['name']))}.json": _json(module) for module in modules},
+        **_named((_object_name(ref), dump_yaml(body)) for ref, body in diagnosis.objects.items()),
+        **_named((f"logs/{_file_name(name)}", text) for name, text in diagnosis.logs.items()),
     }
     facts = [
         ("Cluster", redactor.text(catalog.cluster)),
-        *([("Runtime", f"not reached: {found.unreachable}")] if found.unreachable else []),
-        *((f"Version of the {name}", version) for name, version in found.versions.items()),
+        *([("Runtime", f"not reached: {diagnosis.unreachable}")] if diagnosis.unreachable else []),
+        *((f"Version of the {name}", version) for name, version in diagnosis.versions.items()),
         ("Taken", _time("%Y-%m-%dT%H:%M:%SZ")),
         *program.items(),
         ("Requests", f"{format_count(reads, 'read')}, {format_count(writes, 'write')}"),
@@ -124,14 +124,17 @@ def _files(
     sizes = [(name, len(text.encode())) for name, text in files.items()]
     title = f"Diagnosis of {rows[0].name if len(rows) == 1 else format_count(len(rows), 'module')}"
     page = PageFacts(title, facts, modules, sizes, dict(redactor.hits))
-    return {"index.html": diagnosis_page(found, page), **files}
+    return {"index.html": diagnosis_page(diagnosis, page), **files}
 
 
 def _explained(row: ModuleRow) -> dict[str, Any]:
     """Return everything about a module with the evaluation of its state, as lifecycle-manager does it and strictly."""
     checks = [
-        {"klm": checks_json(str(one.resource), one.klm), "strict": checks_json(str(one.resource), one.strict)}
-        for one in row.checked
+        {
+            "klm": checks_json(str(resource.resource), resource.klm),
+            "strict": checks_json(str(resource.resource), resource.strict),
+        }
+        for resource in row.checked
     ]
     return {**module_json(row), "checks": checks}
 
@@ -152,12 +155,14 @@ def _file_name(text: str) -> str:
 
 def _named(files: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Return files by name; a number parts those that have the same name without unsafe characters."""
-    found: dict[str, str] = {}
+    contents: dict[str, str] = {}
     for name, text in files:
         stem, dot, ending = name.rpartition(".")
         names = (f"{stem}-{number}{dot}{ending}" for number in count(2))
-        found[name if name not in found else next(one for one in names if one not in found)] = text
-    return found
+        contents[
+            name if name not in contents else next(candidate for candidate in names if candidate not in contents)
+        ] = text
+    return contents
 
 
 def _time(form: str) -> str:
@@ -176,18 +181,18 @@ def _archive(folder: str, files: dict[str, str]) -> bytes:
     return written.getvalue()
 
 
-def _report(path: Path, found: Diagnosis, redactor: Redactor) -> None:
+def _report(path: Path, diagnosis: Diagnosis, redactor: Redactor) -> None:
     counts = (
-        (len(found.objects), "object", ""),
-        (len(found.events), "event", ""),
-        (len(found.logs), "log", ""),
+        (len(diagnosis.objects), "object", ""),
+        (len(diagnosis.events), "event", ""),
+        (len(diagnosis.logs), "log", ""),
     )
     print_line(f"wrote {path}: {', '.join(format_count(number, *noun) for number, *noun in counts if number)}")
     print_text("redacted:")
     for rule in RULES:
         print_line(f"  {rule.name:22} {redactor.hits[rule.name]:5}  {rule.explanation}")
-    for one in found.unread:
-        print_line(f"not read: {one}", sys.stderr)
+    for reason in diagnosis.unread:
+        print_line(f"not read: {reason}", sys.stderr)
     print_text("Read its files before you send it: a secret whose name and form do not say so is not hidden.")
 
 
@@ -207,7 +212,7 @@ class PageFacts(Struct, frozen=True):
     hits: dict[str, int]
 
 
-def diagnosis_page(found: Diagnosis, facts: PageFacts) -> str:
+def diagnosis_page(diagnosis: Diagnosis, facts: PageFacts) -> str:
     """Return the page; every value is escaped."""
     parts = [
         html_table(("", ""), facts.facts),
@@ -216,20 +221,20 @@ def diagnosis_page(found: Diagnosis, facts: PageFacts) -> str:
         "<h2>Problems</h2>",
         html_table(("Module", "Severity", "Problem"), _problems(facts.modules)),
         "<h2>Not read</h2>",
-        html_table(("",), [(one,) for one in found.unread]),
+        html_table(("",), [(reason,) for reason in diagnosis.unread]),
         "<h2>Events</h2>",
         html_table(
             ("Last seen", "Type", "Reason", "Object", "Count", "Message"),
             [
                 (
-                    stamp(one.seen) or "" if one.seen else "",
-                    one.type,
-                    one.reason,
-                    f"{one.kind}/{one.name}",
-                    str(one.count or ""),
-                    one.message,
+                    stamp(event.seen) or "" if event.seen else "",
+                    event.type,
+                    event.reason,
+                    f"{event.kind}/{event.name}",
+                    str(event.count or ""),
+                    event.message,
                 )
-                for one in found.events[:_EVENTS]
+                for event in diagnosis.events[:_EVENTS]
             ],
         ),
         "<h2>Files</h2>",
@@ -240,7 +245,7 @@ def diagnosis_page(found: Diagnosis, facts: PageFacts) -> str:
         ),
         "</ul>",
         "<h2>Your rights</h2>",
-        html_table(("Kind", *(next(iter(found.rights.values()), {}))), _rights(found)),
+        html_table(("Kind", *(next(iter(diagnosis.rights.values()), {}))), _rights(diagnosis)),
         "<h2>Redacted</h2>",
         html_table(
             ("Rule", "What is hidden", "Hits"), [(r.name, r.explanation, str(facts.hits.get(r.name, 0))) for r in RULES]
@@ -249,8 +254,8 @@ def diagnosis_page(found: Diagnosis, facts: PageFacts) -> str:
     return html_page(facts.title, parts)
 
 
-def _module(one: dict[str, Any]) -> tuple[str, ...]:
-    return tuple(_cell(one.get(key)) for key in ("name", "state", "reason", "installed", "desired", "drift"))
+def _module(module: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(_cell(module.get(key)) for key in ("name", "state", "reason", "installed", "desired", "drift"))
 
 
 def _cell(value: object) -> str:
@@ -268,4 +273,4 @@ def _problems(modules: Sequence[dict[str, Any]]) -> Iterable[tuple[str, str, str
 def _rights(found: Diagnosis) -> Iterable[tuple[str, ...]]:
     words = {True: "yes", False: "no", None: "unknown"}
     for kind, verbs in found.rights.items():
-        yield kind, *(words[one] for one in verbs.values())
+        yield kind, *(words[allowed] for allowed in verbs.values())

@@ -62,8 +62,8 @@ def run(args: argparse.Namespace) -> int:
     Raises ForbiddenError where events may not be listed, UnreachableError where they were not listed in time.
     """
     printer = ListPrinter(args)
-    with closing(watch_sessions(args)) as seen:
-        for session in seen:
+    with closing(watch_sessions(args)) as sessions:
+        for session in sessions:
             row, snapshot = _followed(session, args)
             printer.put(_text(row, snapshot, args))
     return 0
@@ -75,7 +75,7 @@ def _followed(session: Session, args: argparse.Namespace) -> tuple[ModuleRow, Sn
     objects = module_objects(row)
     session.follow_events(objects)
     session.follow_owned(objects)
-    whole = session.wait_complete(args.timeout)
+    complete = session.wait_complete(args.timeout)
     snapshot = session.snapshot()
     match events_availability(row, snapshot):
         case EventsAvailability.FORBIDDEN:
@@ -86,7 +86,7 @@ def _followed(session: Session, args: argparse.Namespace) -> tuple[ModuleRow, Sn
             )
         case EventsAvailability.FAILED:
             raise ServerError(f"cannot list events of {row.name}", hint="`kymatui catalog` prints the reason")
-        case EventsAvailability.LOADING if not whole:
+        case EventsAvailability.LOADING if not complete:
             raise UnreachableError(
                 f"events of {row.name} were not listed within {args.timeout:g} s", hint="use a longer --timeout"
             )
@@ -96,22 +96,22 @@ def _followed(session: Session, args: argparse.Namespace) -> tuple[ModuleRow, Sn
 def _text(row: ModuleRow, snapshot: Snapshot, args: argparse.Namespace) -> str:
     why = unlisted_events(row, snapshot)
     objects = event_objects(row, index_objects(snapshot, ReadCache()))
-    found = [one for one, _ in events_about(snapshot, objects) if not args.types or one.type in args.types]
+    events = [event for event, _ in events_about(snapshot, objects) if not args.types or event.type in args.types]
     if why is not None and is_table(args.output):
         print_message(f"{row.name} may have more events: {why}")
     now = time.time()
     listing: Listing[Event] = Listing(
         header=_HEADER,
-        entries=found,
-        lines=lambda one: (_cells(one, now),),
+        entries=events,
+        lines=lambda event: (_cells(event, now),),
         document=lambda events: {
             "cluster": snapshot.cluster,
             "module": row.name,
-            "events": [event_json(one) for one in events],
+            "events": [event_json(event) for event in events],
             "unknown": {} if why is None else {"events": unknown_json(why)},
         },
         item=event_json,
-        name=lambda one: f"{one.kind}/{one.name}",
+        name=lambda event: f"{event.kind}/{event.name}",
         empty=f"no events of {row.name} (Kubernetes keeps events for one hour by default)",
     )
     return render(listing, args)
@@ -119,8 +119,8 @@ def _text(row: ModuleRow, snapshot: Snapshot, args: argparse.Namespace) -> str:
 
 def _cells(event: Event, now: float) -> tuple[str, ...]:
     subject = f"{event.kind}/{event.name}"
-    seen = format_duration(now - event.seen) if event.seen else ""
-    return seen, event.type, event.reason, subject, str(event.count or ""), " ".join(event.message.split())
+    age = format_duration(now - event.seen) if event.seen else ""
+    return age, event.type, event.reason, subject, str(event.count or ""), " ".join(event.message.split())
 
 
 def event_json(event: Event) -> dict[str, Any]:

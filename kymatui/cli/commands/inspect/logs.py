@@ -110,7 +110,7 @@ class _ChosenLogs:
 
     def _follow(self, row: ModuleRow) -> bool:
         """Follow the objects whose Pods are read; the last ones, and return False, while the module has none."""
-        roots = log_roots(row, self._locations(), whole=self._args.all)
+        roots = log_roots(row, self._locations(), all_objects=self._args.all)
         if roots and roots != self._roots:
             self._roots = roots
             self._session.follow_owned(roots)
@@ -121,10 +121,10 @@ class _ChosenLogs:
 
     def sources(self) -> Sequence[LogSource]:
         """Return the containers to read. Raise an error if there are none."""
-        found = self._found()
-        chosen = self._choose(found)
+        logs = self._found()
+        chosen = self._choose(logs)
         if not chosen:
-            raise self._nothing(found)
+            raise self._nothing(logs)
         return chosen
 
     def refreshed(self) -> Sequence[LogSource]:
@@ -137,26 +137,26 @@ class _ChosenLogs:
     def _found(self) -> ModuleLogs:
         return find_logs(self._roots, self._session.snapshot(), self._locations())
 
-    def _choose(self, found: ModuleLogs) -> Sequence[LogSource]:
+    def _choose(self, logs: ModuleLogs) -> Sequence[LogSource]:
         pod = self._args.pod
-        containers = [one for one in found.containers if not pod or one.source.pod == pod]
-        return choose_sources(containers, self._args.container or "", whole=self._args.all_containers)
+        containers = [container for container in logs.containers if not pod or container.source.pod == pod]
+        return choose_sources(containers, self._args.container or "", all_containers=self._args.all_containers)
 
-    def _nothing(self, found: ModuleLogs) -> KymatuiError:
+    def _nothing(self, logs: ModuleLogs) -> KymatuiError:
         """Return why no container is chosen: a wrong name, a missing list, or no Pods."""
         args, name = self._args, self._args.name
-        pods = sorted({one.source.pod for one in found.containers} | {ref.name for ref in found.waiting})
-        if found.gap is not None and not pods:
-            return _unlisted(found.gap, name, args.timeout)
+        pods = sorted({container.source.pod for container in logs.containers} | {ref.name for ref in logs.waiting})
+        if logs.gap is not None and not pods:
+            return _unlisted(logs.gap, name, args.timeout)
         if args.pod and args.pod not in pods:
             hint = f"Pods: {', '.join(pods)}" if pods else "it has no Pods"
             return UnknownNameError.near("Pod", args.pod, pods, where=f"of {name}", hint=hint)
-        if args.container and found.containers:
-            known = sorted({one.source.container for one in found.containers})
+        if args.container and logs.containers:
+            known = sorted({container.source.container for container in logs.containers})
             hint = f"containers: {', '.join(known)}"
             return UnknownNameError.near("container", args.container, known, where=f"of {name}", hint=hint)
-        if found.waiting:
-            waiting = ", ".join(ref.name for ref in found.waiting)
+        if logs.waiting:
+            waiting = ", ".join(ref.name for ref in logs.waiting)
             hint = f"`kymatui events {name}` prints why they do not start"
             return NotFoundError(f"no container of {name} has started: {waiting}", hint=hint)
         whose = name if args.all else f"the manager of {name}"

@@ -127,21 +127,22 @@ def module_json(row: ModuleRow) -> dict[str, Any]:
         "resources": None
         if RowFact.CHECKS in row.unknown
         else [
-            {"resource": str(one.resource), "klm": one.klm.state.value, "strict": one.strict.state.value}
-            for one in row.checked
+            {"resource": str(resource.resource), "klm": resource.klm.state.value, "strict": resource.strict.state.value}
+            for resource in row.checked
         ],
         "evidence": [
-            {"source": one.source.value, "version": one.version or None, "text": one.text} for one in row.evidence
+            {"source": evidence.source.value, "version": evidence.version or None, "text": evidence.text}
+            for evidence in row.evidence
         ],
         "offers": [
             {
-                "version": one.version,
-                "channels": list(one.channels),
-                "template": str(one.template),
-                "origin": one.origin.value,
-                "source": one.source or None,
+                "version": offer.version,
+                "channels": list(offer.channels),
+                "template": str(offer.template),
+                "origin": offer.origin.value,
+                "source": offer.source or None,
             }
-            for one in row.offers
+            for offer in row.offers
         ],
         "refused": refusal_words(refusal) if refusal is not None else None,
         "problems": [problem_json(problem) for problem in row.problems],

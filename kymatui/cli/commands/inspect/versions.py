@@ -52,8 +52,8 @@ def run(args: argparse.Namespace) -> int:
     """Print versions or differences. Exit with 3 if a manifest or affected objects could not be read."""
     printer, status = ListPrinter(args), 0
     reader = VersionReader(LazyFetcher(fetch_options(args)))
-    with closing(watch_sessions(args)) as seen:
-        for session in seen:
+    with closing(watch_sessions(args)) as sessions:
+        for session in sessions:
             catalog = build_catalog(session.snapshot(), time.time())
             row = row_of(catalog, args.name)
             if not args.version:
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
             status = PartlyDoneError.exit_code if report.unread else 0
             printer.put(_text(row, report, args))
             if is_table(args.output):
-                printer.note(*_base_note(row, args), *(f"not read: {one}" for one in report.unread))
+                printer.note(*_base_note(row, args), *(f"not read: {reason}" for reason in report.unread))
     return status
 
 
@@ -77,16 +77,16 @@ def _offers(row: ModuleRow, why: UnknownFact | None) -> Listing[Offer]:
     return Listing(
         header=_OFFERS,
         entries=newest_first(row.offers),
-        lines=lambda one: ((one.version, ", ".join(one.channels), _source(one), _place(one), marks(one)),),
+        lines=lambda offer: ((offer.version, ", ".join(offer.channels), _source(offer), _place(offer), marks(offer)),),
         document=lambda offers: {
             "module": row.name,
             "installed": row.installed or None,
             "presence": row.presence.value,
-            "versions": [_offer_json(row, one) for one in offers] if offers or why is None else None,
+            "versions": [_offer_json(row, offer) for offer in offers] if offers or why is None else None,
             "unknown": {} if why is None else {"versions": unknown_json(why)},
         },
-        item=lambda one: _offer_json(row, one),
-        name=lambda one: one.version,
+        item=lambda offer: _offer_json(row, offer),
+        name=lambda offer: offer.version,
         below=() if row.presence not in UNFINISHED else (row.reason.text,),
         empty=_no_versions(row) if why is None else f"versions of {row.name}: {why}",
     )
@@ -134,19 +134,19 @@ def _report(session: Session, row: ModuleRow, reader: VersionReader, args: argpa
 
 def _template(session: Session, row: ModuleRow, text: str) -> ModuleTemplate:
     """Return the template of a version, or of NAMESPACE/TEMPLATE. Raises UnknownNameError and UsageError."""
-    named = [one for one in row.offers if text == _place(one)]
-    found = named or [one for one in row.offers if same_version(one.version, text)]
-    if not found:
-        known = [one.version for one in newest_first(row.offers)]
+    named = [offer for offer in row.offers if text == _place(offer)]
+    matching = named or [offer for offer in row.offers if same_version(offer.version, text)]
+    if not matching:
+        known = [offer.version for offer in newest_first(row.offers)]
         hint = f"`kymatui versions {row.name}` lists them"
         raise UnknownNameError.near("version", text, known, where=f"of {row.name}", hint=hint)
-    if len(found) > 1:
-        places = ", ".join(sorted(map(_place, found)))
-        raise UsageError(f"several templates have {row.name} {text}: {places}", hint="name one of the templates")
-    shelf = index_cluster(session.snapshot()).shelf
-    template = next((one for one in shelf.offers(row.name) if one.ref == found[0].template), None)
+    if len(matching) > 1:
+        locations = ", ".join(sorted(map(_place, matching)))
+        raise UsageError(f"several templates have {row.name} {text}: {locations}", hint="name one of the templates")
+    templates = index_cluster(session.snapshot()).shelf
+    template = next((offer for offer in templates.offers(row.name) if offer.ref == matching[0].template), None)
     if template is None:
-        raise NotFoundError(f"{found[0].template} no longer exists", hint="run the command again")
+        raise NotFoundError(f"{matching[0].template} no longer exists", hint="run the command again")
     return template
 
 
@@ -167,7 +167,7 @@ class _Line(NamedTuple):
 
 
 def _text(row: ModuleRow, report: VersionReport, args: argparse.Namespace) -> str:
-    found = report.templates
+    comparison = report.templates
     listing = Listing(
         header=_CHANGES,
         entries=_lines(report),
@@ -176,7 +176,7 @@ def _text(row: ModuleRow, report: VersionReport, args: argparse.Namespace) -> st
         item=lambda line: line.document,
         name=lambda line: line.path,
         below=tuple(_notes(report)),
-        empty=f"{row.name} {found.before} and {found.after} do not differ",
+        empty=f"{row.name} {comparison.before} and {comparison.after} do not differ",
     )
     return render(listing, args)
 
@@ -184,38 +184,40 @@ def _text(row: ModuleRow, report: VersionReport, args: argparse.Namespace) -> st
 def _lines(report: VersionReport) -> list[_Line]:
     lines = [
         _Line(
-            (str(name), str(one.kind), one.path, one.values),
-            one.path,
-            {"section": str(name), **change_json(one)},
+            (str(name), str(change.kind), change.path, change.values),
+            change.path,
+            {"section": str(name), **change_json(change)},
         )
         for name, changes in report.sections.items()
-        for one in changes
+        for change in changes
     ]
-    return [*lines, *(_affected_line(one) for one in report.affected)]
+    return [*lines, *(_affected_line(affected) for affected in report.affected)]
 
 
-def _affected_line(one: Affected) -> _Line:
-    what = f"{one.crd} {one.what}".rstrip()
-    return _Line(("affected", one.label, what, one.message), what, affected_json(one))
+def _affected_line(affected: Affected) -> _Line:
+    what = f"{affected.crd} {affected.what}".rstrip()
+    return _Line(("affected", affected.label, what, affected.message), what, affected_json(affected))
 
 
 def _notes(report: VersionReport) -> list[str]:
-    found = report.templates
-    far = f" ({found.distance})" if found.distance else ""
-    notes = [f"{found.before} → {found.after}{far}"]
-    return [*notes, "a downgrade, which lifecycle-manager refuses"] if found.downgrade else notes
+    comparison = report.templates
+    far = f" ({comparison.distance})" if comparison.distance else ""
+    notes = [f"{comparison.before} → {comparison.after}{far}"]
+    return [*notes, "a downgrade, which lifecycle-manager refuses"] if comparison.downgrade else notes
 
 
 def _json(row: ModuleRow, report: VersionReport) -> dict[str, Any]:
-    found = report.templates
+    comparison = report.templates
     return {
         "module": row.name,
         "installed": row.installed or None,
-        "from": {"version": found.before, "manifest": report.places[0] or None},
-        "to": {"version": found.after, "manifest": report.places[1] or None},
-        "distance": found.distance.key if found.distance else None,
-        "downgrade": found.downgrade,
-        "differences": {str(name): [change_json(one) for one in changes] for name, changes in report.sections.items()},
-        "affected": [affected_json(one) for one in report.affected],
+        "from": {"version": comparison.before, "manifest": report.places[0] or None},
+        "to": {"version": comparison.after, "manifest": report.places[1] or None},
+        "distance": comparison.distance.key if comparison.distance else None,
+        "downgrade": comparison.downgrade,
+        "differences": {
+            str(name): [change_json(change) for change in changes] for name, changes in report.sections.items()
+        },
+        "affected": [affected_json(affected) for affected in report.affected],
         "unread": list(report.unread),
     }

@@ -26,9 +26,9 @@ class AdoptCommand:
         names = list(dict.fromkeys(args.names))
         refuse_words_for_one(args, names)
         refuse_versions(names, "run `kymatui adopt NAME`, then `kymatui upgrade NAME --version VERSION`")
-        with open_context(args, once=args.dry_run) as place:
-            named = [(name, place.source, place.namespace) for name in names]
-            return install_modules(place, "adopt", named, Adoption.AS_IS)
+        with open_context(args, once=args.dry_run) as context:
+            named = [(name, context.source, context.namespace) for name in names]
+            return install_modules(context, "adopt", named, Adoption.AS_IS)
 
 
 ADOPT = AdoptCommand()

@@ -51,23 +51,23 @@ class CheckCommand:
         from kymatui.engine.apply.drift_check import check, not_ready
         from kymatui.engine.jobs.run import SystemClock
 
-        with open_context(args, once=True) as place:
-            place.port.read_once()
-            _refuse_managed(place, args.name)
-            last = _pin_version(place, args)
-            source, namespace = _recorded_file(place, last) or recorded_source(place, args.name)
-            row = place.catalog.row(args.name)
+        with open_context(args, once=True) as context:
+            context.port.read_once()
+            _refuse_managed(context, args.name)
+            last = _pin_version(context, args)
+            source, namespace = _recorded_file(context, last) or recorded_source(context, args.name)
+            row = context.catalog.row(args.name)
             unfinished = row.reason.text if row is not None and row.presence in UNFINISHED else ""
             presence = row.presence.value if row is not None else None
-            wanted = install_request(place, args.name, source, namespace, Adoption.NEVER)
-            report = check(install_intent(place.port, wanted), place.cluster, SystemClock())
+            request = install_request(context, args.name, source, namespace, Adoption.NEVER)
+            report = check(install_intent(context.port, request), context.cluster, SystemClock())
         waiting = list(not_ready(report))
         if args.output in ("json", "yaml"):
-            found = [_drift_json(drift, field) for drift in report.drifts for field in (drift.fields or (None,))]
+            differences = [_drift_json(drift, field) for drift in report.drifts for field in (drift.fields or (None,))]
             state: dict[str, Any] = {"installed": report.installed, "unfinished": report.plan.unfinished}
             state["presence"] = presence
             state |= {"consistent": report.consistent, "ready": report.ready}
-            print_text(document({"name": args.name, **state, "drift": found, "notReady": waiting}, args.output))
+            print_text(document({"name": args.name, **state, "drift": differences, "notReady": waiting}, args.output))
         else:
             draw = markdown if args.output == "md" else table
             known = report.installed or report.plan.unfinished  # of what was never there nothing is missing
@@ -78,18 +78,18 @@ class CheckCommand:
             if report.installed and report.plan.unfinished and not unfinished:
                 parts.append(_unfinished(last))
             parts += [unfinished] if unfinished else []
-            same = f"kymatui install {args.name}" if place.source.is_catalog else "the same install command"
-            mend = f"`{same} --force` repairs it" if place.source.is_catalog else f"{same} with --force repairs it"
-            absent = _absent(args.name, same, in_catalog=place.source.is_catalog)
+            same = f"kymatui install {args.name}" if context.source.is_catalog else "the same install command"
+            mend = f"`{same} --force` repairs it" if context.source.is_catalog else f"{same} with --force repairs it"
+            absent = _absent(args.name, same, in_catalog=context.source.is_catalog)
             words = "matches its source" if report.consistent else f"differs from its source; {mend}"
             verdict = paragraph(f"{args.name} {words}", args.output) if report.installed else absent
             print_text("\n\n".join([*parts, *([] if unfinished and not report.installed else [verdict])]))
         return 0 if report.ready else RefusedError.exit_code
 
 
-def _refuse_managed(place: CommandContext, name: str) -> None:
+def _refuse_managed(context: CommandContext, name: str) -> None:
     """Raise RefusedError for a module of lifecycle-manager, of which kymatui has no installation to compare."""
-    row = place.catalog.row(name)
+    row = context.catalog.row(name)
     if row is not None and (row.managed or row.mandatory):
         raise RefusedError(
             f"{name} is managed by {row.keeper}; `check` compares only what kymatui installed",
@@ -97,7 +97,7 @@ def _refuse_managed(place: CommandContext, name: str) -> None:
         )
 
 
-def _recorded_file(place: CommandContext, known: Inventory | None) -> tuple[ModuleSource, str] | None:
+def _recorded_file(context: CommandContext, known: Inventory | None) -> tuple[ModuleSource, str] | None:
     """Return the recorded file or kustomization of what no catalog offers, None for everything else.
 
     Raises RefusedError for a path that this machine does not have.
@@ -105,8 +105,8 @@ def _recorded_file(place: CommandContext, known: Inventory | None) -> tuple[Modu
     from kymatui.actions.modules.module_sources import ModuleSource
 
     kind = source_of(known) if known is not None else None
-    row = place.catalog.row(known.name) if known is not None else None
-    if known is None or kind not in (SourceKind.FILE, SourceKind.KUSTOMIZATION) or not place.source.is_catalog:
+    row = context.catalog.row(known.name) if known is not None else None
+    if known is None or kind not in (SourceKind.FILE, SourceKind.KUSTOMIZATION) or not context.source.is_catalog:
         return None
     if row is None or row.offers:
         return None
@@ -161,9 +161,9 @@ def _unfinished(known: Inventory | None) -> str:
     return "installed from another source, or with another chart, other values, hooks or notes"
 
 
-def _pin_version(place: CommandContext, args: argparse.Namespace) -> Inventory | None:
+def _pin_version(context: CommandContext, args: argparse.Namespace) -> Inventory | None:
     """Return the installation, and compare with its version instead of the newest."""
-    known = find_installed_as(place, args.name)
+    known = find_installed_as(context, args.name)
     if known is not None and not (args.version or args.file or args.kustomize or args.component):
         args.version = known.version
     return known

@@ -72,15 +72,15 @@ class DeleteCommand:
             raise UsageError(
                 "--backup works with one module only", hint="without --backup each module gets a file of its own"
             )
-        with open_context(args, once=args.dry_run) as place:
-            return delete_modules(place, names)
+        with open_context(args, once=args.dry_run) as context:
+            return delete_modules(context, names)
 
 
 DELETE = DeleteCommand()
 
 
 def delete_modules(
-    place: CommandContext, names: Sequence[str], *, kind: str = "delete", delete_kymas: bool = False
+    context: CommandContext, names: Sequence[str], *, kind: str = "delete", delete_kymas: bool = False
 ) -> int:
     """Plan, ask and delete with the options of a command line; return the exit status.
 
@@ -89,33 +89,33 @@ def delete_modules(
     from kymatui.actions.delete import Deletion, RunControls
     from kymatui.sessions.deletions import deletions_of
 
-    args, port = place.args, deletions_of(place.session, place.cluster)
+    args, port = context.args, deletions_of(context.session, context.cluster)
     port.delete_kymas = delete_kymas
-    items = _planned(place, port, names)
+    items = _planned(context, port, names)
     verb = Deletion(port, RunControls(ProgressPrinter(), unattended=True, just_made=args.yes))
-    view = DeletionView(place, kind, port, is_list=len(names) != 1)
-    return run_batch(items, verb, renderer_of(view, partial(job_cluster, place.session)), dry_run=args.dry_run)
+    view = DeletionView(context, kind, port, is_list=len(names) != 1)
+    return run_batch(items, verb, renderer_of(view, partial(job_cluster, context.session)), dry_run=args.dry_run)
 
 
-def _planned(place: CommandContext, port: SessionDeletions, names: Sequence[str]) -> list[DeletionItem]:
+def _planned(context: CommandContext, port: SessionDeletions, names: Sequence[str]) -> list[DeletionItem]:
     from kymatui.actions.delete import deletion_item
     from kymatui.actions.deletion_planning import plan_deletions
 
-    plans = plan_deletions(port, [_request(place, port, name) for name in names])
-    for plan in plans if getattr(place.args, "resumed_job", None) is None else ():
-        place.require_module(plan.seen)
+    plans = plan_deletions(port, [_request(context, port, name) for name in names])
+    for plan in plans if getattr(context.args, "resumed_job", None) is None else ():
+        context.require_module(plan.seen)
     return [deletion_item(plan) for plan in plans]
 
 
-def _request(place: CommandContext, port: SessionDeletions, name: str) -> DeletionRequest:
+def _request(context: CommandContext, port: SessionDeletions, name: str) -> DeletionRequest:
     from kymatui.actions.plans import DeletionRequest
     from kymatui.engine.deletion.deletion_state import ModuleCRHandling
 
-    args = place.args
+    args = context.args
     path = Path(args.backup) if args.backup else port.backup_path(name, time.time())
     return DeletionRequest(
         name,
-        place.namespace,
+        context.namespace,
         ModuleCRHandling(args.way),
         args.cascade,
         args.accept_unknown,
@@ -133,9 +133,9 @@ class DeletionView(_View):
     lists_refused = True
     undone = "not deleted"
 
-    def __init__(self, place: CommandContext, kind: str, port: SessionDeletions, *, is_list: bool) -> None:
-        super().__init__(place.target, place.args, place.cluster.name, is_list=is_list)
-        self.kind, self._place, self._port = kind, place, port
+    def __init__(self, context: CommandContext, kind: str, port: SessionDeletions, *, is_list: bool) -> None:
+        super().__init__(context.target, context.args, context.cluster.name, is_list=is_list)
+        self.kind, self._place, self._port = kind, context, port
 
     def is_detailed(self, item: DeletionItem) -> bool:
         return not item.required_plan.is_gone
@@ -150,10 +150,10 @@ class DeletionView(_View):
 
     def row(self, item: DeletionItem) -> list[str]:
         plan = item.required_plan
-        seen, trouble = plan.seen, self.trouble(item)
+        state, trouble = plan.seen, self.trouble(item)
         following = f"refused: {trouble}" if item.refusal else trouble or plan.next_step.value
-        managed_by, following = (with_keeper(words, seen.keeper) for words in (seen.managed_by.value, following))
-        return [seen.module, seen.installed, managed_by, str(len(seen.theirs)) if seen.theirs else "", following]
+        managed_by, following = (with_keeper(words, state.keeper) for words in (state.managed_by.value, following))
+        return [state.module, state.installed, managed_by, str(len(state.theirs)) if state.theirs else "", following]
 
     def unchanged(self, items: Sequence[DeletionItem]) -> str:
         if self.is_list:
@@ -183,10 +183,10 @@ class DeletionView(_View):
         from kymatui.engine.deletion.deletion_state import NextStep
 
         plans = [item.required_plan for item in items]
-        seen = [plan.seen for plan in plans if plan.next_step is not NextStep.UNMANAGE]
-        consequence = deletion_consequence(seen, backup=not self.args.no_backup) if seen else ""
+        states = [plan.seen for plan in plans if plan.next_step is not NextStep.UNMANAGE]
+        consequence = deletion_consequence(states, backup=not self.args.no_backup) if states else ""
         return BatchQuestion(
-            f"{'Delete' if seen else 'Unmanage'} {', '.join(item.name for item in items)}", consequence
+            f"{'Delete' if states else 'Unmanage'} {', '.join(item.name for item in items)}", consequence
         )
 
     def started(self, item: DeletionItem) -> str:
@@ -210,9 +210,9 @@ class DeletionView(_View):
 
 def _line(name: str, result: DeletionResult) -> str:
     stays = ", ".join(f"{ref} ({reason})" for ref, reason in result.kept)
-    said = [result.message] if result.message else []
-    said += (
+    sentences = [result.message] if result.message else []
+    sentences += (
         [f"{format_count(len(result.gone), 'object')} deleted by kymatui"] if result.gone or not result.message else []
     )
-    said += [f"not deleted: {stays}"] if stays else []
-    return sanitize(with_subject(name, "; ".join(said)))
+    sentences += [f"not deleted: {stays}"] if stays else []
+    return sanitize(with_subject(name, "; ".join(sentences)))

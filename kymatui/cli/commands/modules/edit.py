@@ -49,10 +49,10 @@ class EditCommand:
         if args.kyma == bool(args.name) or (args.kyma and args.object):
             raise UsageError("give a module, or --kyma", hint="`kymatui edit keda` or `kymatui edit --kyma`")
         args.listed_within = args.timeout
-        with open_context(args, once=True) as place:
+        with open_context(args, once=True) as context:
             if not args.kyma:
-                require_known(place.session, [args.name], None)
-            return _Edit(place).run()
+                require_known(context.session, [args.name], None)
+            return _Edit(context).run()
 
 
 EDIT = EditCommand()
@@ -61,9 +61,9 @@ EDIT = EditCommand()
 class _Edit:
     """One run of the command."""
 
-    def __init__(self, place: CommandContext) -> None:
-        self._place, self._args = place, place.args
-        self._cluster: Cluster = place.cluster
+    def __init__(self, context: CommandContext) -> None:
+        self._place, self._args = context, context.args
+        self._cluster: Cluster = context.cluster
 
     def run(self) -> int:
         args, ref = self._args, self._ref()
@@ -73,7 +73,7 @@ class _Edit:
         if not args.dry_run and not self._cluster.allowed("patch", ref.kind, ref.namespace, ref.name):
             hint = "--dry-run prints the plan"
             raise ForbiddenError(f"you may not patch {ref} in {self._place.session.name}", hint=hint, status=403)
-        edit = edit_in_editor(editable_fields(body), ref.name, lambda wanted: plan_edit(self._cluster, body, wanted))
+        edit = edit_in_editor(editable_fields(body), ref.name, lambda desired: plan_edit(self._cluster, body, desired))
         if edit is None or not edit.changes:
             return self._answer(ref, edit, "unchanged", f"{ref}: no changes")
         if args.dry_run:
@@ -97,20 +97,22 @@ class _Edit:
         return self._module_cr(row)
 
     def _module_cr(self, row: ModuleRow) -> ObjectRef:
-        wanted = self._args.object
-        found = {_full_name(one.resource): one.resource for one in row.checked}
-        if wanted:
-            if wanted not in found:
-                words = f'{row.name} has no module CR "{wanted}"{did_you_mean(nearest_names(wanted, found))}'
-                raise UnknownNameError(words, hint=f"module CRs: {', '.join(found) or 'none'}")
-            return found[wanted]
-        if not found:
+        object_name = self._args.object
+        resources = {_full_name(resource.resource): resource.resource for resource in row.checked}
+        if object_name:
+            if object_name not in resources:
+                words = (
+                    f'{row.name} has no module CR "{object_name}"{did_you_mean(nearest_names(object_name, resources))}'
+                )
+                raise UnknownNameError(words, hint=f"module CRs: {', '.join(resources) or 'none'}")
+            return resources[object_name]
+        if not resources:
             hint = f"`kymatui module {row.name}` prints what it has"
             raise NotFoundError(f"{row.name} has no module CR to edit", hint=hint, status=404)
-        if len(found) > 1:
-            hint = f"choose one with --object: {', '.join(found)}"
-            raise UsageError(f"{row.name} has {len(found)} module CRs", hint=hint)
-        (ref,) = found.values()
+        if len(resources) > 1:
+            hint = f"choose one with --object: {', '.join(resources)}"
+            raise UsageError(f"{row.name} has {len(resources)} module CRs", hint=hint)
+        (ref,) = resources.values()
         return ref
 
     # printing
@@ -127,7 +129,7 @@ class _Edit:
 
     def _text(self, edit: ObjectEdit, form: str) -> str:
         draw = markdown if form == "md" else table
-        rows = [(one.path, from_to(one.before, one.after)) for one in edit.changes]
+        rows = [(change.path, from_to(change.before, change.after)) for change in edit.changes]
         text = f"{edit.ref}\n\n{draw(('FIELD', 'BEFORE → AFTER'), rows)}"
         return plan_text(self._place.target, summarize_actions(["change"]), text, form)
 
@@ -145,6 +147,6 @@ def _json(ref: ObjectRef, edit: ObjectEdit | None, outcome: str) -> dict[str, An
             "namespace": ref.namespace or None,
             "name": ref.name,
         },
-        "changes": [{"path": one.path, "before": one.before, "after": one.after} for one in changes],
+        "changes": [{"path": change.path, "before": change.before, "after": change.after} for change in changes],
         "outcome": outcome,
     }

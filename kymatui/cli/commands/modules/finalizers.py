@@ -57,15 +57,15 @@ class FinalizersCommand:
                 "--object and --remove must be used together", hint="they name one finalizer of one object"
             )
         args.listed_within = args.timeout
-        with open_context(args, once=not args.watch) as place:
-            deletions = deletions_of(place.session, place.cluster)
+        with open_context(args, once=not args.watch) as context:
+            deletions = deletions_of(context.session, context.cluster)
 
             def blocked() -> tuple[DeletionState, tuple[BlockedObject, ...]]:
-                seen = deletions.read_state(args.name, place.namespace)
-                place.require_module(seen)
-                if seen.found is None and (refusal := place.catalog.choice_refusal):
+                state = deletions.read_state(args.name, context.namespace)
+                context.require_module(state)
+                if state.found is None and (refusal := context.catalog.choice_refusal):
                     raise RefusedError(refusal, hint="use --remote RUNTIME")
-                return seen, blocked_objects(seen, place.cluster)
+                return state, blocked_objects(state, context.cluster)
 
             if not args.remove:
                 printer = ListPrinter(args)
@@ -73,29 +73,34 @@ class FinalizersCommand:
                     printer.show(_listing(*now))
                 return 0
             try:
-                one = _one(blocked()[1], args.object, args.name)
+                blocked_object = _one(blocked()[1], args.object, args.name)
             except UnknownNameError:
                 if getattr(args, "resumed_job", None) is None:
                     raise
                 print_line(f"no changes: the deletion of {args.object} is no longer blocked")
                 return 0
             summary = summarize_actions(["change"])
-            print_text(plan_text(place.target, summary, wrapped(_warning(one, args.remove)), "table"), sys.stderr)
+            print_text(
+                plan_text(context.target, summary, wrapped(_warning(blocked_object, args.remove)), "table"), sys.stderr
+            )
             name = args.typed
             if name is None:
                 name = confirm_by_typing(
-                    place.target, f"Remove {args.remove} from {one.ref}", one.typed, f"--typed {one.typed}"
+                    context.target,
+                    f"Remove {args.remove} from {blocked_object.ref}",
+                    blocked_object.typed,
+                    f"--typed {blocked_object.typed}",
                 )
-            title = f"remove {args.remove} from {one.ref}"
-            with recorded_job(args, job_cluster(place.session), "finalizers", [args.name], title) as (job, _):
-                is_gone = remove_finalizer(place.cluster, one, args.remove, name, job.journal)
-            target = place.target.document
+            title = f"remove {args.remove} from {blocked_object.ref}"
+            with recorded_job(args, job_cluster(context.session), "finalizers", [args.name], title) as (job, _):
+                is_gone = remove_finalizer(context.cluster, blocked_object, args.remove, name, job.journal)
+            target = context.target.document
         if args.output == "name":
-            print_line(one.typed)
+            print_line(blocked_object.typed)
         elif is_table(args.output):
-            print_line(f"{one.ref} {'deleted' if is_gone else 'still has other finalizers'}")
+            print_line(f"{blocked_object.ref} {'deleted' if is_gone else 'still has other finalizers'}")
         else:
-            removed = {"name": args.name, "object": str(one.ref), "finalizer": args.remove, "gone": is_gone}
+            removed = {"name": args.name, "object": str(blocked_object.ref), "finalizer": args.remove, "gone": is_gone}
             print_text(render_document({"target": target, **removed, "outcome": "done"}, args.output))
         return 0
 
@@ -103,55 +108,65 @@ class FinalizersCommand:
 FINALIZERS = FinalizersCommand()
 
 
-def _one(found: tuple[BlockedObject, ...], wanted: str, module: str) -> BlockedObject:
-    kind, _, name = wanted.rpartition(":")
-    matching = [one for one in found if one.typed == name and kind in ("", one.ref.kind.kind)]
+def _one(blocked_objects: tuple[BlockedObject, ...], object_name: str, module: str) -> BlockedObject:
+    kind, _, name = object_name.rpartition(":")
+    matching = [
+        blocked_object
+        for blocked_object in blocked_objects
+        if blocked_object.typed == name and kind in ("", blocked_object.ref.kind.kind)
+    ]
     if not matching:
-        near = nearest_names(name, [one.typed for one in found])
+        near = nearest_names(name, [blocked_object.typed for blocked_object in blocked_objects])
         raise UnknownNameError(
-            f"{module} has no object {wanted} whose deletion is blocked{did_you_mean(near)}",
+            f"{module} has no object {object_name} whose deletion is blocked{did_you_mean(near)}",
             hint=f"`kymatui finalizers {module}` lists the blocked objects",
         )
     if len(matching) > 1:
-        kinds = ", ".join(one.ref.kind.kind for one in matching)
-        raise UsageError(f"several objects have the name {wanted}: {kinds}", hint="use --object KIND:[NS/]NAME")
+        kinds = ", ".join(blocked_object.ref.kind.kind for blocked_object in matching)
+        raise UsageError(f"several objects have the name {object_name}: {kinds}", hint="use --object KIND:[NS/]NAME")
     return matching[0]
 
 
-def _warning(one: BlockedObject, finalizer: str) -> str:
+def _warning(blocked_object: BlockedObject, finalizer: str) -> str:
     return (
-        f"Finalizer {finalizer} blocks the deletion of {one.ref}. "
-        f"{sanitize(one.expected[:1].upper() + one.expected[1:])}.\n"
+        f"Finalizer {finalizer} blocks the deletion of {blocked_object.ref}. "
+        f"{sanitize(blocked_object.expected[:1].upper() + blocked_object.expected[1:])}.\n"
         "Without it the object is deleted immediately, and the cleanup is skipped: resources outside of the "
         "cluster can be left behind."
     )
 
 
-def _listing(seen: DeletionState, found: Sequence[BlockedObject]) -> Listing[BlockedObject]:
-    module, reasons = seen.module, dict.fromkeys(sanitize(one.expected) for one in found)
-    if found and seen.blocking:
+def _listing(state: DeletionState, blocked_objects: Sequence[BlockedObject]) -> Listing[BlockedObject]:
+    module, reasons = (
+        state.module,
+        dict.fromkeys(sanitize(blocked_object.expected) for blocked_object in blocked_objects),
+    )
+    if blocked_objects and state.blocking:
         reasons[f"`kymatui delete {module} --cascade --dry-run` lists what would be deleted"] = None
     return Listing(
         header=("OBJECT", "DELETING FOR", "FINALIZER", "SET BY"),
-        entries=found,
-        lines=lambda one: [(str(one.ref), _since(one), name, owner or "unknown") for name, owner in one.finalizers],
-        document=lambda objects: {"name": module, "held": [_json(one) for one in objects]},
+        entries=blocked_objects,
+        lines=lambda blocked_object: [
+            (str(blocked_object.ref), _since(blocked_object), name, owner or "unknown")
+            for name, owner in blocked_object.finalizers
+        ],
+        document=lambda objects: {"name": module, "held": [_json(blocked_object) for blocked_object in objects]},
         item=_json,
-        name=lambda one: one.typed,
+        name=lambda blocked_object: blocked_object.typed,
         below=tuple(reasons),
         empty=f"no finalizer blocks the deletion of {module}",
     )
 
 
-def _since(one: BlockedObject) -> str:
-    return format_duration(max(0.0, time.time() - one.since)) if one.since is not None else ""
+def _since(blocked_object: BlockedObject) -> str:
+    return format_duration(max(0.0, time.time() - blocked_object.since)) if blocked_object.since is not None else ""
 
 
-def _json(one: BlockedObject) -> dict[str, object]:
+def _json(blocked_object: BlockedObject) -> dict[str, object]:
     return {
-        "object": str(one.ref),
-        "name": one.typed,
-        "deleted": one.since,
-        "finalizers": [{"name": name, "setBy": owner or None} for name, owner in one.finalizers],
-        "expected": one.expected,
+        "object": str(blocked_object.ref),
+        "name": blocked_object.typed,
+        "deleted": blocked_object.since,
+        "finalizers": [{"name": name, "setBy": owner or None} for name, owner in blocked_object.finalizers],
+        "expected": blocked_object.expected,
     }

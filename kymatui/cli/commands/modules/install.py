@@ -45,13 +45,15 @@ class InstallCommand(Struct, frozen=True):
             raise UsageError("no module or release given", hint="run `kymatui install NAME`")
         refuse_words_for_one(args, names)
         refuse_versions(names, f"run `kymatui {'upgrade' if self.upgrade else 'install'} NAME --version VERSION`")
-        with open_context(args, once=args.dry_run) as place:
+        with open_context(args, once=args.dry_run) as context:
             if every:
-                return upgrade_all(place)
+                return upgrade_all(context)
             if not self.upgrade:
-                return install_modules(place, "install", [(name, place.source, place.namespace) for name in names])
-            found = [(name, *recorded_source(place, name)) for name in names]
-            return install_modules(place, "upgrade", found, Adoption.UPGRADE)
+                return install_modules(
+                    context, "install", [(name, context.source, context.namespace) for name in names]
+                )
+            sources = [(name, *recorded_source(context, name)) for name in names]
+            return install_modules(context, "upgrade", sources, Adoption.UPGRADE)
 
 
 INSTALL, UPGRADE = InstallCommand(), InstallCommand(upgrade=True)

@@ -40,24 +40,24 @@ def refuse_words_for_one(args: argparse.Namespace, names: Sequence[str]) -> None
 
 
 def install_modules(
-    place: CommandContext,
+    context: CommandContext,
     verb: str,
     named: Iterable[tuple[str, ModuleSource, str]],
     adoption: Adoption = Adoption.NEVER,
 ) -> int:
     """Run `verb` (install, upgrade or adopt) for modules, each with its source and namespace. Return the status."""
-    requests = {name: install_request(place, name, source, namespace, adoption) for name, source, namespace in named}
-    if resumed := getattr(place.args, "resumed_job", None):
+    requests = {name: install_request(context, name, source, namespace, adoption) for name, source, namespace in named}
+    if resumed := getattr(context.args, "resumed_job", None):
         has_others = VALUES_LEFT_OUT in resumed.heading.options
         requests = {
-            name: with_interrupted_values(place.port, request, has_others=has_others)
+            name: with_interrupted_values(context.port, request, has_others=has_others)
             for name, request in requests.items()
         }
-    return apply_installs(place, verb, plan_installs(place.port, requests), requests)
+    return apply_installs(context, verb, plan_installs(context.port, requests), requests)
 
 
 def apply_installs(
-    place: CommandContext,
+    context: CommandContext,
     verb: str,
     items: Sequence[InstallItem],
     requests: Mapping[str, InstallRequest] | None = None,
@@ -71,9 +71,9 @@ def apply_installs(
     `requests` may be planned again if other clients change the cluster; `kind` is the command for its journal, where
     it is not `verb`.
     """
-    args = place.args
+    args = context.args
     is_list = everything or len(items) != 1
-    view = InstallView(place.target, args, place.cluster.name, verb, left_out, kind=kind, is_list=is_list)
+    view = InstallView(context.target, args, context.cluster.name, verb, left_out, kind=kind, is_list=is_list)
 
     def print_new_plan(item: InstallItem, error: OutdatedError) -> None:
         print_message(f"{error}; planning again")
@@ -82,6 +82,6 @@ def apply_installs(
 
     limits = RunLimits(ready=args.timeout, hooks=args.timeout, gone=args.timeout, broken=USER_ACTION_SECONDS)
     controls = InstallControls(ProgressPrinter(), limits, args.wait, args.yes, print_new_plan)
-    installation = Installation(place.port, controls, requests)
-    renderer = renderer_of(view, partial(job_cluster, place.session))
+    installation = Installation(context.port, controls, requests)
+    renderer = renderer_of(view, partial(job_cluster, context.session))
     return run_batch(items, installation, renderer, dry_run=args.dry_run, skips_refused=everything)

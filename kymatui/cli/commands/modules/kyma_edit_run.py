@@ -76,7 +76,7 @@ class EditView(BatchView[EditPlan, EditResult]):
     def summary(self, items: Sequence[EditItem]) -> str:
         plans = [item.required_plan for item in items]
         edits = ((plan.proposal, bool(plan.refusals)) for plan in plans)
-        return edit_summary(edits, (one for plan in plans for one in plan.uninstalls))
+        return edit_summary(edits, (uninstall for plan in plans for uninstall in plan.uninstalls))
 
     def parts(self, items: Sequence[EditItem], form: str) -> Iterator[str]:
         """Yield a table of edits, one of effects, the remaining objects, and the warnings."""
@@ -84,11 +84,11 @@ class EditView(BatchView[EditPlan, EditResult]):
         edits = [plan.proposal.edit for plan in plans if plan.proposal.edit is not None]
         if lines := [list(line) for edit in edits for line in edit.lines()]:
             yield draw(("FIELD", "BEFORE", "AFTER"), lines)
-        effects = dict.fromkeys((one.module, one.message) for plan in plans for one in plan.proposal.effects)
+        effects = dict.fromkeys((effect.module, effect.message) for plan in plans for effect in plan.proposal.effects)
         same = [(item.name, _SAME) for item in items if not item.required_plan.edits and not item.refusal]
         if rows := [list(row) for row in (*effects, *same)]:
             yield draw(("MODULE", "EFFECT"), rows)
-        yield from uninstall_tables([one for plan in plans for one in plan.uninstalls], form)
+        yield from uninstall_tables([uninstall for plan in plans for uninstall in plan.uninstalls], form)
         yield from (paragraph(f"refused: {text}", form) for plan in plans for text in plan.refusals)
         warnings = dict.fromkeys(text for plan in plans for text in plan.proposal.warnings)
         yield from (paragraph(f"warning: {text}", form) for text in warnings)
@@ -131,7 +131,7 @@ class EditView(BatchView[EditPlan, EditResult]):
 
     def question(self, items: Sequence[EditItem]) -> BatchQuestion:
         toggles = [item.required_plan.proposal.toggle for item in items]
-        uninstalls = (one for item in items for one in item.required_plan.uninstalls)
+        uninstalls = (uninstall for item in items for uninstall in item.required_plan.uninstalls)
         return BatchQuestion(action_words(toggles), uninstall_consequence(uninstalls), options=edit_options(toggles[0]))
 
     def require_rights(self, items: Sequence[EditItem]) -> None:

@@ -63,14 +63,14 @@ def _labels(words: Sequence[str]) -> Mapping[str, str | None]:
     """Return the labels by their full names; what says nothing about modules is left to kubectl."""
     from kymatui.domain.kyma_edit.label_edit import LABELS
 
-    found = read_labels(words)
-    for label, value in found.items():
+    labels = read_labels(words)
+    for label, value in labels.items():
         if label not in LABELS.values():
             hint = f"valid: {', '.join(LABELS)}; other labels have no effect on modules (use kubectl)"
             raise UnknownNameError.near("label", label, [*LABELS, *LABELS.values()], hint=hint)
         if value not in (None, "true", "false"):
             raise UsageError(f"{label} must be true or false, not {value}", hint=f"{label}- removes the label")
-    return found
+    return labels
 
 
 def _run(args: argparse.Namespace, labels: Mapping[str, str | None], session: Session, changed: threading.Event) -> int:
@@ -139,7 +139,9 @@ class LabelView(_View):
 
 def _action(edit: LabelEdit) -> str:
     """Return the question: each label with its new value."""
-    changes = (f"{one.label}={one.after}" if one.after is not None else f"{one.label}-" for one in edit.changes)
+    changes = (
+        f"{change.label}={change.after}" if change.after is not None else f"{change.label}-" for change in edit.changes
+    )
     return f"Set labels {' '.join(changes)}"
 
 
@@ -147,7 +149,7 @@ def _plan_text(proposal: LabelProposal, form: str, uninstalls: Sequence[Uninstal
     """Return the edit, what of the catalog comes and goes, and what becomes of which module; for people."""
     draw = markdown if form == "md" else table
     changes = proposal.edit.changes if proposal.edit is not None else ()
-    rows = [[one.label, one.before or "", one.after or ""] for one in changes]
+    rows = [[change.label, change.before or "", change.after or ""] for change in changes]
     parts = [draw(("LABEL", "BEFORE", "AFTER"), rows)] if rows else []
     copies = [
         [word, ref.kind.kind, ref.name]
@@ -157,7 +159,7 @@ def _plan_text(proposal: LabelProposal, form: str, uninstalls: Sequence[Uninstal
     if copies:
         parts.append(draw(("CATALOG", "KIND", "NAME"), copies))
     if proposal.effects:
-        parts.append(draw(("MODULE", "EFFECT"), [[one.module, one.message] for one in proposal.effects]))
+        parts.append(draw(("MODULE", "EFFECT"), [[effect.module, effect.message] for effect in proposal.effects]))
     else:
         parts.append("no module is installed or uninstalled")
     parts += uninstall_tables(uninstalls, form)
@@ -178,12 +180,12 @@ def _json(
         "cluster": cluster,
         "kyma": f"{edit.kyma.namespace}/{edit.kyma.name}" if edit is not None else None,
         "labels": [
-            {"label": one.label, "before": one.before, "after": one.after}
-            for one in (edit.changes if edit is not None else ())
+            {"label": change.label, "before": change.before, "after": change.after}
+            for change in (edit.changes if edit is not None else ())
         ],
         "catalog": {word: [{"kind": ref.kind.kind, "name": ref.name} for ref in refs] for word, refs in copies},
         "effects": effects_json(proposal.effects),
-        "uninstalls": [one.module for one in proposal.effects if one.uninstalls],
+        "uninstalls": [effect.module for effect in proposal.effects if effect.uninstalls],
         "managed": uninstalls_json(uninstalls),
         "refusals": list(refusals),
         "warnings": list(proposal.warnings),

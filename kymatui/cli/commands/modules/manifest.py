@@ -48,14 +48,14 @@ class ManifestCommand:
         names = list(dict.fromkeys(args.names))
         if args.version and len(names) > 1:
             raise UsageError("--version works with one module only", hint="run the command once for each module")
-        with open_context(args, once=args.dry_run) as place:
-            require_known(place.session, names, None)
-            action = ManifestAction(place.session)
+        with open_context(args, once=args.dry_run) as context:
+            require_known(context.session, names, None)
+            action = ManifestAction(context.session)
             named = [(name, args.version) for name in names]
             items = action.plan(named, force=args.force, allow_downgrade=args.allow_downgrade)
             controls = ManifestControls(_print_progress, args.timeout, args.wait, wrote=_print_written)
-            view = ManifestView(place.target, args, place.cluster.name, is_list=len(items) != 1)
-            renderer = renderer_of(view, partial(job_cluster, place.session))
+            view = ManifestView(context.target, args, context.cluster.name, is_list=len(items) != 1)
+            renderer = renderer_of(view, partial(job_cluster, context.session))
             return run_batch(items, ManifestWriting(action, controls), renderer, dry_run=args.dry_run)
 
 

@@ -40,14 +40,18 @@ class PlanCommand:
         add_running(parser)
 
     def run(self, args: argparse.Namespace) -> int:
-        with open_context(args, once=True) as place:
-            place.port.read_once()
-            came = recorded_source(place, args.name) if place.source.is_catalog else (place.source, place.namespace)
-            plan = plan_install(place.port, install_request(place, args.name, *came, Adoption.IF_PRESENT))
+        with open_context(args, once=True) as context:
+            context.port.read_once()
+            came = (
+                recorded_source(context, args.name)
+                if context.source.is_catalog
+                else (context.source, context.namespace)
+            )
+            plan = plan_install(context.port, install_request(context, args.name, *came, Adoption.IF_PRESENT))
             if args.out:
-                save_plan(Path(args.out), replace(plan, identity=cluster_identity(place.cluster)))
+                save_plan(Path(args.out), replace(plan, identity=cluster_identity(context.cluster)))
                 print_line(f"plan saved in {args.out}; `kymatui apply {args.out}` applies it", sys.stderr)
-            print_plan(place.target, plan, args.output)
+            print_plan(context.target, plan, args.output)
             return RefusedError.exit_code if plan.blockers or plan.missing else 0
 
 
@@ -60,16 +64,18 @@ class ApplyCommand:
         add_running(parser)
 
     def run(self, args: argparse.Namespace) -> int:
-        with open_context(args, once=args.dry_run) as place:
+        with open_context(args, once=args.dry_run) as context:
             plan = read_plan(Path(args.plan))
             if not plan.identity:
                 print_message(f"{_UNIDENTIFIED}")
             if getattr(args, "resumed_job", None):  # the cluster is no longer as the plan displayed it
-                plan = planner.plan(plan.intent, place.cluster, SystemClock())
+                plan = planner.plan(plan.intent, context.cluster, SystemClock())
             elif args.dry_run:  # the run compares when it begins
-                refuse_unfit_plan(place.port, plan)
-            require_unmanaged(place.port, plan.bundle.name, direct=True)  # who made the plan has insisted, or need not
-            return apply_installs(place, plan.verb, [install_item(plan.bundle.name, plan)], kind="apply")
+                refuse_unfit_plan(context.port, plan)
+            require_unmanaged(
+                context.port, plan.bundle.name, direct=True
+            )  # who made the plan has insisted, or need not
+            return apply_installs(context, plan.verb, [install_item(plan.bundle.name, plan)], kind="apply")
 
 
 PLAN, APPLY = PlanCommand(), ApplyCommand()

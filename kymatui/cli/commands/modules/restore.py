@@ -52,13 +52,14 @@ def _list(form: str) -> int:
     """Return all backups of this machine; asks no server."""
     from kymatui.adapters.files.backups import backups_folder, list_backups
 
-    found = list_backups()
+    backups = list_backups()
     if form in ("json", "yaml"):
-        print_text(document({"folder": str(backups_folder()), "backups": [_json(one) for one in found]}, form))
-    elif found:
+        print_text(document({"folder": str(backups_folder()), "backups": [_json(backup) for backup in backups]}, form))
+    elif backups:
         heads = ("MODULE", "VERSION", "CLUSTER", "DELETED", "OBJECTS", "FILE")
         rows = [
-            [one.module, one.version, one.cluster, format_moment(one), str(one.count), str(one.path)] for one in found
+            [backup.module, backup.version, backup.cluster, format_moment(backup), str(backup.count), str(backup.path)]
+            for backup in backups
         ]
         print_text((markdown if form == "md" else table)(heads, rows))
     else:
@@ -66,19 +67,19 @@ def _list(form: str) -> int:
     return 0
 
 
-def format_moment(one: BackupInfo) -> str:
-    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(one.made_at))
+def format_moment(backup: BackupInfo) -> str:
+    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(backup.made_at))
 
 
-def _json(one: BackupInfo) -> dict[str, Any]:
+def _json(backup: BackupInfo) -> dict[str, Any]:
     return {
-        "file": str(one.path),
-        "module": one.module or None,
-        "version": one.version or None,
-        "cluster": one.cluster or None,
-        "madeAt": one.made_at,
-        "objects": one.count,
-        "installedByLifecycleManager": one.by_klm,
+        "file": str(backup.path),
+        "module": backup.module or None,
+        "version": backup.version or None,
+        "cluster": backup.cluster or None,
+        "madeAt": backup.made_at,
+        "objects": backup.count,
+        "installedByLifecycleManager": backup.by_klm,
     }
 
 

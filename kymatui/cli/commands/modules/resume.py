@@ -45,7 +45,7 @@ class ResumeCommand:
         if len(jobs) == 1:
             return _resume(jobs[0], args)
         if jobs and args.yes:
-            numbers = ", ".join(f"{one.number} ({one.title})" for one in jobs)
+            numbers = ", ".join(f"{job.number} ({job.title})" for job in jobs)
             raise UsageError(f"{len(jobs)} jobs were interrupted: {numbers}", hint="run `kymatui resume JOB --yes`")
         others = len(interrupted()) - len(jobs)
         more = f"; {format_count(others, 'job')} on other clusters: `kymatui resume --list`" if others else ""
@@ -58,8 +58,8 @@ RESUME = ResumeCommand()
 def _cluster(args: argparse.Namespace) -> ClusterName:
     """Return the cluster of the command line; of a runtime, also one that is connected."""
     if is_remote(args):
-        with open_context(args, once=True) as place:
-            return job_cluster(place.session)
+        with open_context(args, once=True) as context:
+            return job_cluster(context.session)
     cluster = open_cluster(session_options_of(args)[0])
     try:
         return name_cluster(cluster)
@@ -69,15 +69,15 @@ def _cluster(args: argparse.Namespace) -> ClusterName:
 
 def _named(word: str, jobs: Sequence[JobRecord], cluster: ClusterName) -> JobRecord:
     """Return the job that a person means. Raise RefusedError, UnknownNameError or UsageError."""
-    found = [one for one in jobs if word == one.number] or [one for one in jobs if word in one.heading.modules]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        numbers = ", ".join(f"{one.number} ({one.title})" for one in found)
+    matching = [job for job in jobs if word == job.number] or [job for job in jobs if word in job.heading.modules]
+    if len(matching) == 1:
+        return matching[0]
+    if matching:
+        numbers = ", ".join(f"{record.number} ({record.title})" for record in matching)
         raise UsageError(f"several interrupted jobs are about {word}: {numbers}", hint="name one by its number")
-    known = next((one for one in job_records(cluster.name) if one.number == word), None)
+    known = next((record for record in job_records(cluster.name) if record.number == word), None)
     if known is None:
-        names = [name for one in jobs for name in (one.number, *one.heading.modules)]
+        names = [name for job in jobs for name in (job.number, *job.heading.modules)]
         hint = "`kymatui resume --list` lists the interrupted jobs"
         raise UnknownNameError.near("interrupted job", word, names, where=f"on {cluster.name}", hint=hint)
     if other := known.cluster.differs_from(cluster):
@@ -101,7 +101,7 @@ def _resume(record: JobRecord, args: argparse.Namespace) -> int:
     resumed = resume_args(record, args)
     print_line(f"resuming job {record.number}: {record.title}, {_ended(record)}", sys.stderr)
     status: int = resumed.command_module.run(resumed)
-    is_open = any(one.number == record.number for one in interrupted(record.cluster.name))
+    is_open = any(other.number == record.number for other in interrupted(record.cluster.name))
     if status == 0 and is_open and not args.dry_run:
         close_job(record)
         print_line(f"job {record.number} is done: nothing was left to do", sys.stderr)
@@ -115,10 +115,10 @@ def _ended(record: JobRecord) -> str:
 
 def _show(jobs: Sequence[JobRecord], form: str, nothing: str) -> int:
     if form in ("json", "yaml"):
-        print_text(document({"jobs": [_json(one) for one in jobs]}, form))
+        print_text(document({"jobs": [_json(job) for job in jobs]}, form))
     elif jobs:
         heads = ("JOB", "WHAT", "CLUSTER", "STARTED", "STATE", "PROGRESS")
-        print_text((markdown if form == "md" else table)(heads, [_row(one) for one in jobs]))
+        print_text((markdown if form == "md" else table)(heads, [_row(job) for job in jobs]))
         print_text("`kymatui resume JOB` continues one", sys.stderr)
     else:
         print_text(nothing, sys.stderr)

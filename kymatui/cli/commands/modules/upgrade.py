@@ -16,69 +16,69 @@ if TYPE_CHECKING:
     from kymatui.domain.inventories import Inventory
 
 
-def upgrade_all(place: CommandContext) -> int:
+def upgrade_all(context: CommandContext) -> int:
     """Return modules of the catalog, and charts whose place can be asked; what is left out is named with the reason."""
     from kymatui.actions.modules.install import plan_installs
     from kymatui.actions.modules.install_plan import Adoption
     from kymatui.actions.modules.upgrade import survey_upgrades
     from kymatui.cli.commands.modules.install_run import apply_installs
 
-    args = place.args
-    found = survey_upgrades(
-        place.cluster,
-        place.session.snapshot(),
-        place.blobs,
-        place.port.artifacts,
+    args = context.args
+    survey = survey_upgrades(
+        context.cluster,
+        context.session.snapshot(),
+        context.blobs,
+        context.port.artifacts,
         devel=args.devel,
         direct=args.direct,
     )
-    for one in found.left_out:
-        where = f" in {one.namespace}" if one.namespace else ""
-        print_line(f"skipped: {one.name} {one.version}".rstrip() + f"{where}: {one.reason}", sys.stderr)
-    names = [one.name for one in found.outdated]
+    for skipped in survey.left_out:
+        where = f" in {skipped.namespace}" if skipped.namespace else ""
+        print_line(f"skipped: {skipped.name} {skipped.version}".rstrip() + f"{where}: {skipped.reason}", sys.stderr)
+    names = [module.name for module in survey.outdated]
     requests = {}
-    for new in found.outdated:
+    for new in survey.outdated:
         known = new.known
         shown = f"{known.namespace}/{new.name}" if known is not None and names.count(new.name) > 1 else new.name
         source = replace(new.source, keeps_values=args.keeps_values, checks_values=not args.skip_schema_validation)
         namespace = known.chosen_namespace if known is not None else ""
-        requests[shown] = install_request(place, new.name, source, namespace, Adoption.UPGRADE)
+        requests[shown] = install_request(context, new.name, source, namespace, Adoption.UPGRADE)
     if not requests and args.output in ("table", "md"):
-        far = f" ({len(found.left_out)} skipped)" if found.left_out else ""
+        far = f" ({len(survey.left_out)} skipped)" if survey.left_out else ""
         print_line(f"no directly installed module is outdated{far}")
         return 0
-    items = plan_installs(place.port, requests)
-    return apply_installs(place, "upgrade", items, requests, everything=True, left_out=found.left_out)
+    items = plan_installs(context.port, requests)
+    return apply_installs(context, "upgrade", items, requests, everything=True, left_out=survey.left_out)
 
 
-def find_installed_as(place: CommandContext, name: str) -> Inventory | None:
+def find_installed_as(context: CommandContext, name: str) -> Inventory | None:
     """Return the installation of a name in the given namespace, which for the catalog may be its template's."""
     from kymatui.actions.modules.module_sources import find_installed
 
-    found = find_installed(place.cluster, name, place.namespace)
-    if found is None and place.namespace and place.source.is_catalog:
-        return find_installed(place.cluster, name)
-    return found
+    inventory = find_installed(context.cluster, name, context.namespace)
+    if inventory is None and context.namespace and context.source.is_catalog:
+        return find_installed(context.cluster, name)
+    return inventory
 
 
-def recorded_source(place: CommandContext, name: str) -> tuple[ModuleSource, str]:
+def recorded_source(context: CommandContext, name: str) -> tuple[ModuleSource, str]:
     """Return the source of an upgrade and its namespace, by the options and the record of the installation."""
     from kymatui.actions.modules.upgrade import newest_source
 
-    source, args = place.source, place.args
+    source, args = context.source, context.args
     try:
-        known = find_installed_as(place, name)
+        known = find_installed_as(context, name)
     except ForbiddenError:  # who may not list Secrets everywhere has modules all the same, and charts with -n
         known = None
     if not source.is_catalog or source.repository:
-        return source, place.namespace or (known.namespace if known is not None else "")
+        return source, context.namespace or (known.namespace if known is not None else "")
     if known is None or not (known.chart or known.from_component):
-        return source, place.namespace
+        return source, context.namespace
     version, devel = source.version, getattr(args, "devel", False)
     try:
-        found = newest_source(known, place.blobs, place.port.artifacts, version=version, devel=devel)
+        newest = newest_source(known, context.blobs, context.port.artifacts, version=version, devel=devel)
     except RefusedError as error:
         raise RefusedError(f"{name}: {error}", hint=error.hint) from error
     if known.from_component:
-        return found, known.namespace
-    return replace(source, chart=found.chart, repository=found.repository, version=found.version), known.namespace
+        return newest, known.namespace
+    return replace(source, chart=newest.chart, repository=newest.repository, version=newest.version), known.namespace

@@ -117,8 +117,8 @@ def _check(args: argparse.Namespace) -> int:
     mode = ["--read-only"] if options.read_only else []
     with start_sandbox(settled=True, clusters=_clusters(args), fleet=args.fleet) as sandbox:
         if _is_fleet(args):
-            patience = PATIENCE_SECONDS + (args.fleet or 0) / 100
-            require_fleet(lambda: open_remote(RemoteOptions(_on(options, sandbox.kubeconfig))), patience)
+            timeout = PATIENCE_SECONDS + (args.fleet or 0) / 100
+            require_fleet(lambda: open_remote(RemoteOptions(_on(options, sandbox.kubeconfig))), timeout)
             return main(["fleet", "--kubeconfig", str(sandbox.kubeconfig), *mode])
         require_screen(lambda: open_configured_session(_on(options, sandbox.kubeconfig), settings))
         return main(["catalog", "--kubeconfig", str(sandbox.kubeconfig), "--timeout", "60", *mode])

@@ -39,8 +39,8 @@ class HelpCommand:
             raise UnknownNameError(f'no command or topic "{words[0]}"{near}', hint="run `kymatui help`")
         try:
             build_parser([*words, "--help"]).parse_args([*words, "--help"])
-        except SystemExit as left:  # argparse ends the process after it has printed help
-            return int(left.code or 0)
+        except SystemExit as ended:  # argparse ends the process after it has printed help
+            return int(ended.code or 0)
         return 0
 
 
@@ -61,7 +61,7 @@ class VersionCommand:
             except PackageNotFoundError:
                 return None
 
-        found: dict[str, Any] = {
+        versions: dict[str, Any] = {
             "kymatui": __version__,
             "python": platform.python_version(),
             "textual": installed("textual"),
@@ -69,9 +69,9 @@ class VersionCommand:
             "platform": f"{sys.platform} {platform.machine()}",
         }
         if args.output == "table":
-            print_text("\n".join(f"{name:12}{value or 'not installed'}" for name, value in found.items()))
+            print_text("\n".join(f"{name:12}{value or 'not installed'}" for name, value in versions.items()))
         else:
-            print_text(document(found, args.output))
+            print_text(document(versions, args.output))
         return 0
 
 

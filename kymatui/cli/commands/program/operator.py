@@ -57,8 +57,8 @@ class ReconcileCommand:
         if args.output == "table":
             print_line(f"{ref}{words}")
         else:
-            found = read_manifest(context.home.get(ref) or {})
-            state = found.state if isinstance(found, Manifest) else None
+            manifest = read_manifest(context.home.get(ref) or {})
+            state = manifest.state if isinstance(manifest, Manifest) else None
             value = {"object": str(ref), "state": state, "words": f"{ref}{words}", "outcome": "done"}
             print_text(plan_document(target, value, args.output))
         return 0
@@ -105,7 +105,7 @@ def _say_target(context: StandaloneContext, namespace: str) -> ClusterTarget:
 def _unknown(context: StandaloneContext, ref: ObjectRef) -> UnknownNameError:
     known: list[str] = []
     with contextlib.suppress(ClusterError):  # names only improve the message
-        known = [str(one["metadata"]["name"]) for one in context.home.list(ref.kind, ref.namespace)]
+        known = [str(body["metadata"]["name"]) for body in context.home.list(ref.kind, ref.namespace)]
     return UnknownNameError.near("Manifest", ref.name, known, where=f"in {ref.namespace} of {context.home.name}")
 
 

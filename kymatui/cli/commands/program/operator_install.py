@@ -67,26 +67,26 @@ def configure_uninstall(parser: argparse.ArgumentParser) -> None:
 def install_operator(args: argparse.Namespace) -> int:
     """Install the operator with exactly the given options. Return the exit status."""
     options = deployment_options(args)
-    with open_context(args, once=args.dry_run) as place:
-        return _carry_out(place, "install", options)
+    with open_context(args, once=args.dry_run) as context:
+        return _carry_out(context, "install", options)
 
 
 def upgrade_operator(args: argparse.Namespace) -> int:
     """Upgrade the operator; options that are not given stay as they are. Return the exit status."""
-    with open_context(args, once=args.dry_run) as place:
-        known = find_installed(place.cluster, OPERATOR_RELEASE, args.namespace or "")
+    with open_context(args, once=args.dry_run) as context:
+        known = find_installed(context.cluster, OPERATOR_RELEASE, args.namespace or "")
         if known is None:
-            raise RefusedError(f"the operator is not installed in {place.cluster.name}", hint=_INSTALL_HINT)
-        return _carry_out(place, "upgrade", _changed_options(args, deployed_options(place.cluster, known)))
+            raise RefusedError(f"the operator is not installed in {context.cluster.name}", hint=_INSTALL_HINT)
+        return _carry_out(context, "upgrade", _changed_options(args, deployed_options(context.cluster, known)))
 
 
 def _changed_options(args: argparse.Namespace, known: DeploymentOptions) -> DeploymentOptions:
     """Return the installed options with those of the command line instead."""
-    given = {name.partition("=")[0]: name for name in known.arguments}
+    arguments = {name.partition("=")[0]: name for name in known.arguments}
     agent = known.agent
     args = argparse.Namespace(**vars(args))
-    if "--shards" in given:
-        args.shards = args.shards or int(given["--shards"].partition("=")[2])
+    if "--shards" in arguments:
+        args.shards = args.shards or int(arguments["--shards"].partition("=")[2])
     args.image, args.namespace = args.image or known.image, known.namespace
     args.replicas = args.replicas or known.replicas
     args.controllers = args.controllers or ",".join(known.controllers)
@@ -99,39 +99,39 @@ def _changed_options(args: argparse.Namespace, known: DeploymentOptions) -> Depl
     args.watcher_address = args.watcher_address or (agent.address if agent is not None else "")
     args.service_monitor = args.service_monitor or known.monitor
     args.prometheus_rule = args.prometheus_rule or known.alerts
-    if args.skip_finalizer_purging_for and not args.purge_grace and "--purge-grace" in given:
-        args.purge_grace = read_duration(given["--purge-grace"].partition("=")[2])
-    made = deployment_options(args)
-    given |= {name.partition("=")[0]: name for name in made.arguments}
-    return replace(made, arguments=tuple(given.values()))
+    if args.skip_finalizer_purging_for and not args.purge_grace and "--purge-grace" in arguments:
+        args.purge_grace = read_duration(arguments["--purge-grace"].partition("=")[2])
+    changed = deployment_options(args)
+    arguments |= {name.partition("=")[0]: name for name in changed.arguments}
+    return replace(changed, arguments=tuple(arguments.values()))
 
 
-def _carry_out(place: CommandContext, verb: str, options: DeploymentOptions) -> int:
+def _carry_out(context: CommandContext, verb: str, options: DeploymentOptions) -> int:
     require_image(options.image)
-    items = plan_own_operator(place.cluster, options, force=place.args.force)
-    return apply_installs(place, verb, items, kind=f"operator {verb}")
+    items = plan_own_operator(context.cluster, options, force=context.args.force)
+    return apply_installs(context, verb, items, kind=f"operator {verb}")
 
 
 def uninstall_operator(args: argparse.Namespace) -> int:
     """Delete the operator; CRDs and Kymas only if the options say so. Return the exit status."""
     args.cascade = args.delete_kymas
-    with open_context(args, once=args.dry_run) as place:
-        known = find_installed(place.cluster, OPERATOR_RELEASE, args.namespace or "")
-        crds = find_installed(place.cluster, CRDS_RELEASE, args.namespace or "") if args.delete_crds else None
-        names = [one.name for one in (known, crds) if one is not None]
+    with open_context(args, once=args.dry_run) as context:
+        known = find_installed(context.cluster, OPERATOR_RELEASE, args.namespace or "")
+        crds = find_installed(context.cluster, CRDS_RELEASE, args.namespace or "") if args.delete_crds else None
+        names = [inventory.name for inventory in (known, crds) if inventory is not None]
         if not names:
-            return _nothing_to_delete(place)
-        place.namespace = _namespace(known, crds)
-        return delete_modules(place, names, kind="operator uninstall", delete_kymas=args.delete_kymas)
+            return _nothing_to_delete(context)
+        context.namespace = _namespace(known, crds)
+        return delete_modules(context, names, kind="operator uninstall", delete_kymas=args.delete_kymas)
 
 
-def _namespace(*found: Inventory | None) -> str:
-    return next(one.namespace for one in found if one is not None)
+def _namespace(*inventories: Inventory | None) -> str:
+    return next(inventory.namespace for inventory in inventories if inventory is not None)
 
 
-def _nothing_to_delete(place: CommandContext) -> int:
-    words = f"the operator is not installed by kymatui in {place.cluster.name}; no changes made"
-    if place.args.output in ("json", "yaml"):
-        print_text(plan_document(place.target, {"modules": [], "outcome": "unchanged"}, place.args.output))
-    print_line(words, sys.stdout if place.args.output in ("table", "md") else sys.stderr)
+def _nothing_to_delete(context: CommandContext) -> int:
+    words = f"the operator is not installed by kymatui in {context.cluster.name}; no changes made"
+    if context.args.output in ("json", "yaml"):
+        print_text(plan_document(context.target, {"modules": [], "outcome": "unchanged"}, context.args.output))
+    print_line(words, sys.stdout if context.args.output in ("table", "md") else sys.stderr)
     return 0

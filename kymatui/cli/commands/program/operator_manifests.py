@@ -176,7 +176,7 @@ def deployment_options(args: argparse.Namespace) -> DeploymentOptions:
     for name in names:
         if name not in CONTROLLERS:
             raise UnknownNameError.near("controller", name, CONTROLLERS, hint=f"valid: {', '.join(CONTROLLERS)}")
-    gateways = ",".join(str(one) for one in read_networks(args.listener_gateways))
+    gateways = ",".join(str(network) for network in read_networks(args.listener_gateways))
     scrapers = tuple(read_sources(args.metrics_from))
     if args.service_monitor and not scrapers:
         raise UsageError(
@@ -212,7 +212,7 @@ def deployment_options(args: argparse.Namespace) -> DeploymentOptions:
 
 def read_sources(text: str) -> Iterator[str]:
     """Yield namespaces and networks, which are separated by commas. Raise UsageError."""
-    for part in filter(None, (one.strip() for one in text.split(","))):
+    for part in filter(None, (text_part.strip() for text_part in text.split(","))):
         if NAMESPACE.fullmatch(part):
             yield part
             continue

@@ -304,7 +304,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 def _intervals(args: argparse.Namespace) -> dict[str, RequeueIntervals]:
     """Return the intervals of each controller: `--interval`, then the controller's own options."""
-    found = {}
+    intervals = {}
     for name, states in _INTERVALS.items():
         controller = _BY_CONTROLLER.get(name, name)
         known = _DEFAULTS.get(controller, RequeueIntervals())
@@ -313,5 +313,5 @@ def _intervals(args: argparse.Namespace) -> dict[str, RequeueIntervals]:
             seconds: float | None = getattr(args, f"{name}_requeue_{state}_interval".replace("-", "_"))
             if seconds is not None:
                 known = known.with_interval(state, seconds)
-        found[controller] = known
-    return found
+        intervals[controller] = known
+    return intervals

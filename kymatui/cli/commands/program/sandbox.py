@@ -138,8 +138,8 @@ def run(args: argparse.Namespace) -> int:
 def _up(args: argparse.Namespace) -> int:
     if not 0 <= args.port <= _HIGHEST_PORT:
         raise UsageError(f"--port must be between 0 and {_HIGHEST_PORT}, not {args.port}", hint="0 takes a free port")
-    given = args.clusters if args.clusters is not None else "sandbox" if args.fleet is None else "kcp"
-    names = [name.strip() for name in given.split(",") if name.strip()]
+    clusters = args.clusters if args.clusters is not None else "sandbox" if args.fleet is None else "kcp"
+    names = [name.strip() for name in clusters.split(",") if name.strip()]
     if not names or len(set(names)) != len(names):
         raise UsageError(
             f"--clusters needs different names, not {args.clusters!r}", hint="for example: --clusters kcp,skr"
@@ -173,7 +173,7 @@ def _fault(args: argparse.Namespace) -> int:
         raise UsageError(
             f"sandbox fault {args.fault} needs {', '.join(missing)}", hint="run `kymatui sandbox fault --help`"
         )
-    given = {
+    fault = {
         "verb": args.verb,
         "resource": args.resource,
         "namespace": args.of_namespace,
@@ -184,7 +184,7 @@ def _fault(args: argparse.Namespace) -> int:
         "token": args.token,
         "finalizer": args.finalizer,
     }
-    print_text(send_sandbox_fault(Path(args.read_kubeconfig), args.read_context, args.fault, given))
+    print_text(send_sandbox_fault(Path(args.read_kubeconfig), args.read_context, args.fault, fault))
     return 0
 
 

@@ -124,7 +124,7 @@ def show(
         ascii=bool(getattr(args, "ascii", None)) or settings.ascii,
     )
     settings = settings_for_locale(settings)
-    with splash_screen(ascii_only=settings.ascii, place="fleet" if fleet else "modules"):
+    with splash_screen(ascii_only=settings.ascii, view="fleet" if fleet else "modules"):
         if not getattr(args, "theme", None):
             settings = replace(settings, theme=theme_for_colours(settings.theme, _colour_system()))
         more = {"allow_fleet_writes": bool(getattr(args, "allow_fleet_writes", None))} if fleet else {}
@@ -195,13 +195,13 @@ _CLEAR: Final = "\x1b[2J\x1b[H"
 
 
 @contextmanager
-def splash_screen(*, ascii_only: bool, place: str = "modules") -> Iterator[None]:
+def splash_screen(*, ascii_only: bool, view: str = "modules") -> Iterator[None]:
     """Show the words until the screen paints over them; an error on the way finds the terminal as it was."""
     if os.environ.get("TERM", "dumb") == "dumb":
         yield
         return
     sign = ">" if ascii_only or "utf" not in (sys.stderr.encoding or "").lower() else "›"
-    _write(f"{_ALTERNATE}{_NO_CURSOR}{_CLEAR} kymatui {sign} {place}   starting")
+    _write(f"{_ALTERNATE}{_NO_CURSOR}{_CLEAR} kymatui {sign} {view}   starting")
     try:
         yield
     except BaseException:

@@ -29,11 +29,11 @@ def require_screen(connect: Callable[[], Session]) -> None:
     _require(KymatuiApp(connect), _check_screen)
 
 
-def require_fleet(connect: Callable[[], FleetSource], patience: float = PATIENCE_SECONDS) -> None:
-    """Raise KymatuiError where the first screen does not come to show every runtime within `patience` seconds."""
+def require_fleet(connect: Callable[[], FleetSource], timeout: float = PATIENCE_SECONDS) -> None:
+    """Raise KymatuiError where the first screen does not come to show every runtime within `timeout` seconds."""
     from kymatui.ui.application.fleet_app import FleetApp
 
-    _require(FleetApp(connect), partial(_look_at_fleet, patience))
+    _require(FleetApp(connect), partial(_look_at_fleet, timeout))
 
 
 def _require(app: App, check: Callable[[App], Coroutine[Any, Any, None]]) -> None:
@@ -71,8 +71,8 @@ async def _check_screen(app: KymatuiApp) -> None:
     raise KymatuiError(f"the screen did not show the modules within {PATIENCE_SECONDS:g} s")
 
 
-async def _look_at_fleet(patience: float, app: FleetApp) -> None:
-    deadline = time.monotonic() + patience
+async def _look_at_fleet(timeout: float, app: FleetApp) -> None:
+    deadline = time.monotonic() + timeout
     async with app.run_test(size=_SIZE) as pilot:
         while time.monotonic() < deadline:
             if app.view.failure is not None:
@@ -82,11 +82,11 @@ async def _look_at_fleet(patience: float, app: FleetApp) -> None:
             if known and app.view.connection.word == "live" and table is not None and len(table.rows) == known:
                 return
             await pilot.pause(0.05)
-    raise KymatuiError(f"the screen did not show the fleet within {patience:g} s")
+    raise KymatuiError(f"the screen did not show the fleet within {timeout:g} s")
 
 
 def _agree(app: KymatuiApp, screen: CatalogScreen) -> bool:
     """Return whether the table has the rows that the catalog has."""
-    wanted = {row.name for row in app.catalog.rows} if app.catalog is not None else set()
+    names = {row.name for row in app.catalog.rows} if app.catalog is not None else set()
     table = screen.filter_line.table
-    return bool(wanted) and table is not None and {row.key for row in table.rows} == wanted
+    return bool(names) and table is not None and {row.key for row in table.rows} == names

@@ -123,7 +123,7 @@ class LocalCluster:
         namespace: str = "",
         *,
         labels: str = "",
-        whole: bool = False,
+        with_managed_fields: bool = False,
         cancel: threading.Event | None = None,
     ) -> list[Object]:
         def read(resource: str) -> list[Object]:

@@ -76,19 +76,19 @@ def columns_of(view: CatalogView, columns: Sequence[Column]) -> tuple[Column, ..
     if not view.channel:
         return tuple(columns)
     ids = [column.id for column in columns]
-    place = ids.index("desired") if "desired" in ids else len(ids)
+    index = ids.index("desired") if "desired" in ids else len(ids)
     # DRIFT is about DESIRED: without it, "up to date" beside another OFFERED would be read as false
-    desired = [replace(column, priority=0) for column in columns[place : place + 1]]
-    return (*columns[:place], *desired, OFFERED, *columns[place + 1 :])
+    desired = [replace(column, priority=0) for column in columns[index : index + 1]]
+    return (*columns[:index], *desired, OFFERED, *columns[index + 1 :])
 
 
 def catalog_views(catalog: Catalog | None) -> tuple[CatalogView, ...]:
     """Return the views: all modules, one per channel, then community modules and other tools' Helm releases."""
-    found = [ALL_MODULES]
+    views = [ALL_MODULES]
     for channel in catalog.channels if catalog else ():
-        found.append(CatalogView(str(len(found)), channel, channel))
+        views.append(CatalogView(str(len(views)), channel, channel))
     if catalog and any(map(is_community, catalog.rows)):
-        found.append(CatalogView(str(len(found)), "community", community=True))
+        views.append(CatalogView(str(len(views)), "community", community=True))
     if catalog and catalog.releases:
-        found.append(CatalogView(str(len(found)), "helm", releases=True))
-    return tuple(found[:10])
+        views.append(CatalogView(str(len(views)), "helm", releases=True))
+    return tuple(views[:10])

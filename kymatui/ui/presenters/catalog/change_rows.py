@@ -30,16 +30,16 @@ MODULE_COLUMNS = (_TIME, *_REST)
 
 def change_rows(changes: Iterable[ModuleChange], now: float) -> list[Row]:
     """Return one row per change in the given order."""
-    return [_row(one, now) for one in changes]
+    return [_row(change, now) for change in changes]
 
 
 def change_subjects(changes: Iterable[ModuleChange]) -> dict[str, ObjectRef]:
     """Return the changed object by row key, where a change has an object."""
-    return {_key(one): one.ref for one in changes if one.ref is not None}
+    return {_key(change): change.ref for change in changes if change.ref is not None}
 
 
-def _key(one: ModuleChange) -> str:
-    return f"{one.module}\0{one.at}\0{one.about}\0{one.what}"
+def _key(change: ModuleChange) -> str:
+    return f"{change.module}\0{change.at}\0{change.about}\0{change.what}"
 
 
 def format_change(row: Row | None) -> str:
@@ -52,19 +52,22 @@ def format_change(row: Row | None) -> str:
     return f"{cells['what']}{about}: {cells['before']} → {cells['after']}{since}"
 
 
-def _row(one: ModuleChange, now: float) -> Row:
+def _row(change: ModuleChange, now: float) -> Row:
     cells = {
-        "time": Cell(clock_time(one.at), "muted", order=one.at),
-        "module": Cell(sanitize(one.module), "strong"),
-        "what": Cell(sanitize(one.what)),
-        "before": Cell(sanitize(one.before) or ABSENT, "muted"),
-        "after": value_cell(one.after),
+        "time": Cell(clock_time(change.at), "muted", order=change.at),
+        "module": Cell(sanitize(change.module), "strong"),
+        "what": Cell(sanitize(change.what)),
+        "before": Cell(sanitize(change.before) or ABSENT, "muted"),
+        "after": value_cell(change.after),
         "since": Cell(
-            "" if one.since is None else format_duration(now - one.since), "muted", -(one.since or 0.0), since=one.since
+            "" if change.since is None else format_duration(now - change.since),
+            "muted",
+            -(change.since or 0.0),
+            since=change.since,
         ),
-        "about": Cell(sanitize(one.about), "muted"),
+        "about": Cell(sanitize(change.about), "muted"),
     }
-    return Row(_key(one), cells)
+    return Row(_key(change), cells)
 
 
 def value_cell(text: str) -> Cell:

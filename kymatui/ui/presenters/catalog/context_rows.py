@@ -29,29 +29,29 @@ COLUMNS = (
 
 def context_rows(entries: Iterable[ContextEntry], here: str, now: float) -> list[Row]:
     """Return one row per context in the given order; `here` is the open one."""
-    return [_row(one, here, now) for one in entries]
+    return [_row(entry, here, now) for entry in entries]
 
 
-def _row(one: ContextEntry, here: str, now: float) -> Row:
+def _row(entry: ContextEntry, here: str, now: float) -> Row:
     cells = {
-        "name": Cell(sanitize(one.name), "strong"),
-        "status": _status(one, here),
-        "mode": Cell("read-only", "ready") if one.read_only else Cell("RW", "warning"),
-        "cluster": Cell(sanitize(one.cluster)),
-        "user": Cell(sanitize(one.user) or ABSENT, "" if one.user else "muted"),
-        "namespace": Cell(sanitize(one.namespace) or ABSENT, "" if one.namespace else "muted"),
-        "accent": Cell(one.accent or ABSENT, "" if one.accent else "muted"),
-        "used": Cell(format_duration(now - one.used), "muted", -one.used, one.used) if one.used else Cell(""),
+        "name": Cell(sanitize(entry.name), "strong"),
+        "status": _status(entry, here),
+        "mode": Cell("read-only", "ready") if entry.read_only else Cell("RW", "warning"),
+        "cluster": Cell(sanitize(entry.cluster)),
+        "user": Cell(sanitize(entry.user) or ABSENT, "" if entry.user else "muted"),
+        "namespace": Cell(sanitize(entry.namespace) or ABSENT, "" if entry.namespace else "muted"),
+        "accent": Cell(entry.accent or ABSENT, "" if entry.accent else "muted"),
+        "used": Cell(format_duration(now - entry.used), "muted", -entry.used, entry.used) if entry.used else Cell(""),
     }
-    return Row(one.name, cells, labels={"server": one.server})
+    return Row(entry.name, cells, labels={"server": entry.server})
 
 
-def _status(one: ContextEntry, here: str) -> Cell:
-    if one.name == here:
+def _status(entry: ContextEntry, here: str) -> Cell:
+    if entry.name == here:
         return Cell(f"{SIGNS['ready']} open", "ready")
-    if one.problem:
+    if entry.problem:
         return Cell(f"{SIGNS['error']} unusable", "error")
-    return Cell("default" if one.is_current else "", "muted")
+    return Cell("default" if entry.is_current else "", "muted")
 
 
 def explain_context(entry: ContextEntry | None) -> str:

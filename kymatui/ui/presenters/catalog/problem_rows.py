@@ -24,8 +24,8 @@ _TONES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "
 
 def problem_rows(catalog: Catalog | None, namespace: str = "") -> list[Row]:
     """Return every problem once, worst first; with a namespace without those of objects in other ones."""
-    found = catalog.problems if catalog is not None else ()
-    return [_row(problem) for problem in found if not namespace or _is_in(problem, namespace)]
+    problems = catalog.problems if catalog is not None else ()
+    return [_row(problem) for problem in problems if not namespace or _is_in(problem, namespace)]
 
 
 def _is_in(problem: Problem, namespace: str) -> bool:
@@ -56,11 +56,11 @@ def summarize_problems(catalog: Catalog | None, namespace: str = "") -> str:
     if catalog is None:
         return str(ListGap.LOADING)
     notes = len(catalog.problems) - catalog.problem_count
-    found = f"{_problems(catalog)} {'problem' if catalog.problem_count == 1 else 'problems'}"
+    summary = f"{_problems(catalog)} {'problem' if catalog.problem_count == 1 else 'problems'}"
     if catalog.loading is not None:
-        found = f"{catalog.problem_count} so far, {catalog.loading}"
-    found += f"   {notes} {'note' if notes == 1 else 'notes'}" if notes else ""
-    return f"{found}   only namespace {sanitize(namespace)}" if namespace else found
+        summary = f"{catalog.problem_count} so far, {catalog.loading}"
+    summary += f"   {notes} {'note' if notes == 1 else 'notes'}" if notes else ""
+    return f"{summary}   only namespace {sanitize(namespace)}" if namespace else summary
 
 
 def _modules(catalog: Catalog) -> str:
@@ -87,10 +87,10 @@ def _row(problem: Problem) -> Row:
 
 def problem_line(row: Row) -> str:
     """Return a problem in full for the line under the table: the object once, what is wrong, and who acts."""
-    said = {name: row.cells[name].text for name in ("object", "message", "actor")}
-    what = "" if said["object"] in said["message"] else said["object"]
-    who = said["actor"] and f"who acts: {said['actor']}"
-    return "   ".join(part for part in (what, said["message"], who) if part)
+    texts = {name: row.cells[name].text for name in ("object", "message", "actor")}
+    what = "" if texts["object"] in texts["message"] else texts["object"]
+    who = texts["actor"] and f"who acts: {texts['actor']}"
+    return "   ".join(part for part in (what, texts["message"], who) if part)
 
 
 def _key(problem: Problem) -> str:
@@ -99,5 +99,5 @@ def _key(problem: Problem) -> str:
 
 def problem_of(catalog: Catalog | None, key: str) -> Problem | None:
     """Return the problem of a line; None where it has been solved meanwhile."""
-    found = catalog.problems if catalog is not None else ()
-    return next((problem for problem in found if _key(problem) == key), None)
+    problems = catalog.problems if catalog is not None else ()
+    return next((problem for problem in problems if _key(problem) == key), None)

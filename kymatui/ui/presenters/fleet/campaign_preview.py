@@ -21,12 +21,12 @@ def campaign_title(toggle: ModuleEdit, number: int) -> str:
     return f"{kyma_edit_preview.edit_title([toggle])}, {format_count(number, 'runtime')}"
 
 
-def preview_campaign(legs: Sequence[CampaignStep], toggle: ModuleEdit, canaries: int, at_once: int) -> Preview:
+def preview_campaign(steps: Sequence[CampaignStep], toggle: ModuleEdit, canaries: int, at_once: int) -> Preview:
     """Return one line per runtime: edited runtimes in their order, then the others with the reason."""
-    begun = [leg for leg in legs if leg.outcome is CampaignOutcome.UNDER_WAY]
-    planned = [leg for leg in legs if leg.outcome is CampaignOutcome.PLANNED]
-    others = [leg for leg in legs if not leg.is_ahead]
-    lines = [_planned(leg, canary=number < canaries) for number, leg in enumerate(planned)]
+    begun = [step for step in steps if step.outcome is CampaignOutcome.UNDER_WAY]
+    planned = [step for step in steps if step.outcome is CampaignOutcome.PLANNED]
+    others = [step for step in steps if not step.is_ahead]
+    lines = [_planned(step, canary=number < canaries) for number, step in enumerate(planned)]
     words = campaign_title(toggle, len(planned))
     return Preview(
         words,
@@ -36,35 +36,35 @@ def preview_campaign(legs: Sequence[CampaignStep], toggle: ModuleEdit, canaries:
         consents=tuple(_consents(planned)),
         question=f"{words[:1].upper()}{words[1:]}?",
         editable=True,
-        overview=summarize_campaign(legs),
+        overview=summarize_campaign(steps),
     )
 
 
-def _planned(leg: CampaignStep, *, canary: bool) -> PreviewLine:
-    count = len(leg.blocking)
+def _planned(step: CampaignStep, *, canary: bool) -> PreviewLine:
+    count = len(step.blocking)
     first = [f"deletes {format_count(count, 'object')} first"] if count else []
-    note = "; ".join([*leg.effects, *first]) or "no other effect"
-    target = (f"  server {leg.server}",) if leg.server else ()
+    note = "; ".join([*step.effects, *first]) or "no other effect"
+    target = (f"  server {step.server}",) if step.server else ()
     diff = (
         target
         + tuple(
             line
-            for field, before, after in leg.lines
+            for field, before, after in step.lines
             for line in (f"  {field}", *((f"- {before}",) if before else ()), *((f"+ {after}",) if after else ()))
         )
-        + tuple(f"- {one.name}" for one in leg.blocking)
+        + tuple(f"- {owned.name}" for owned in step.blocking)
     )
     return PreviewLine(
-        PlannedChange.DELETE if leg.uninstalls else PlannedChange.CHANGE,
-        leg.name,
+        PlannedChange.DELETE if step.uninstalls else PlannedChange.CHANGE,
+        step.name,
         f"canary: {note}" if canary else note,
         diff,
     )
 
 
-def _left_out(leg: CampaignStep) -> PreviewLine:
-    words = leg.message if leg.outcome in _MARKS else f"{leg.outcome.value}: {leg.message}"
-    return PreviewLine(_MARKS.get(leg.outcome, PlannedChange.CONFLICT), leg.name, words, (f"  {leg.message}",))
+def _left_out(step: CampaignStep) -> PreviewLine:
+    words = step.message if step.outcome in _MARKS else f"{step.outcome.value}: {step.message}"
+    return PreviewLine(_MARKS.get(step.outcome, PlannedChange.CONFLICT), step.name, words, (f"  {step.message}",))
 
 
 def _warnings(
@@ -80,16 +80,16 @@ def _warnings(
         first = format_count(canaries, "canary", "canaries") + (", one by one" if canaries > 1 else "")
         pace = f"{first}, then batches of {at_once}; " if len(planned) > canaries else ""
         yield f"{pace}kymatui waits until each runtime is ready, and stops on failure"
-    left = sum(leg.outcome is not CampaignOutcome.UNCHANGED for leg in others)
-    if left:
-        yield f"{format_count(left, 'runtime')} cannot be edited and {'is' if left == 1 else 'are'} skipped"
-    yield from dict.fromkeys(text for leg in planned for text in leg.warnings)
+    count = sum(step.outcome is not CampaignOutcome.UNCHANGED for step in others)
+    if count:
+        yield f"{format_count(count, 'runtime')} cannot be edited and {'is' if count == 1 else 'are'} skipped"
+    yield from dict.fromkeys(text for step in planned for text in step.warnings)
 
 
 def _consents(planned: Sequence[CampaignStep]) -> Iterator[Consent]:
     """Yield the consents; to uninstall on several clusters, you type their number."""
-    loses = sum(bool(leg.uninstalls) for leg in planned)
-    if objects := [one for leg in planned for one in leg.blocking]:
+    loses = sum(bool(step.uninstalls) for step in planned)
+    if objects := [owned for step in planned for owned in step.blocking]:
         yield Consent("cascade", f"also delete {describe_objects(objects)}")
     if loses:
         yield Consent("number", f"uninstall from {format_count(loses, 'runtime')}", typed=str(loses))
@@ -97,15 +97,15 @@ def _consents(planned: Sequence[CampaignStep]) -> Iterator[Consent]:
 
 def format_campaign_end(worked: Sequence[CampaignStep]) -> str:
     """Return the count of each result, and the names of failed and unstarted runtimes."""
-    said = [format_outcomes(worked)]
+    sentences = [format_outcomes(worked)]
     for outcome in (
         CampaignOutcome.FAILED,
         CampaignOutcome.REFUSED,
         CampaignOutcome.UNREACHABLE,
         CampaignOutcome.NOT_BEGUN,
     ):
-        found = [leg for leg in worked if leg.outcome is outcome]
-        names = ", ".join(f"{leg.name} ({leg.message})" if leg.message else leg.name for leg in found[:_NAMED])
-        more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-        said += [f"{outcome.value}: {names}{more}"] if found else []
-    return "; ".join(said)
+        matching = [step for step in worked if step.outcome is outcome]
+        names = ", ".join(f"{step.name} ({step.message})" if step.message else step.name for step in matching[:_NAMED])
+        more = f" and {len(matching) - _NAMED} more" if len(matching) > _NAMED else ""
+        sentences += [f"{outcome.value}: {names}{more}"] if matching else []
+    return "; ".join(sentences)

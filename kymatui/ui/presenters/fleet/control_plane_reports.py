@@ -65,10 +65,10 @@ def sync_report(plan: SyncPlan) -> ReportTable:
     """Return the report of the catalog sync, problems first."""
     order = {standing: number for number, standing in enumerate(_STANDINGS)}
     entries = sorted(plan.entries, key=lambda entry: order[entry.standing])
-    made = [(_sync_row(entry, order[entry.standing]), _sync_sentence(entry)) for entry in entries]
+    rows = [(_sync_row(entry, order[entry.standing]), _sync_sentence(entry)) for entry in entries]
     counts = "   ".join(f"{plan.count(standing)} {standing.value}" for standing in _STANDINGS if plan.count(standing))
     counts = counts if plan.unknown is None else sanitize(f"the control plane's catalog: {plan.unknown}")
-    return ReportTable(tuple(row for row, _ in made), counts, {row.key: words for row, words in made})
+    return ReportTable(tuple(row for row, _ in rows), counts, {row.key: words for row, words in rows})
 
 
 def _sync_row(entry: SyncEntry, order: int) -> Row:
@@ -86,12 +86,16 @@ def _sync_row(entry: SyncEntry, order: int) -> Row:
 
 def _sync_sentence(entry: SyncEntry) -> str:
     should = "expected in the runtime" if entry.wanted else "not expected in the runtime"
-    found = "found" if entry.copy is not None else "not found"
+    standing = "found" if entry.copy is not None else "not found"
     if entry.standing is SyncStatus.UNKNOWN and entry.copy is None:
-        found = "unknown"
-    excluded = [f"channel {one.channel} excluded: {one.why}" for one in entry.channels if entry.wanted and one.why]
+        standing = "unknown"
+    excluded = [
+        f"channel {channel.channel} excluded: {channel.why}"
+        for channel in entry.channels
+        if entry.wanted and channel.why
+    ]
     why = "; ".join([entry.why, *excluded])
-    return sanitize(f"{entry.ref}: {should} ({why}), {found}")
+    return sanitize(f"{entry.ref}: {should} ({why}), {standing}")
 
 
 # maintenance windows
@@ -114,21 +118,24 @@ _HOW: Final = {
 }
 
 
-def windows_report(found: Sequence[Maintenance], notes: Iterable[str], now: float) -> ReportTable:
+def windows_report(maintenances: Sequence[Maintenance], notes: Iterable[str], now: float) -> ReportTable:
     """Return the report of windows: runtimes with waiting upgrades first, then by next window."""
     ordered = sorted(
-        found, key=lambda one: (not one.upgrades, one.window.begin if one.window else float("inf"), one.ref)
+        maintenances,
+        key=lambda entry: (not entry.upgrades, entry.window.begin if entry.window else float("inf"), entry.ref),
     )
     rows, sentences = list[Row](), dict[str, str]()
-    for one in ordered:
-        for upgrade in one.upgrades or (None,):
-            row = _window_row(one, upgrade, now)
+    for maintenance in ordered:
+        for upgrade in maintenance.upgrades or (None,):
+            row = _window_row(maintenance, upgrade, now)
             rows.append(row)
-            sentences[row.key] = _window_sentence(one, upgrade, now)
-    waiting = sum(bool(one.upgrades) for one in found)
-    more = "+" if any(one.unknown is not None for one in found) else ""
-    counts = f"{waiting}{more} of {format_count(len(found), 'runtime')} with upgrades that need downtime"
-    until = min((_valid_until(one.window, now) for one in found if one.window is not None), default=float("inf"))
+            sentences[row.key] = _window_sentence(maintenance, upgrade, now)
+    waiting = sum(bool(entry.upgrades) for entry in maintenances)
+    more = "+" if any(entry.unknown is not None for entry in maintenances) else ""
+    counts = f"{waiting}{more} of {format_count(len(maintenances), 'runtime')} with upgrades that need downtime"
+    until = min(
+        (_valid_until(entry.window, now) for entry in maintenances if entry.window is not None), default=float("inf")
+    )
     return ReportTable(tuple(rows), "   ".join(sanitize(text) for text in (counts, *notes)), sentences, until)
 
 
@@ -137,13 +144,13 @@ def _valid_until(window: MaintenanceWindow, now: float) -> float:
     return now + next_text(window.begin - now) if now < window.begin else window.end
 
 
-def _window_row(one: Maintenance, upgrade: DowntimeUpgrade | None, now: float) -> Row:
-    runtime = key_text((one.ref.namespace, one.ref.name))
-    begin = one.window.begin if one.window is not None else float("inf")
+def _window_row(maintenance: Maintenance, upgrade: DowntimeUpgrade | None, now: float) -> Row:
+    runtime = key_text((maintenance.ref.namespace, maintenance.ref.name))
+    begin = maintenance.window.begin if maintenance.window is not None else float("inf")
     cells = {
-        "runtime": Cell(sanitize(one.ref.name), "strong"),
-        "window": Cell(format_window(one.window), "accent" if one.open else "", order=begin),
-        "in": Cell(_until(one, now), "accent" if one.open else "muted", order=begin),
+        "runtime": Cell(sanitize(maintenance.ref.name), "strong"),
+        "window": Cell(format_window(maintenance.window), "accent" if maintenance.open else "", order=begin),
+        "in": Cell(_until(maintenance, now), "accent" if maintenance.open else "muted", order=begin),
     }
     if upgrade is not None:
         cells |= {
@@ -152,8 +159,8 @@ def _window_row(one: Maintenance, upgrade: DowntimeUpgrade | None, now: float) -
             "offered": version_cell(upgrade.offered),
             "how": Cell(upgrade.waiting.value, _HOW[upgrade.waiting]),
         }
-    elif one.unknown is not None:
-        cells["how"] = Cell(f"upgrades {one.unknown.gap}", "muted")
+    elif maintenance.unknown is not None:
+        cells["how"] = Cell(f"upgrades {maintenance.unknown.gap}", "muted")
     return Row(_SEPARATOR.join((runtime, upgrade.module if upgrade is not None else "")), cells)
 
 
@@ -165,24 +172,24 @@ def format_window(window: MaintenanceWindow | None) -> str:
     return f"{time.strftime('%a %m-%d %H:%M', begin)} – {time.strftime('%a %H:%M', end)}"
 
 
-def _until(one: Maintenance, now: float) -> str:
-    if one.window is None:
+def _until(maintenance: Maintenance, now: float) -> str:
+    if maintenance.window is None:
         return ""
-    return "open" if one.open else format_duration(one.window.begin - now)
+    return "open" if maintenance.open else format_duration(maintenance.window.begin - now)
 
 
-def _window_sentence(one: Maintenance, upgrade: DowntimeUpgrade | None, now: float) -> str:
-    if one.window is None:
+def _window_sentence(maintenance: Maintenance, upgrade: DowntimeUpgrade | None, now: float) -> str:
+    if maintenance.window is None:
         when = "the next window is unknown"
-    elif one.open:
-        when = f"the window is open until {time.strftime('%Y-%m-%d %H:%M', time.gmtime(one.window.end))} UTC"
+    elif maintenance.open:
+        when = f"the window is open until {time.strftime('%Y-%m-%d %H:%M', time.gmtime(maintenance.window.end))} UTC"
     else:
-        begin = time.strftime("%Y-%m-%d %H:%M", time.gmtime(one.window.begin))
-        when = f"the next window starts {begin} UTC, in {format_duration(one.window.begin - now)}"
-    skips = "; the Kyma skips maintenance windows" if one.skips else ""
+        begin = time.strftime("%Y-%m-%d %H:%M", time.gmtime(maintenance.window.begin))
+        when = f"the next window starts {begin} UTC, in {format_duration(maintenance.window.begin - now)}"
+    skips = "; the Kyma skips maintenance windows" if maintenance.skips else ""
     if upgrade is None:
-        waits = "no upgrade awaits it" if one.unknown is None else f"upgrades: {one.unknown}"
-        return sanitize(f"{one.ref.name}: {when}{skips}; {waits}")
+        waits = "no upgrade awaits it" if maintenance.unknown is None else f"upgrades: {maintenance.unknown}"
+        return sanitize(f"{maintenance.ref.name}: {when}{skips}; {waits}")
     to = f" → {upgrade.offered}" if upgrade.offered else ""
     return sanitize(f"{upgrade.module} {upgrade.installed}{to}: {upgrade.waiting.value}; {when}{skips}")
 
@@ -216,10 +223,10 @@ def watchers_report(chains: Sequence[WatcherChain], asked_at: float, *, in_runti
             row = _chain_row(chain, link, worst.index(link.health))
             rows.append(row)
             sentences[row.key] = _chain_sentence(chain, link)
-    whole = sum(chain.health is LinkHealth.HEALTHY for chain in chains)
+    healthy = sum(chain.health is LinkHealth.HEALTHY for chain in chains)
     end = "" if in_runtime else " in the control plane (open a runtime to check the rest)"
     asked = clock_time(asked_at)
-    counts = f"{whole} of {format_count(len(chains), 'chain')} healthy{end}   read {asked} UTC, ctrl-r refreshes"
+    counts = f"{healthy} of {format_count(len(chains), 'chain')} healthy{end}   read {asked} UTC, ctrl-r refreshes"
     return ReportTable(tuple(rows), counts if chains else "", sentences)
 
 

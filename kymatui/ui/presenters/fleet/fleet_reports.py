@@ -37,38 +37,39 @@ class VersionTable(Struct, frozen=True):
 
 def matrix_columns(counts: VersionTable, first: int = 0) -> tuple[Column, ...]:
     """Return the columns from number `first` on; column 0 is the newest version of each module."""
-    most = max((len(found) for found in counts.cells.values()), default=1)
+    most = max((len(filters) for filters in counts.cells.values()), default=1)
     titles = ("NEWEST REPORTED", *(f"{number} OLDER" for number in range(1, most)))
-    places = (
+    columns = (
         Column(f"place:{n}", titles[n], 18, flex=1, priority=n - first, falls=True) for n in range(first, len(titles))
     )
-    return (Column("name", "MODULE", 18, flex=1), Column("total", "RUNTIMES", 10, right=True, falls=True), *places)
+    return (Column("name", "MODULE", 18, flex=1), Column("total", "RUNTIMES", 10, right=True, falls=True), *columns)
 
 
 def matrix_rows(runtimes: Sequence[Runtime]) -> VersionTable:
     """Return the matrix of module by version with counts over these runtimes."""
-    found = version_matrix(runtimes)
+    version_counts = version_matrix(runtimes)
     cells = {
-        one.module: tuple(RuntimeFilter("module", one.module, version) for version, _ in one.counts) for one in found
+        counts.module: tuple(RuntimeFilter("module", counts.module, version) for version, _ in counts.counts)
+        for counts in version_counts
     }
-    return VersionTable(tuple(map(_matrix_row, found)), cells)
+    return VersionTable(tuple(map(_matrix_row, version_counts)), cells)
 
 
-def _matrix_row(one: VersionCounts) -> Row:
+def _matrix_row(counts: VersionCounts) -> Row:
     cells = {
-        "name": Cell(sanitize(one.module), "strong", order=one.module),
-        "total": Cell(str(one.total), order=one.total),
+        "name": Cell(sanitize(counts.module), "strong", order=counts.module),
+        "total": Cell(str(counts.total), order=counts.total),
     }
-    most = max((count for _, count in one.counts), default=0)
-    for place, (version, count) in enumerate(one.counts):
+    most = max((count for _, count in counts.counts), default=0)
+    for index, (version, count) in enumerate(counts.counts):
         tone = "ready" if count == most else ""
-        cells[f"place:{place}"] = Cell(f"{sanitize(version) or 'unknown'}: {count}", tone, order=count)
-    return Row(one.module, cells)
+        cells[f"place:{index}"] = Cell(f"{sanitize(version) or 'unknown'}: {count}", tone, order=count)
+    return Row(counts.module, cells)
 
 
-def with_cell(row: Row, place: int) -> Row:
+def with_cell(row: Row, index: int) -> Row:
     """Return the row with a marked cell, visible without colour too."""
-    name = f"place:{place}"
+    name = f"place:{index}"
     cell = row.cells.get(name)
     if cell is None:
         return row
@@ -124,9 +125,9 @@ def problem_rows(picture: FleetSnapshot, catalogs: Catalogs = MappingProxyType({
 
     `catalogs` are those of connected runtimes.
     """
-    found = [(key, runtime) for key, runtime in picture.runtimes.items() if picture.has_problem(key)]
+    runtimes = [(key, runtime) for key, runtime in picture.runtimes.items() if picture.has_problem(key)]
     short = short_names(name for _, name in picture.runtimes)
-    rows = [_problem_row(key, runtime, picture, short.get(key[1], ""), catalogs.get(key)) for key, runtime in found]
+    rows = [_problem_row(key, runtime, picture, short.get(key[1], ""), catalogs.get(key)) for key, runtime in runtimes]
     return [*rows, *map(_malformed_row, map(malformed_action, picture.malformed))]
 
 
@@ -154,8 +155,8 @@ def _problem_row(key: RuntimeKey, runtime: Runtime, picture: FleetSnapshot, shor
 
 def format_problem(row: Row) -> str:
     """Return the problem of a runtime as a sentence."""
-    said = {name: cell.text for name, cell in row.cells.items()}
-    return "   ".join(filter(None, (f"{said['runtime']}  {said['reason']}", actor_words(said["on"]))))
+    texts = {name: cell.text for name, cell in row.cells.items()}
+    return "   ".join(filter(None, (f"{texts['runtime']}  {texts['reason']}", actor_words(texts["on"]))))
 
 
 CHANGE_COLUMNS = (
@@ -188,18 +189,18 @@ def _change_row(change: FleetChange, short: str) -> Row:
 
 def format_wait(row: Row) -> str:
     """Return a pending action as a sentence."""
-    said = {name: cell.text for name, cell in row.cells.items()}
-    since = f", for {said['since']}" if said["since"] else ""
-    return f"{said['module']} on {said['runtime']}: {said['reason']}   {actor_words(said['on'])}{since}"
+    texts = {name: cell.text for name, cell in row.cells.items()}
+    since = f", for {texts['since']}" if texts["since"] else ""
+    return f"{texts['module']} on {texts['runtime']}: {texts['reason']}   {actor_words(texts['on'])}{since}"
 
 
 def format_runtime_change(row: Row) -> str:
     """Return a change as a sentence."""
-    said = {name: cell.text for name, cell in row.cells.items()}
-    what = f"{said['module']} on {said['runtime']}"
-    if said["what"] == MANIFEST:
-        return f"{what}: {said['after']} at {said['time']} UTC, reported by its Manifest"
-    return f"{what}: {said['what']} {said['before']} → {said['after']} at {said['time']} UTC"
+    texts = {name: cell.text for name, cell in row.cells.items()}
+    what = f"{texts['module']} on {texts['runtime']}"
+    if texts["what"] == MANIFEST:
+        return f"{what}: {texts['after']} at {texts['time']} UTC, reported by its Manifest"
+    return f"{what}: {texts['what']} {texts['before']} → {texts['after']} at {texts['time']} UTC"
 
 
 def runtime_of(row_key: str) -> str:
@@ -247,15 +248,15 @@ class MatrixCursor:
     def scroll(self, module: str | None, shown: Sequence[str]) -> None:
         """Scroll the columns until the chosen cell is among those `shown`; a module may have more than fit."""
         width = sum(name.startswith("place:") for name in shown)
-        place = self.place(module)
-        if width and place >= 0:
+        index = self.place(module)
+        if width and index >= 0:
             last = self._first + width - 1
-            self._first = min(place, self._first) if place <= last else self._first + place - last
+            self._first = min(index, self._first) if index <= last else self._first + index - last
 
     def hint(self, module: str | None) -> str:
         """Return what enter does on the chosen cell."""
-        cells, place = self.cells(module), self.place(module)
+        cells, index = self.cells(module), self.place(module)
         if not cells:
             return ""
-        of = f"   version {place + 1} of {len(cells)}" if len(cells) > 1 else ""
-        return f"enter shows the runtimes with {cells[place]}{of}"
+        of = f"   version {index + 1} of {len(cells)}" if len(cells) > 1 else ""
+        return f"enter shows the runtimes with {cells[index]}{of}"

@@ -107,7 +107,11 @@ def with_number(row: Row, kind: CellKind) -> Row:
 
 
 def _version_row(line: VersionLine, order: int) -> Row:
-    tone = _TONES.get(min((one.kind for one in line.moves), key=BY_RISK.index), "ready") if line.moves else "muted"
+    tone = (
+        _TONES.get(min((forecast.kind for forecast in line.moves), key=BY_RISK.index), "ready")
+        if line.moves
+        else "muted"
+    )
     cells = {
         "module": Cell(sanitize(line.module), "strong", order=line.module),
         "version": Cell(sanitize(line.version) or "not installed", "" if line.version else "muted", _order(line)),
@@ -159,12 +163,12 @@ def version_hint(row: Row, kind: CellKind) -> str:
     count = number if isinstance(number, int) else 0
     opened = number_of(row.key, kind)
     outcomes = row.cells["outcomes"].text
-    told = f"enter lists {format_count(count, 'runtime')}: {opened}" if count else f"no runtimes: {opened}"
-    return sanitize(f"{told}   {outcomes}" if outcomes else told)
+    hint = f"enter lists {format_count(count, 'runtime')}: {opened}" if count else f"no runtimes: {opened}"
+    return sanitize(f"{hint}   {outcomes}" if outcomes else hint)
 
 
 def runtime_sentence(row: Row) -> str:
     """Return a runtime's forecast as a sentence."""
-    said = {name: cell.text for name, cell in row.cells.items()}
-    why = f" ({said['why']})" if said["why"] != ABSENT else ""
-    return f"{said['module']} on {said['runtime']}: {said['today']} → {said['then']}: {said['outcome']}{why}"
+    texts = {name: cell.text for name, cell in row.cells.items()}
+    why = f" ({texts['why']})" if texts["why"] != ABSENT else ""
+    return f"{texts['module']} on {texts['runtime']}: {texts['today']} → {texts['then']}: {texts['outcome']}{why}"

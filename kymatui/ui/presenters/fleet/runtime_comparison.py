@@ -28,9 +28,9 @@ COLUMNS: Final = (
 )
 
 
-def comparison_rows(found: SideBySide, *, whole: bool) -> list[Row]:
-    """Return the differences first; equal lines only with `whole`."""
-    lines = found.lines if whole else found.differing
+def comparison_rows(comparison: SideBySide, *, with_equal: bool) -> list[Row]:
+    """Return the differences first; equal lines only with `with_equal`."""
+    lines = comparison.lines if with_equal else comparison.differing
     return [_row(index, line) for index, line in enumerate(lines)]
 
 
@@ -65,6 +65,6 @@ def explain_difference(line: ComparisonLine) -> str:
     return sanitize(f"{sides}. {line.why}{act}" if line.why else sides)
 
 
-def count_differences(found: SideBySide) -> str:
+def count_differences(comparison: SideBySide) -> str:
     """Return the number of lines per verdict."""
-    return "   ".join(f"{found.count(verdict)} {verdict.value}" for verdict in LineVerdict)
+    return "   ".join(f"{comparison.count(verdict)} {verdict.value}" for verdict in LineVerdict)

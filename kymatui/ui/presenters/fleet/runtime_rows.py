@@ -84,10 +84,10 @@ class FleetRows:
         self._made, self._of, self._gap = {}, picture.runtimes, gap
         short = short_names(name for _, name in picture.runtimes)
         for key, runtime in picture.runtimes.items():
-            found, name = known.get(key), short.get(key[1], "")
-            if found is None or found[0] is not runtime or now >= found[1] or found[2] != name:
-                found = (runtime, _until(runtime, now), name, runtime_row(key, runtime, now, gap, name))
-            self._made[key] = found
+            entry, name = known.get(key), short.get(key[1], "")
+            if entry is None or entry[0] is not runtime or now >= entry[1] or entry[2] != name:
+                entry = (runtime, _until(runtime, now), name, runtime_row(key, runtime, now, gap, name))
+            self._made[key] = entry
         self._until = min((until for _, until, _, _ in self._made.values()), default=float("inf"))
         self._rows = {key: row for key, (_, _, _, row) in self._made.items()}
         return self._rows
@@ -107,9 +107,9 @@ def count_runtimes(picture: FleetSnapshot, connected: Iterable[Feed]) -> str:
     problems = _counted(picture.problem_count, picture.unknown_runtimes or picture.unknown_drift)
     states = [feed.state for feed in connected]
     malformed = f"  malformed {len(picture.malformed)}" if picture.malformed else ""
-    found = f"runtimes {runtimes}  with problems {problems}{malformed}  SKR {states.count(FeedState.LIVE)} connected"
+    summary = f"runtimes {runtimes}  with problems {problems}{malformed}  SKR {states.count(FeedState.LIVE)} connected"
     failed = states.count(FeedState.FAILED)
-    return found + (f", {failed} unreachable" if failed else "")
+    return summary + (f", {failed} unreachable" if failed else "")
 
 
 def _counted(number: int, why: UnknownFact | None) -> str:
@@ -192,9 +192,9 @@ def with_runtime(row: Row, feed: Feed | None) -> Row:
 def explain_runtime(runtime: Runtime, picture: FleetSnapshot, catalog: Catalog | None = None) -> tuple[str, str, str]:
     """Return what is wrong with a runtime, who must act, and the tone; `catalog` is that of a connected one."""
     key = (runtime.ref.namespace, runtime.name)
-    found = runtime_reason(runtime, picture.manifests_of(key), picture.unknown_drift, catalog)
-    who = actor_words(found.actor.value)
-    return sanitize(found.text), who, TONES[found.state] if found.state is not None else "muted"
+    reason = runtime_reason(runtime, picture.manifests_of(key), picture.unknown_drift, catalog)
+    who = actor_words(reason.actor.value)
+    return sanitize(reason.text), who, TONES[reason.state] if reason.state is not None else "muted"
 
 
 def actor_words(actor: str) -> str:
@@ -230,15 +230,20 @@ def group_rows(runtimes: Iterable[Runtime], what: str, unknown_drift: UnknownFac
     members: dict[str, list[Runtime]] = {}
     for runtime in runtimes:
         members.setdefault(group_name(runtime, what), []).append(runtime)
-    return [_group_row(what, name, found, unknown_drift) for name, found in sorted(members.items())]
+    return [
+        _group_row(what, name, runtimes_of_group, unknown_drift) for name, runtimes_of_group in sorted(members.items())
+    ]
 
 
-def _group_row(what: str, name: str, found: Sequence[Runtime], unknown_drift: UnknownFact | None) -> Row:
-    states = Counter(State.DELETING if one.deleting else parse_state(one.state) for one in found)
-    cells = {"name": Cell(sanitize(name), "strong"), "count": _count(len(found), "strong")}
+def _group_row(what: str, name: str, runtimes: Sequence[Runtime], unknown_drift: UnknownFact | None) -> Row:
+    states = Counter(State.DELETING if runtime.deleting else parse_state(runtime.state) for runtime in runtimes)
+    cells = {"name": Cell(sanitize(name), "strong"), "count": _count(len(runtimes), "strong")}
     for column, state in _STATES.items():
         cells[column] = _count(states[state], TONES[state])
-    drifting, undecided = sum(bool(one.drifting) for one in found), any(one.unknown_drift for one in found)
+    drifting, undecided = (
+        sum(bool(runtime.drifting) for runtime in runtimes),
+        any(runtime.unknown_drift for runtime in runtimes),
+    )
     cells["drift"] = _drift(drifting, unknown_drift, drift_count(drifting, undecided=undecided))
     return Row(f"{what}{_SEPARATOR}{name}", cells)
 

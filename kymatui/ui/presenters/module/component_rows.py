@@ -29,9 +29,9 @@ _UNVERIFIED = "not verified (no option public_key)"
 def facts(shown: ShownComponent, signature: ModuleSignature) -> Iterator[Fact]:
     """Yield what `kymatui bundle show` prints above its table; with the option `public_key` also the verdict."""
     is_verified = signature.status is not SignatureStatus.SIGNED
-    found = component_facts(shown, signature.status.value if is_verified else _UNVERIFIED)
+    listed = component_facts(shown, signature.status.value if is_verified else _UNVERIFIED)
     counts = Counter[str]()
-    for label, text in found:
+    for label, text in listed:
         counts[label] += 1
         tone = SIGNATURE_TONES[signature.status] if label == "signature" else ""
         if counts[label] <= _MOST_EACH:
@@ -50,15 +50,15 @@ def facts(shown: ShownComponent, signature: ModuleSignature) -> Iterator[Fact]:
 def resource_rows(shown: ShownComponent) -> list[Row]:
     """Return the first rows in the order of the descriptor; their keys begin with the place there."""
     rows = []
-    for number, one in enumerate(shown.resources[:MOST_ROWS]):
+    for number, resource in enumerate(shown.resources[:MOST_ROWS]):
         cells = {
-            "name": Cell(sanitize(one.name), "strong"),
-            "type": Cell(sanitize(one.type), "muted"),
-            "version": Cell(sanitize(one.version) or ABSENT),
-            "size": Cell(_size(one.size), "muted", -1 if one.size is None else one.size),
-            "place": Cell(sanitize(one.place)),
+            "name": Cell(sanitize(resource.name), "strong"),
+            "type": Cell(sanitize(resource.type), "muted"),
+            "version": Cell(sanitize(resource.version) or ABSENT),
+            "size": Cell(_size(resource.size), "muted", -1 if resource.size is None else resource.size),
+            "place": Cell(sanitize(resource.place)),
         }
-        rows.append(Row(f"{number} {one.name}", cells))
+        rows.append(Row(f"{number} {resource.name}", cells))
     return rows
 
 

@@ -45,8 +45,8 @@ def event_lines(
     module: ModuleRow, snapshot: Snapshot, now: float, locations: ObjectIndex, namespace: str = ""
 ) -> list[Line]:
     """Return a line for each event of the module and of its owned objects, newest first; with a namespace its own."""
-    found = events_about(snapshot, event_objects(module, locations))
-    return [_line(event, now) for event, ref in found if not namespace or ref.namespace in ("", namespace)]
+    events = events_about(snapshot, event_objects(module, locations))
+    return [_line(event, now) for event, ref in events if not namespace or ref.namespace in ("", namespace)]
 
 
 def event_subjects(module: ModuleRow, snapshot: Snapshot, locations: ObjectIndex) -> dict[str, ObjectRef]:

@@ -99,12 +99,12 @@ def _recorded(module: ModuleRow) -> list[Fact]:
 def reported(module: ModuleRow) -> list[Fact]:
     """Return the state that each source reports, and the state that kymatui derives."""
     reports = module.reports
-    said = (
+    fact_groups = (
         ("Kyma", reports.kyma),
         ("Manifest", module.text(RowFact.MANIFEST, reports.manifest)),
         ("module CR", module.text(RowFact.CHECKS, reports.resource)),
     )
-    facts = [_report(label, text) for label, text in said]
+    facts = [_report(label, text) for label, text in fact_groups]
     cell = state_cell(module)
     facts.append(_report("manager", reports.manager))
     facts.append(Fact("kymatui", cell.text, cell.tone))
@@ -145,10 +145,10 @@ def findings(module: ModuleRow) -> Iterator[Fact]:
 
 def _unknown(module: ModuleRow) -> dict[str, list[str]]:
     """Return the unknown facts by reason."""
-    found: dict[str, list[str]] = {}
+    unknown: dict[str, list[str]] = {}
     for fact, why in module.unknown.items():
-        found.setdefault(str(why), []).append(fact.value)
-    return found
+        unknown.setdefault(str(why), []).append(fact.value)
+    return unknown
 
 
 def manifest_conditions(module: ModuleRow, snapshot: Snapshot, now: float) -> Iterator[Fact]:
@@ -165,10 +165,14 @@ def resource_conditions(module: ModuleRow, snapshot: Snapshot, now: float) -> It
 
 def _conditions(raws: Iterable[Object], now: float) -> Iterator[Fact]:
     for raw in raws:
-        for one in read_conditions(JsonReader(raw).child("status")):
-            since = format_duration(now - one.since) if one.since is not None else ""
-            words = (one.status, one.reason, since, one.message)
-            yield Fact(sanitize(one.type), sanitize("  ".join(filter(None, words))), "warning" if _is_bad(one) else "")
+        for condition in read_conditions(JsonReader(raw).child("status")):
+            since = format_duration(now - condition.since) if condition.since is not None else ""
+            words = (condition.status, condition.reason, since, condition.message)
+            yield Fact(
+                sanitize(condition.type),
+                sanitize("  ".join(filter(None, words))),
+                "warning" if _is_bad(condition) else "",
+            )
 
 
 def _is_bad(condition: Condition) -> bool:
@@ -205,8 +209,8 @@ def evidence(module: ModuleRow) -> Iterator[Fact]:
 
 
 def _evidence(item: Evidence) -> str:
-    said = item.version or ABSENT
+    text = item.version or ABSENT
     if item.text and item.text != item.version:
-        said += f"  ({item.text})"
+        text += f"  ({item.text})"
     where = f"  {item.where}" if item.where else ""
-    return f"{said}{where}{'  (contradicts the raw manifest)' if item.disproved else ''}"
+    return f"{text}{where}{'  (contradicts the raw manifest)' if item.disproved else ''}"

@@ -58,12 +58,12 @@ def tree_branches(tree: ObjectTree) -> tuple[TreeBranch, ...]:
 
 def narrow_branches(roots: Iterable[TreeBranch], namespace: str) -> tuple[TreeBranch, ...]:
     """Return the branches without the objects of other namespaces; objects of no namespace and parents stay."""
-    found = []
+    branches = []
     for branch in roots:
         below = narrow_branches(branch.children, namespace)
         if below or (branch.node is not None and branch.node.ref.namespace in ("", namespace)):
-            found.append(replace(branch, children=below))
-    return tuple(found)
+            branches.append(replace(branch, children=below))
+    return tuple(branches)
 
 
 def _branch(node: TreeNode, above: str, *, short: bool = False) -> TreeBranch:
@@ -75,8 +75,8 @@ def _branch(node: TreeNode, above: str, *, short: bool = False) -> TreeBranch:
 
 def _children(node: TreeNode, key: str) -> Iterator[TreeBranch]:
     installed = [child for child in node.children if child.role is NodeRole.INVENTORY]
-    for (kind, group), found in groupby(installed, key=lambda child: (child.ref.kind.kind, child.ref.kind.group)):
-        alike, here = list(found), f"{key}/{kind}.{group}"
+    for (kind, group), nodes in groupby(installed, key=lambda child: (child.ref.kind.kind, child.ref.kind.group)):
+        alike, here = list(nodes), f"{key}/{kind}.{group}"
         if len(alike) == 1:
             yield _branch(alike[0], key)
         else:
@@ -92,11 +92,11 @@ def tree_rows(roots: Iterable[TreeBranch], folded: Collection[str], now: float) 
 
 
 def _outline(
-    found: tuple[TreeBranch, ...], lasts: tuple[bool, ...], above: str, folded: Collection[str]
+    branches: tuple[TreeBranch, ...], lasts: tuple[bool, ...], above: str, folded: Collection[str]
 ) -> Iterator[tuple[TreeBranch, tuple[bool, ...], str]]:
     """Yield each branch with, per level, whether it is the last there, and the parent's key."""
-    for number, branch in enumerate(found):
-        here = (*lasts, number == len(found) - 1)
+    for number, branch in enumerate(branches):
+        here = (*lasts, number == len(branches) - 1)
         yield branch, here, above
         if branch.key not in folded:
             yield from _outline(branch.children, here, branch.key, folded)

@@ -86,7 +86,7 @@ def rule_lines(module: ModuleRow, checked: CheckedResource | None, mode: CheckMo
 def rule_path(key: str, module: ModuleRow, checked: CheckedResource | None, mode: CheckMode) -> str:
     """Return the path of the rule of a line, as the template writes it; "" for no line."""
     evaluation = _evaluation(module, checked, mode)
-    paths = {str(number): one.rule.path for number, one in enumerate(evaluation.rules, 1)} if evaluation else {}
+    paths = {str(number): rule.rule.path for number, rule in enumerate(evaluation.rules, 1)} if evaluation else {}
     return paths.get(key, "")
 
 

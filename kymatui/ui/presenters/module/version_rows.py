@@ -58,23 +58,29 @@ def _line(module: ModuleRow, offer: Offer, base: str) -> Line:
 
 def change_facts(report: VersionReport, *, reading: bool = False) -> list[Fact]:
     """Return the changes from the base to the version under the cursor, affected objects first."""
-    found = report.templates
-    if found.before == found.after:
+    templates = report.templates
+    if templates.before == templates.after:
         return [Fact("", "the version to compare with", "muted")]
-    far = f" ({found.distance})" if found.distance else ""
-    facts = [Fact("from", f"{sanitize(found.before)} to {sanitize(found.after)}{far}", "strong")]
-    if found.downgrade:
+    far = f" ({templates.distance})" if templates.distance else ""
+    facts = [Fact("from", f"{sanitize(templates.before)} to {sanitize(templates.after)}{far}", "strong")]
+    if templates.downgrade:
         facts.append(Fact("", "a downgrade, which lifecycle-manager refuses", "warning"))
     if reading:
         facts.append(Fact("manifests", "loading", "muted"))
-    facts += [Fact("not read", one, "warning") for one in report.unread]
+    facts += [Fact("not read", reason, "warning") for reason in report.unread]
     facts += [
-        Fact("affected", sanitize(f"{one.crd} {one.what}".rstrip() + f": {one.label}: {one.message}"), "error")
-        for one in report.affected
+        Fact(
+            "affected",
+            sanitize(f"{affected.crd} {affected.what}".rstrip() + f": {affected.label}: {affected.message}"),
+            "error",
+        )
+        for affected in report.affected
     ]
     for name, changes in report.sections.items():
         facts.append(Fact(str(name), format_count(len(changes), "difference"), "strong"))
-        facts += [Fact(str(one.kind), sanitize(one.line), _TONES[one.kind]) for one in changes[:MOST_CHANGES]]
+        facts += [
+            Fact(str(change.kind), sanitize(change.line), _TONES[change.kind]) for change in changes[:MOST_CHANGES]
+        ]
         if len(changes) > MOST_CHANGES:
             facts.append(Fact("", f"… and {len(changes) - MOST_CHANGES} more; `kymatui versions` prints all", "muted"))
     if not report.sections and not report.unread and not reading:

@@ -25,18 +25,18 @@ def as_yaml(value: Mapping[str, Any]) -> str:
 
 def _readable(value: Mapping[str, Any]) -> dict[str, Any]:
     keys = [*(key for key in _FIRST if key in value), *(key for key in value if key not in _FIRST)]
-    found = {key: value[key] for key in keys}
-    metadata = found.get("metadata")
+    readable = {key: value[key] for key in keys}
+    metadata = readable.get("metadata")
     if isinstance(metadata, Mapping):
-        found["metadata"] = {key: item for key, item in metadata.items() if key != "managedFields"}
-    if found.get("kind") == "Secret":
-        found["metadata"] = _without_applied(found.get("metadata"))
+        readable["metadata"] = {key: item for key, item in metadata.items() if key != "managedFields"}
+    if readable.get("kind") == "Secret":
+        readable["metadata"] = _without_applied(readable.get("metadata"))
         for part in ("data", "stringData"):
-            if isinstance(found.get(part), Mapping):
-                found[part] = {
-                    key: f"({format_count(len(str(item)), 'character')})" for key, item in found[part].items()
+            if isinstance(readable.get(part), Mapping):
+                readable[part] = {
+                    key: f"({format_count(len(str(item)), 'character')})" for key, item in readable[part].items()
                 }
-    return found
+    return readable
 
 
 def _without_applied(metadata: object) -> object:

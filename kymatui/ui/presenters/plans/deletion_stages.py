@@ -49,115 +49,130 @@ _WAYS = {
 }
 
 
-def stage_lines(seen: DeletionState, *, accept_unknown: bool = False) -> list[tuple[str, str]]:
+def stage_lines(state: DeletionState, *, accept_unknown: bool = False) -> list[tuple[str, str]]:
     """Return one line per stage with its tone: sign, number, title and details."""
-    found = deletion_stages(seen, accept_unknown=accept_unknown)
+    stages = deletion_stages(state, accept_unknown=accept_unknown)
     return [
         (
-            f"{_SIGNS[one.progressed]} {number} {one.title}" + (f"  {sanitize(one.message)}" if one.message else ""),
-            _TONES[one.progressed],
+            f"{_SIGNS[stage.progressed]} {number} {stage.title}"
+            + (f"  {sanitize(stage.message)}" if stage.message else ""),
+            _TONES[stage.progressed],
         )
-        for number, one in enumerate(found, 1)
+        for number, stage in enumerate(stages, 1)
     ]
 
 
-def deletion_rows(seen: DeletionState, now: float) -> list[Row]:
+def deletion_rows(state: DeletionState, now: float) -> list[Row]:
     """Return the remaining objects that the module's manager manages."""
-    return [_row(one, now, seen) for one in (*seen.remaining.theirs, *seen.remaining.ours)]
+    return [_row(managed_object, now, state) for managed_object in (*state.remaining.theirs, *state.remaining.ours)]
 
 
-def _row(one: ManagedObject, now: float, seen: DeletionState) -> Row:
-    words, tone = describe_blocking(one, seen)
+def _row(managed_object: ManagedObject, now: float, state: DeletionState) -> Row:
+    words, tone = describe_blocking(managed_object, state)
     cells = {
-        "kind": Cell(sanitize(one.ref.kind.kind)),
-        "namespace": Cell(sanitize(one.ref.namespace), "muted"),
-        "name": Cell(sanitize(one.ref.name)),
+        "kind": Cell(sanitize(managed_object.ref.kind.kind)),
+        "namespace": Cell(sanitize(managed_object.ref.namespace), "muted"),
+        "name": Cell(sanitize(managed_object.ref.name)),
         "age": Cell(
-            format_duration(max(0.0, now - one.created)) if one.created is not None else "", "muted", since=one.created
+            format_duration(max(0.0, now - managed_object.created)) if managed_object.created is not None else "",
+            "muted",
+            since=managed_object.created,
         ),
-        "maker": Cell(sanitize(one.maker), "muted"),
+        "maker": Cell(sanitize(managed_object.maker), "muted"),
         "blocks": Cell(sanitize(words), tone),
     }
-    return Row(_key(one), cells)
+    return Row(_key(managed_object), cells)
 
 
-def _key(one: ManagedObject) -> str:
-    return one.uid or str(one.ref)
+def _key(managed_object: ManagedObject) -> str:
+    return managed_object.uid or str(managed_object.ref)
 
 
-def deletion_subject(seen: DeletionState, key: str) -> ObjectRef | None:
+def deletion_subject(state: DeletionState, key: str) -> ObjectRef | None:
     """Return the object of a line."""
-    return next((one.ref for one in seen.remaining.instances if _key(one) == key), None)
+    return next(
+        (managed_object.ref for managed_object in state.remaining.instances if _key(managed_object) == key), None
+    )
 
 
-def full_row_text(seen: DeletionState, key: str | None) -> list[tuple[str, str]]:
+def full_row_text(state: DeletionState, key: str | None) -> list[tuple[str, str]]:
     """Return what the list may clip of a row: the whole object, its creator and its meaning."""
-    for one in seen.remaining.instances:
-        if _key(one) == key:
-            made = f", created by {sanitize(one.maker)}" if one.maker else ""
+    for managed_object in state.remaining.instances:
+        if _key(managed_object) == key:
+            maker = f", created by {sanitize(managed_object.maker)}" if managed_object.maker else ""
             return [
                 (
-                    f"{sanitize(str(one.ref))}{made}: {sanitize(describe_blocking(one, seen)[0])}",
+                    f"{sanitize(str(managed_object.ref))}{maker}: "
+                    f"{sanitize(describe_blocking(managed_object, state)[0])}",
                     "muted",
                 )
             ]
     return []
 
 
-def describe_blocking(one: ManagedObject, seen: DeletionState) -> tuple[str, str]:
+def describe_blocking(managed_object: ManagedObject, state: DeletionState) -> tuple[str, str]:
     """Return what an object means for the deletion, with the tone."""
-    if one.deleted_at is not None:
-        return f"being deleted{one.held}", "deleting"
-    if one.stays:
-        return f"stays: {one.stay_reason}", "muted"
-    if one.protection:
-        return one.protection, "warning"
-    if one.ours and not one.applied and seen.deletes_default:
+    if managed_object.deleted_at is not None:
+        return f"being deleted{managed_object.held}", "deleting"
+    if managed_object.stays:
+        return f"stays: {managed_object.stay_reason}", "muted"
+    if managed_object.protection:
+        return managed_object.protection, "warning"
+    if managed_object.ours and not managed_object.applied and state.deletes_default:
         words = (
-            "deleted before the module: the policy is Ignore" if seen.by_hand else "the default CR, left by the module"
+            "deleted before the module: the policy is Ignore" if state.by_hand else "the default CR, left by the module"
         )
         return words, "warning"
-    if one.ours:
+    if managed_object.ours:
         return "deleted with the module", "muted"
-    of = f" (of the {one.owner})" if one.owner else ""
-    held = f" (finalizers: {', '.join(one.finalizers)})" if one.finalizers else ""
+    of = f" (of the {managed_object.owner})" if managed_object.owner else ""
+    held = f" (finalizers: {', '.join(managed_object.finalizers)})" if managed_object.finalizers else ""
     return f"blocks the deletion{of}{held}", "warning"
 
 
-def deletion_notes(seen: DeletionState, *, accept_unknown: bool = False) -> list[tuple[str, str]]:
+def deletion_notes(deletion_state: DeletionState, *, accept_unknown: bool = False) -> list[tuple[str, str]]:
     """Return the notes to read before you continue, with tones; who must act comes first."""
-    step = seen.next_step(accept_unknown=accept_unknown)
-    said = [(f"Next (ctrl-d): {with_keeper(step.value, seen.keeper)}", "accent")]
-    if seen.refusal:
-        said = [(as_screen_commands(sanitize(seen.refusal)), "error" if step is NextStep.REFUSED else "ready")]
-        if step is NextStep.GONE:
-            said.append((f":restore {sanitize(seen.module)} restores its objects from a backup", "muted"))
-    elif step is NextStep.FOLLOW:
-        said = [(f"Waiting for {seen.keeper} to uninstall the module", "accent")]
-    if seen.manifest is not None and seen.control:
-        state = seen.reported_by_manifest or "has not reported"
-        said.append((f"on {sanitize(seen.control)}: {sanitize(str(seen.manifest))} {sanitize(state)}", "muted"))
-    if seen.stuck:
-        said.append((f"Blocked by finalizers: {as_screen_commands(sanitize(explain_finalizers(seen)))}", "deleting"))
-    for kind, reason in seen.remaining.unknown:
-        agreed = "assumed to have no objects" if accept_unknown else "number of objects unknown"
-        said.append((f"{kind}: {agreed} ({sanitize(reason)})", "warning"))
-    if seen.advice:
-        said.append((f"▲ {sanitize(seen.advice)}", "warning"))
-    said += [(f"▲ {sanitize(text)}", "warning") for text in seen.foreseen]
-    if seen.warning:
-        said += [
-            (f"▲ {sanitize(seen.warning)}", "warning"),
-            (f"Option (w): {with_keeper(_WAYS[seen.way], seen.keeper)}", "accent"),
+    step = deletion_state.next_step(accept_unknown=accept_unknown)
+    notes = [(f"Next (ctrl-d): {with_keeper(step.value, deletion_state.keeper)}", "accent")]
+    if deletion_state.refusal:
+        notes = [
+            (as_screen_commands(sanitize(deletion_state.refusal)), "error" if step is NextStep.REFUSED else "ready")
         ]
-    return said
+        if step is NextStep.GONE:
+            notes.append((f":restore {sanitize(deletion_state.module)} restores its objects from a backup", "muted"))
+    elif step is NextStep.FOLLOW:
+        notes = [(f"Waiting for {deletion_state.keeper} to uninstall the module", "accent")]
+    if deletion_state.manifest is not None and deletion_state.control:
+        state = deletion_state.reported_by_manifest or "has not reported"
+        notes.append(
+            (
+                f"on {sanitize(deletion_state.control)}: {sanitize(str(deletion_state.manifest))} {sanitize(state)}",
+                "muted",
+            )
+        )
+    if deletion_state.stuck:
+        notes.append(
+            (f"Blocked by finalizers: {as_screen_commands(sanitize(explain_finalizers(deletion_state)))}", "deleting")
+        )
+    for kind, reason in deletion_state.remaining.unknown:
+        agreed = "assumed to have no objects" if accept_unknown else "number of objects unknown"
+        notes.append((f"{kind}: {agreed} ({sanitize(reason)})", "warning"))
+    if deletion_state.advice:
+        notes.append((f"▲ {sanitize(deletion_state.advice)}", "warning"))
+    notes += [(f"▲ {sanitize(text)}", "warning") for text in deletion_state.foreseen]
+    if deletion_state.warning:
+        notes += [
+            (f"▲ {sanitize(deletion_state.warning)}", "warning"),
+            (f"Option (w): {with_keeper(_WAYS[deletion_state.way], deletion_state.keeper)}", "accent"),
+        ]
+    return notes
 
 
-def remaining_title(seen: DeletionState, *, accept_unknown: bool) -> tuple[str, str]:
+def remaining_title(state: DeletionState, *, accept_unknown: bool) -> tuple[str, str]:
     """Return how many managed objects still exist, with its tone."""
-    count, unknown = len(seen.theirs), seen.remaining.unknown
-    left = f"{format_count(count, 'managed object')} still {'exists' if count == 1 else 'exist'}"
-    text = left if count else "no managed objects remain"
+    count, unknown = len(state.theirs), state.remaining.unknown
+    count_words = f"{format_count(count, 'managed object')} still {'exists' if count == 1 else 'exist'}"
+    text = count_words if count else "no managed objects remain"
     if unknown and not accept_unknown:
         text += f", and {format_count(len(unknown), 'kind')} cannot be listed"
     return text, "warning" if count or unknown else "ready"
@@ -168,126 +183,127 @@ def backup_line(keeps_backup: bool) -> tuple[str, str]:
     return f"b backup: {'on, deleted objects are saved as YAML first' if keeps_backup else 'off'}", "muted"
 
 
-def crd_line(seen: DeletionState, delete_crds: bool) -> list[tuple[str, str]]:
+def crd_line(state: DeletionState, delete_crds: bool) -> list[tuple[str, str]]:
     """Return what becomes of the CRDs of a chart's folder crds/, and the key that changes it; none without any."""
-    if seen.found is None or not seen.found.chart_crds:
+    if state.found is None or not state.found.chart_crds:
         return []
     deleted = "deleted, unless they have objects or another installation has them"
     return [(f"r CRDs of the chart: {deleted if delete_crds else 'stay, as with helm'}", "muted")]
 
 
-def next_way(seen: DeletionState, way: ModuleCRHandling) -> ModuleCRHandling:
-    """Return the option after `way`."""
-    offered = deletion_options(seen)
-    return offered[(offered.index(way) + 1) % len(offered) if way in offered else 0]
+def next_way(state: DeletionState, handling: ModuleCRHandling) -> ModuleCRHandling:
+    """Return the option after `handling`."""
+    offered = deletion_options(state)
+    return offered[(offered.index(handling) + 1) % len(offered) if handling in offered else 0]
 
 
-def why_no_choice(seen: DeletionState | None, step: NextStep | None, what: object) -> str:
+def why_no_choice(state: DeletionState | None, step: NextStep | None, what: object) -> str:
     """Return why there is no choice of the "way", "backup", "crds" or "unknown" kinds; "" where there is one."""
     if what == "crds":
-        return "" if seen is not None and seen.found is not None and seen.found.chart_crds else "no CRDs of a chart"
+        return "" if state is not None and state.found is not None and state.found.chart_crds else "no CRDs of a chart"
     if what == "backup":
         return "already deleted" if step is NextStep.GONE else ""
     if what == "way":
-        return "" if seen is not None and len(deletion_options(seen)) > 1 else "no other option"
-    return "" if seen is not None and seen.remaining.unknown else "all kinds can be listed"
+        return "" if state is not None and len(deletion_options(state)) > 1 else "no other option"
+    return "" if state is not None and state.remaining.unknown else "all kinds can be listed"
 
 
-def preview_deletion(seen: DeletionState, *, accept_unknown: bool, backup: str) -> Preview:
+def preview_deletion(state: DeletionState, *, accept_unknown: bool, backup: str) -> Preview:
     """Return the preview of all remaining steps of the deletion."""
-    step = seen.next_step(accept_unknown=accept_unknown)
+    step = state.next_step(accept_unknown=accept_unknown)
     unmanages = step is NextStep.UNMANAGE
-    title = f"{'unmanage' if unmanages else 'delete'} {seen.module} {seen.installed}".strip()
+    title = f"{'unmanage' if unmanages else 'delete'} {state.module} {state.installed}".strip()
     return Preview(
         title,
-        lines=tuple(_lines(seen, step)),
-        management=f"{seen.managed_by_words[:1].upper()}{seen.managed_by_words[1:]}",
-        refusals=tuple(_refusals(seen, step)),
-        warnings=tuple(_warnings(seen, unmanages, backup)),
-        missing=tuple(map(str, seen.missing)),
-        consents=tuple(_consents(seen, unmanages)),
+        lines=tuple(_lines(state, step)),
+        management=f"{state.managed_by_words[:1].upper()}{state.managed_by_words[1:]}",
+        refusals=tuple(_refusals(state, step)),
+        warnings=tuple(_warnings(state, unmanages, backup)),
+        missing=tuple(map(str, state.missing)),
+        consents=tuple(_consents(state, unmanages)),
         question=f"{title[:1].upper()}{title[1:]}?",
         editable=True,
     )
 
 
-def _refusals(seen: DeletionState, step: NextStep) -> Iterator[str]:
+def _refusals(state: DeletionState, step: NextStep) -> Iterator[str]:
     if step in (NextStep.REFUSED, NextStep.GONE):
-        yield seen.refusal or f"{seen.module} is deleted completely"
+        yield state.refusal or f"{state.module} is deleted completely"
     if step is NextStep.UNKNOWN:
         yield "the kinds that you cannot list may have objects; press u to assume that they have none"
 
 
-def _warnings(seen: DeletionState, unmanages: bool, backup: str) -> Iterator[str]:
+def _warnings(state: DeletionState, unmanages: bool, backup: str) -> Iterator[str]:
     if unmanages:
-        yield f"{seen.keeper} stops updates and repairs; nothing is deleted"
+        yield f"{state.keeper} stops updates and repairs; nothing is deleted"
         return
-    if seen.warning:
-        yield f"{seen.warning}. Selected: {with_keeper(_WAYS[seen.way], seen.keeper)}"
-    if seen.advice:
-        yield seen.advice
-    yield from seen.foreseen
-    if not seen.refusal:
+    if state.warning:
+        yield f"{state.warning}. Selected: {with_keeper(_WAYS[state.way], state.keeper)}"
+    if state.advice:
+        yield state.advice
+    yield from state.foreseen
+    if not state.refusal:
         yield (
             f"deleted objects are saved first to {shorten_path(backup)}"
             if backup
             else "no backup: deleted objects are not saved"
         )
-    staying = [one for one in seen.remaining.instances if one.stays]
-    for reason in dict.fromkeys(one.stay_reason for one in staying):
-        some = [one.ref for one in staying if one.stay_reason == reason]
+    staying = [managed_object for managed_object in state.remaining.instances if managed_object.stays]
+    for reason in dict.fromkeys(managed_object.stay_reason for managed_object in staying):
+        some = [managed_object.ref for managed_object in staying if managed_object.stay_reason == reason]
         yield f"{summarize_names(some)} {'stays' if len(some) == 1 else 'stay'}: {reason}"
 
 
-def _consents(seen: DeletionState, unmanages: bool) -> Iterator[Consent]:
+def _consents(state: DeletionState, unmanages: bool) -> Iterator[Consent]:
     if unmanages:
         return
-    theirs = [one for one in seen.theirs if one.deleted_at is None]
+    theirs = [managed_object for managed_object in state.theirs if managed_object.deleted_at is None]
     if theirs:
-        yield Consent("cascade", f"delete {describe_objects(one.owned for one in theirs)}")
-    yield Consent("name", "delete it", typed=seen.module)
+        yield Consent("cascade", f"delete {describe_objects(managed_object.owned for managed_object in theirs)}")
+    yield Consent("name", "delete it", typed=state.module)
 
 
-def _lines(seen: DeletionState, following: NextStep) -> Iterator[PreviewLine]:
+def _lines(state: DeletionState, following: NextStep) -> Iterator[PreviewLine]:
     if following is NextStep.UNMANAGE:
-        yield PreviewLine(PlannedChange.CHANGE, f"Kyma: module {seen.module}", "managed: false")
+        yield PreviewLine(PlannedChange.CHANGE, f"Kyma: module {state.module}", "managed: false")
         return
-    yield from _instances(seen.theirs, "deleted first")
-    if seen.managed_by is ManagedBy.KYMA:
-        if seen.way is ModuleCRHandling.IGNORE and not seen.by_hand and seen.default is not None:
+    yield from _instances(state.theirs, "deleted first")
+    if state.managed_by is ManagedBy.KYMA:
+        if state.way is ModuleCRHandling.IGNORE and not state.by_hand and state.default is not None:
             policy = "customResourcePolicy: Ignore"
-            yield PreviewLine(PlannedChange.CHANGE, f"Kyma: module {seen.module}", policy, counts_as="")
-            yield PreviewLine(PlannedChange.DELETE, str(seen.default.ref), "deleted by kymatui")
-        elif seen.default is not None and not seen.by_hand:
-            yield PreviewLine(PlannedChange.DELETE, str(seen.default.ref), f"deleted by {seen.keeper}")
+            yield PreviewLine(PlannedChange.CHANGE, f"Kyma: module {state.module}", policy, counts_as="")
+            yield PreviewLine(PlannedChange.DELETE, str(state.default.ref), "deleted by kymatui")
+        elif state.default is not None and not state.by_hand:
+            yield PreviewLine(PlannedChange.DELETE, str(state.default.ref), f"deleted by {state.keeper}")
         yield from _instances(
-            [one for one in seen.remaining.ours if one.applied], f"deleted by {seen.keeper} (part of the manifest)"
+            [managed_object for managed_object in state.remaining.ours if managed_object.applied],
+            f"deleted by {state.keeper} (part of the manifest)",
         )
-        yield PreviewLine(PlannedChange.CHANGE, f"Kyma: module {seen.module}", "entry removed")
+        yield PreviewLine(PlannedChange.CHANGE, f"Kyma: module {state.module}", "entry removed")
         yield PreviewLine(
             PlannedChange.DELETE,
-            str(seen.manager) if seen.manager is not None else f"module {seen.module}",
-            f"deleted by {seen.keeper}, with the module's objects",
+            str(state.manager) if state.manager is not None else f"module {state.module}",
+            f"deleted by {state.keeper}, with the module's objects",
             counts_as="uninstall",
         )
-        if seen.manifest is not None and seen.control:
+        if state.manifest is not None and state.control:
             yield PreviewLine(
                 PlannedChange.DELETE,
-                f"{seen.manifest} on {seen.control}",
-                f"deleted by {seen.keeper} at the end",
+                f"{state.manifest} on {state.control}",
+                f"deleted by {state.keeper} at the end",
                 counts_as="",
             )
         return
-    if seen.manifest is not None:
-        yield PreviewLine(PlannedChange.DELETE, str(seen.manifest), "its controller deletes the module's objects")
-    yield from _instances(seen.remaining.ours if not seen.deletes_default else (), "created by the module")
-    if seen.found is None:
+    if state.manifest is not None:
+        yield PreviewLine(PlannedChange.DELETE, str(state.manifest), "its controller deletes the module's objects")
+    yield from _instances(state.remaining.ours if not state.deletes_default else (), "created by the module")
+    if state.found is None:
         return
-    yield from (_hook(step) for step in seen.found.hooks if step.event.startswith("pre-"))
-    for step in seen.found.steps:
+    yield from (_hook(step) for step in state.found.hooks if step.event.startswith("pre-"))
+    for step in state.found.steps:
         mark = PlannedChange.DELETE if step.action is Action.DELETE else PlannedChange.SAME
         yield PreviewLine(mark, str(step.ref), step.reason)
-    yield from (_hook(step) for step in seen.found.hooks if not step.event.startswith("pre-"))
+    yield from (_hook(step) for step in state.found.hooks if not step.event.startswith("pre-"))
 
 
 def _hook(step: Step) -> PreviewLine:
@@ -295,8 +311,11 @@ def _hook(step: Step) -> PreviewLine:
 
 
 def _instances(some: Iterable[ManagedObject], words: str) -> Iterator[PreviewLine]:
-    for one in some:
-        finalizers = tuple(f"  finalizer {name}" for name in one.finalizers)
+    for managed_object in some:
+        finalizers = tuple(f"  finalizer {name}" for name in managed_object.finalizers)
         yield PreviewLine(
-            PlannedChange.DELETE, str(one.ref), f"being deleted{one.held}" if one.deleted_at else words, finalizers
+            PlannedChange.DELETE,
+            str(managed_object.ref),
+            f"being deleted{managed_object.held}" if managed_object.deleted_at else words,
+            finalizers,
         )

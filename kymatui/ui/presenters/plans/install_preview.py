@@ -47,8 +47,8 @@ def install_title(plans: Sequence[Plan], installed: str = "") -> str:
         return f"install {first.bundle.name} {version} again"
     if verb == "upgrade" and is_lower_version(installed, version):
         verb = "downgrade"
-    way = f"{installed} → {version}" if installed and installed != version else version
-    return f"{verb} {first.bundle.name} {way}".strip()
+    versions = f"{installed} → {version}" if installed and installed != version else version
+    return f"{verb} {first.bundle.name} {versions}".strip()
 
 
 def preview_install(
@@ -90,7 +90,7 @@ def _note(step: Step) -> str:
     if step.reason:
         return step.reason
     if step.conflicts:
-        return f"owned by {', '.join(dict.fromkeys(one.manager for one in step.conflicts))}"
+        return f"owned by {', '.join(dict.fromkeys(conflict.manager for conflict in step.conflicts))}"
     return "already exists" if step.adopted else ""
 
 

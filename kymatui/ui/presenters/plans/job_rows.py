@@ -132,8 +132,8 @@ def background_job_line(job: Job, now: float) -> str:
     quiet = stalled_hint(job, now)
     since = f", {format_duration(job.elapsed(now))} so far" if job.began else ""
     more = f"; {quiet}" if quiet else ""
-    said = f"#{job.number} {job.title}: {doing}{since}{more}"
-    return f"{said} (continues in the background; J opens it, ctrl-x stops it)"
+    line = f"#{job.number} {job.title}: {doing}{since}{more}"
+    return f"{line} (continues in the background; J opens it, ctrl-x stops it)"
 
 
 def _waits(job: Job, now: float) -> str:
@@ -195,8 +195,8 @@ def log_name(job: Job) -> str:
 
 def format_ending(job: Job) -> str:
     """Return the result for a notification."""
-    said = f"#{job.number} {job.title}: {job.message or job.state.value}"
-    return f"{said.removesuffix('.')}. {job.hint}" if job.hint else said
+    line = f"#{job.number} {job.title}: {job.message or job.state.value}"
+    return f"{line.removesuffix('.')}. {job.hint}" if job.hint else line
 
 
 def cancel_consequences(job: Job) -> str:

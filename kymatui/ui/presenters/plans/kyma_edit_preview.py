@@ -30,7 +30,7 @@ _WORDS = {
 def edit_title(toggles: Sequence[ModuleEdit]) -> str:
     """Return a title such as `enable keda in channel fast` or `disable 3 modules`."""
     first = toggles[0]
-    what = name_or_count([one.module for one in toggles], "module")
+    what = name_or_count([edit.module for edit in toggles], "module")
     words = _WORDS[first.verb].format(what)
     if first.verb is EditVerb.CHANNEL:
         words = f"move {what}"
@@ -42,10 +42,10 @@ def edit_title(toggles: Sequence[ModuleEdit]) -> str:
 
 def split_proposals(proposals: Sequence[EditProposal]) -> tuple[list[EditProposal], list[str]]:
     """Return the possible proposals and why the others are not; all proposals if none is possible."""
-    fine = [one for one in proposals if not one.is_refused]
-    if not any(not one.is_done for one in fine):
+    fine = [proposal for proposal in proposals if not proposal.is_refused]
+    if not any(not proposal.is_done for proposal in fine):
         return list(proposals), []
-    return fine, [with_subject(one.toggle.module, text) for one in proposals for text in one.refusals]
+    return fine, [with_subject(proposal.toggle.module, text) for proposal in proposals for text in proposal.refusals]
 
 
 def preview_edit(
@@ -60,35 +60,43 @@ def preview_edit(
 
     `left_out` has the refused modules with the reason, `uninstalls` the remaining objects of disabled modules.
     """
-    toggles = [one.toggle for one in proposals]
+    toggles = [proposal.toggle for proposal in proposals]
     words = edit_title(toggles)
-    effects = list({(effect.module, effect.message): effect for one in proposals for effect in one.effects}.values())
+    effects = list(
+        {(effect.module, effect.message): effect for proposal in proposals for effect in proposal.effects}.values()
+    )
     return Preview(
         words,
-        lines=(*(_edit_line(one) for one in proposals), *map(_effect_line, effects), *_remaining_lines(uninstalls)),
+        lines=(
+            *(_edit_line(proposal) for proposal in proposals),
+            *map(_effect_line, effects),
+            *_remaining_lines(uninstalls),
+        ),
         management=str(management) if management is not None else "",
         refusals=(*_refusals(proposals), *_unchecked(uninstalls)),
         warnings=(
             *(f"not included: {words}" for words in left_out),
             *_bystander(management),
-            *dict.fromkeys(text for one in proposals for text in one.warnings),
+            *dict.fromkeys(text for proposal in proposals for text in proposal.warnings),
             *_backups(uninstalls),
         ),
-        missing=() if may_write else tuple(sorted({f"patch {one.edit.kyma}" for one in proposals if one.edit})),
+        missing=()
+        if may_write
+        else tuple(sorted({f"patch {proposal.edit.kyma}" for proposal in proposals if proposal.edit})),
         consents=(*_consents(effects), *_cascades(uninstalls)),
         question=f"{words[:1].upper()}{words[1:]}?",
         document=_document(proposals),
         file_name=f"{toggles[0].verb.value}-{toggles[0].module if len(toggles) == 1 else 'modules'}.json",
         editable=True,
-        kymas=tuple(one.edit.kyma.path for one in proposals if one.edit is not None),
+        kymas=tuple(proposal.edit.kyma.path for proposal in proposals if proposal.edit is not None),
     )
 
 
 def _refusals(proposals: Sequence[EditProposal]) -> Iterator[str]:
-    for one in proposals:
-        yield from one.refusals
-    if not any(one.edit is not None and not one.edit.is_empty for one in proposals) and not any(
-        one.refusals for one in proposals
+    for proposal in proposals:
+        yield from proposal.refusals
+    if not any(entry.edit is not None and not entry.edit.is_empty for entry in proposals) and not any(
+        entry.refusals for entry in proposals
     ):
         yield "no changes: the Kyma has these values already"
 
@@ -158,63 +166,67 @@ def _consents(effects: Sequence[Effect]) -> Iterator[Consent]:
 
 def _remaining_lines(uninstalls: Sequence[Uninstall]) -> Iterator[PreviewLine]:
     """Yield what kymatui deletes before the edit, and what lifecycle-manager deletes with the module."""
-    for one in uninstalls:
-        if one.seen is None:
+    for uninstall in uninstalls:
+        if uninstall.seen is None:
             continue
-        for instance in one.seen.theirs:
+        for instance in uninstall.seen.theirs:
             words = f"being deleted{instance.held}" if instance.deleted_at else "deleted first"
             yield PreviewLine(
                 PlannedChange.DELETE, str(instance.ref), words, tuple(f"  {name}" for name in instance.finalizers)
             )
-        for instance in one.seen.deleted_objects:
-            if instance not in one.seen.theirs:
-                yield PreviewLine(PlannedChange.DELETE, str(instance.ref), f"deleted by {one.seen.keeper}")
+        for instance in uninstall.seen.deleted_objects:
+            if instance not in uninstall.seen.theirs:
+                yield PreviewLine(PlannedChange.DELETE, str(instance.ref), f"deleted by {uninstall.seen.keeper}")
 
 
 def _unchecked(uninstalls: Sequence[Uninstall]) -> Iterator[str]:
     """Yield the unlisted kinds, which may block; the guided deletion lets you accept that."""
-    for one in uninstalls:
-        alone = f"delete {one.module} step by step instead (ctrl-d)"
-        if one.seen is None:
-            yield f"{one.module} cannot be checked for objects that block its deletion: {one.failure}; {alone}"
-        elif one.seen.refusal:
-            yield one.seen.refusal
-        elif one.seen.remaining.unknown:
-            kinds = ", ".join(kind for kind, _ in one.seen.remaining.unknown)
-            yield f"{one.module}: {kinds} cannot be listed and may block the deletion; {alone}"
+    for uninstall in uninstalls:
+        alone = f"delete {uninstall.module} step by step instead (ctrl-d)"
+        if uninstall.seen is None:
+            unchecked = f"{uninstall.module} cannot be checked for objects that block its deletion"
+            yield f"{unchecked}: {uninstall.failure}; {alone}"
+        elif uninstall.seen.refusal:
+            yield uninstall.seen.refusal
+        elif uninstall.seen.remaining.unknown:
+            kinds = ", ".join(kind for kind, _ in uninstall.seen.remaining.unknown)
+            yield f"{uninstall.module}: {kinds} cannot be listed and may block the deletion; {alone}"
 
 
 def _cascades(uninstalls: Sequence[Uninstall]) -> Iterator[Consent]:
-    for one in uninstalls:
-        left = [item for item in one.seen.theirs if item.deleted_at is None] if one.seen is not None else []
-        if left:
-            blocks = "blocks" if len(left) == 1 else "block"
-            objects = describe_objects(item.owned for item in left)
-            words = f"also delete {objects}, which {blocks} the deletion of {one.module}"
-            yield Consent(f"cascade {one.module}", words)
+    for uninstall in uninstalls:
+        remaining = (
+            [item for item in uninstall.seen.theirs if item.deleted_at is None] if uninstall.seen is not None else []
+        )
+        if remaining:
+            blocks = "blocks" if len(remaining) == 1 else "block"
+            objects = describe_objects(item.owned for item in remaining)
+            words = f"also delete {objects}, which {blocks} the deletion of {uninstall.module}"
+            yield Consent(f"cascade {uninstall.module}", words)
 
 
 def _backups(uninstalls: Sequence[Uninstall]) -> Iterator[str]:
-    if kept := [one.module for one in uninstalls if one.saved]:
+    if kept := [uninstall.module for uninstall in uninstalls if uninstall.saved]:
         yield f"deleted objects of {', '.join(kept)} are saved to a backup first"
 
 
 def _document(proposals: Sequence[EditProposal]) -> bytes:
-    found = [
+    tables = [
         {
-            "verb": one.toggle.verb.value,
-            "module": one.toggle.module,
-            "kyma": str(one.edit.kyma) if one.edit is not None else None,
-            "patch": list(one.edit.patch) if one.edit is not None else [],
+            "verb": proposal.toggle.verb.value,
+            "module": proposal.toggle.module,
+            "kyma": str(proposal.edit.kyma) if proposal.edit is not None else None,
+            "patch": list(proposal.edit.patch) if proposal.edit is not None else [],
             "effects": [
-                {"module": effect.module, "kind": effect.kind.value, "words": effect.message} for effect in one.effects
+                {"module": effect.module, "kind": effect.kind.value, "words": effect.message}
+                for effect in proposal.effects
             ],
-            "refusals": list(one.refusals),
-            "warnings": list(one.warnings),
+            "refusals": list(proposal.refusals),
+            "warnings": list(proposal.warnings),
         }
-        for one in proposals
+        for proposal in proposals
     ]
-    return (json.dumps(found, indent=2, ensure_ascii=False) + "\n").encode()
+    return (json.dumps(tables, indent=2, ensure_ascii=False) + "\n").encode()
 
 
 def _catalog_lines(proposal: LabelProposal) -> Iterator[PreviewLine]:
@@ -254,7 +266,9 @@ def preview_label(
     refusals = (proposal.refusal,) if proposal.refusal else ()
     if edit is not None:
         values = [
-            (sign, one.label, value) for one in edit.changes for sign, value in (("-", one.before), ("+", one.after))
+            (sign, change.label, value)
+            for change in edit.changes
+            for sign, value in (("-", change.before), ("+", change.after))
         ]
         diff = [f"{sign} {label}: {json.dumps(value)}" for sign, label, value in values if value is not None]
         mark = PlannedChange.SAME if edit.is_empty else PlannedChange.CHANGE

@@ -29,7 +29,7 @@ def restore_title(backup: BackupInfo) -> str:
 def deletion_question(deletions: Sequence[DeletionBackups], name: str, identity: str) -> Question:
     """Return the deletions as a question; those of another cluster than `name` name theirs."""
     width = max(len(_module(deletion[0])) for deletion in deletions)
-    return Question("backup", "backup", tuple(_option(one, width, name, identity) for one in deletions))
+    return Question("backup", "backup", tuple(_option(deletion, width, name, identity) for deletion in deletions))
 
 
 def _option(deletion: DeletionBackups, width: int, name: str, identity: str) -> ChoiceOption:
@@ -64,11 +64,11 @@ def preview_restore(plan: RestorationPlan, name: str, management: str) -> Previe
     )
 
 
-def _line(one: RestoreStep) -> PreviewLine:
-    fields = changed_fields(one.changes)
-    if one.fate is RestoreVerdict.THERE:  # the backup's content is displayed and not written
+def _line(step: RestoreStep) -> PreviewLine:
+    fields = changed_fields(step.changes)
+    if step.fate is RestoreVerdict.THERE:  # the backup's content is displayed and not written
         fields = (f"  {line[2:]}{'   (in the backup)' if line.startswith('+ ') else ''}" for line in fields)
-    return PreviewLine(_MARKS[one.fate], str(one.ref), one.reason, tuple(fields))
+    return PreviewLine(_MARKS[step.fate], str(step.ref), step.reason, tuple(fields))
 
 
 def _refusals(plan: RestorationPlan) -> Iterator[str]:

@@ -58,16 +58,16 @@ class CompareScreen(ListScreen):
         if session is not None:
             self._reading.ask(lambda: _compare(session, clock()))
 
-    def _take(self, found: SideBySide | KymatuiError | None) -> None:
+    def _take(self, outcome: SideBySide | KymatuiError | None) -> None:
         """Display a new comparison; on an error keep the previous one."""
-        self._problem = found if isinstance(found, KymatuiError) else None
-        self._found = found if isinstance(found, SideBySide) else self._found
+        self._problem = outcome if isinstance(outcome, KymatuiError) else None
+        self._found = outcome if isinstance(outcome, SideBySide) else self._found
         self._draw()
 
     def _draw(self) -> None:
         if (self._found is None and self._problem is None) or not self.query(LiveTable):
             return
-        rows = runtime_comparison.comparison_rows(self._found, whole=self._whole) if self._found else []
+        rows = runtime_comparison.comparison_rows(self._found, with_equal=self._whole) if self._found else []
         problem = sanitize(f"{self._problem}. {self._problem.hint}".rstrip()) if self._problem is not None else ""
         counts = runtime_comparison.count_differences(self._found) if self._found else ""
         self.query_one("#counts", Static).update(Content(problem if problem and rows else counts))
@@ -92,8 +92,10 @@ class CompareScreen(ListScreen):
     def _show_difference(self) -> None:
         key = self.main_widget().cursor_key
         lines = self._found.lines if self._found is not None else ()
-        keys = (row.key for row in runtime_comparison.comparison_rows(self._found, whole=True)) if self._found else ()
-        line = next((line for line, found in zip(lines, keys, strict=False) if found == key), None)
+        keys = (
+            (row.key for row in runtime_comparison.comparison_rows(self._found, with_equal=True)) if self._found else ()
+        )
+        line = next((line for line, row_key in zip(lines, keys, strict=False) if row_key == key), None)
         self.query_one(StatusLine).show(
             Content(runtime_comparison.explain_difference(line) if line is not None else "")
         )

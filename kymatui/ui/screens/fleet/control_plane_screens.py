@@ -95,18 +95,20 @@ class ReportScreen(ListScreen):
         """Return the call for the thread; None where there is nothing to read."""
         raise AssertionError(f"{type(self).__name__} reads nothing")
 
-    def _take(self, found: ReportTable | KymatuiError) -> None:
+    def _take(self, outcome: ReportTable | KymatuiError) -> None:
         """Display a new report; on an error keep the previous report."""
-        self._problem = found if isinstance(found, KymatuiError) else None
-        self._told = found if isinstance(found, ReportTable) else self._told
+        self._problem = outcome if isinstance(outcome, KymatuiError) else None
+        self._told = outcome if isinstance(outcome, ReportTable) else self._told
         if not self.query(LiveTable):
             return
-        told = self._told or ReportTable()
-        self.main_widget().show(told.rows)
+        report = self._told or ReportTable()
+        self.main_widget().show(report.rows)
         problem = f"{self._problem}. {self._problem.hint}" if self._problem is not None else ""
-        self.query_one("#counts", Static).update(Content(sanitize(problem) if problem and told.rows else told.counts))
+        self.query_one("#counts", Static).update(
+            Content(sanitize(problem) if problem and report.rows else report.counts)
+        )
         self.query_one("#nothing", Static).update(Content(sanitize(problem) or self.EMPTY))
-        self.set_class(not told.rows, "-empty")
+        self.set_class(not report.rows, "-empty")
         self._show_sentence()
 
     @on(RowTable.Highlighted)
@@ -170,14 +172,14 @@ class WindowsScreen(ReportScreen):
         else:
             super().show_catalog()
 
-    def _take(self, found: ReportTable | KymatuiError) -> None:
+    def _take(self, outcome: ReportTable | KymatuiError) -> None:
         """Read again when the first time on the screen is out of date."""
-        super()._take(found)
+        super()._take(outcome)
         if self._outdated is not None:
             self._outdated.stop()
-        if isinstance(found, ReportTable) and found.valid_until < float("inf"):
+        if isinstance(outcome, ReportTable) and outcome.valid_until < float("inf"):
             soonest = 0.1 if self.fleet_app.runtime_key is not None else PAUSE
-            self._outdated = self.set_timer(max(found.valid_until - self.kymatui.clock(), soonest), self._show_now)
+            self._outdated = self.set_timer(max(outcome.valid_until - self.kymatui.clock(), soonest), self._show_now)
 
     def _show_now(self) -> None:
         """Leave a screen below others alone: it reads again when it comes back."""
@@ -190,8 +192,10 @@ class WindowsScreen(ReportScreen):
         if self.fleet_app.runtime_key is not None:
             session = self.pair_session
             return partial(self._of_one, session, now) if session is not None else None
-        seen, source = self.fleet_app.fleet, self.fleet_app.fleet_view.fleet_link.session
-        return partial(self._of_all, seen.picture, source, now) if seen is not None and source is not None else None
+        reading, source = self.fleet_app.fleet, self.fleet_app.fleet_view.fleet_link.session
+        return (
+            partial(self._of_all, reading.picture, source, now) if reading is not None and source is not None else None
+        )
 
     @staticmethod
     def _of_one(session: Session, now: float) -> ReportTable:
@@ -199,18 +203,18 @@ class WindowsScreen(ReportScreen):
         kyma = read_kyma(effective_kyma(pair)) if pair is not None else None
         if pair is None or not isinstance(kyma, Kyma):
             return ReportTable()
-        shelf = index_templates(pair.control.templates, pair.control.release_metas, kyma.meta.namespace)
+        templates = index_templates(pair.control.templates, pair.control.release_metas, kyma.meta.namespace)
         unknown = explain_missing(pair.control.feeds, CATALOG_FEEDS)
         return control_plane_reports.windows_report(
-            [runtime_maintenance(kyma, shelf, pair.rules, now, unknown)], session.notes, now
+            [runtime_maintenance(kyma, templates, pair.rules, now, unknown)], session.notes, now
         )
 
     @staticmethod
     def _of_all(picture: FleetSnapshot, source: FleetSource, now: float) -> ReportTable:
         known = {namespace: source.rules(namespace) for namespace in sorted({key[0] for key in picture.runtimes})}
-        found = [fleet_maintenance(one, known[key[0]][0], now) for key, one in picture.runtimes.items()]
+        maintenances = [fleet_maintenance(runtime, known[key[0]][0], now) for key, runtime in picture.runtimes.items()]
         notes = dict.fromkeys(note for _, notes in known.values() for note in notes)
-        return control_plane_reports.windows_report(found, notes, now)
+        return control_plane_reports.windows_report(maintenances, notes, now)
 
     def opened(self, about: str, row_key: str) -> None:
         if self.fleet_app.runtime_key is not None:

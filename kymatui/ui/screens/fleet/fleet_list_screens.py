@@ -50,13 +50,13 @@ class FleetListScreen(ListScreen):
         yield StatusLine(id="reason")
 
     def show_catalog(self) -> None:
-        seen = self.fleet_app.fleet
-        if seen is None or not self.query(LiveTable):
+        reading = self.fleet_app.fleet
+        if reading is None or not self.query(LiveTable):
             return
-        rows = self.lines(seen)
+        rows = self.lines(reading)
         self.main_widget().show(rows)
         self.set_class(not rows, "-empty")
-        self.query_one("#nothing", Static).update(Content(sanitize(self.empty(seen.picture))))
+        self.query_one("#nothing", Static).update(Content(sanitize(self.empty(reading.picture))))
         self.show_details()
 
     def empty(self, picture: FleetSnapshot) -> str:
@@ -68,7 +68,7 @@ class FleetListScreen(ListScreen):
         """Yield the sources of the lines, and why a source is unknown."""
         yield "Runtimes", picture.unknown_runtimes
 
-    def lines(self, seen: FleetReading) -> Sequence[Row]:
+    def lines(self, reading: FleetReading) -> Sequence[Row]:
         raise AssertionError(f"{type(self).__name__} has no lines")
 
     def status_text(self, row: Row) -> str:
@@ -114,9 +114,9 @@ class WaitingScreen(FleetListScreen):
     def status_text(self, row: Row) -> str:
         return fleet_reports.format_wait(row)
 
-    def lines(self, seen: FleetReading) -> Sequence[Row]:
+    def lines(self, reading: FleetReading) -> Sequence[Row]:
         return fleet_reports.wait_rows(
-            pending_actions(seen.picture, self.fleet_app.runtimes.catalogs()), self.kymatui.clock()
+            pending_actions(reading.picture, self.fleet_app.runtimes.catalogs()), self.kymatui.clock()
         )
 
 
@@ -139,8 +139,8 @@ class FleetProblemsScreen(FleetListScreen):
     def status_text(self, row: Row) -> str:
         return fleet_reports.format_problem(row)
 
-    def lines(self, seen: FleetReading) -> Sequence[Row]:
-        return fleet_reports.problem_rows(seen.picture, self.fleet_app.runtimes.catalogs())
+    def lines(self, reading: FleetReading) -> Sequence[Row]:
+        return fleet_reports.problem_rows(reading.picture, self.fleet_app.runtimes.catalogs())
 
 
 class RecentChangesScreen(FleetListScreen):
@@ -162,8 +162,8 @@ class RecentChangesScreen(FleetListScreen):
     def status_text(self, row: Row) -> str:
         return fleet_reports.format_runtime_change(row)
 
-    def lines(self, seen: FleetReading) -> Sequence[Row]:
-        return fleet_reports.change_rows(recent_changes(seen.picture, self.kymatui.clock()))
+    def lines(self, reading: FleetReading) -> Sequence[Row]:
+        return fleet_reports.change_rows(recent_changes(reading.picture, self.kymatui.clock()))
 
 
 class VersionMatrixScreen(FleetListScreen):
@@ -186,8 +186,8 @@ class VersionMatrixScreen(FleetListScreen):
     def step(self) -> ScreenStep:
         return ScreenStep("matrix")
 
-    def lines(self, seen: FleetReading) -> Sequence[Row]:
-        self._cursor.count(list(seen.picture.runtimes.values()))
+    def lines(self, reading: FleetReading) -> Sequence[Row]:
+        self._cursor.count(list(reading.picture.runtimes.values()))
         self._set_columns()
         return self._cursor.rows(self.main_widget().cursor_key)
 
@@ -210,8 +210,8 @@ class VersionMatrixScreen(FleetListScreen):
 
     def opened(self, row_key: str) -> None:
         """Open the runtimes that the chosen cell counts."""
-        cells, place = self._cursor.cells(row_key), self._cursor.place(row_key)
+        cells, index = self._cursor.cells(row_key), self._cursor.place(row_key)
         first = next((screen for screen in self.app.screen_stack if isinstance(screen, FleetScreen)), None)
         if cells and first is not None:
             self.fleet_app.ways.climb_to(0)
-            first.narrow(cells[place], origin=self.step)
+            first.narrow(cells[index], origin=self.step)

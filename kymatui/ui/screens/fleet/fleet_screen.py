@@ -87,10 +87,10 @@ class FleetScreen(FramedScreen):
         if self._pane.is_composed:
             self._pane.draw()
 
-    def narrow(self, *found: RuntimeFilter, origin: ScreenStep | None = None) -> None:
+    def narrow(self, *filters: RuntimeFilter, origin: ScreenStep | None = None) -> None:
         """Display only the runtimes of these groups; `origin` is the screen that Back returns to."""
         self._origin = origin
-        self._pane.narrow(*found)
+        self._pane.narrow(*filters)
 
     @on(RowTable.Chosen)
     def _opened(self, event: RowTable.Chosen) -> None:

@@ -175,12 +175,12 @@ def _counts(reading: ForecastReading, path: str, opened: OpenedNumber | None) ->
     if reading.forecast is None:
         return ""
     read = f"{path}, {'changed, read again' if reading.reread else 'read'} {clock_time(reading.read_at)} UTC"
-    found = [str(opened)] if opened is not None else []
+    parts = [str(opened)] if opened is not None else []
     if reading.problem is not None:
-        found += [f"▲ {_problem(reading)}; displayed: {read}", forecast_summary(reading.forecast)]
+        parts += [f"▲ {_problem(reading)}; displayed: {read}", forecast_summary(reading.forecast)]
     else:
-        found += [forecast_summary(reading.forecast), "   ".join([read, *reading.notes])]
-    return "\n".join(map(sanitize, found))
+        parts += [forecast_summary(reading.forecast), "   ".join([read, *reading.notes])]
+    return "\n".join(map(sanitize, parts))
 
 
 def _why_empty(reading: ForecastReading, opened: OpenedNumber | None) -> str:
