@@ -41,6 +41,7 @@ from kymatui.ui.presenters.fleet import (
 )
 from kymatui.ui.presenters.module import component_rows, event_rows, object_tree, state_check_lines, version_rows
 from kymatui.ui.presenters.plans import deletion_stages, job_rows
+from kymatui.ui.screens import glossary_screen
 from kymatui.ui.screens.catalog_screen import CatalogScreen
 from kymatui.ui.screens.changes_screen import ChangesScreen
 from kymatui.ui.screens.channel_matrix_screen import ChannelMatrixScreen
@@ -52,6 +53,7 @@ from kymatui.ui.screens.fleet.control_plane_screens import SyncScreen, WatchersS
 from kymatui.ui.screens.fleet.fleet_list_screens import RecentChangesScreen, VersionMatrixScreen, WaitingScreen
 from kymatui.ui.screens.fleet.fleet_screen import FleetScreen
 from kymatui.ui.screens.fleet.whatif_screen import WhatIfScreen
+from kymatui.ui.screens.glossary_screen import GlossaryScreen
 from kymatui.ui.screens.jobs_screen import JobScreen, JobsScreen
 from kymatui.ui.screens.module_screen import ModuleScreen
 from kymatui.ui.screens.object_screen import ObjectScreen
@@ -125,6 +127,12 @@ CLUSTER: Final = (
         kind="changes",
         columns=change_rows.COLUMNS,
         picture="changes",
+    ),
+    Page(
+        GlossaryScreen,
+        "The words of the tables: what each means, and what to do about it. `:glossary WORD` shows one.",
+        kind="glossary",
+        columns=glossary_screen.COLUMNS,
     ),
     Page(
         ContextsScreen,

@@ -108,7 +108,7 @@ STEPS = {
     "delete": ScreenStep("delete", MODULE),
     "object": object_step(OBJECT),
     "object-logs": logs_step(OBJECT),
-    **{kind: ScreenStep(kind) for kind in ("channels", "problems", "changes", "jobs", "ctx")},
+    **{kind: ScreenStep(kind) for kind in ("channels", "problems", "changes", "jobs", "ctx", "glossary")},
     "component": ScreenStep(COMPONENT, f"host//{EVIL}:1.0.0"),
     "content": content_step(f"host//{EVIL}:1.0.0", None),
 }

@@ -25,6 +25,7 @@ from kymatui.ui.navigation.keymaps import KeyScope
 from kymatui.ui.screens.catalog_screen import CatalogScreen
 from kymatui.ui.screens.changes_screen import ChangesScreen
 from kymatui.ui.screens.channel_matrix_screen import ChannelMatrixScreen
+from kymatui.ui.screens.glossary_screen import GlossaryScreen
 from kymatui.ui.screens.jobs_screen import JobScreen, JobsScreen
 from kymatui.ui.screens.module_screen import PANES, ModuleScreen
 from kymatui.ui.screens.problems_screen import ProblemsScreen
@@ -77,6 +78,7 @@ PLACES = (
     ("channels", ChannelMatrixScreen, ""),
     ("errors", ProblemsScreen, ""),
     ("changes", ChangesScreen, ""),
+    ("glossary", GlossaryScreen, ""),
     ("modules", CatalogScreen, ""),
 )
 

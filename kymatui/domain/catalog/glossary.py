@@ -129,6 +129,11 @@ GLOSSARY: Final[tuple[tuple[str, Sequence[tuple[StrEnum, Term]]], ...]] = (
 )
 
 
+def glossary_words() -> Sequence[str]:
+    """Return the words that the glossary explains."""
+    return list(dict.fromkeys(word.value for _, terms in GLOSSARY for word, _ in terms if word.value))
+
+
 def glossary_lines() -> Iterator[str]:
     """Yield the glossary as plain text, one line for each word."""
     for title, terms in GLOSSARY:

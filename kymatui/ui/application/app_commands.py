@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kymatui.actions.components.component_facts import registry_location
+from kymatui.domain.catalog.glossary import glossary_words
 from kymatui.errors import KymatuiError
 from kymatui.ui.application.copy_commands import commands as copying
 from kymatui.ui.application.module_commands import commands as acting
@@ -70,6 +71,13 @@ def _places(app: FlowApp) -> Iterator[ScreenCommand]:
         ("jobs", "list running and finished jobs", "job"),
     ):
         yield ScreenCommand(kind, text, partial(_place, app, kind), aliases=(alias,))
+    yield ScreenCommand(
+        "glossary",
+        "explain the words of the tables: states, drift, who acts",
+        lambda words: app.ways.open(ScreenStep("glossary", " ".join(words))),
+        usage="glossary [WORD]",
+        arguments=glossary_words,
+    )
     yield ScreenCommand(
         CONTEXTS,
         "list the contexts of the kubeconfig, or switch to one; - switches back",

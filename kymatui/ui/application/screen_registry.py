@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kymatui.ui.navigation.history import (
     COMPONENT,
@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     from kymatui.ui.base.framed_screen import FramedScreen
 
 HOME = ScreenStep("modules")
+_LIST_KINDS = ("channels", "problems", "changes", CONTEXTS, "glossary")
 KINDS = (
-    *("modules", "module", "object", LOGS, OBJECT_LOGS, "channels", "problems", "changes", "jobs", "job", "delete"),
-    *(CONTEXTS, COMPONENT, CONTENT),
+    *("modules", "module", "object", LOGS, OBJECT_LOGS, "jobs", "job", "delete"),
+    *(COMPONENT, CONTENT, *_LIST_KINDS),
 )
 _FLEET_KINDS = ("matrix", "waits", FLEET_PROBLEMS, "recent", "compare", "sync", "windows", "watchers")
 
@@ -45,32 +46,22 @@ def key_scopes(app: type) -> Iterator[KeyScope]:
     from kymatui.ui.logs.logs_pane import LogsPane
     from kymatui.ui.logs.logs_screen import LogsScreen
     from kymatui.ui.panes.runtimes_pane import RuntimesPane, RuntimeTable
-    from kymatui.ui.screens.changes_screen import ChangesScreen
-    from kymatui.ui.screens.channel_matrix_screen import ChannelMatrixScreen
     from kymatui.ui.screens.component_screen import ComponentScreen, ContentScreen
-    from kymatui.ui.screens.contexts_screen import ContextsScreen
     from kymatui.ui.screens.deletion_screen import DeletionScreen
     from kymatui.ui.screens.fleet.fleet_screen import FleetScreen
     from kymatui.ui.screens.fleet.whatif_screen import WhatIfScreen
     from kymatui.ui.screens.jobs_screen import JobScreen, JobsScreen
     from kymatui.ui.screens.module_screen import PANES, ModuleScreen
     from kymatui.ui.screens.object_screen import ObjectScreen
-    from kymatui.ui.screens.problems_screen import ProblemsScreen
     from kymatui.ui.widgets.document import Document
     from kymatui.ui.widgets.plan_widgets import DiffView, PlanTable
     from kymatui.ui.widgets.prompt import Prompt
 
-    for screen in (
-        ChannelMatrixScreen,
-        ProblemsScreen,
-        ChangesScreen,
-        JobsScreen,
-        JobScreen,
-        DeletionScreen,
-        ContextsScreen,
-        ComponentScreen,
-    ):
+    for screen in (JobsScreen, JobScreen, DeletionScreen, ComponentScreen):
         yield key_scope(app, screen, LiveTable)
+    for listing in _list_screens().values():
+        list_scope = key_scope(app, listing, LiveTable)
+        yield list_scope if listing.TABLE_OPENS else _without_open(list_scope)
     yield key_scope(app, ObjectScreen, Document)
     yield key_scope(app, ContentScreen, Document)
     yield key_scope(app, LogsScreen, LogsPane, LogText)
@@ -80,14 +71,27 @@ def key_scopes(app: type) -> Iterator[KeyScope]:
     yield from (key_scope(app, screen_class, LiveTable) for screen_class in fleets)
     for pane in PANES:
         pane_scope = key_scope(app, ModuleScreen, pane, Document if pane.TITLE == "yaml" else LiveTable)
-        yield (
-            pane_scope
-            if pane.TABLE_OPENS
-            else {name: keys for name, keys in pane_scope.items() if name != "table.open"}
-        )
+        yield pane_scope if pane.TABLE_OPENS else _without_open(pane_scope)
     yield from (key_scope(app, PlanScreen, part) for part in (PlanTable, DiffView))
     yield from (key_scope(app, question, PlanTable) for question in (MenuScreen, ChoiceScreen))
     yield from (key_scope(app, question) for question in (HelpScreen, ColumnsScreen, ConfirmScreen, FormScreen, Prompt))
+
+
+def _without_open(scope: KeyScope) -> KeyScope:
+    """Return the keys of a table whose rows lead nowhere."""
+    return {name: keys for name, keys in scope.items() if name != "table.open"}
+
+
+def _list_screens() -> dict[str, Any]:
+    """Return the classes of lists, of which a step has the kind and, for some, a word."""
+    from kymatui.ui.screens.changes_screen import ChangesScreen
+    from kymatui.ui.screens.channel_matrix_screen import ChannelMatrixScreen
+    from kymatui.ui.screens.contexts_screen import ContextsScreen
+    from kymatui.ui.screens.glossary_screen import GlossaryScreen
+    from kymatui.ui.screens.problems_screen import ProblemsScreen
+
+    screens = (ChannelMatrixScreen, ProblemsScreen, ChangesScreen, ContextsScreen, GlossaryScreen)
+    return dict(zip(_LIST_KINDS, screens, strict=True))
 
 
 def _fleet_screens() -> dict[str, type[FramedScreen]]:
@@ -112,6 +116,9 @@ def screen_for(step: ScreenStep) -> FramedScreen:
         return CatalogScreen(step.about, step.tab)
     if step.kind in _FLEET_KINDS:
         return _fleet_screens()[step.kind]()
+    if step.kind in _LIST_KINDS:
+        listing: type[FramedScreen] = _list_screens()[step.kind]
+        return listing(*filter(None, [step.about]))
     if step.kind == "module":
         from kymatui.ui.screens.module_screen import ModuleScreen
 
@@ -120,14 +127,6 @@ def screen_for(step: ScreenStep) -> FramedScreen:
         from kymatui.ui.screens.fleet.whatif_screen import WhatIfScreen
 
         return WhatIfScreen(step.about)
-    if step.kind == "channels":
-        from kymatui.ui.screens.channel_matrix_screen import ChannelMatrixScreen
-
-        return ChannelMatrixScreen()
-    if step.kind == "problems":
-        from kymatui.ui.screens.problems_screen import ProblemsScreen
-
-        return ProblemsScreen()
     if step.kind in ("jobs", "job"):
         from kymatui.ui.screens.jobs_screen import JobScreen, JobsScreen
 
@@ -152,12 +151,4 @@ def screen_for(step: ScreenStep) -> FramedScreen:
         from kymatui.ui.screens.component_screen import ContentScreen
 
         return ContentScreen(step)
-    if step.kind == CONTEXTS:
-        from kymatui.ui.screens.contexts_screen import ContextsScreen
-
-        return ContextsScreen()
-    if step.kind == "changes":
-        from kymatui.ui.screens.changes_screen import ChangesScreen
-
-        return ChangesScreen()
     raise AssertionError(f"no screen is called {step.kind}")

@@ -230,6 +230,9 @@ class ScreenFrame:
 class ListScreen(FramedScreen):
     """Screen whose table has the focus and takes filters, orders and exports."""
 
+    TABLE_OPENS: ClassVar[bool] = True
+    """Whether a row leads to another screen."""
+
     def on_mount(self) -> None:
         super().on_mount()
         self.show_catalog()
