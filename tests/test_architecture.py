@@ -340,7 +340,7 @@ def test_rows_and_texts_of_screens_know_no_widget(folder: str, files: list[struc
 LARGE_CLASSES = {
     "helm/gotime/time_parser.py:_Reader": "a parser: one method for each part of a layout",
     "helm/gotime/times.py:Time": "the methods of Go's Time, which templates call",
-    "helm/language/expressions.py:Expressions": "a compiler: one method for each node",
+    "helm/language/compiling.py:Expressions": "a compiler: one method for each node",
     "helm/language/parsing.py:_Parser": "a parser: one method for each production",
     "schemas/cel/cel_parser.py:_Parser": "a parser: one method for each production",
 }

@@ -10,7 +10,6 @@
 The package is pure: it fetches and writes nothing.
 """
 
-from kymatui.ocm.descriptor_reader import parse_descriptor, read_descriptor
 from kymatui.ocm.descriptors import (
     ComponentDescriptor,
     ComponentReference,
@@ -19,6 +18,8 @@ from kymatui.ocm.descriptors import (
     Digest,
     Label,
     Signature,
+    parse_descriptor,
+    read_descriptor,
 )
 from kymatui.ocm.errors import DescriptorError, SignatureError
 from kymatui.ocm.module_layers import ModuleLayer, ModuleLayers, module_layers

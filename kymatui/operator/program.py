@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kymatui.actions.components.component_cache import ComponentCache
+from kymatui.actions.components.content_cache import ComponentCache
 from kymatui.adapters.content.blob_fetcher import BlobFetcher
 from kymatui.adapters.content.chart_fetcher import ChartAccess
 from kymatui.adapters.kube.api.client import Client
@@ -28,8 +28,7 @@ from kymatui.domain.remote.watcher_agent import AgentOptions
 from kymatui.engine.cluster.request_scope import RequestRate
 from kymatui.engine.jobs.identity import own_identity
 from kymatui.errors import ConfigurationError, UsageError
-from kymatui.operator.catalogs.catalog_cache import CatalogCache
-from kymatui.operator.catalogs.runtime_catalog import RuntimeCatalog
+from kymatui.operator.catalogs.runtime_catalog import CatalogCache, RuntimeCatalog
 from kymatui.operator.framework.controller import GroupReports, OperatorController, Reconciliation, RequeueIntervals
 from kymatui.operator.framework.controller_group import ControllerGroup, GroupService
 from kymatui.operator.framework.dependency_watches import DependencyWatches

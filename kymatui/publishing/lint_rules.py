@@ -13,7 +13,7 @@ from kymatui.domain.kubernetes.image_references import parse_image
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.problems import Severity
 from kymatui.domain.kyma.versions import parse_version
-from kymatui.domain.modules.state_check_lint import lint_rules
+from kymatui.domain.modules.state_checks import lint_rules
 from kymatui.engine.bundles.yaml_objects import document_key
 from kymatui.engine.cluster.ports import Object
 from kymatui.errors import did_you_mean, nearest_names

@@ -16,9 +16,8 @@ from kymatui.domain.remote.watcher_agent import AgentOptions
 from kymatui.errors import HelmError
 from kymatui.helm.charts.chart import load_chart
 from kymatui.helm.rendering.render import render
-from kymatui.operator.framework.permissions import CONTROLLER_PERMISSIONS
-from kymatui.operator.installation.deployed_options import read_options
-from kymatui.operator.installation.deployment import DeploymentOptions, operator_objects
+from kymatui.operator.installation.deployment import CONTROLLER_PERMISSIONS, DeploymentOptions, operator_objects
+from kymatui.operator.installation.install import read_options
 from kymatui.operator.monitoring.operator_metrics import METRICS
 from kymatui.operator.program import CONTROLLERS
 

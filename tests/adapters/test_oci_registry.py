@@ -13,7 +13,7 @@ from kymatui.adapters.oci.image_manifest import IMAGE_MANIFEST
 from kymatui.adapters.oci.registry import Registry
 from kymatui.errors import CancelledError, RegistryError
 from kymatui.sandbox.registry.registry_access import RegistryAccess, RegistryUser, Scheme
-from kymatui.sandbox.registry.registry_faults import RegistryFault, RegistryFaultKind
+from kymatui.sandbox.registry.registry_server import RegistryFault, RegistryFaultKind
 from tests.sandbox.registry.conftest import Serve, Served, serve  # noqa: F401 (a fixture)
 
 LAYER = b"kind: Deployment\n" * 100

@@ -17,7 +17,7 @@ from kymatui.adapters.oci.registry import Registry
 from kymatui.adapters.oci.requester import retry_after
 from kymatui.errors import RegistryError
 from kymatui.sandbox.registry.registry_access import RegistryAccess, RegistryUser, Scheme
-from kymatui.sandbox.registry.registry_faults import RegistryFault, RegistryFaultKind
+from kymatui.sandbox.registry.registry_server import RegistryFault, RegistryFaultKind
 from tests.sandbox.registry.conftest import Serve, Served, serve  # noqa: F401 (a fixture)
 
 CONTENT = bytes(range(256)) * 40

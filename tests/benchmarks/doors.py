@@ -212,7 +212,7 @@ def _catalog(path: Path) -> object:
 
 
 def _fleet(path: Path) -> object:
-    from kymatui.adapters.content.fleet_files import read_fleet_file
+    from kymatui.adapters.content.change_files import read_fleet_file
 
     return read_fleet_file(path)
 
@@ -243,7 +243,7 @@ def _index(content: bytes) -> object:
 
 
 def _descriptor(content: bytes) -> object:
-    from kymatui.ocm.descriptor_reader import parse_descriptor
+    from kymatui.ocm.descriptors import parse_descriptor
 
     return parse_descriptor(content)
 

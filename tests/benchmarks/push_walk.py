@@ -30,8 +30,7 @@ from kymatui.adapters.oci.registry import RegistryArtifacts
 from kymatui.cli.commands.bundle import add, create, sign  # noqa: F401 (what the commands need is imported once)
 from kymatui.cli.commands.bundle import copy as copy_command  # noqa: F401
 from kymatui.cli.main import main as kymatui
-from kymatui.sandbox.registry.registry_faults import RegistryFault, RegistryFaultKind
-from kymatui.sandbox.registry.registry_server import SandboxRegistry
+from kymatui.sandbox.registry.registry_server import RegistryFault, RegistryFaultKind, SandboxRegistry
 from tests.benchmarks.large_layers import push_base
 from tests.bundle.components import key_files
 from tests.bundle.sources import CR, NAME, write_sources

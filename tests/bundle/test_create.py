@@ -24,7 +24,7 @@ from kymatui.cli.main import main
 from kymatui.engine.bundles.tar_archives import read_tar
 from kymatui.engine.sources.component_artifact import MANIFEST_TYPE, component_artifact
 from kymatui.ocm.component_location import ComponentLocation, NameMapping
-from kymatui.sandbox.registry.registry_faults import RegistryFault, RegistryFaultKind
+from kymatui.sandbox.registry.registry_server import RegistryFault, RegistryFaultKind
 from tests.bundle.sources import CR, IMAGE, NAME, VERSION, commit, crd, workload, write_sources
 from tests.sandbox.registry.conftest import Serve, Served, serve  # noqa: F401 (a fixture)
 

@@ -19,10 +19,9 @@ from kymatui.cli.commands.bundle import dev
 from kymatui.cli.main import main
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.errors import RefusedError
-from kymatui.publishing import dev_loop, module_follower
+from kymatui.publishing import dev_loop
 from kymatui.publishing.dev_loop import CycleEnd, ModuleFiles, run_dev_loop
-from kymatui.publishing.disk_sources import DiskSources
-from kymatui.publishing.places import alone_in
+from kymatui.publishing.places import DiskSources, alone_in
 from kymatui.sandbox.fault_client import FaultClient
 from kymatui.sessions.cluster.cluster_access import open_cluster
 from kymatui.sessions.cluster.session_options import SessionOptions
@@ -102,7 +101,7 @@ def author(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("KUBECONFIG", str(sandbox.kubeconfig))
-    monkeypatch.setattr(module_follower, "READY_SECONDS", 0.1)
+    monkeypatch.setattr(dev_loop, "READY_SECONDS", 0.1)
     monkeypatch.setattr("kymatui.sandbox.door.start_sandbox", lambda empty: contextlib.nullcontext(sandbox))
     return Author(tmp_path / "module", sandbox, capsys, monkeypatch)
 

@@ -17,7 +17,7 @@ from kymatui.actions.modules.install_choices import InstallAction, InstallStatus
 from kymatui.adapters.files.backups import list_backups, read_backup
 from kymatui.adapters.files.plan_files import read_plan
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.deletion.pruning import Pruning
+from kymatui.engine.deletion.prune_plan import Pruning
 from kymatui.engine.jobs.run import Progress
 from kymatui.errors import UnreachableError
 from kymatui.sessions.cluster.catalog_session import open_session

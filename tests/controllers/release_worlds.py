@@ -30,7 +30,7 @@ from kymatui.domain.whatif.forecast import ModuleForecast, foresee
 from kymatui.domain.whatif.module_results import ResultKind
 from kymatui.engine.cluster.ports import Cluster, PatchKind
 from kymatui.errors import KymatuiError
-from kymatui.operator.catalogs.catalog_cache import RELEASE_META, TEMPLATE, CatalogCache
+from kymatui.operator.catalogs.runtime_catalog import RELEASE_META, TEMPLATE, CatalogCache
 from kymatui.operator.framework.runtime_cache import RuntimeCache
 from kymatui.operator.kymas import mandatory_modules, module_planning
 from kymatui.operator.kymas.kyma_context import KYMA, MANIFEST, KymaContext

@@ -13,7 +13,7 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.remote.watcher_agent import AgentOptions, certificate_name
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.engine.jobs.run import SystemClock
-from kymatui.operator.catalogs.catalog_cache import RELEASE_META, CatalogCache
+from kymatui.operator.catalogs.runtime_catalog import RELEASE_META, CatalogCache
 from kymatui.operator.framework.controller import (
     GONE,
     GroupReports,
@@ -24,7 +24,7 @@ from kymatui.operator.framework.controller import (
     RequeueIntervals,
     Wake,
 )
-from kymatui.operator.framework.running_controller import RunningController
+from kymatui.operator.framework.controller_group import RunningController
 from kymatui.operator.framework.runtime_cache import KymaKey, RuntimeCache, SingleCluster
 from kymatui.operator.kymas.kyma_context import KYMA, KymaContext
 from kymatui.operator.kymas.kyma_reconciler import KymaController

@@ -8,7 +8,7 @@ import pytest
 
 from kymatui.errors import CancelledError
 from kymatui.operator.sharding.lease_term import LeaseTerm
-from kymatui.operator.sharding.replica_leases import LeaseObserver, LeaseRecord
+from kymatui.operator.sharding.shard_holder import LeaseObserver, LeaseRecord
 
 
 class Time:

@@ -10,7 +10,7 @@ from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, LABEL_MANDATO
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.whatif.catalog_change import CatalogChange
 from kymatui.engine.cluster.ports import PatchKind
-from kymatui.operator.catalogs.catalog_cache import RELEASE_META
+from kymatui.operator.catalogs.runtime_catalog import RELEASE_META
 from kymatui.operator.kymas.kyma_context import MANIFEST
 from kymatui.operator.kymas.mandatory_modules import FINALIZER
 from tests.controllers.release_worlds import DrawnFleet, ReleaseWorld

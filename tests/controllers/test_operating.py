@@ -16,7 +16,7 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.cluster.ports import Cluster, PatchKind
 from kymatui.errors import DefectError, KymatuiError, RefusedError, UnreachableError
 from kymatui.operator.framework.dependency_watches import DependencyWatches
-from kymatui.operator.manifests.access_secret_watches import SECRET
+from kymatui.operator.manifests.controller import SECRET
 from kymatui.operator.manifests.standalone_context import StandaloneContext
 from kymatui.sessions.control_plane.runtime_clients import SecretRuntimes
 from tests.controllers.desks import MANIFEST, Desk, run_alone

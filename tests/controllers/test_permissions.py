@@ -16,12 +16,16 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.jobs.run import SystemClock
 from kymatui.errors import ForbiddenError
-from kymatui.operator.catalogs.catalog_cache import RELEASE_META, CatalogCache
+from kymatui.operator.catalogs.runtime_catalog import RELEASE_META, CatalogCache
 from kymatui.operator.framework.controller import GroupReports, OperatorController, RequeueIntervals
 from kymatui.operator.framework.controller_group import ControllerGroup
-from kymatui.operator.framework.permissions import LISTENER_PERMISSIONS, PermissionScope
 from kymatui.operator.framework.runtime_cache import RuntimeCache, SingleCluster
-from kymatui.operator.installation.deployment import DeploymentOptions, operator_objects
+from kymatui.operator.installation.deployment import (
+    LISTENER_PERMISSIONS,
+    DeploymentOptions,
+    PermissionScope,
+    operator_objects,
+)
 from kymatui.operator.kymas.kyma_context import KYMA, KymaContext
 from kymatui.operator.kymas.mandatory_modules import MandatoryInstallation, MandatoryRemoval
 from kymatui.operator.monitoring.metric_registry import MetricRegistry

@@ -19,7 +19,7 @@ from kymatui.domain.kubernetes.object_meta import parse_time
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import Cluster, PatchKind
 from kymatui.errors import ServerError, UsageError
-from kymatui.operator.catalogs.catalog_cache import CatalogCache
+from kymatui.operator.catalogs.runtime_catalog import CatalogCache
 from kymatui.operator.framework.controller import GONE
 from kymatui.operator.framework.runtime_cache import RuntimeCache
 from kymatui.operator.kymas.kyma_context import KYMA, KYMA_FINALIZER, KymaContext

@@ -17,7 +17,7 @@ from kymatui.engine.cluster.ports import Cluster, PatchKind
 from kymatui.engine.jobs.run import SystemClock
 from kymatui.errors import ConfigurationError, ServerError
 from kymatui.operator.framework.controller import GroupReports, OperatorController, Reconciliation, RequeueIntervals
-from kymatui.operator.framework.running_controller import RunningController
+from kymatui.operator.framework.controller_group import RunningController
 from kymatui.operator.framework.runtime_cache import RuntimeCache, SingleCluster
 from kymatui.operator.manifests.controller import ManifestController, ManifestReconciler
 from kymatui.operator.manifests.module_pass import ModuleContext

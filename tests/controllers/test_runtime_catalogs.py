@@ -18,8 +18,7 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.template_index import TemplateIndex, index_templates
 from kymatui.engine.cluster.ports import Cluster, PatchKind
 from kymatui.errors import ForbiddenError, NotFoundError
-from kymatui.operator.catalogs.catalog_cache import RELEASE_META, TEMPLATE
-from kymatui.operator.catalogs.runtime_catalog import CRD, SYNCED_CRDS, RuntimeCatalog
+from kymatui.operator.catalogs.runtime_catalog import CRD, RELEASE_META, SYNCED_CRDS, TEMPLATE, RuntimeCatalog
 from tests.domain import builders
 from tests.engine.places import Json, eventually
 from tests.sandboxes.starting import ReadySandbox

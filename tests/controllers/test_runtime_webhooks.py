@@ -14,7 +14,7 @@ from kymatui.domain.kyma.kymas import Kyma
 from kymatui.domain.remote.watcher_agent import AgentOptions
 from kymatui.domain.remote.watcher_chains import ControlPlaneObjects, LinkHealth, RuntimeObjects, build_chains
 from kymatui.errors import ConfigurationError, NotFoundError
-from kymatui.operator.framework.permissions import AGENT_PERMISSIONS, PermissionScope
+from kymatui.operator.installation.deployment import AGENT_PERMISSIONS, PermissionScope
 from kymatui.operator.watchers.runtime_webhook import CERTIFICATE, DEPLOYMENT, SECRET, RuntimeWebhook
 from kymatui.operator.watchers.watcher_controller import WATCHER
 from kymatui.sandbox.fault_client import FaultClient

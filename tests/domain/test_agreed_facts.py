@@ -20,9 +20,10 @@ from kymatui.domain.kyma.problems import Actor, Severity
 from kymatui.domain.kyma.template_index import TemplateIndex
 from kymatui.domain.kyma.versions import same_version
 from kymatui.domain.ownership import deletion_protection
+from kymatui.domain.plans.direct_install import find_offer
 from kymatui.domain.snapshot.cluster_index import index_cluster
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
-from kymatui.domain.versions.resolution import find_offer, missing_versions
+from kymatui.domain.versions.resolution import missing_versions
 from kymatui.domain.whatif.catalog_change import CatalogChange
 from kymatui.domain.whatif.fleet_objects import build_fleet_objects
 from kymatui.domain.whatif.summary import change_notes

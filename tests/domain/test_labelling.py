@@ -9,9 +9,8 @@ from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.kubernetes.object_meta import LABEL_BETA, LABEL_INTERNAL
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
-from kymatui.domain.kyma_edit.edit_progress import NOT_VISIBLE
+from kymatui.domain.kyma_edit.edit_progress import NOT_VISIBLE, track_label_edit
 from kymatui.domain.kyma_edit.label_edit import Labels, label_edit, propose_labels
-from kymatui.domain.kyma_edit.label_progress import track_label_edit
 from kymatui.domain.remote.catalog_sync import SyncEntry, SyncPlan, SyncStatus
 from kymatui.domain.snapshot.snapshots import Snapshot
 from tests.domain.builders import NOW, Json, deployment, kyma, labels, meta, report, snapshot, template

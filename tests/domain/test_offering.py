@@ -9,9 +9,18 @@ from kymatui.domain.catalog.rows import NAMING_LISTS
 from kymatui.domain.kyma.module_templates import ModuleTemplate
 from kymatui.domain.kyma.template_index import TemplateIndex
 from kymatui.domain.plans.cluster_management import ClusterManager
-from kymatui.domain.plans.direct_install import InstallChoice, choose_template, install_refusals, unknown_lists
+from kymatui.domain.plans.direct_install import (
+    AmbiguousOffer,
+    InstallChoice,
+    NoSuchModule,
+    NoSuchVersion,
+    OfferResult,
+    choose_template,
+    find_offer,
+    install_refusals,
+    unknown_lists,
+)
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
-from kymatui.domain.versions.resolution import AmbiguousOffer, NoSuchModule, NoSuchVersion, OfferResult, find_offer
 from tests.domain.builders import NOW, community_template, kyma, meta, shelf, template
 
 

@@ -7,8 +7,17 @@ from typing import Any
 import pytest
 
 from kymatui.domain.kyma.states import State, StateSource
-from kymatui.domain.modules.state_check_lint import LintFinding, LintKind, lint_rules
-from kymatui.domain.modules.state_checks import CheckInput, CheckMode, Evaluation, RuleResult, StateDecision, evaluate
+from kymatui.domain.modules.state_checks import (
+    CheckInput,
+    CheckMode,
+    Evaluation,
+    LintFinding,
+    LintKind,
+    RuleResult,
+    StateDecision,
+    evaluate,
+    lint_rules,
+)
 from kymatui.domain.modules.status_paths import PathResultKind, evaluate_path
 from tests.domain.builders import rules
 

@@ -27,12 +27,12 @@ from kymatui.sandbox.apimachinery.clock import Timer
 from kymatui.sandbox.apimachinery.exchange import ServerRequest
 from kymatui.sandbox.apimachinery.object_store import StoreChange
 from kymatui.sandbox.apiserver.http.http_server import HttpServer
-from kymatui.sandbox.apiserver.http.kubeconfig_file import ServerEndpoint, kubeconfig_text
 from kymatui.sandbox.apiserver.http.server_faults import FaultOutcome, ServerFault, ServerFaults, outcome_of
 from kymatui.sandbox.apiserver.server.api_server import ApiServer
 from kymatui.sandbox.apiserver.server.server_semantics import standard_semantics
 from kymatui.sandbox.controllers.controller_manager import ControllerManager
 from kymatui.sandbox.controllers.framework.controller_context import ControllerPace
+from kymatui.sandbox.sandbox_server import ServerEndpoint, kubeconfig_text
 
 TOKEN = "walking"
 _FAST = ControllerPace(start=0.02, stop=0.02, job=0.05, namespace=0.05)

@@ -21,7 +21,7 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.snapshot.snapshots import Feed, FeedState
 from kymatui.errors import ConflictError, NotFoundError
 from kymatui.sandbox.fault_client import FaultClient
-from kymatui.sandbox.world.modules.sample_crds import module_definition
+from kymatui.sandbox.world.modules.module_manifest import module_definition
 from kymatui.sessions.cluster.catalog_session import CatalogSession, open_session
 from kymatui.sessions.cluster.session_options import SessionOptions
 from tests.sandboxes.starting import ReadySandbox

@@ -15,11 +15,10 @@ import yaml
 
 from kymatui.crds import read_crds
 from kymatui.sandbox.apimachinery.exchange import ServerRequest, ServerResponse
-from kymatui.sandbox.apiserver.http.kubeconfig_file import kubeconfig_text, write_private
 from kymatui.sandbox.apiserver.http.serving_certificate import make_serving_certificate
 from kymatui.sandbox.apiserver.server.server_semantics import standard_semantics
-from kymatui.sandbox.cluster import SandboxCluster
-from kymatui.sandbox.world.modules.sample_crds import module_definition
+from kymatui.sandbox.sandbox_server import SandboxCluster, kubeconfig_text, write_private
+from kymatui.sandbox.world.modules.module_manifest import module_definition
 from kymatui.sandbox.world.story.file_loader import load
 from tests.integration.embedded import GROUP, eventually, kyma, release_meta, resource, template
 

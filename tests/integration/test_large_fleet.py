@@ -20,11 +20,10 @@ from kymatui.domain.fleet.fleet_tracker import FleetSnapshot
 from kymatui.domain.fleet.pending_actions import pending_actions
 from kymatui.domain.fleet.runtimes import version_matrix
 from kymatui.sandbox.apimachinery.object_store import ObjectStore
-from kymatui.sandbox.apiserver.http.kubeconfig_file import kubeconfig_text, write_private
 from kymatui.sandbox.apiserver.http.serving_certificate import make_serving_certificate
 from kymatui.sandbox.apiserver.server.server_semantics import standard_semantics
-from kymatui.sandbox.cluster import SandboxCluster
 from kymatui.sandbox.fault_client import FaultClient
+from kymatui.sandbox.sandbox_server import SandboxCluster, kubeconfig_text, write_private
 from kymatui.sandbox.world.modules.module_announcement import KYMAS, MANIFESTS
 from kymatui.sandbox.world.story import sample_fleet, world_population
 from kymatui.sessions.cluster.session_options import RemoteOptions, SessionOptions

@@ -20,8 +20,7 @@ from kymatui.errors import CancelledError, ClusterError, ConflictError, Unreacha
 from kymatui.operator.program import OperatorOptions
 from kymatui.operator.program_ports import ListenerOptions
 from kymatui.operator.sharding.lease_term import LeaseTerm
-from kymatui.operator.sharding.replica_leases import ReplicaLeases
-from kymatui.operator.sharding.shard_holder import ShardHolder, ShardPlan
+from kymatui.operator.sharding.shard_holder import ReplicaLeases, ShardHolder, ShardPlan
 from kymatui.operator.watchers.event_listener import MANAGER, RUNTIME_ID
 from kymatui.operator.watchers.runtime_events import FORWARDED
 from tests.controllers.certificates import issue

@@ -9,7 +9,7 @@ import pytest
 
 from kymatui.engine.sources import kustomize_source
 from kymatui.errors import SourceError
-from kymatui.kustomize.model import build_limits
+from kymatui.kustomize.model import resmap
 from kymatui.kustomize.model.resmap import parse_requirements
 from tests.engine.sources.fetching import StoredBlobs
 from tests.engine.sources.packing import link, tar
@@ -251,6 +251,6 @@ def test_a_build_is_bounded_in_what_it_reads_and_copies(name: str) -> None:
 
 
 def test_a_build_is_bounded_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(build_limits, "MOST_SECONDS", -1.0)
+    monkeypatch.setattr(resmap, "MOST_SECONDS", -1.0)
     with pytest.raises(SourceError, match="takes longer than"):
         one("resources: [a.yaml]\n")

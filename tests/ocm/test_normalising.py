@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kymatui.ocm import ALGORITHMS, DescriptorError, digest_of, normalise, read_descriptor
-from kymatui.ocm.canonical_json import canonical_json, go_json
+from kymatui.ocm.normalisation import canonical_json, go_json
 from tests.ocm.components import component, resource
 
 V1, V2, V3, V4 = ALGORITHMS

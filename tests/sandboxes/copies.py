@@ -13,12 +13,19 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from kymatui.sandbox.apiserver.http.kubeconfig_file import kubeconfig_text, write_private
 from kymatui.sandbox.apiserver.http.serving_certificate import make_serving_certificate
 from kymatui.sandbox.apiserver.server.server_semantics import standard_semantics
-from kymatui.sandbox.cluster import SandboxCluster
 from kymatui.sandbox.registry.registry_server import SandboxRegistry
-from kymatui.sandbox.sandbox_server import GC_THRESHOLDS, SandboxOptions, prepare, start_servers, wait_until_at_rest
+from kymatui.sandbox.sandbox_server import (
+    GC_THRESHOLDS,
+    SandboxCluster,
+    SandboxOptions,
+    kubeconfig_text,
+    prepare,
+    start_servers,
+    wait_until_at_rest,
+    write_private,
+)
 from kymatui.sandbox.world.story.world_population import SampleWorld, populate
 from tests.sandboxes.forking import fork
 from tests.sandboxes.resting import RestingClock

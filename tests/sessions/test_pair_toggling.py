@@ -7,7 +7,7 @@ from unittest.mock import create_autospec
 import pytest
 from msgspec.structs import replace
 
-from kymatui.actions.edits.runtime_edits import RuntimeKymaEdits
+from kymatui.actions.edits.session_deletions import RuntimeKymaEdits
 from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit
 from kymatui.domain.remote.runtime_pair import RuntimePair, join_snapshots
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot

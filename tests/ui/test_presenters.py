@@ -29,8 +29,7 @@ from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot, namespaced_feed
 from kymatui.errors import UnreachableError
 from kymatui.ui.connection.connection_status import connection_banner, describe_connection
-from kymatui.ui.navigation.key_help import KeyHelp, group_keys, group_of, join_keys, key_name
-from kymatui.ui.navigation.keymaps import keymap_problems
+from kymatui.ui.navigation.key_help import KeyHelp, group_keys, group_of, join_keys, key_name, keymap_problems
 from kymatui.ui.presenters.catalog import change_rows, channel_matrix, problem_rows
 from kymatui.ui.presenters.catalog.table_notices import table_notice
 from kymatui.ui.presenters.module import event_rows, module_facts, state_check_lines, version_rows

@@ -21,7 +21,7 @@ from kymatui.ui.dialogs.columns_dialog import ColumnsScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
 from kymatui.ui.navigation.command_table import ScreenCommand
 from kymatui.ui.navigation.history import ScreenStep
-from kymatui.ui.navigation.keymaps import KeyScope
+from kymatui.ui.navigation.key_help import KeyScope
 from kymatui.ui.screens.catalog_screen import CatalogScreen
 from kymatui.ui.screens.changes_screen import ChangesScreen
 from kymatui.ui.screens.channel_matrix_screen import ChannelMatrixScreen

@@ -6,7 +6,11 @@ import threading
 from collections import OrderedDict
 from typing import Final
 
-from kymatui.engine.sources.artifact_store import ContentStore
+from kymatui.actions.components.stored_components import require_component
+from kymatui.engine.sources.artifact_store import ArtifactStore, ContentStore
+from kymatui.errors import ConfigurationError
+from kymatui.ocm import ComponentDescriptor
+from kymatui.ocm.component_location import ComponentLocation
 
 LARGEST_CACHE: Final = 32 * 1024 * 1024
 """Bytes that stay in memory."""
@@ -55,3 +59,36 @@ class ContentCache:
             self._size += len(content[0]) - (len(former[0]) if former is not None else 0)
             while self._size > self._largest:
                 self._size -= len(self._known.popitem(last=False)[1][0])
+
+
+_MOST: Final = 512  # descriptors that stay in memory; the least recently used is dropped
+
+
+class ComponentCache:
+    """Implements `Components` of the Kyma controller; thread-safe."""
+
+    def __init__(self, store: ArtifactStore, base: str) -> None:
+        """Read from the registry `base` ("host[:port][/prefix]"), "" if none is configured."""
+        self._store = store
+        self._base = base
+        self._lock = threading.Lock()
+        self._known: OrderedDict[tuple[str, str], ComponentDescriptor] = OrderedDict()
+
+    def component(self, name: str, version: str) -> ComponentDescriptor:
+        """Return the descriptor of a version. Raise RegistryError, DescriptorError, SourceError, ConfigurationError."""
+        if not self._base:
+            raise ConfigurationError(
+                f"component {name}:{version} not found in any known registry",
+                hint="start the operator with --registry URL",
+            )
+        key = (name, version)
+        with self._lock:
+            if (known := self._known.get(key)) is not None:
+                self._known.move_to_end(key)
+                return known
+        descriptor = require_component(self._store, ComponentLocation(self._base, name, version)).descriptor
+        with self._lock:
+            self._known[key] = descriptor
+            while len(self._known) > _MOST:
+                self._known.popitem(last=False)
+        return descriptor

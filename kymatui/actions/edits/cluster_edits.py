@@ -17,9 +17,8 @@ from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import read_meta, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.module_templates import associated_kinds
-from kymatui.domain.kyma_edit.edit_progress import EditProgress, track_edit
+from kymatui.domain.kyma_edit.edit_progress import EditProgress, track_edit, track_label_edit
 from kymatui.domain.kyma_edit.label_edit import LabelProposal, Labels, propose_labels
-from kymatui.domain.kyma_edit.label_progress import track_label_edit
 from kymatui.domain.kyma_edit.module_edit import EditProposal, EditVerb, ModuleEdit, entry_change, propose_edit
 from kymatui.domain.snapshot.cluster_index import index_cluster
 from kymatui.domain.snapshot.read_cache import ReadCache

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
-from kymatui.actions.edits.runtime_edits import RuntimeKymaEdits
 from kymatui.actions.modules.module_sources import find_installed
 from kymatui.actions.ports import BackupStore, SavedObjects
 from kymatui.domain.catalog.catalog import build_catalog
@@ -23,12 +22,19 @@ from kymatui.domain.kubernetes.refs import ObjectRef, split_name
 from kymatui.domain.kyma.kymas import ModuleRequest, Policy
 from kymatui.domain.kyma.manifests import Manifest, default_resource
 from kymatui.domain.kyma.module_templates import ModuleTemplate, associated_kinds
+from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.states import State
-from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit
+from kymatui.domain.kyma_edit.edit_progress import EditProgress, track_edit
+from kymatui.domain.kyma_edit.entry_patch import edit_entry
+from kymatui.domain.kyma_edit.label_edit import LabelProposal, Labels
+from kymatui.domain.kyma_edit.label_effects import preview_label_effects
+from kymatui.domain.kyma_edit.module_edit import EditProposal, EditVerb, ModuleEdit, entry_change
 from kymatui.domain.modules.presence import ManagerVisibility, Presence
 from kymatui.domain.modules.risks import effective_policies, unreleased_words
 from kymatui.domain.ownership import owning_manifest
 from kymatui.domain.plans.direct_install import unknown_lists
+from kymatui.domain.remote.catalog_sync import SyncPlan, plan_pair_sync
+from kymatui.domain.remote.kyma_sync import owner_kyma
 from kymatui.domain.snapshot.cluster_index import CATALOG_FEEDS, CRD_FEED, ClusterIndex, index_cluster
 from kymatui.domain.snapshot.missing_lists import explain_missing, gap_of
 from kymatui.domain.snapshot.read_cache import ReadCache
@@ -50,8 +56,10 @@ from kymatui.errors import UnreachableError
 
 if TYPE_CHECKING:
     from kymatui.actions.session import Session
+    from kymatui.domain.remote.runtime_pair import RuntimePair
     from kymatui.domain.snapshot.snapshots import Feed, Snapshot
     from kymatui.engine.cluster.ports import Cluster
+
 
 _LISTED, _LOOK = 20.0, 0.1  # seconds for a runtime to reconnect; seconds between two checks
 
@@ -354,3 +362,70 @@ def session_edits(session: Session, backups: BackupStore, cache: ReadCache | Non
     """Return the edits of a cluster, or of a runtime with its control plane."""
     kind = RuntimeKymaEdits if session.target.has_control_plane else ClusterKymaEdits
     return kind(session, lambda session: SessionDeletions(session, backups), cache)
+
+
+class RuntimeKymaEdits(ClusterKymaEdits):
+    """As `ClusterKymaEdits`, on both sides of one runtime.
+
+    Modules are asked for in the runtime's Kyma; which kinds of modules it may have is said by the labels of the control
+    plane's, which lifecycle-manager reads.
+    """
+
+    @property
+    def _sides(self) -> RuntimePair:
+        sides = self._session.pair()
+        assert sides is not None, "a session with a Kyma on its home has two sides"
+        return sides
+
+    def propose(self, toggle: ModuleEdit) -> EditProposal:
+        proposal = super().propose(toggle)
+        kyma = self._sides.runtime_kyma
+        if proposal.edit is None:
+            return proposal
+        if kyma is None:
+            why = self._sides.runtime_kyma_unknown
+            unknown = "" if why is None else f"the runtime's Kyma is unknown: {why.reason}"
+            refusal = unknown or "the runtime has no Kyma to edit"
+            return replace(proposal, edit=None, refusals=(refusal,))
+        if (owner := owner_kyma(kyma)) not in ("", self._session.target.runtime):
+            refusal = f"the runtime's Kyma belongs to {owner}: the access Secret belongs to another runtime"
+            return replace(proposal, refusals=(refusal, *proposal.refusals))
+        if kyma.meta.deleting:
+            refusal = f"{kyma.ref} of the runtime is being deleted"
+            proposal = replace(proposal, refusals=tuple(dict.fromkeys((refusal, *proposal.refusals))))
+        return replace(proposal, edit=edit_entry(kyma, toggle.module, entry_change(toggle)))
+
+    def propose_labels(self, labels: Labels) -> LabelProposal:
+        """Propose labels, with the objects that the catalog sync adds to the runtime and removes from it."""
+        proposal, pair = super().propose_labels(labels), self._sides
+        moved = preview_label_effects(pair, labels, time.time()) if proposal.edit is not None else None
+        if moved is None or pair.is_one_cluster:
+            return proposal
+        comes, goes, changes = (
+            tuple(entry.ref for entry in entries) for entries in (moved.offered, moved.withdrawn, moved.changed)
+        )
+        return replace(proposal, comes=comes, goes=goes, changes=changes, warnings=moved.warnings)
+
+    @property
+    def _labelled(self) -> Cluster:
+        return self._session.home
+
+    def may_write(self, proposal: EditProposal | LabelProposal) -> bool:
+        if not isinstance(proposal, LabelProposal) or proposal.edit is None:
+            return super().may_write(proposal)
+        kyma = proposal.edit.kyma
+        return self._session.home.allowed("patch", kyma.kind, kyma.namespace, kyma.name)
+
+    def _stage(self, proposal: EditProposal, generation: int, cache: ReadCache) -> EditProgress:
+        assert proposal.edit is not None
+        snapshot, pair = self._session.snapshot(), self._sides
+        kyma = pair.runtime_kyma
+        if kyma is None and not pair.runtime_is_listed:  # which does not mean that it is gone
+            return EditProgress("the runtime is not connected", Actor.CLUSTER)
+        edited = replace(snapshot, kymas=(kyma.raw,) if kyma is not None else ())
+        catalog = build_catalog(snapshot, time.time(), cache=cache)
+        return track_edit(proposal.toggle, proposal.edit, generation, edited, catalog)
+
+    def _sync_plan(self) -> SyncPlan | None:
+        pair = self._sides
+        return None if pair.is_one_cluster else plan_pair_sync(pair)

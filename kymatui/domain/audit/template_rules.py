@@ -14,7 +14,7 @@ from kymatui.domain.kyma import release_metas
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
 from kymatui.domain.kyma.module_templates import ModuleTemplate, TemplateGeneration, read_template
 from kymatui.domain.kyma.problems import Actor, Severity
-from kymatui.domain.modules.state_check_lint import lint_rules
+from kymatui.domain.modules.state_checks import lint_rules
 from kymatui.domain.snapshot.cluster_index import index_cluster
 from kymatui.domain.versions.resolution import missing_versions
 

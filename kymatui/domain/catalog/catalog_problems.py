@@ -18,7 +18,7 @@ from kymatui.domain.kyma.release_metas import ReleaseMeta
 from kymatui.domain.kyma.states import State, kyma_state
 from kymatui.domain.modules.readiness import Readiness
 from kymatui.domain.modules.risks import kyma_deletion_words, kyma_error_words, taken_over_words
-from kymatui.domain.modules.state_check_lint import lint_rules
+from kymatui.domain.modules.state_checks import lint_rules
 from kymatui.domain.ownership import ANNOTATIONS_OWNED_BY
 from kymatui.domain.snapshot.cluster_index import INVENTORY_FEED, RELEASE_FEED, WORKLOAD_FEEDS, WORKLOADS, ClusterIndex
 from kymatui.domain.snapshot.snapshots import CATALOG_FEED, PODS, RUNTIME_FEED, Feed, FeedState, followed_kind

@@ -25,7 +25,7 @@ from kymatui.domain.kyma.maintenance_windows import (
 from kymatui.domain.kyma.module_templates import ModuleTemplate, TemplateGeneration
 from kymatui.domain.kyma.release_metas import ReleaseMeta
 from kymatui.domain.kyma.template_index import TemplateIndex
-from kymatui.domain.kyma.versions import is_downgrade, newest_version, parse_version, same_version, version_order
+from kymatui.domain.kyma.versions import is_downgrade, parse_version, same_version
 from kymatui.domain.versions import refusals
 from kymatui.domain.versions.refusals import Refusal
 
@@ -329,54 +329,3 @@ def strict_resolution(resolution: Resolution) -> Resolution:
             namespace = resolution.meta.meta.namespace
             refusal = refusals.TemplateMissing(resolution.module, resolution.version, note.wanted, namespace)
     return resolution if refusal is None else replace(resolution, refusal=refusal)
-
-
-# The search for one offered version of a module.
-
-
-class NoSuchModule(Struct, frozen=True):
-    """The module is not offered; `alike` are names that contain the text."""
-
-    module: str
-    alike: tuple[str, ...]
-
-
-class NoSuchVersion(Struct, frozen=True):
-    """The module is offered in other versions only, the newest first."""
-
-    module: str
-    version: str
-    offered: tuple[str, ...]
-
-
-class AmbiguousOffer(Struct, frozen=True):
-    """The version is offered in several namespaces, and none was selected."""
-
-    module: str
-    version: str
-    places: tuple[str, ...]
-
-
-OfferResult = ModuleTemplate | NoSuchModule | NoSuchVersion | AmbiguousOffer
-
-
-def find_offer(templates: TemplateIndex, module: str, version: str = "", namespace: str = "") -> OfferResult:
-    """Return the template of a version or of the newest one; versions are compared as versions.
-
-    A community template wins over one of Kyma's catalog with the same version: that one is for lifecycle-manager,
-    and for a runtime it is on the control plane, where no option could select it.
-    """
-    offers = [t for t in templates.offers(module) if not namespace or t.meta.namespace == namespace]
-    if not offers:
-        return NoSuchModule(module, tuple(sorted(name for name in templates.by_module if module and module in name)))
-    current = [template for template in offers if not templates.is_superseded(template)] or offers
-    target = version or newest_version([template.version for template in current if template.version])
-    matching = [template for template in offers if same_version(template.version, target)]
-    if not matching:
-        known = sorted({template.version for template in offers if template.version}, key=version_order, reverse=True)
-        return NoSuchVersion(module, target, tuple(known))
-    matching = [template for template in matching if not templates.is_kyma(template)] or matching
-    if len(matching) > 1:
-        locations = tuple(sorted(f"{template.meta.namespace}/{template.meta.name}" for template in matching))
-        return AmbiguousOffer(module, target, locations)
-    return matching[0]

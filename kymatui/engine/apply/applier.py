@@ -19,8 +19,7 @@ from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.kind_order import defined_kinds, is_definition
 from kymatui.engine.cluster.ports import NAMESPACE, Object
-from kymatui.engine.deletion.prune_plan import save_deletions
-from kymatui.engine.deletion.pruning import Pruning
+from kymatui.engine.deletion.prune_plan import Pruning, save_deletions
 from kymatui.engine.dryrun.field_takeover import HELM, take_over_fields
 from kymatui.engine.dryrun.preview import conflicts_of, is_yielding, observe
 from kymatui.engine.inventory.inventory_store import InventoryStore

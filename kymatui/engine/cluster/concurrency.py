@@ -8,7 +8,19 @@ from contextvars import copy_context
 from functools import partial
 from typing import Generic, TypeVar
 
-from kymatui.errors import CancelledError
+from kymatui.errors import CancelledError, KymatuiError
+
+
+def attempt(call: Callable[[], T], failed: list[KymatuiError]) -> T | None:
+    """Return what the call returns; None after an error, which is added to `failed`. Raise CancelledError."""
+    try:
+        return call()
+    except CancelledError:
+        raise
+    except KymatuiError as error:
+        failed.append(error)
+        return None
+
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
+
+from msgspec import Struct
 
 from kymatui.errors import HelmError
 from kymatui.helm.charts.chart import Chart
@@ -12,10 +15,9 @@ from kymatui.helm.charts.structs import decode_yaml, struct
 from kymatui.helm.charts.structs import text as text_field
 from kymatui.helm.charts.values import split_documents
 from kymatui.helm.govalues.text import from_bytes, to_bytes
-from kymatui.helm.linting.deprecations import deprecation
 from kymatui.helm.linting.results import Examination, Linting, LintSeverity
 from kymatui.helm.rendering.capabilities import KUBE_VERSION
-from kymatui.helm.rendering.object_names import name_problems
+from kymatui.helm.rendering.manifests import name_problems
 from kymatui.helm.rendering.render import render_to_lint
 from kymatui.helm.semver.versions import parse_version
 from kymatui.helm.yaml.errors import YamlError
@@ -116,3 +118,119 @@ def _annotations(body: object) -> Mapping[str, Any]:
 def _kubernetes(linting: Linting) -> tuple[int, int]:
     version = parse_version(linting.kube_version or KUBE_VERSION)
     return version.major, version.minor
+
+
+# Deprecated and removed Kubernetes kinds, for the warnings of API servers and `helm lint`.
+
+
+# group/version, deprecated in, removed in (0.0: not yet), replacement (or -), the kinds (=successor)
+_TABLE = """
+admissionregistration.k8s.io/v1alpha1 1.35 1.38 - MutatingAdmissionPolicyBinding MutatingAdmissionPolicy
+admissionregistration.k8s.io/v1alpha1 1.29 1.32 - ValidatingAdmissionPolicyBinding ValidatingAdmissionPolicy
+admissionregistration.k8s.io/v1beta1 1.37 1.40 - MutatingAdmissionPolicyBinding MutatingAdmissionPolicy
+admissionregistration.k8s.io/v1beta1 1.16 1.22 admissionregistration.k8s.io/v1 MutatingWebhookConfiguration
+admissionregistration.k8s.io/v1beta1 1.16 1.22 admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration
+admissionregistration.k8s.io/v1beta1 1.31 1.34 - ValidatingAdmissionPolicyBinding ValidatingAdmissionPolicy
+apps/v1beta1 1.8 1.16 apps/v1 ControllerRevision DeploymentRollback Deployment StatefulSet
+apps/v1beta1 1.8 1.16 autoscaling/v1 Scale
+apps/v1beta2 1.9 1.16 apps/v1 ControllerRevision DaemonSet Deployment ReplicaSet StatefulSet
+apps/v1beta2 1.9 1.16 autoscaling/v1 Scale
+authentication.k8s.io/v1alpha1 1.29 1.32 - SelfSubjectReview
+authentication.k8s.io/v1beta1 1.30 1.33 - SelfSubjectReview
+authentication.k8s.io/v1beta1 1.19 1.22 authentication.k8s.io/v1 TokenReview
+authorization.k8s.io/v1beta1 1.19 1.22 authorization.k8s.io/v1 LocalSubjectAccessReview
+authorization.k8s.io/v1beta1 1.19 1.22 authorization.k8s.io/v1 SelfSubjectAccessReview
+authorization.k8s.io/v1beta1 1.19 1.22 authorization.k8s.io/v1 SelfSubjectRulesReview
+authorization.k8s.io/v1beta1 1.19 1.22 authorization.k8s.io/v1 SubjectAccessReview
+autoscaling/v2beta1 1.22 1.25 autoscaling/v2beta2 HorizontalPodAutoscalerList
+autoscaling/v2beta1 1.22 1.25 autoscaling/v2 HorizontalPodAutoscaler
+autoscaling/v2beta2 1.22 1.25 - HorizontalPodAutoscalerList
+autoscaling/v2beta2 1.23 1.26 autoscaling/v2 HorizontalPodAutoscaler
+batch/v1beta1 1.21 1.25 batch/v1 CronJob
+certificates.k8s.io/v1alpha1 1.34 1.37 - ClusterTrustBundle
+certificates.k8s.io/v1beta1 1.19 1.22 certificates.k8s.io/v1 CertificateSigningRequest
+certificates.k8s.io/v1beta1 1.36 1.39 - ClusterTrustBundle
+certificates.k8s.io/v1beta1 1.38 1.41 - PodCertificateRequest
+coordination.k8s.io/v1alpha2 1.35 1.38 - LeaseCandidate
+coordination.k8s.io/v1beta1 1.36 1.39 - LeaseCandidate
+coordination.k8s.io/v1beta1 1.19 1.22 coordination.k8s.io/v1 Lease
+discovery.k8s.io/v1beta1 1.21 1.25 discovery.k8s.io/v1 EndpointSlice
+events.k8s.io/v1beta1 1.22 1.25 - Event
+extensions/v1beta1 1.8 1.16 apps/v1 DaemonSet Deployment ReplicaSet
+extensions/v1beta1 1.8 1.16 - DeploymentRollback
+extensions/v1beta1 1.14 1.22 networking.k8s.io/v1 Ingress
+extensions/v1beta1 1.9 1.16 networking.k8s.io/v1 NetworkPolicy
+extensions/v1beta1 1.2 1.16 - Scale
+flowcontrol.apiserver.k8s.io/v1beta1 1.23 1.26 flowcontrol.apiserver.k8s.io/v1beta3 FlowSchema
+flowcontrol.apiserver.k8s.io/v1beta1 1.23 1.26 flowcontrol.apiserver.k8s.io/v1beta3 PriorityLevelConfiguration
+flowcontrol.apiserver.k8s.io/v1beta2 1.26 1.29 flowcontrol.apiserver.k8s.io/v1beta3 FlowSchema
+flowcontrol.apiserver.k8s.io/v1beta2 1.26 1.29 flowcontrol.apiserver.k8s.io/v1beta3 PriorityLevelConfiguration
+flowcontrol.apiserver.k8s.io/v1beta3 1.29 1.32 flowcontrol.apiserver.k8s.io/v1 FlowSchema
+flowcontrol.apiserver.k8s.io/v1beta3 1.29 1.32 flowcontrol.apiserver.k8s.io/v1 PriorityLevelConfiguration
+networking.k8s.io/v1beta1 1.34 1.37 - IPAddress ServiceCIDR
+networking.k8s.io/v1beta1 1.19 1.22 networking.k8s.io/v1 IngressClass Ingress
+node.k8s.io/v1beta1 1.22 1.25 - RuntimeClass
+policy/v1beta1 1.22 1.25 - Eviction
+policy/v1beta1 1.21 1.25 policy/v1 PodDisruptionBudget
+rbac.authorization.k8s.io/v1beta1 1.17 1.22 rbac.authorization.k8s.io/v1 ClusterRoleBinding
+rbac.authorization.k8s.io/v1beta1 1.17 1.22 rbac.authorization.k8s.io/v1 ClusterRole
+rbac.authorization.k8s.io/v1beta1 1.17 1.22 rbac.authorization.k8s.io/v1 RoleBinding
+rbac.authorization.k8s.io/v1beta1 1.17 1.22 rbac.authorization.k8s.io/v1 Role
+resource.k8s.io/v1alpha3 1.36 1.39 - DeviceTaintRule
+resource.k8s.io/v1beta1 1.35 1.38 - DeviceClass ResourceClaimTemplate ResourceClaim ResourceSlice
+resource.k8s.io/v1beta2 1.36 1.39 - DeviceClass ResourceClaimTemplate ResourceClaim ResourceSlice
+scheduling.k8s.io/v1beta1 1.14 1.22 scheduling.k8s.io/v1 PriorityClass
+storage.k8s.io/v1alpha1 1.21 1.24 storage.k8s.io/v1beta1 CSIStorageCapacity
+storage.k8s.io/v1alpha1 1.21 1.24 storage.k8s.io/v1 VolumeAttachment
+storage.k8s.io/v1alpha1 1.32 1.35 storage.k8s.io/v1 VolumeAttributesClass
+storage.k8s.io/v1beta1 1.19 1.22 storage.k8s.io/v1 CSIDriver StorageClass VolumeAttachment
+storage.k8s.io/v1beta1 1.17 1.22 storage.k8s.io/v1 CSINode
+storage.k8s.io/v1beta1 1.24 1.27 storage.k8s.io/v1 CSIStorageCapacity
+storage.k8s.io/v1beta1 1.34 1.37 storage.k8s.io/v1 VolumeAttributesClass
+storagemigration.k8s.io/v1beta1 1.38 1.41 - StorageVersionMigration
+v1 1.19 0.0 - ComponentStatus
+v1 1.33 0.0 discovery.k8s.io/v1 Endpoints=EndpointSlice
+"""
+
+
+class Deprecation(Struct, frozen=True):
+    """The (major, minor) of deprecation and removal; `replacement` is "group/version Kind" or ""."""
+
+    api_version: str
+    kind: str
+    deprecated: tuple[int, int]
+    removed: tuple[int, int]
+    replacement: str
+
+    def __str__(self) -> str:
+        """Return the API server's warning."""
+        text = f"{self.api_version} {self.kind} is deprecated in v{self.deprecated[0]}.{self.deprecated[1]}+"
+        if self.removed[0]:
+            text += f", unavailable in v{self.removed[0]}.{self.removed[1]}+"
+        return f"{text}; use {self.replacement}" if self.replacement else text
+
+
+@cache
+def _entries() -> dict[tuple[str, str], Deprecation]:
+    deprecations = {}
+    for line in _TABLE.strip().split("\n"):
+        api_version, deprecated, removed, replacement, *kinds = line.split()
+        for api_kind in kinds:
+            kind, _, successor = api_kind.partition("=")
+            for end in ("", "List"):
+                instead = "" if replacement == "-" else f"{replacement} {successor or kind}{end}"
+                deprecations[api_version, kind + end] = Deprecation(
+                    api_version, kind + end, _numbers(deprecated), _numbers(removed), instead
+                )
+    return deprecations
+
+
+def _numbers(text: str) -> tuple[int, int]:
+    major, _, minor = text.partition(".")
+    return int(major), int(minor)
+
+
+def deprecation(api_version: str, kind: str, version: tuple[int, int]) -> Deprecation | None:
+    """Return the deprecation of a kind on Kubernetes (major, minor), None if it is not deprecated."""
+    entry = _entries().get((api_version, kind))
+    return entry if entry is not None and entry.deprecated <= version else None

@@ -16,7 +16,7 @@ from kymatui.engine.bundles.raw_yaml import read_file
 from kymatui.errors import SourceError
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.reading import load_exactly
-from kymatui.kustomize.model.build_limits import BuildLimits
+from kymatui.kustomize.model.resmap import BuildLimits
 
 NAMES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 DEEPEST: Final = 64  # kustomizations in kustomizations, since each level recurses

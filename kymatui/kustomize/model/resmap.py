@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
+import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
@@ -12,7 +13,8 @@ from kymatui.engine.cluster.ports import Object
 from kymatui.errors import SourceError
 from kymatui.helm.functions.text.regexes import compiled
 from kymatui.helm.govalues.types import FunctionError
-from kymatui.kustomize.model.build_limits import BuildLimits
+from kymatui.helm.yaml.limits import YamlBudget
+from kymatui.helm.yaml.node_reader import MissingValues
 
 NOWHERE: Final = "_non_namespaceable_"
 _CLUSTER_SCOPED: Final = {
@@ -305,3 +307,29 @@ def _in(key: str, values: list[str], expected: bool) -> Requirement:
 
 def _there(key: str, expected: bool) -> Requirement:
     return lambda texts: (key in texts) is expected
+
+
+MOST_ENTERED: Final = 1_000  # kustomizations of one build: each could name several others
+MOST_SECONDS: Final = 60.0
+"""Processor time of a build: each transformer passes over all objects. 500 objects and 50 transformers take one."""
+
+
+class BuildLimits:
+    """What a build may still enter, read, copy and take; what includes or copies itself would grow without end."""
+
+    def __init__(self) -> None:
+        self.entered = 0
+        self.budget = YamlBudget()
+        self.missing = MissingValues()
+        self._end = time.thread_time() + MOST_SECONDS
+
+    def enter(self) -> None:
+        """Count a kustomization. Raises SourceError."""
+        self.entered += 1
+        if self.entered > MOST_ENTERED:
+            raise SourceError(f"there are more than {MOST_ENTERED} kustomizations")
+
+    def require_time(self) -> None:
+        """Raise SourceError if the build has used up its time."""
+        if time.thread_time() > self._end:
+            raise SourceError(f"the kustomization takes longer than {MOST_SECONDS:.0f} seconds to build")

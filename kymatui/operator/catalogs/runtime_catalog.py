@@ -16,13 +16,43 @@ from kymatui.domain.kubernetes.managed_fields import CATALOG_SYNC
 from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, OPERATOR, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import Kyma
-from kymatui.domain.kyma.template_index import TemplateIndex
+from kymatui.domain.kyma.template_index import TemplateIndex, index_templates
 from kymatui.domain.remote.catalog_sync import CatalogWrites, RuntimeCopies, catalog_writes, plan_sync
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, Object
 from kymatui.errors import CancelledError, KymatuiError, NotFoundError
-from kymatui.operator.catalogs.catalog_cache import RELEASE_META, TEMPLATE
 from kymatui.operator.framework.applied_copies import AppliedCopies
+
+TEMPLATE: Final = GroupVersionKind(OPERATOR, "v1beta2", "ModuleTemplate")
+RELEASE_META: Final = GroupVersionKind(OPERATOR, "v1beta2", "ModuleReleaseMeta")
+_OLDEST: Final = 300.0
+"""Seconds after which the catalog is listed again although no change was seen."""
+
+
+class CatalogCache:
+    """The catalog in one namespace; thread-safe."""
+
+    def __init__(self, home: Cluster, namespace: str) -> None:
+        self._home = home
+        self._namespace = namespace
+        self._lock = threading.Lock()
+        self._known: TemplateIndex | None = None
+        self._at = 0.0
+
+    def changed(self) -> None:
+        with self._lock:
+            self._known = None
+
+    def read(self, cancel: threading.Event) -> TemplateIndex:
+        """Return the catalog. Raises the errors of the cluster."""
+        with self._lock:
+            if self._known is None or time.monotonic() - self._at > _OLDEST:
+                at = time.monotonic()
+                templates = self._home.list(TEMPLATE, self._namespace, cancel=cancel)
+                metas = self._home.list(RELEASE_META, self._namespace, cancel=cancel)
+                self._known, self._at = index_templates(templates, metas, self._namespace), at
+            return self._known
+
 
 CRD: Final = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 SYNCED_CRDS: Final = tuple(f"{plural}.{OPERATOR}" for plural in ("kymas", "moduletemplates", "modulereleasemetas"))

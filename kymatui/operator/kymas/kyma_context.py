@@ -19,7 +19,7 @@ from kymatui.domain.kyma.kymas import Kyma
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings
 from kymatui.engine.cluster.ports import Clock, Cluster
 from kymatui.ocm.descriptors import ComponentDescriptor
-from kymatui.operator.catalogs.catalog_cache import CatalogCache
+from kymatui.operator.catalogs.runtime_catalog import CatalogCache
 from kymatui.operator.framework.applied_copies import AppliedCopies
 from kymatui.operator.framework.controller import RequeueIntervals
 from kymatui.operator.framework.dependency_watches import DependencyWatches

@@ -15,10 +15,10 @@ from kymatui.domain.kyma.release_metas import ReleaseMeta, read_release_meta
 from kymatui.domain.kyma.template_index import TemplateIndex, mandatory_metas
 from kymatui.domain.modules.module_outcomes import WorkItem
 from kymatui.domain.plans.kyma_manifest import kyma_manifest
-from kymatui.engine.cluster.attempts import attempt
+from kymatui.engine.cluster.concurrency import attempt
 from kymatui.errors import CancelledError, ConfigurationError, ConflictError, KymatuiError
 from kymatui.ocm import DescriptorError
-from kymatui.operator.catalogs.catalog_cache import RELEASE_META, TEMPLATE
+from kymatui.operator.catalogs.runtime_catalog import RELEASE_META, TEMPLATE
 from kymatui.operator.framework.controller import GONE, KindWatch, Wake
 from kymatui.operator.kymas.kyma_context import KYMA, MANIFEST, KymaContext
 from kymatui.operator.kymas.manifest_writes import ManifestWrites, add_finalizer, set_finalizers

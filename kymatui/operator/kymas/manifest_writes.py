@@ -14,7 +14,7 @@ from kymatui.domain.kyma.kymas import Kyma
 from kymatui.domain.kyma.manifests import ImageSpec, Manifest, read_manifest
 from kymatui.domain.modules.module_outcomes import Outcome
 from kymatui.domain.plans.kyma_manifest import needs_mandatory_update, needs_update
-from kymatui.engine.cluster.attempts import attempt
+from kymatui.engine.cluster.concurrency import attempt
 from kymatui.engine.cluster.ports import OPERATOR_CREATOR, OPERATOR_FIELD_MANAGER, Cluster, PatchKind
 from kymatui.errors import KymatuiError, NotFoundError
 from kymatui.operator.kymas.kyma_context import MANIFEST, never_certain

@@ -20,8 +20,7 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
 from kymatui.domain.plans.accepted_objects import summarize_names
-from kymatui.engine.cluster.attempts import attempt
-from kymatui.engine.cluster.concurrency import WIDTH, run_for_each
+from kymatui.engine.cluster.concurrency import WIDTH, attempt, run_for_each
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, Object, PatchKind
 from kymatui.errors import ConflictError, KymatuiError, NotFoundError, UsageError
 from kymatui.operator.framework.controller import GONE, KindWatch, Wake

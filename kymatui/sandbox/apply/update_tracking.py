@@ -5,8 +5,9 @@ The order of steps is that of k8s.io/apimachinery/pkg/util/managedfields and of 
 
 from __future__ import annotations
 
-from kymatui.sandbox.apply.apply_conflicts import ApplyConflictError, identifier
-from kymatui.sandbox.apply.atomic_field_sets import reconcile
+import json
+
+from kymatui.errors import ConflictError, ServerError
 from kymatui.sandbox.apply.endpoint_tracking import NEVER_TRACKED, EndpointTracking, put, without_untracked
 from kymatui.sandbox.apply.managed_fields_codec import (
     ManagedFields,
@@ -17,8 +18,9 @@ from kymatui.sandbox.apply.managed_fields_codec import (
     updater,
 )
 from kymatui.schemas.objects.typed_values import TypedComparison, compare
-from kymatui.schemas.types.schema_node import Object
-from kymatui.schemas.values.field_sets import FieldPath, in_order
+from kymatui.schemas.types.schema_node import Object, Schema
+from kymatui.schemas.values.field_errors import quoted
+from kymatui.schemas.values.field_sets import FieldPath, FieldSet, in_order, show_path
 
 MOST_UPDATERS = 10
 _ANCIENT = "ancient-changes"
@@ -139,3 +141,84 @@ def _cap(managed: ManagedFields) -> None:
         del managed.owners[manager]
         managed.owners[bucket] = OwnedFields(fields, owned.version, owned.time)
         count -= 1
+
+
+def reconcile(schema: Schema, fields: FieldSet) -> FieldSet:
+    """Return the set with paths cut at atomic values."""
+    changed = {path: cut for path in fields if (cut := _cut(schema, path)) != path}
+    if not changed:
+        return fields
+    return frozenset(changed.get(path, path) for path in fields)
+
+
+def _cut(schema: Schema, path: FieldPath) -> FieldPath:
+    node: Schema | None = schema
+    for depth, element in enumerate(path):
+        if node is None or _is_open(node):
+            return path
+        if depth and _is_leaf(node):
+            return path[:depth]
+        if element[0] == "f":
+            node = node.properties.get(element[2:], node.additional)
+        else:
+            node = node.items
+    return path
+
+
+def _is_open(node: Schema) -> bool:
+    return not node.type and not node.properties and node.additional is None
+
+
+def _is_leaf(node: Schema) -> bool:
+    return node.atomic or (node.type == "array" and not node.is_granular_list)
+
+
+# Errors of an apply: conflicts with other managers, and objects that do not fit their kind.
+
+
+class ApplyConflictError(ConflictError):
+    """A conflict with fields of other managers; `causes` as in a Status."""
+
+    def __init__(self, conflicts: list[tuple[Manager, OwnedFields, FieldPath]]) -> None:
+        self.conflicts = conflicts
+        self.causes = [
+            {
+                "reason": "FieldManagerConflict",
+                "message": f"conflict with {_named(manager)}",
+                "field": show_path(path),
+            }
+            for manager, _, path in conflicts
+        ]
+        super().__init__(_message(conflicts), status=409, reason="Conflict")
+
+
+class ApplyFailedError(ServerError):
+    """The applied object does not fit the kind; the message is the server's (status 500, no reason)."""
+
+
+def _named(manager: Manager) -> str:
+    """Return the manager's name as in conflict messages."""
+    text = quoted(manager.name)
+    if manager.subresource:
+        text += f" with subresource {quoted(manager.subresource)}"
+    return f"{text} using {manager.version}" if manager.operation == "Update" else text
+
+
+def _message(conflicts: list[tuple[Manager, OwnedFields, FieldPath]]) -> str:
+    if len(conflicts) == 1:
+        manager, _, path = conflicts[0]
+        return f"Apply failed with 1 conflict: conflict with {_named(manager)}: {show_path(path)}"
+    lines: list[str] = []
+    managers = dict.fromkeys(manager for manager, _, _ in conflicts)
+    for manager in sorted(managers, key=identifier):
+        lines.append(f"conflicts with {_named(manager)}:")
+        lines += [f"- {show_path(path)}" for owner, _, path in conflicts if owner == manager]
+    return f"Apply failed with {len(conflicts)} conflicts: " + "\n".join(lines)
+
+
+def identifier(manager: Manager) -> str:
+    """Return the text by which the server sorts managers."""
+    fields = {"manager": manager.name, "operation": manager.operation, "apiVersion": manager.version}
+    if manager.subresource:
+        fields["subresource"] = manager.subresource
+    return json.dumps({key: value for key, value in fields.items() if value}, separators=(",", ":"))

@@ -184,3 +184,16 @@ _OPERATIONS: dict[str, Callable[[list[Any], str, dict[str, Any]], None]] = {
     "copy": _copy,
     "test": _test,
 }
+
+
+def apply_merge_patch(value: Any, patch: Any) -> Any:
+    """Return the patched value; both arguments are unchanged."""
+    if not isinstance(patch, dict):
+        return patch
+    result = dict(value) if isinstance(value, dict) else {}
+    for name, part in patch.items():
+        if part is None:
+            result.pop(name, None)
+        else:
+            result[name] = apply_merge_patch(result.get(name), part)
+    return result

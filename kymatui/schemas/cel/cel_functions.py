@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from kymatui.helm.functions.text.regexes import occurs
-from kymatui.schemas.cel import cel_libraries, cel_optionals
+from kymatui.schemas.cel import cel_libraries, cel_values
 from kymatui.schemas.cel.cel_costs import count_arguments, hold
 from kymatui.schemas.cel.cel_times import PARTS, add, duration, show_duration, show_timestamp, subtract, timestamp
 from kymatui.schemas.cel.cel_values import CelError, equal, type_name
@@ -74,8 +74,8 @@ def _float(name: str, left: float, right: float) -> float:
 
 def select(value: Any, name: str) -> Any:
     """Return a field of an object or entry of a map; for an optional value, an optional one."""
-    if isinstance(value, cel_optionals.Optional):
-        return cel_optionals.select_optional(value, name)
+    if isinstance(value, cel_values.Optional):
+        return cel_values.select_optional(value, name)
     if not isinstance(value, dict):
         raise CelError("no such overload")
     if name not in value:
@@ -85,8 +85,8 @@ def select(value: Any, name: str) -> Any:
 
 def index(value: Any, key: Any) -> Any:
     """Return an item of a list or entry of a map; for an optional value, an optional one."""
-    if isinstance(value, cel_optionals.Optional):
-        return cel_optionals.select_optional(value, key)
+    if isinstance(value, cel_values.Optional):
+        return cel_values.select_optional(value, key)
     if isinstance(value, dict):
         return select(value, key)
     if isinstance(value, list) and isinstance(key, int) and not isinstance(key, bool):
@@ -289,7 +289,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "reverse": lambda values: values[::-1] if isinstance(values, str) else _list(values)[::-1],
     "format": _format,
     **PARTS,
-    **cel_optionals.METHODS,
+    **cel_values.METHODS,
     **cel_libraries.METHODS,
 }
 RESULTS: dict[str, str] = {

@@ -14,8 +14,7 @@ from msgspec import Struct
 from kymatui.helm.functions.text.regexes import Compiled, compiled, find_all, search_cost
 from kymatui.helm.govalues.types import FunctionError
 from kymatui.schemas.cel.cel_costs import count
-from kymatui.schemas.cel.cel_optionals import NOTHING, Optional, some
-from kymatui.schemas.cel.cel_values import CelError, equal
+from kymatui.schemas.cel.cel_values import NOTHING, CelError, Optional, equal, some
 from kymatui.schemas.values import name_rules
 from kymatui.schemas.values.quantity import QuantityError, amount
 from kymatui.schemas.values.string_formats import CHECKS

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from msgspec.structs import replace
 
-from kymatui.schemas.types import empty_fields, field_types, merge_strategies
+from kymatui.schemas.types import empty_fields, field_types
 from kymatui.schemas.types.schema_node import ANY, GVK, Schema
 
 _PREFIX = re.compile(r"^(?:[A-Z][a-z]+)*?V\d+(?:(?:alpha|beta)\d+)?")
@@ -91,7 +91,7 @@ def _struct(model: Any) -> Schema:
     schema = Schema(
         type="object",
         required=tuple(field for field, info in fields.items() if info.is_required()),
-        atomic=name in merge_strategies.ATOMIC_TYPES,
+        atomic=name in field_types.ATOMIC_TYPES,
         description=doc,
         go_type=f"v{version[1] if version else '1'}.{name}",
     )
@@ -110,11 +110,9 @@ def _field(owner: str, name: str, info: Any) -> Schema:
     schema = ANY if where in _WITHOUT_PROPERTIES else _annotated(where, info.annotation)
     if where in _RECURSIVE:
         schema = _struct(_model("V1JSONSchemaProps"))
-    keys = merge_strategies.LIST_MAPS.get(where) or merge_strategies.UNPATCHED_LIST_MAPS.get(where) or ""
-    list_type: Literal["", "atomic", "set", "map"] = "map" if keys else "set" if where in merge_strategies.SETS else ""
-    atomic = (
-        schema.atomic or where in merge_strategies.ATOMIC_FIELDS
-    ) and where not in merge_strategies.GRANULAR_FIELDS
+    keys = field_types.LIST_MAPS.get(where) or field_types.UNPATCHED_LIST_MAPS.get(where) or ""
+    list_type: Literal["", "atomic", "set", "map"] = "map" if keys else "set" if where in field_types.SETS else ""
+    atomic = (schema.atomic or where in field_types.ATOMIC_FIELDS) and where not in field_types.GRANULAR_FIELDS
     merge_key, strategy = _patching(where)
     return replace(
         schema,
@@ -133,9 +131,9 @@ def _field(owner: str, name: str, info: Any) -> Schema:
 
 def _patching(where: str) -> tuple[str, tuple[str, ...]]:
     """Return (merge key, strategies) of strategic merge patches."""
-    keys = merge_strategies.LIST_MAPS.get(where) or merge_strategies.MERGED_LISTS.get(where) or ""
-    strategy = merge_strategies.PATCH_STRATEGIES.get(where, ("merge",) if keys else ())
-    if merge_strategies.SETS.get(where) == "merge":
+    keys = field_types.LIST_MAPS.get(where) or field_types.MERGED_LISTS.get(where) or ""
+    strategy = field_types.PATCH_STRATEGIES.get(where, ("merge",) if keys else ())
+    if field_types.SETS.get(where) == "merge":
         strategy = ("merge",)
     return keys.split(",")[0], strategy
 

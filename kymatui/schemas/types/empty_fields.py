@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kymatui.schemas.types.field_facts import fields
+from kymatui.schemas.types.field_types import fields
 
 POINTER_STRINGS = fields(
     """

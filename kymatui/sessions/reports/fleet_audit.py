@@ -4,40 +4,60 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kymatui.actions.audit import inspect_modules, is_access_error
-from kymatui.domain.audit.findings import AuditFinding
-from kymatui.domain.audit.fleet_rules import ACCESS, UNREACHABLE, unreachable_finding
+from kymatui.adapters.kube.watch.projections import MetadataOnly
+from kymatui.domain.audit.findings import AuditFinding, AuditInput
+from kymatui.domain.audit.fleet_rules import (
+    ACCESS,
+    UNREACHABLE,
+    chain_findings,
+    orphan_secret_finding,
+    unreachable_finding,
+)
 from kymatui.domain.audit.kyma_rules import UNREAD
-from kymatui.domain.audit.report import AuditReport, audit_runtime, judge_findings
+from kymatui.domain.audit.kyma_rules import check as check_feeds
+from kymatui.domain.audit.leftover_rules import ignored_manifest_finding, orphan_manifest_finding
+from kymatui.domain.audit.report import AuditReport, audit_catalog, audit_runtime, judge_findings
 from kymatui.domain.catalog.catalog import build_catalog
+from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, LABEL_MODULE_NAME, field_managers, read_ref
+from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.remote.runtime_pair import RuntimePair, join_snapshots
-from kymatui.domain.remote.watcher_chains import build_chains
-from kymatui.errors import CancelledError, KymatuiError
+from kymatui.domain.remote.watcher_chains import ControlPlaneObjects, build_chains
+from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
+from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER
+from kymatui.errors import CancelledError, ClusterError, KymatuiError, NotFoundError
 from kymatui.sessions.cluster.cluster_access import cluster_of, open_cluster, require_namespace
+from kymatui.sessions.cluster.controller_rules import read_controller_rules
+from kymatui.sessions.control_plane.fleet_lists import list_kind
+from kymatui.sessions.control_plane.pair_session import kyma_resource
 from kymatui.sessions.control_plane.runtime_connector import CONNECT_SECONDS, RuntimeConnector
-from kymatui.sessions.control_plane.watcher_objects import read_runtime_side
+from kymatui.sessions.control_plane.watcher_objects import read_control_side, read_runtime_side
 from kymatui.sessions.feeds.feeds import raise_gc_thresholds
-from kymatui.sessions.reports.control_plane_audit import ControlPlaneAudit
+from kymatui.sessions.feeds.watched_kinds import KYMA_KINDS, WatchedKind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from kymatui.adapters.kube.objects.api_resource import ApiResource
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
     from kymatui.domain.audit.findings import Inspection
     from kymatui.domain.audit.ignores import IgnoreEntry
     from kymatui.domain.fleet.fleet_tracker import RuntimeKey
+    from kymatui.domain.kyma.maintenance_windows import ControllerSettings
+    from kymatui.domain.snapshot.snapshots import Object
     from kymatui.sessions.cluster.catalog_session import CatalogSession
     from kymatui.sessions.cluster.session_options import RemoteOptions, SessionOptions
+
 
 MAX_PARALLEL: Final = 8  # runtimes that are read at the same time
 _WAITING: Final = 2 * MAX_PARALLEL  # audits that are submitted ahead of their turn
@@ -187,3 +207,156 @@ class _FleetAudit:
             open_now = tuple(self._open.values())
         for close in open_now:
             threading.Thread(target=close, name="audit-close", daemon=True).start()
+
+
+_KYMAS, _TEMPLATES, _METAS, _MANIFESTS = KYMA_KINDS
+_SECRETS: Final = WatchedKind("secrets", "", "Secret", ("v1",))
+_METADATA_LIST: Final = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
+
+
+class ControlPlaneAudit:
+    """A control plane with the names of its runtimes. `notes` tell in sentences what is not known of its configuration.
+
+    Raises what keeps its Kymas from being listed.
+    """
+
+    def __init__(self, home: KubeCluster, options: SessionOptions, cancel: threading.Event) -> None:
+        self.home, self._options, self._cancel = home, options, cancel
+        self._feeds: dict[str, Feed] = {_KYMAS.feed: Feed(FeedState.LIVE, time.time())}
+        resource = kyma_resource(home)
+        self.keys: tuple[RuntimeKey, ...] = tuple(sorted(map(_key, self._metadata(resource, ""))))
+        self._namespaces = tuple(dict.fromkeys(namespace for namespace, _ in self.keys))
+        templates, metas = self._listed(_TEMPLATES), self._listed(_METAS)
+        self._catalogs = {name: (_within(templates, name), _within(metas, name)) for name in self._namespaces}
+        rules = {name: read_controller_rules(home, name, options) for name in self._namespaces}
+        self._rules: dict[str, ControllerSettings] = {name: rules for name, (rules, _) in rules.items()}
+        self.notes = tuple(dict.fromkeys(note for _, notes in rules.values() for note in notes))
+        self._manifests: dict[RuntimeKey, list[str]] = defaultdict(list)
+        self._left = tuple(self._left_over())
+        self.watchers = self._watchers()
+
+    # what is its own
+
+    def findings(self) -> Iterator[AuditFinding]:
+        """Yield the findings of the control plane itself: catalog, Watchers, and leftovers of runtimes."""
+        now = time.time()
+        for name in self._namespaces:
+            yield from audit_catalog(self._snapshot(name, (), ()), now)
+        bare = self._snapshot("", (), ())
+        yield from check_feeds(AuditInput(bare, build_catalog(bare, now), now))
+        yield from self._left
+        if self.watchers is not None:
+            yield from chain_findings(build_chains(self.watchers, None))
+
+    def _left_over(self) -> Iterator[AuditFinding]:
+        """Yield Manifests and access Secrets without a Kyma; only their names and labels are read."""
+        known = frozenset(self.keys)
+        for fixed in (_MANIFESTS, _SECRETS):
+            resource = self.home.client.discovery.find_kind(fixed.group, fixed.kind, fixed.versions)
+            if resource is None:
+                self._feeds[fixed.feed] = Feed(FeedState.ABSENT, time.time())
+                continue
+            try:
+                for raw in self._metadata(resource, LABEL_KYMA_NAME):
+                    labels = JsonReader(raw).child("metadata").labels("labels")
+                    (namespace, name), kyma = _key(raw), labels[LABEL_KYMA_NAME]
+                    if (namespace, kyma) in known:
+                        if fixed is _MANIFESTS:
+                            self._manifests[namespace, kyma].append(name)
+                        continue
+                    ref = ObjectRef(resource.gvk, namespace, name)
+                    if fixed is _SECRETS:
+                        yield orphan_secret_finding(ref, kyma)
+                    else:
+                        yield orphan_manifest_finding(ref, kyma, labels.get(LABEL_MODULE_NAME, ""))
+                if fixed is _MANIFESTS:
+                    yield from self._ignored(resource)
+            except ClusterError as error:
+                self._feeds[fixed.feed] = _feed(error)
+            else:
+                self._feeds[fixed.feed] = Feed(FeedState.LIVE, time.time())
+
+    def _ignored(self, manifests: ApiResource) -> Iterator[AuditFinding]:
+        """Yield the Manifests outside of the Kymas' namespaces that no operator writes and no label gives to a Kyma."""
+        if self._options.namespace or not self._namespaces:
+            return
+        for raw in self.home.list_outside(manifests.gvk, self._namespaces, cancel=self._cancel):
+            labels = JsonReader(raw).child("metadata").labels("labels")
+            if LABEL_KYMA_NAME not in labels and OPERATOR_FIELD_MANAGER not in field_managers(raw):
+                yield ignored_manifest_finding(read_ref(raw))
+
+    def _watchers(self) -> ControlPlaneObjects | None:
+        """Return the objects of the Watchers; None if they are unknown: then no chain is reported."""
+        try:
+            return read_control_side(self.home)
+        except NotFoundError:
+            return None
+
+    # one of its runtimes
+
+    def side(self, key: RuntimeKey) -> Snapshot | None:
+        """Return its objects of one runtime; None if the Kyma is gone. Raise the error that prevents reading."""
+        namespace, name = key
+        client = self.home.client
+        try:
+            kyma = client.get(kyma_resource(self.home), name, namespace, cancel=self._cancel)
+        except NotFoundError:
+            return None
+        return self._snapshot(namespace, (kyma,), tuple(self._manifests_of(key)))
+
+    def _manifests_of(self, key: RuntimeKey) -> Iterator[Object]:
+        client = self.home.client
+        resource = client.discovery.find_kind(_MANIFESTS.group, _MANIFESTS.kind, _MANIFESTS.versions)
+        if resource is None:
+            return
+        for name in self._manifests.get(key, ()):
+            with suppress(NotFoundError):  # it went away since
+                yield client.get(resource, name, key[0], cancel=self._cancel)
+
+    def _snapshot(self, namespace: str, kymas: tuple[Object, ...], manifests: tuple[Object, ...]) -> Snapshot:
+        templates, metas = self._catalogs.get(namespace, ((), ()))
+        return Snapshot(
+            cluster=self.home.name,
+            kymas=kymas,
+            templates=templates,
+            release_metas=metas,
+            manifests=manifests,
+            feeds=self._feeds,
+            taken_at=time.time(),
+            rules=self._rules.get(namespace),
+        )
+
+    def _metadata(self, resource: ApiResource, labels: str) -> Iterator[Object]:
+        pages = self.home.client.pages(
+            resource,
+            self._options.namespace,
+            labels=labels,
+            decode=MetadataOnly,
+            accept=_METADATA_LIST,
+            cancel=self._cancel,
+        )
+        for page in pages:
+            yield from page.items
+
+    def _listed(self, kind: WatchedKind) -> list[dict[str, object]]:
+        try:
+            listed = list_kind(self.home.client, kind)
+        except ClusterError as error:
+            self._feeds[kind.feed] = _feed(error)
+            return []
+        self._feeds[kind.feed] = Feed(FeedState.LIVE, time.time())
+        return listed
+
+
+def _feed(error: ClusterError) -> Feed:
+    state = {403: FeedState.FORBIDDEN, 404: FeedState.ABSENT}.get(error.status, FeedState.FAILED)
+    return Feed.of_error(state, time.time(), error)
+
+
+def _key(raw: Object) -> RuntimeKey:
+    metadata = JsonReader(raw).child("metadata")
+    return metadata.text("namespace"), metadata.text("name")
+
+
+def _within(objects: Sequence[Object], namespace: str) -> tuple[Object, ...]:
+    return tuple(raw for raw in objects if read_ref(raw).namespace == namespace)

@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from kymatui.adapters.content.change_files import ChangedFiles, change_stamp, read_change_files, read_git_change
-from kymatui.adapters.content.fleet_files import read_fleet_file, require_fleet_name, write_fleet_file
+from kymatui.adapters.content.change_files import (
+    ChangedFiles,
+    change_stamp,
+    read_change_files,
+    read_fleet_file,
+    read_git_change,
+    require_fleet_name,
+    write_fleet_file,
+)
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kyma.kymas import KYMA_NAME, KYMA_NAMESPACE
 from kymatui.domain.whatif.catalog_change import CatalogChange

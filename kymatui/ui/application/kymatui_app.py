@@ -31,7 +31,7 @@ from kymatui.ui.flows.flow_app import Favourites, FlowApp
 from kymatui.ui.flows.job_controller import JOBS, ScreenJobs
 from kymatui.ui.navigation.command_table import ScreenCommand
 from kymatui.ui.navigation.history import ScreenStep
-from kymatui.ui.navigation.keymaps import keymap_problems
+from kymatui.ui.navigation.key_help import keymap_problems
 from kymatui.ui.screens.catalog_screen import CatalogScreen
 from kymatui.ui.terminal.glyphs import SIGNS
 from kymatui.ui.terminal.text_filters import AsciiFilter, ForeignTextFilter

@@ -16,7 +16,7 @@ from kymatui.ui.navigation.history import (
     ScreenStep,
     object_reference,
 )
-from kymatui.ui.navigation.keymaps import KeyScope, key_scope
+from kymatui.ui.navigation.key_help import KeyScope, key_scope
 from kymatui.ui.panes.catalog_pane import CatalogPane
 from kymatui.ui.screens.catalog_screen import CatalogScreen
 from kymatui.ui.widgets.live_table import LiveTable

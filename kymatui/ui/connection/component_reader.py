@@ -9,9 +9,15 @@ from typing import Final
 
 from msgspec import Struct
 
-from kymatui.actions.components.component_facts import ShownComponent, registry_location, show_component, show_embedded
+from kymatui.actions.components.component_facts import (
+    ShownComponent,
+    descriptor_text,
+    registry_location,
+    resource_text,
+    show_component,
+    show_embedded,
+)
 from kymatui.actions.components.content_cache import ContentCache
-from kymatui.actions.components.resource_content import descriptor_text, resource_text
 from kymatui.actions.components.signature_reader import judge_signatures
 from kymatui.actions.components.template_component import template_location
 from kymatui.actions.modules.signatures import SignatureOptions, read_trust

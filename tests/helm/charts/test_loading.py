@@ -8,8 +8,8 @@ import pytest
 
 from kymatui.errors import HelmError
 from kymatui.helm import Chart, check_dependencies, load_chart
+from kymatui.helm.charts.chart import IgnoreRules
 from kymatui.helm.charts.glob_patterns import FileGlob, PatternError, match_path
-from kymatui.helm.charts.helmignore import IgnoreRules
 
 WEB = "apiVersion: v2\nname: web\nversion: 1.0.0\n"
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from kymatui.helm.encodings import json_encoder
-from kymatui.helm.functions import declaring, merging
+from kymatui.helm.functions import declaring, dicts
 from kymatui.helm.govalues import bounding
 from tests.helm.functions.expressions import evaluate, failure
 
@@ -147,7 +147,7 @@ def test_what_is_shared_is_not_written_out_without_bound(use: str, monkeypatch: 
 
 
 def test_a_merge_does_not_walk_what_is_shared_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(merging, "LIST_LIMIT", 10_000)
+    monkeypatch.setattr(dicts, "LIST_LIMIT", 10_000)
     doubling = '$x := dict "k" 1 }}{{ range until 60 }}{{ $x = dict "a" $x "b" $x }}{{ end }}{{ '
     twin = doubling.replace("$x", "$y")
     assert "which is the limit" in failure(doubling + twin + "mustMerge $x $y")

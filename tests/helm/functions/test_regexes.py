@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kymatui.helm.functions.text import patterns, regexes
+from kymatui.helm.functions.text import regexes
 from tests.helm.functions.expressions import evaluate, failure
 
 CASES = [
@@ -57,8 +57,8 @@ def test_the_stand_in_for_re2_answers_the_same(expression: str, result: str, mon
     "pattern", [r"(a+)+$", r"(a*)*", r"(a|b+)+x", r"(\w+\s?)*", r"\pL", r"\p{Greek}", "[é]", "(?U)a+", "(?i:a(?s).)"]
 )
 def test_the_stand_in_refuses_what_it_cannot_do_as_safely(pattern: str) -> None:
-    with pytest.raises(patterns.RegexpError, match="which has no RE2"):
-        patterns.compile_translated(pattern)
+    with pytest.raises(regexes.RegexpError, match="which has no RE2"):
+        regexes.compile_translated(pattern)
 
 
 @pytest.mark.parametrize(

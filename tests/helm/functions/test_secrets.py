@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from kymatui.helm.functions import FUNCTIONS
-from kymatui.helm.functions.crypto.keys import gen_private_key
+from kymatui.helm.functions.crypto.certificates import gen_private_key
 from tests.helm.functions.expressions import NOON, evaluate, failure, render, repeatable
 
 

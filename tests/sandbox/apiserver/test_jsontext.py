@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kymatui.sandbox.apiserver.encoding.go_json_errors import go_json_error
+from kymatui.sandbox.apiserver.encoding.body_decoding import go_json_error
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

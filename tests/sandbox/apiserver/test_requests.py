@@ -7,7 +7,7 @@ import pytest
 from kymatui.sandbox.apimachinery.exchange import ServerRequest, parse_query
 from kymatui.sandbox.apimachinery.statuses import StatusError
 from kymatui.sandbox.apiserver.encoding.content_negotiation import negotiate, parse_clauses
-from kymatui.sandbox.apiserver.requests.continue_tokens import (
+from kymatui.sandbox.apiserver.reads.object_reads import (
     INCONSISTENT,
     ContinuePosition,
     decode_position,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kymatui.sandbox.controllers.workloads.cron_schedule import Schedule
+from kymatui.sandbox.controllers.workloads.cronjob_controller import Schedule
 from tests.sandbox.living import Living
 
 

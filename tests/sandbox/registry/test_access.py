@@ -12,8 +12,7 @@ import pytest
 
 from kymatui.errors import ConfigurationError
 from kymatui.sandbox.registry.registry_access import PULL_ONLY, RegistryAccess, RegistryUser, Scheme, TokenScope
-from kymatui.sandbox.registry.registry_faults import RegistryFault, RegistryFaultKind
-from kymatui.sandbox.registry.registry_server import SandboxRegistry
+from kymatui.sandbox.registry.registry_server import RegistryFault, RegistryFaultKind, SandboxRegistry
 from tests.sandbox.registry.conftest import Client, Serve, Served
 
 CONTENT = b"secret content"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kymatui.sandbox.registry.digest_rules import digest_of
+from kymatui.sandbox.registry.registry_routes import digest_of
 from kymatui.sandbox.registry.registry_store import OCI_INDEX, OCI_MANIFEST
 from tests.sandbox.registry.conftest import Answer, Serve, Served
 

@@ -8,9 +8,8 @@ import pytest
 
 from kymatui.domain.kubernetes.jsonpath import JsonPathError, find_values
 from kymatui.sandbox.tables.builtin_cells import builtin_cells
-from kymatui.sandbox.tables.builtin_columns import builtin_columns
-from kymatui.sandbox.tables.custom_columns import custom_cells, custom_columns
-from kymatui.sandbox.tables.human_durations import human_duration
+from kymatui.sandbox.tables.builtin_columns import builtin_columns, custom_cells, custom_columns
+from kymatui.sandbox.tables.shared_cells import human_duration
 
 
 @pytest.mark.parametrize(

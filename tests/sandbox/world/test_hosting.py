@@ -22,9 +22,8 @@ from kymatui.errors import (
 )
 from kymatui.operator.framework.controller import KindWatch, RequeueIntervals, Wake
 from kymatui.sandbox.registry.registry_store import OCI_MANIFEST, RegistryStore
-from kymatui.sandbox.world.lifecycle.hosted_controller import HostedController
+from kymatui.sandbox.world.lifecycle.lifecycle_manager import HostedController, RegistryComponents
 from kymatui.sandbox.world.lifecycle.local_cluster import LocalCluster
-from kymatui.sandbox.world.lifecycle.registry_components import RegistryComponents
 from kymatui.sandbox.world.modules.module_packages import pack, repository_of
 from kymatui.sandbox.world.modules.sample_modules import module_named
 from tests.sandbox.living import Living, Obj, workload

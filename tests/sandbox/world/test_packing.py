@@ -12,8 +12,7 @@ import yaml
 
 from kymatui.ocm import module_layers
 from kymatui.sandbox.registry.registry_store import RegistryStore
-from kymatui.sandbox.world.lifecycle.registry_components import RegistryComponents
-from kymatui.sandbox.world.lifecycle.stored_layers import parse, unpack
+from kymatui.sandbox.world.lifecycle.lifecycle_manager import RegistryComponents, parse, unpack
 from kymatui.sandbox.world.modules.module_manifest import manifest_objects
 from kymatui.sandbox.world.modules.module_packages import pack, repository_of
 from kymatui.sandbox.world.modules.sample_module import Packing, SampleModule

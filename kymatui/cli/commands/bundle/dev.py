@@ -51,10 +51,9 @@ from kymatui.errors import (
 from kymatui.ocm.component_location import NameMapping
 from kymatui.publishing.crd_check import ServerRules
 from kymatui.publishing.create import Destination, publish_module
-from kymatui.publishing.dev_loop import CycleEnd, ModuleFiles, run_dev_loop
+from kymatui.publishing.dev_loop import CycleEnd, ModuleFiles, ModuleFollower, run_dev_loop
 from kymatui.publishing.lint import lint_module
 from kymatui.publishing.module_build import BuildRequest, BuiltModule, build_module
-from kymatui.publishing.module_follower import ModuleFollower
 from kymatui.publishing.places import alone_in, open_destination, open_sources
 from kymatui.publishing.source_problems import SourceProblem
 

@@ -87,8 +87,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from kymatui.helm.rendering.manifests import ManifestError
-    from kymatui.helm.rendering.object_names import check_release_name
+    from kymatui.helm.rendering.manifests import ManifestError, check_release_name
     from kymatui.helm.rendering.output import files, manifest_text, only
 
     name, reference = _names(args)

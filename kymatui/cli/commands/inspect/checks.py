@@ -88,7 +88,7 @@ def _evaluations(row: ModuleRow, mode: str) -> list[tuple[str, Evaluation]]:
 
 
 def _lint(row: ModuleRow) -> list[str]:
-    from kymatui.domain.modules.state_check_lint import lint_rules
+    from kymatui.domain.modules.state_checks import lint_rules
 
     template = row.resolution.template
     return [str(finding) for finding in lint_rules(template.rules)] if template is not None else []

@@ -18,9 +18,8 @@ from kymatui.cli.output.printing import print_line, print_text
 from kymatui.domain.inventories import Inventory
 from kymatui.engine.deletion.operator_deletion import CRDS_RELEASE, OPERATOR_RELEASE
 from kymatui.errors import RefusedError
-from kymatui.operator.installation.deployed_options import deployed_options
 from kymatui.operator.installation.deployment import DeploymentOptions
-from kymatui.operator.installation.install import plan_own_operator
+from kymatui.operator.installation.install import deployed_options, plan_own_operator
 
 _INSTALL_HINT = "run `kymatui operator install --image REFERENCE`"
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -12,18 +14,17 @@ from msgspec import Struct
 from kymatui.helm.yaml.writing import dump_yaml
 from kymatui.sandbox.apimachinery.clock import SandboxClock
 from kymatui.sandbox.apimachinery.exchange import ServerRequest, ServerResponse
-from kymatui.sandbox.apimachinery.object_store import ObjectStore, Stored, VersionTooOldError, type_prefix
+from kymatui.sandbox.apimachinery.object_store import Key, ObjectStore, Stored, VersionTooOldError, type_prefix
 from kymatui.sandbox.apimachinery.statuses import StatusError, bad_request, expired, failure, not_found
 from kymatui.sandbox.apiserver.encoding.content_negotiation import YAML, AcceptedForm, negotiate
 from kymatui.sandbox.apiserver.reads.watch_streams import WatchParts, WatchStream, WatchStreams
-from kymatui.sandbox.apiserver.requests.continue_tokens import (
-    INCONSISTENT,
-    ContinuePosition,
-    decode_position,
-    encode_position,
-    too_old,
+from kymatui.sandbox.apiserver.requests.field_selector_parser import (
+    FieldTerm,
+    check_field,
+    field_value,
+    parse_field_selector,
 )
-from kymatui.sandbox.apiserver.requests.list_selectors import ObjectSelector, parse_selectors
+from kymatui.sandbox.apiserver.requests.label_selector_parser import SelectorError, parse_label_selector
 from kymatui.sandbox.apiserver.requests.request_info import RequestInfo
 from kymatui.sandbox.apiserver.requests.request_options import (
     ListOptions,
@@ -354,3 +355,147 @@ def _not_a_list(resource: ServedResource) -> StatusError:
         f"you requested PartialObjectMetadataList, but the requested object is not a list ({_internal_name(resource)})"
     )
     return failure(406, "NotAcceptable", message)
+
+
+# Continue tokens: end position and version of a page (k8s.io/apiserver/pkg/storage/continue.go).
+
+
+_VERSION = "meta.k8s.io/v1"
+_TOO_OLD = (
+    "The provided continue parameter is too old to display a consistent list result. You can start a new list without "
+    "the continue parameter, or use the continue token in this response to retrieve the remainder of the results. "
+    "Continuing with the provided token results in an inconsistent list - objects that were created, modified, or "
+    "deleted between the time the first chunk was returned and now may show up in the list."
+)
+INCONSISTENT = -1
+
+
+class ContinuePosition(Struct, frozen=True):
+    """The object after which the next page starts; `version` INCONSISTENT means the current state."""
+
+    after: Key
+    version: int
+
+
+def encode_position(position: ContinuePosition, namespace: str | None) -> str:
+    """Return the token; its key is the name in a single namespace, else "namespace/name"."""
+    space, name = position.after
+    start = name if namespace is not None or not space else f"{space}/{name}"
+    value = {"v": _VERSION, "rv": position.version, "start": start + "\0"}
+    return base64.urlsafe_b64encode(msgspec.json.encode(value)).rstrip(b"=").decode()
+
+
+def decode_position(token: str, namespace: str | None, *, namespaced: bool) -> ContinuePosition:
+    """Return the position of a token. Raise StatusError 400."""
+    try:
+        value = msgspec.json.decode(_base64(token))
+    except msgspec.DecodeError:
+        raise _wrong(_json_complaint(_base64(token))) from None
+    if not isinstance(value, dict) or value.get("v") != _VERSION:
+        version = value.get("v", "") if isinstance(value, dict) else ""
+        raise _wrong(f"server does not recognize this encoded version {version}")
+    if not value.get("rv"):
+        raise _wrong(f"incorrect encoded start resourceVersion (version {_VERSION})")
+    if not value.get("start"):
+        raise _wrong(f"empty start key (version {_VERSION})")
+    start = str(value["start"]).removesuffix("\0").removeprefix("/")
+    if namespace is not None:
+        return ContinuePosition((namespace, start), int(value["rv"]))
+    space, _, name = start.rpartition("/") if namespaced else ("", "", start)
+    return ContinuePosition((space, name), int(value["rv"]))
+
+
+def too_old(position: ContinuePosition, namespace: str | None) -> StatusError:
+    """Return the 410 with a token that continues without consistency."""
+    error = expired(_TOO_OLD)
+    again = ContinuePosition(position.after, INCONSISTENT)
+    error.status["metadata"] = {"continue": encode_position(again, namespace)}
+    return error
+
+
+def _base64(token: str) -> bytes:
+    try:
+        return base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
+    except (binascii.Error, ValueError):
+        alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+        at = next((i for i, char in enumerate(token) if char not in alphabet), len(token))
+        raise _wrong(f"illegal base64 data at input byte {at}") from None
+
+
+def _json_complaint(data: bytes) -> str:
+    if not data:
+        return "unexpected end of JSON input"
+    first = chr(data[0])
+    shown = first if data[0] < 0x80 and first.isprintable() else f"\\u{data[0]:04x}"
+    return f"invalid character '{shown}' looking for beginning of value"
+
+
+def _wrong(why: str) -> StatusError:
+    return bad_request(f"invalid continue token: continue key is not valid: {why}")
+
+
+# Selection of objects for lists and watches.
+
+
+SelectorTest = Callable[[Stored], bool]
+
+
+class ObjectSelector(Struct, frozen=True):
+    """A test for objects; `everything` means that `matches` is always true."""
+
+    everything: bool
+    matches: SelectorTest
+
+
+def parse_selectors(resource: ServedResource, labels: str, fields: str) -> ObjectSelector:
+    """Return the selection of labels and fields. Raise StatusError 400."""
+    tests: list[SelectorTest] = []
+    try:
+        if labels.strip():
+            tests.append(_label_test(labels))
+        if fields:
+            tests += _field_tests(resource, parse_field_selector(fields))
+    except SelectorError as error:
+        raise bad_request(str(error)) from None
+    if not tests:
+        return ObjectSelector(True, lambda stored: True)
+    if len(tests) == 1:
+        return ObjectSelector(False, tests[0])
+    return ObjectSelector(False, lambda stored: all(test(stored) for test in tests))
+
+
+def _label_test(text: str) -> SelectorTest:
+    selected = parse_label_selector(text)
+    return lambda stored: selected(stored.labels)
+
+
+def _field_tests(resource: ServedResource, terms: Sequence[FieldTerm]) -> list[SelectorTest]:
+    tests: list[SelectorTest] = []
+    others: list[FieldTerm] = []
+    for term in terms:
+        check_field(resource.full_name, term.field, resource.selectable_fields, custom=resource.custom)
+        if term.field == "metadata.name":
+            tests.append(_name_test(term))
+        elif term.field == "metadata.namespace":
+            tests.append(_namespace_test(term))
+        else:
+            others.append(term)
+    if others:
+        tests.append(_body_test(resource.full_name, others))
+    return tests
+
+
+def _name_test(term: FieldTerm) -> SelectorTest:
+    return lambda stored: (stored.name == term.value) is term.equal
+
+
+def _namespace_test(term: FieldTerm) -> SelectorTest:
+    return lambda stored: (stored.namespace == term.value) is term.equal
+
+
+def _body_test(resource: str, terms: Sequence[FieldTerm]) -> SelectorTest:
+    def matches(stored: Stored) -> bool:
+        body = stored.body()
+        return all((field_value(resource, body, term.field) == term.value) is term.equal for term in terms)
+
+    return matches

@@ -25,8 +25,7 @@ from kymatui.sandbox.apiserver.encoding.patch_bodies import APPLY, Patch, read_p
 from kymatui.sandbox.apiserver.reads.object_reads import ObjectReader
 from kymatui.sandbox.apiserver.requests.request_info import RequestInfo
 from kymatui.sandbox.apiserver.requests.request_options import WriteOptions, write_options
-from kymatui.sandbox.apiserver.resources.held_objects import HeldObjects
-from kymatui.sandbox.apiserver.resources.ownership_port import Ownership
+from kymatui.sandbox.apiserver.resources.held_objects import HeldObjects, Ownership
 from kymatui.sandbox.apiserver.resources.request_meta import (
     check_name,
     check_namespace,

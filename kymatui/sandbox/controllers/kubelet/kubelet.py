@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct
 
 from kymatui.sandbox.apimachinery.clock import timestamp
 from kymatui.sandbox.apimachinery.object_store import Key, StoreChange
 from kymatui.sandbox.apimachinery.statuses import StatusError
 from kymatui.sandbox.controllers.framework.controller_context import ControllerContext
-from kymatui.sandbox.controllers.framework.status_conditions import find_condition, pod_condition, with_condition
-from kymatui.sandbox.controllers.framework.store_reader import Obj, is_terminating, key_of
+from kymatui.sandbox.controllers.framework.status_conditions import (
+    Condition,
+    find_condition,
+    pod_condition,
+    with_condition,
+)
+from kymatui.sandbox.controllers.framework.store_reader import Obj, StoreReader, is_terminating, key_of
 from kymatui.sandbox.controllers.framework.work_queue import ControllerQueue
-from kymatui.sandbox.controllers.kubelet import container_status
-from kymatui.sandbox.controllers.kubelet.container_status import ContainerFate, fate_of
-from kymatui.sandbox.controllers.kubelet.pod_prerequisites import MissingPrerequisite, missing_for, unschedulable
 from kymatui.sandbox.controllers.workloads.pod_claims import is_finished, seconds_of
+from kymatui.schemas.objects.object_meta_rules import selects
 
 LONGEST_BACK_OFF = 300.0
 RETRY_MISSING = 60.0
@@ -145,13 +152,12 @@ class Kubelet:
             "startTime": self._context.stamp,
             "qosClass": (pod.get("status") or {}).get("qosClass") or quality_of_service(spec),
             "containerStatuses": [
-                container_status.waiting(c, "PodInitializing" if inits else "ContainerCreating")
-                for c in spec["containers"]
+                waiting(c, "PodInitializing" if inits else "ContainerCreating") for c in spec["containers"]
             ],
         }
         if inits:
-            status["initContainerStatuses"] = [container_status.waiting(c, "PodInitializing") for c in inits]
-        conditions = container_status.pod_conditions(
+            status["initContainerStatuses"] = [waiting(c, "PodInitializing") for c in inits]
+        conditions = pod_conditions(
             scheduled=False,
             initialized=not inits,
             ready=False,
@@ -165,7 +171,7 @@ class Kubelet:
         status = dict(pod["status"])
         if missing.container:
             status["containerStatuses"] = [
-                container_status.waiting(c, missing.reason, missing.message) if c["name"] == missing.container else s
+                waiting(c, missing.reason, missing.message) if c["name"] == missing.container else s
                 for c, s in zip(pod["spec"]["containers"], status.get("containerStatuses") or [], strict=False)
             ]
             self._context.write_status("pods", pod, status)
@@ -185,7 +191,7 @@ class Kubelet:
         again: list[float] = []
         for container in spec["containers"]:
             if stuck is not None:
-                shown.append(container_status.waiting(container, "PodInitializing"))
+                shown.append(waiting(container, "PodInitializing"))
                 continue
             state, wait = self._container(pod, container, age)
             shown.append(state)
@@ -203,7 +209,7 @@ class Kubelet:
         wait: float | None = None
         for position, container in enumerate(inits):
             if stuck is not None and position > inits.index(stuck):
-                shown.append(container_status.waiting(container, "PodInitializing"))
+                shown.append(waiting(container, "PodInitializing"))
                 continue
             state, later = self._container(pod, container, age, init=True)
             if state["state"].get("terminated", {}).get("exitCode") == 0:
@@ -225,41 +231,41 @@ class Kubelet:
             case ContainerFate.ENDS:
                 if not init and age < pace.start + pace.job:
                     self._started(pod, container)
-                    return container_status.running(container, uid, since), pace.start + pace.job - age
+                    return running(container, uid, since), pace.start + pace.job - age
                 self._started(pod, container)
                 end = since if init else timestamp(began + pace.job)
-                return container_status.terminated(container, uid, since, end, code=0), None
+                return terminated(container, uid, since, end, code=0), None
             case _:
                 self._started(pod, container)
-                return container_status.running(container, uid, since), None
+                return running(container, uid, since), None
 
     def _no_image(self, pod: Obj, container: Obj, age: float) -> tuple[Obj, float | None]:
         """Report the failed pull, then the back-off, which never ends without an image."""
         image = container["image"]
         field = f"spec.containers{{{container['name']}}}"
         known = (_status_of(pod, container["name"]).get("state") or {}).get("waiting", {}).get("reason")
-        failed, failure = container_status.pull_failure(image, 1)
+        failed, failure = pull_failure(image, 1)
         if known not in ("ErrImagePull", "ImagePullBackOff"):
             self._event(pod, "Pulling", f'Pulling image "{image}"', field=field)
             self._event(pod, "Failed", f'Failed to pull image "{image}": {failure}', type="Warning", field=field)
             self._event(pod, "Failed", f"Error: {failed}", type="Warning", field=field)
         remaining = 2 * self._context.pace.start - age
         if remaining > 0 and known != "ImagePullBackOff":
-            return container_status.waiting(container, failed, failure), remaining
-        reason, message = container_status.pull_failure(image, 2)
+            return waiting(container, failed, failure), remaining
+        reason, message = pull_failure(image, 2)
         if known != reason:
             self._event(pod, "BackOff", f'Back-off pulling image "{image}"', field=field)
             self._event(pod, "Failed", f"Error: {reason}", type="Warning", field=field)
-        return container_status.waiting(container, reason, message), None
+        return waiting(container, reason, message), None
 
     def _crashing(self, pod: Obj, container: Obj, age: float, since: str) -> tuple[Obj, float | None]:
         pace = self._context.pace
         if pod["spec"].get("restartPolicy", "Always") == "Never":
             if age < pace.start + pace.job:
                 self._started(pod, container)
-                return container_status.running(container, pod["metadata"]["uid"], since), pace.start + pace.job - age
+                return running(container, pod["metadata"]["uid"], since), pace.start + pace.job - age
             end = self._context.stamp
-            return container_status.terminated(container, pod["metadata"]["uid"], since, end, code=1), None
+            return terminated(container, pod["metadata"]["uid"], since, end, code=1), None
         restarts, wait = attempts(age - pace.start, pace.back_off)
         pause = min(pace.back_off * 2 ** max(restarts - 1, 0), LONGEST_BACK_OFF)
         field = f"spec.containers{{{container['name']}}}"
@@ -271,7 +277,7 @@ class Kubelet:
                 f"{metadata['name']}_{metadata['namespace']}({metadata['uid']})"
             )
             self._event(pod, "BackOff", message, type="Warning", field=field)
-        return container_status.crash_loop(container, pod, since, self._context.stamp, restarts, pause), wait
+        return crash_loop(container, pod, since, self._context.stamp, restarts, pause), wait
 
     def _started(self, pod: Obj, container: Obj) -> None:
         """Record Pulled, Created and Started, once per container."""
@@ -292,7 +298,7 @@ class Kubelet:
         if not status.get("podIP"):
             status["podIP"] = self._address()
             status["podIPs"] = [{"ip": status["podIP"]}]
-        conditions = container_status.pod_conditions(
+        conditions = pod_conditions(
             initialized=stuck is None,
             ready=not unready,
             unready=unready,
@@ -394,3 +400,248 @@ def _status_of(pod: Mapping[str, Any], container: str) -> Obj:
             known: Obj = status_entry
             return known
     return {}
+
+
+# Container statuses; a word in the image name decides what happens.
+#
+# The sandbox has no images. `broken`: the image cannot be pulled. `crashing`: the container exits with code 1 after
+# every start. `failing`: the same, meant for jobs. Every other container runs, or exits with 0 in a pod that is never
+# restarted.
+
+
+class ContainerFate(StrEnum):
+    """The simulated behaviour of a container."""
+
+    RUNS = "runs"
+    ENDS = "ends"
+    CRASHES = "crashes"
+    NO_IMAGE = "no image"
+
+
+def fate_of(container: Mapping[str, Any], pod_spec: Mapping[str, Any], *, init: bool = False) -> ContainerFate:
+    image = container.get("image", "")
+    if "broken" in image:
+        return ContainerFate.NO_IMAGE
+    if "crashing" in image or "failing" in image:
+        return ContainerFate.CRASHES
+    if init:
+        return ContainerFate.RUNS if container.get("restartPolicy") == "Always" else ContainerFate.ENDS
+    return ContainerFate.RUNS if pod_spec.get("restartPolicy", "Always") == "Always" else ContainerFate.ENDS
+
+
+def image_id(image: str) -> str:
+    """Return a digest as a container runtime would report it, derived from the name."""
+    repository = image.partition("@")[0]
+    head, colon, tail = repository.rpartition(":")
+    repository = head if colon and "/" not in tail else repository
+    return f"{repository}@sha256:{hashlib.sha256(image.encode()).hexdigest()}"
+
+
+def container_id(pod_uid: str, name: str, restarts: int) -> str:
+    return "containerd://" + hashlib.sha256(f"{pod_uid}/{name}/{restarts}".encode()).hexdigest()
+
+
+def waiting(container: Mapping[str, Any], reason: str, message: str = "", restarts: int = 0) -> Obj:
+    state: Obj = {"reason": reason, **({"message": message} if message else {})}
+    return {
+        "name": container["name"],
+        "image": container.get("image", ""),
+        "imageID": "",
+        "ready": False,
+        "started": False,
+        "restartCount": restarts,
+        "state": {"waiting": state},
+        "lastState": {},
+    }
+
+
+def running(container: Mapping[str, Any], pod_uid: str, started_at: str) -> Obj:
+    image = container.get("image", "")
+    return {
+        "name": container["name"],
+        "image": image,
+        "imageID": image_id(image),
+        "containerID": container_id(pod_uid, container["name"], 0),
+        "ready": True,
+        "started": True,
+        "restartCount": 0,
+        "state": {"running": {"startedAt": started_at}},
+        "lastState": {},
+    }
+
+
+def terminated(
+    container: Mapping[str, Any], pod_uid: str, started_at: str, finished_at: str, *, code: int, restarts: int = 0
+) -> Obj:
+    image = container.get("image", "")
+    identity = container_id(pod_uid, container["name"], restarts)
+    state = {
+        "exitCode": code,
+        "reason": "Completed" if code == 0 else "Error",
+        "startedAt": started_at,
+        "finishedAt": finished_at,
+        "containerID": identity,
+    }
+    return {
+        "name": container["name"],
+        "image": image,
+        "imageID": image_id(image),
+        "containerID": identity,
+        "ready": code == 0 and container.get("init", False),
+        "started": False,
+        "restartCount": restarts,
+        "state": {"terminated": state},
+        "lastState": {},
+    }
+
+
+def crash_loop(container: Mapping[str, Any], pod: Obj, started_at: str, now: str, restarts: int, pause: float) -> Obj:
+    """Return the status of a container in back-off, with its last termination."""
+    metadata = pod["metadata"]
+    container_path = f"{metadata['name']}_{metadata.get('namespace', '')}({metadata['uid']})"
+    message = f"back-off {_duration(pause)} restarting failed container={container['name']} pod={container_path}"
+    state = waiting(container, "CrashLoopBackOff", message, restarts)
+    last = terminated(container, metadata["uid"], started_at, now, code=1, restarts=restarts - 1)
+    return {**state, "imageID": last["imageID"], "containerID": last["containerID"], "lastState": last["state"]}
+
+
+def pull_failure(image: str, attempt: int) -> tuple[str, str]:
+    """Return reason and message of an image pull failure; odd attempts have just failed."""
+    error = f'failed to pull and unpack image "{image}": failed to resolve reference "{image}": {image}: not found'
+    if attempt % 2:
+        return "ErrImagePull", f"rpc error: code = NotFound desc = {error}"
+    return "ImagePullBackOff", f'Back-off pulling image "{image}": ErrImagePull: {error}'
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes}m{rest}s" if minutes else f"{rest}s"
+
+
+def pod_conditions(
+    *, scheduled: bool = True, initialized: bool, ready: bool, unready: list[str], uninitialized: list[str]
+) -> list[Condition]:
+    """Return the five pod conditions; the message of a false one names the containers."""
+    not_ready = _containers_condition(unready, "ContainersNotReady", "containers with unready status")
+    return [
+        pod_condition("PodReadyToStartContainers", scheduled),
+        pod_condition("Initialized", True)
+        if initialized
+        else pod_condition(
+            "Initialized",
+            False,
+            "ContainersNotInitialized",
+            f"containers with incomplete status: [{' '.join(uninitialized)}]",
+        ),
+        pod_condition("Ready", True) if ready else pod_condition("Ready", False, *not_ready),
+        pod_condition("ContainersReady", True) if ready else pod_condition("ContainersReady", False, *not_ready),
+        pod_condition("PodScheduled", True),
+    ]
+
+
+def _containers_condition(names: list[str], reason: str, words: str) -> tuple[str, str]:
+    return reason, f"{words}: [{' '.join(names)}]"
+
+
+# Prerequisites of a pod's start: a matching node, bound claims, existing ConfigMaps and Secrets.
+
+
+class MissingPrerequisite(Struct, frozen=True, dict=True):
+    """A missing prerequisite with the kubelet's `reason` and `message`; `container` is "" for a volume."""
+
+    reason: str
+    message: str
+    container: str = ""
+
+
+def unschedulable(pod: Obj, node: Obj | None, observer: StoreReader) -> str:
+    """Return the scheduler's message for why no node fits the pod, "" if the node fits."""
+    if node is None:
+        return "no nodes available to schedule pods"
+    spec = pod["spec"]
+    labels = node["metadata"].get("labels") or {}
+    wrong = "0/1 nodes are available: 1 "
+    end = " preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
+    if node.get("spec", {}).get("unschedulable"):
+        return f"{wrong}node(s) were unschedulable.{end}"
+    if not selects({"matchLabels": spec.get("nodeSelector") or {}}, labels):
+        return f"{wrong}node(s) didn't match Pod's node affinity/selector.{end}"
+    for taint in node.get("spec", {}).get("taints") or []:
+        if taint.get("effect") != "PreferNoSchedule" and not _tolerates(spec, taint):
+            return f"{wrong}node(s) had untolerated taint(s).{end}"
+    for claim in _claims(spec):
+        volume_claim = observer.get("persistentvolumeclaims", (pod["metadata"]["namespace"], claim))
+        if volume_claim is None:
+            return f'0/1 nodes are available: persistentvolumeclaim "{claim}" not found.{end}'
+        if (volume_claim.get("status") or {}).get("phase") == "Pending" and not volume_claim["spec"].get(
+            "storageClassName"
+        ):
+            return f"0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims.{end}"
+    return ""
+
+
+def _tolerates(spec: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:
+    for toleration in spec.get("tolerations") or []:
+        if toleration.get("effect") not in (None, "", taint.get("effect")):
+            continue
+        if not toleration.get("key") and toleration.get("operator") == "Exists":
+            return True
+        if toleration.get("key") == taint.get("key") and (
+            toleration.get("operator") == "Exists" or toleration.get("value", "") == taint.get("value", "")
+        ):
+            return True
+    return False
+
+
+def _claims(spec: Mapping[str, Any]) -> Iterator[str]:
+    for volume in spec.get("volumes") or []:
+        if "persistentVolumeClaim" in volume:
+            yield volume["persistentVolumeClaim"]["claimName"]
+
+
+def missing_for(pod: Obj, observer: StoreReader) -> MissingPrerequisite | None:
+    """Return the first missing prerequisite: a volume blocks the whole pod, an environment one container."""
+    namespace = pod["metadata"]["namespace"]
+    spec = pod["spec"]
+    for volume in spec.get("volumes") or []:
+        for resource, name, kind in _sources(volume):
+            if observer.get(resource, (namespace, name)) is None:
+                message = f'MountVolume.SetUp failed for volume "{volume["name"]}" : {kind} "{name}" not found'
+                return MissingPrerequisite("FailedMount", message)
+    for container in [*(spec.get("initContainers") or []), *(spec.get("containers") or [])]:
+        for resource, name, key in _references(container):
+            obj = observer.get(resource, (namespace, name))
+            kind = resource.removesuffix("s")
+            if obj is None:
+                return MissingPrerequisite(
+                    "CreateContainerConfigError", f'{kind} "{name}" not found', container["name"]
+                )
+            if key and key not in (obj.get("data") or {}):
+                message = (
+                    f"couldn't find key {key} in {'Secret' if kind == 'secret' else 'ConfigMap'} {namespace}/{name}"
+                )
+                return MissingPrerequisite("CreateContainerConfigError", message, container["name"])
+    return None
+
+
+def _sources(volume: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    secret, config = volume.get("secret"), volume.get("configMap")
+    if secret and not secret.get("optional"):
+        yield "secrets", secret.get("secretName", ""), "secret"
+    if config and not config.get("optional"):
+        yield "configmaps", config.get("name", ""), "configmap"
+
+
+def _references(container: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Yield (resource, name, key) of the environment's sources; the key is "" for a whole object."""
+    for source in container.get("envFrom") or []:
+        for field, resource in (("secretRef", "secrets"), ("configMapRef", "configmaps")):
+            reference = source.get(field)
+            if reference and not reference.get("optional"):
+                yield resource, reference.get("name", ""), ""
+    for variable in container.get("env") or []:
+        origin = variable.get("valueFrom") or {}
+        for field, resource in (("secretKeyRef", "secrets"), ("configMapKeyRef", "configmaps")):
+            reference = origin.get(field)
+            if reference and not reference.get("optional"):
+                yield resource, reference.get("name", ""), reference.get("key", "")

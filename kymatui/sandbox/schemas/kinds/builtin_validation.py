@@ -8,19 +8,52 @@ from kymatui.sandbox.schemas.kinds import (
     cluster_rules,
     config_rules,
     node_rules,
-    policy_rules,
     quota_rules,
     rbac_rules,
     storage_rules,
 )
-from kymatui.sandbox.schemas.pods import template_rules, workload_rules
-from kymatui.sandbox.schemas.pods.pod_rules import validate_pod
-from kymatui.sandbox.schemas.pods.pod_update_rules import validate_pod_update
+from kymatui.sandbox.schemas.pods import workload_rules
+from kymatui.sandbox.schemas.pods.pod_rules import validate_pod, validate_pod_update
 from kymatui.schemas.customresources import crd_rules
-from kymatui.schemas.objects.object_meta_rules import NameRule, validate_metadata, validate_metadata_update
+from kymatui.schemas.objects.object_meta_rules import NameRule, one_of, validate_metadata, validate_metadata_update
 from kymatui.schemas.types.schema_node import Object
-from kymatui.schemas.values.field_errors import ApiFieldError
+from kymatui.schemas.values.field_errors import ApiFieldError, required, unsupported
 from kymatui.schemas.values.name_rules import dns_label, dns_subdomain, path_segment
+
+# Validation of admission policies and bindings; the expressions are not evaluated.
+
+
+_ACTIONS = ("Audit", "Deny", "Warn")
+_NOTHING = "validations or auditAnnotations must contain at least one item"
+
+
+def validate_policy(obj: Object) -> Errors:
+    """Return the errors of a ValidatingAdmissionPolicy."""
+    spec: Object = obj["spec"]
+    errors = one_of(spec, "failurePolicy", ("Fail", "Ignore"), "spec")
+    if spec.get("matchConstraints") is None:
+        errors.append(required("spec.matchConstraints"))
+    if not spec.get("validations") and not spec.get("auditAnnotations"):
+        errors += [required(f"spec.{name}", _NOTHING) for name in ("validations", "auditAnnotations")]
+    for index, validation in enumerate(spec.get("validations") or ()):
+        if not (validation.get("expression") or "").strip():
+            errors.append(required(f"spec.validations[{index}].expression", "expression is not specified"))
+    return errors
+
+
+def validate_policy_binding(obj: Object) -> Errors:
+    """Return the errors of a ValidatingAdmissionPolicyBinding."""
+    spec: Object = obj["spec"]
+    errors = [] if spec.get("policyName") else [required("spec.policyName")]
+    actions: list[str] = spec.get("validationActions") or []
+    if not actions:
+        errors.append(required("spec.validationActions", "at least one validation action is required"))
+    return errors + [
+        unsupported(f"spec.validationActions[{index}]", action, _ACTIONS)
+        for index, action in enumerate(actions)
+        if action not in _ACTIONS
+    ]
+
 
 Errors = list[ApiFieldError]
 Kind = tuple[str, str]
@@ -55,9 +88,9 @@ _CREATE: dict[Kind, Callable[[Object], Errors]] = {
     ("", "PersistentVolume"): storage_rules.validate_volume,
     ("", "ResourceQuota"): quota_rules.validate_quota,
     ("", "LimitRange"): quota_rules.validate_range,
-    ("", "PodTemplate"): template_rules.validate_pod_template,
-    ("", "ReplicationController"): template_rules.validate_replication_controller,
-    ("apps", "ControllerRevision"): template_rules.validate_revision,
+    ("", "PodTemplate"): workload_rules.validate_pod_template,
+    ("", "ReplicationController"): workload_rules.validate_replication_controller,
+    ("apps", "ControllerRevision"): workload_rules.validate_revision,
     ("apps", "Deployment"): workload_rules.validate_deployment,
     ("apps", "ReplicaSet"): workload_rules.validate_replica_set,
     ("apps", "StatefulSet"): workload_rules.validate_stateful_set,
@@ -82,8 +115,8 @@ _CREATE: dict[Kind, Callable[[Object], Errors]] = {
     ("networking.k8s.io", "IngressClass"): node_rules.validate_ingress_class,
     ("discovery.k8s.io", "EndpointSlice"): node_rules.validate_slice,
     ("node.k8s.io", "RuntimeClass"): node_rules.validate_runtime,
-    (_HOOKS, "ValidatingAdmissionPolicy"): policy_rules.validate_policy,
-    (_HOOKS, "ValidatingAdmissionPolicyBinding"): policy_rules.validate_policy_binding,
+    (_HOOKS, "ValidatingAdmissionPolicy"): validate_policy,
+    (_HOOKS, "ValidatingAdmissionPolicyBinding"): validate_policy_binding,
     (_HOOKS, "ValidatingWebhookConfiguration"): cluster_rules.validate_webhooks,
     (_HOOKS, "MutatingWebhookConfiguration"): cluster_rules.validate_webhooks,
     ("apiextensions.k8s.io", "CustomResourceDefinition"): crd_rules.validate_definition,
@@ -96,7 +129,7 @@ _UPDATE: dict[Kind, Callable[[Object, Object], Errors]] = {
     ("", "PersistentVolumeClaim"): cluster_rules.validate_claim_update,
     ("", "PersistentVolume"): storage_rules.validate_volume_update,
     ("", "ResourceQuota"): quota_rules.validate_quota_update,
-    ("apps", "ControllerRevision"): template_rules.validate_revision_update,
+    ("apps", "ControllerRevision"): workload_rules.validate_revision_update,
     ("storage.k8s.io", "CSIDriver"): storage_rules.validate_driver_update,
     ("storage.k8s.io", "VolumeAttachment"): storage_rules.validate_attachment_update,
     ("networking.k8s.io", "IngressClass"): node_rules.validate_ingress_class_update,

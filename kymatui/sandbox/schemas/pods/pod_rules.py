@@ -12,17 +12,10 @@ from kymatui.sandbox.schemas.pods.placement_rules import (
     validate_spread,
     validate_tolerations,
 )
-from kymatui.sandbox.schemas.pods.resource_rules import validate_resources
 from kymatui.schemas.objects.object_meta_rules import not_negative, one_of, validate_labels
 from kymatui.schemas.types.schema_node import Object
-from kymatui.schemas.values.field_errors import (
-    ApiFieldError,
-    duplicate,
-    forbidden,
-    invalid_value,
-    not_found,
-    required,
-)
+from kymatui.schemas.values.field_errors import ApiFieldError, duplicate, forbidden, invalid_value, not_found, required
+from kymatui.schemas.values.json_copy import copy_json
 from kymatui.schemas.values.name_rules import (
     config_key,
     dns_label,
@@ -30,7 +23,9 @@ from kymatui.schemas.values.name_rules import (
     environment_name,
     port_name,
     port_number,
+    qualified_name,
 )
+from kymatui.schemas.values.quantity import amount
 
 Errors = list[ApiFieldError]
 PROTOCOLS = ("SCTP", "TCP", "UDP")
@@ -353,4 +348,68 @@ def _validate_security(context: Object, at: str) -> Errors:
         value = context.get(name)
         if value is not None and not 0 <= value <= 2147483647:
             errors.append(invalid_value(f"{at}.{name}", value, "must be between 0 and 2147483647, inclusive"))
+    return errors
+
+
+_STANDARD = ("cpu", "memory", "ephemeral-storage", "storage")
+_HUGE = "hugepages-"
+
+
+def validate_resources(resources: Object, at: str) -> list[ApiFieldError]:
+    """Return the errors of a container's resources."""
+    errors: list[ApiFieldError] = []
+    limits: Object = resources.get("limits") or {}
+    requests: Object = resources.get("requests") or {}
+    for name, value in limits.items():
+        errors += _validate_one(name, value, f"{at}.limits[{name}]")
+    for name, value in requests.items():
+        errors += _validate_one(name, value, f"{at}.requests[{name}]")
+        limit = limits.get(name)
+        if limit is not None and amount(value) > amount(limit):
+            errors.append(
+                invalid_value(f"{at}.requests", value, f"must be less than or equal to {name} limit of {limit}")
+            )
+        if limit is None and "/" in name and not name.startswith("kubernetes.io/"):
+            errors.append(required(f"{at}.limits", "Limit must be set for non overcommitable resources"))
+    return errors
+
+
+def _validate_one(name: str, value: str, at: str) -> list[ApiFieldError]:
+    errors = [invalid_value(at, name, problem) for problem in qualified_name(name)]
+    if not errors and "/" not in name and name not in _STANDARD and not name.startswith(_HUGE):
+        errors.append(invalid_value(at, name, "must be a standard resource type or fully qualified"))
+        errors.append(invalid_value(at, name, "must be a standard resource for containers"))
+    if amount(value) < 0:
+        errors.append(invalid_value(at, value, "must be greater than or equal to 0"))
+    return errors
+
+
+# Validation of pod updates: the few fields that may change.
+
+
+_TEXT = (
+    "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
+    "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),"
+    "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
+)
+
+
+def validate_pod_update(new: Object, old: Object) -> list[ApiFieldError]:
+    spec, stored = copy_json(new["spec"]), copy_json(old["spec"])
+    count = len(spec.get("containers") or ())
+    if count != len(stored.get("containers") or ()):
+        return [forbidden("spec.containers", "pod updates may not add or remove containers")]
+    for pod_spec in (spec, stored):
+        pod_spec.pop("activeDeadlineSeconds", None)
+        for name in ("containers", "initContainers"):
+            for container in pod_spec.get(name) or ():
+                container.pop("image", None)
+    old_tolerations, tolerations = stored.pop("tolerations", None) or [], spec.pop("tolerations", None) or []
+    errors: list[ApiFieldError] = []
+    if any(toleration not in tolerations for toleration in old_tolerations):
+        errors.append(
+            forbidden("spec.tolerations", "existing toleration can not be modified except its tolerationSeconds")
+        )
+    if spec != stored:
+        errors.append(forbidden("spec", _TEXT))
     return errors

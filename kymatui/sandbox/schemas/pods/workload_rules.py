@@ -379,3 +379,35 @@ def validate_cron_job(obj: Object) -> Errors:
     if len(name) > 52:
         errors.append(invalid_value("metadata.name", name, "must be no more than 52 characters"))
     return errors
+
+
+# Validation of ReplicationControllers, PodTemplates and ControllerRevisions.
+
+
+def validate_replication_controller(obj: Object) -> Errors:
+    spec: Object = obj["spec"]
+    errors = not_negative(spec, "replicas", "minReadySeconds", at="spec")
+    selector, template = spec.get("selector") or {}, spec.get("template")
+    if not selector:
+        errors.append(required("spec.selector"))
+    if template is None:
+        return [*errors, required("spec.template")]
+    labels: Object = (template.get("metadata") or {}).get("labels") or {}
+    if selector and not selector.items() <= labels.items():
+        text = "`selector` does not match template `labels`"
+        errors.append(invalid_value("spec.template.metadata.labels", labels, text))
+    return errors + validate_template(template, "spec.template")
+
+
+def validate_pod_template(obj: Object) -> Errors:
+    return validate_template(obj.get("template") or {}, "template")
+
+
+def validate_revision(obj: Object) -> Errors:
+    """Return the errors of a ControllerRevision."""
+    errors = not_negative(obj, "revision", at="")
+    return errors if obj.get("data") is not None else [*errors, required("data", "data is mandatory")]
+
+
+def validate_revision_update(new: Object, old: Object) -> Errors:
+    return immutable(new.get("data"), old.get("data"), "data")

@@ -5,20 +5,32 @@ It works under lifecycle-manager's name, and without a pause between two steps o
 
 from __future__ import annotations
 
+import io
+import logging
 import threading
 import time
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, Final, Protocol
 
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, LABEL_MODULE_NAME
+from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import Kyma
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings, WindowPolicy, read_policy_document
+from kymatui.domain.kyma.manifests import ImageSpec, Manifest
 from kymatui.domain.ownership import LIFECYCLE_APPLIER
 from kymatui.domain.remote.kyma_sync import ANNOTATION_OWNED_BY
+from kymatui.engine.bundles.tar_archives import read_tar
+from kymatui.engine.bundles.tar_archives import unpack as unpack_gzip
 from kymatui.engine.cluster.ports import Cluster
-from kymatui.operator.catalogs.catalog_cache import CatalogCache
-from kymatui.operator.catalogs.runtime_catalog import RuntimeCatalog
-from kymatui.operator.framework.controller import RequeueIntervals
+from kymatui.errors import KymatuiError, RegistryError, SourceError
+from kymatui.helm.yaml.errors import YamlError
+from kymatui.helm.yaml.reading import documents, load_exactly
+from kymatui.json_input import read_json
+from kymatui.ocm import ComponentDescriptor, read_descriptor
+from kymatui.operator.catalogs.runtime_catalog import CatalogCache, RuntimeCatalog
+from kymatui.operator.framework.controller import KindWatch, OperatorController, RequeueIntervals
+from kymatui.operator.framework.foreign_manager_guard import ELECTION
 from kymatui.operator.framework.runtime_cache import RuntimeCache, RuntimeClusters, SingleCluster
 from kymatui.operator.kymas.kyma_context import KymaContext
 from kymatui.operator.kymas.kyma_reconciler import KymaController
@@ -26,17 +38,21 @@ from kymatui.operator.kymas.mandatory_modules import MandatoryInstallation, Mand
 from kymatui.operator.manifests.controller import ManifestController, ManifestReconciler
 from kymatui.operator.manifests.module_pass import ModuleContext
 from kymatui.operator.manifests.resource_rendering import ModuleRenderer
-from kymatui.sandbox.apimachinery.clock import SandboxClock
-from kymatui.sandbox.apimachinery.object_store import Key, StoreChange
+from kymatui.sandbox.apimachinery.clock import SandboxClock, micro_timestamp
+from kymatui.sandbox.apimachinery.local_client import LocalClient
+from kymatui.sandbox.apimachinery.object_store import Key, StoreChange, Stored
 from kymatui.sandbox.controllers.controller_manager import ControllerManager
+from kymatui.sandbox.controllers.framework.store_reader import Obj, StoreReader
+from kymatui.sandbox.controllers.framework.work_queue import ControllerQueue
+from kymatui.sandbox.registry.registry_errors import RegistryRefusal
 from kymatui.sandbox.registry.registry_store import RegistryStore
-from kymatui.sandbox.world.lifecycle.hosted_controller import DELAY, HostedController
 from kymatui.sandbox.world.lifecycle.local_cluster import MANAGER, LocalCluster
-from kymatui.sandbox.world.lifecycle.manager_lease import ManagerLease
-from kymatui.sandbox.world.lifecycle.registry_components import RegistryComponents
-from kymatui.sandbox.world.lifecycle.runtime_changes import RuntimeChanges
-from kymatui.sandbox.world.lifecycle.stored_layers import StoredLayers
-from kymatui.sandbox.world.modules.module_announcement import MANIFESTS
+from kymatui.sandbox.world.lifecycle.module_operator import WORKLOADS
+from kymatui.sandbox.world.modules.module_announcement import KYMAS, MANIFESTS
+from kymatui.sandbox.world.modules.module_packages import BASE
+from kymatui.sandbox.world.modules.sample_module import SampleModule
+from kymatui.sandbox.world.modules.sample_modules import MODULES
+from kymatui.tar_entries import TarKind, read_content, read_entries
 
 CREATOR: Final = "resource.kyma-project.io/finalizer"
 """The field manager of default CRs."""
@@ -207,3 +223,264 @@ class PreparedWebhook:
 
     def forget_webhook(self, kyma: str) -> None:
         """Do nothing: nothing is kept."""
+
+
+LEASES: Final = "leases.coordination.k8s.io"
+HOLDER: Final = "klm-controller-manager"
+_DURATION: Final = 180
+_RENEWED_EVERY: Final = 60.0
+
+
+class ManagerLease:
+    """Renews the Lease in a namespace, with lifecycle-manager's duration of 180 seconds."""
+
+    def __init__(self, client: LocalClient, namespace: str) -> None:
+        self.name = "lifecycle-manager/lease"
+        self._client = client
+        self._key = (namespace, ELECTION)
+
+    def watch(self, queue: ControllerQueue) -> None:
+        queue.add(self._key)
+
+    def reconcile(self, key: Key) -> float | None:
+        namespace, name = key
+        spec = {
+            "holderIdentity": HOLDER,
+            "leaseDurationSeconds": _DURATION,
+            "renewTime": micro_timestamp(self._client.clock.now()),
+        }
+        body: dict[str, Any] = {
+            "apiVersion": "coordination.k8s.io/v1",
+            "kind": "Lease",
+            "metadata": {"name": name, "namespace": namespace},
+            "spec": spec,
+        }
+        self._client.patch(LEASES, name, body, namespace=namespace, type="apply", force=True)
+        return _RENEWED_EVERY
+
+
+class RegistryComponents:
+    """Implements `Components` of the Kyma controller; each descriptor is read once."""
+
+    def __init__(self, store: RegistryStore) -> None:
+        self._store = store
+        self._known: dict[str, ComponentDescriptor] = {}  # by layer digest
+
+    def component(self, name: str, version: str) -> ComponentDescriptor:
+        """Return the descriptor of a version. Raise RegistryError, DescriptorError."""
+        repository = f"{BASE}/component-descriptors/{name}"
+        try:
+            manifest = self._store.manifest(repository, version)
+            config = read_json(self._store.blob(repository, manifest.document["config"]["digest"]))
+            layer = config["componentDescriptorLayer"]["digest"]
+            if layer not in self._known:
+                self._known[layer] = read_descriptor(_unpacked(self._store.blob(repository, layer)))
+        except RegistryRefusal as refusal:
+            raise RegistryError(f"component {name}:{version} cannot be read: {refusal.message}") from refusal
+        except (ValueError, KeyError, TypeError, SourceError, YamlError) as error:
+            raise RegistryError(f"component {name}:{version} is invalid: {error}") from error
+        return self._known[layer]
+
+
+def _unpacked(content: bytes) -> Any:
+    return load_exactly(read_tar(content, "the descriptor's layer")["component-descriptor.yaml"])
+
+
+# The changes of a runtime that wake lifecycle-manager, as its own watches and its watcher agent do.
+
+
+class ChangeListener(Protocol):
+    """The receiver of changes; `kyma` is the name of the runtime's Kyma, "" for the only runtime."""
+
+    def kyma_changed(self, kyma: str) -> None:
+        """Reconcile a Kyma after a change of the one in its runtime."""
+        ...
+
+    def object_changed(self, change: StoreChange) -> None:
+        """Reconcile the Manifest that applied an object."""
+        ...
+
+    def resource_changed(self, kyma: str, module: str) -> None:
+        """Reconcile a module's Manifest after a change of one of its CRs."""
+        ...
+
+
+class RuntimeChanges:
+    """Forwards changes of Kyma, workloads and module CRs; a controller that reconciles nothing itself."""
+
+    def __init__(self, manager: ChangeListener, kyma: str) -> None:
+        self.name = f"lifecycle-manager/changes/{kyma}"
+        self._manager = manager
+        self._kyma = kyma
+
+    def watch(self, queue: ControllerQueue) -> None:
+        queue.on_change(KYMAS, self._kyma_changed)
+        for resource in WORKLOADS.values():
+            queue.on_change(resource, self._manager.object_changed)
+        for module in MODULES:
+            queue.on_change(module.resource.resource, partial(self._resource_changed, module))
+
+    def _kyma_changed(self, change: StoreChange) -> None:
+        if not changes_status_only(change):
+            self._manager.kyma_changed(self._kyma)
+
+    def _resource_changed(self, module: SampleModule, change: StoreChange) -> None:
+        """Forward a deletion, which a module's removal waits for, and each change where the CR's state counts."""
+        if change.kind == "DELETED" or module.rules:
+            self._manager.resource_changed(self._kyma, module.name)
+
+    def reconcile(self, key: Key) -> float | None:
+        return None
+
+
+# The layers of modules from the sandbox's own registry, read without a socket.
+
+
+class StoredLayers:
+    """Implements `LayerReader` of the controller of Manifests."""
+
+    def __init__(self, store: RegistryStore) -> None:
+        self._store = store
+
+    def objects(self, manifest: Manifest) -> Sequence[Obj]:
+        source = manifest.installs[0].source
+        assert isinstance(source, ImageSpec)
+        base = source.repo.rpartition("://")[2]
+        repository = f"{base.partition('/')[2]}/component-descriptors/{source.name}".lstrip("/")
+        try:
+            return parse(unpack(self._store.blob(repository, source.ref), source.type))
+        except RegistryRefusal as refusal:
+            raise RegistryError(f"layer {source.ref} of {repository} cannot be read: {refusal.message}") from refusal
+        except YamlError as error:
+            raise SourceError(f"layer {source.ref} of {repository} is invalid: {error.summary}") from None
+        except ValueError as error:
+            raise SourceError(f"layer {source.ref} of {repository} is invalid: {error}") from error
+
+
+def unpack(content: bytes, source_type: str) -> bytes:
+    """Return the manifest's text: the blob itself, or the first file of a tar archive."""
+    if source_type != "oci-dir":
+        return content
+    archive = io.BytesIO(unpack_gzip(content, "the layer"))
+    for entry in read_entries(archive):
+        if entry.kind is TarKind.FILE and not entry.name.rpartition("/")[2].startswith("._"):
+            return read_content(archive, entry)
+    raise ValueError("the layer holds no file")
+
+
+def parse(text: bytes) -> list[Obj]:
+    """Return the objects of a multi-document YAML; lists are flattened, duplicates dropped."""
+    objects: dict[tuple[str, ...], Obj] = {}
+    for document in documents(text, keeps_integers=True):
+        is_list = isinstance(document, dict) and document.get("kind") == "List"
+        for obj in document.get("items", []) if is_list else [document]:
+            if isinstance(obj, dict) and "kind" in obj:
+                metadata = obj.get("metadata") or {}
+                identity = (obj["apiVersion"], obj["kind"], metadata.get("namespace", ""), metadata.get("name", ""))
+                objects.setdefault(identity, obj)
+    return list(objects.values())
+
+
+# A controller of the operator as a controller of the sandbox: same reconciliation, the sandbox's queue and clock.
+
+
+log = logging.getLogger(__name__)
+DELAY = 0.05
+"""Seconds in which changes of the objects that an object depends on are collected for one reconciliation."""
+_WRITTEN_ALWAYS = ("resourceVersion", "managedFields")
+
+
+class HostedController:
+    """Runs an `OperatorController` without threads; `concerns` tells whether it has to do with an object.
+
+    The controller's own `begin` is not called: it would open streams to runtimes. `wake` queues an object after a
+    change on a runtime.
+    """
+
+    def __init__(
+        self,
+        controller: OperatorController,
+        cluster: LocalCluster,
+        observer: StoreReader,
+        concerns: Callable[[Key], bool] = lambda _: True,
+    ) -> None:
+        self.name = f"lifecycle-manager/{controller.name}"
+        self._controller = controller
+        self._cluster = cluster
+        self._observer = observer
+        self._concerns = concerns
+        self._watches = tuple(controller.watches())
+        self._kind, self._namespace = next(
+            (watch.kind, watch.namespace or None) for watch in self._watches if watch.listed
+        )
+        self._failures: dict[Key, int] = {}
+        self._cancel = threading.Event()
+        self._queue: ControllerQueue | None = None
+
+    def watch(self, queue: ControllerQueue) -> None:
+        self._queue = queue
+        for watch in self._watches:
+            self._follow(watch, queue)
+        for key in self._listed():
+            self.wake(key)
+
+    def _follow(self, watched: KindWatch, queue: ControllerQueue) -> None:
+        own = watched.kind == self._kind
+
+        def changed(change: StoreChange) -> None:
+            if watched.namespace not in ("", change.current.namespace) or (own and changes_status_only(change)):
+                return
+            for key in self._keys(watched, change.current):
+                self.wake(key, 0.0 if own else DELAY)
+
+        queue.on_change(self._cluster.resource(watched.kind), changed)
+
+    def _keys(self, watched: KindWatch, changed: Stored) -> Iterable[Key]:
+        """Return the objects to reconcile after a change of one on which they depend, or of themselves."""
+        ref = ObjectRef(watched.kind, *changed.key)
+        if watched.owner is not None:
+            keys: Iterable[ObjectRef] | None = watched.owner(ref, changed.labels.get(watched.label, ""))
+        else:
+            keys = watched.keys(ref)
+        return self._listed() if keys is None else [(key.namespace, key.name) for key in keys]
+
+    def _listed(self) -> list[Key]:
+        """Return all objects of the controller's own kind."""
+        return self._observer.keys(self._cluster.resource(self._kind), self._namespace)
+
+    def wake(self, key: Key, after: float = 0.0) -> None:
+        """Queue an object after some seconds, if the controller has to do with it."""
+        if self._queue is not None and self._namespace in (None, key[0]) and self._concerns(key):
+            self._queue.add(key, after)
+
+    def reconcile(self, key: Key) -> float | None:
+        try:
+            again = self._controller.reconcile(ObjectRef(self._kind, *key), self._cancel)
+        except KymatuiError as error:
+            return self._delay(key, error)
+        self._failures.pop(key, None)
+        if again is not None:
+            return again
+        exists = self._observer.get(self._cluster.resource(self._kind), key) is not None
+        return self._controller.resync if exists else None
+
+    def _delay(self, key: Key, error: KymatuiError) -> float:
+        """Return the seconds until the next try, doubled with each failure."""
+        failures = self._failures.get(key, 0)
+        self._failures[key] = failures + 1
+        log.debug("%s on %s: %s", self.name, key, error)
+        return self._controller.intervals.backoff.delay(failures)
+
+
+def changes_status_only(change: StoreChange) -> bool:
+    """Return whether an update left all but the status as it was: the controllers write that themselves."""
+    if change.kind != "MODIFIED" or change.previous is None:
+        return False
+    return _without_status(change.previous) == _without_status(change.current)
+
+
+def _without_status(stored: Stored) -> dict[str, Any]:
+    body = stored.body()
+    body.pop("status", None)
+    metadata = {name: value for name, value in body["metadata"].items() if name not in _WRITTEN_ALWAYS}
+    return {**body, "metadata": metadata}

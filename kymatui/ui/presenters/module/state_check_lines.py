@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from kymatui.domain.catalog.rows import CheckedResource, ModuleRow
 from kymatui.domain.kubernetes.terminal_text import sanitize
-from kymatui.domain.modules.state_check_lint import lint_rules
-from kymatui.domain.modules.state_checks import CheckMode, Evaluation, RuleOutcome, RuleResult, StateDecision
+from kymatui.domain.modules.state_checks import (
+    CheckMode,
+    Evaluation,
+    RuleOutcome,
+    RuleResult,
+    StateDecision,
+    lint_rules,
+)
 from kymatui.domain.modules.status_paths import PathEvaluation, PathResult, PathResultKind
 from kymatui.domain.snapshot.missing_lists import RowFact
 from kymatui.domain.versions.messages import source_words
