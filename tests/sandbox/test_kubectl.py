@@ -228,3 +228,66 @@ def test_what_is_served_and_what_it_means(kubectl: Kubectl) -> None:
     assert "deploy" in kubectl("api-resources", "--api-group=apps")
     assert "apps/v1" in kubectl("api-versions").splitlines()
     assert "image" in kubectl("explain", "deployment.spec.template.spec.containers")
+
+
+GIZMOS = """
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: gizmos.kubectl.example}
+spec:
+  group: kubectl.example
+  names: {kind: Gizmo, plural: gizmos, singular: gizmo, listKind: GizmoList}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties: {spec: {type: object, properties: {size: {type: integer, description: How large it is.}}}}
+"""
+GIZMO = "apiVersion: kubectl.example/v1\nkind: Gizmo\nmetadata: {name: g}\nspec: {size: 1}\n"
+LIST = """
+apiVersion: v1
+kind: List
+items:
+- {apiVersion: kubectl.example/v1, kind: Gizmo, metadata: {name: listed}, spec: {size: 3}}
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: listed}, data: {a: b}}
+"""
+
+
+def test_a_crd_and_its_object_in_one_file_need_two_runs(kubectl: Kubectl) -> None:
+    both = "---\n".join((GIZMOS, GIZMO, CONFIG_MAP.replace("settings", "beside")))
+    first = kubectl.run("apply", "-f", "-", text=both, check=False)
+    assert first.returncode == 1
+    assert 'no matches for kind "Gizmo" in version "kubectl.example/v1"' in first.stderr
+    assert kubectl.json("get", "configmap", "beside")["data"]
+    kubectl("wait", "--for=condition=Established", "--timeout=20s", "crd/gizmos.kubectl.example")
+    kubectl("apply", "-f", "-", text=both)
+    assert kubectl.json("get", "gizmo", "g")["spec"] == {"size": 1}
+
+    changed = GIZMO.replace("size: 1", "size: 2")
+    difference = kubectl.run("diff", "-f", "-", text=changed, check=False)
+    assert (difference.returncode, "+  size: 2" in difference.stdout) == (1, True)
+    assert "configured" in kubectl("apply", "-f", "-", text=changed)
+    assert kubectl.json("get", "gizmo", "g")["spec"] == {"size": 2}
+
+    kubectl("apply", "-f", "-", text=LIST)
+    kubectl("apply", "-f", "-", text=LIST.replace("size: 3", "size: 4").replace("a: b", "a: c"))
+    assert kubectl.json("get", "gizmo", "listed")["spec"] == {"size": 4}
+    assert kubectl.json("get", "configmap", "listed")["data"] == {"a": "c"}
+
+
+@pytest.mark.parametrize("form", ["plaintext", "plaintext-openapiv2"])
+def test_explain_reads_both_versions_of_openapi(kubectl: Kubectl, form: str) -> None:
+    explained = kubectl("explain", "deployment.spec.template.spec.containers.image", f"--output={form}")
+    assert "image <string>" in explained or "FIELD:    image <string>" in explained
+    replicas = kubectl("explain", "deployment.spec.replicas", f"--output={form}")
+    assert "<integer>" in replicas
+
+
+def test_what_a_cluster_begins_with_is_managed_by_the_api_server(kubectl: Kubectl) -> None:
+    for name in ("namespace/kube-system", "priorityclass/system-node-critical", "service/kubernetes"):
+        metadata = kubectl.json("get", name, "-n", "default", "--show-managed-fields")["metadata"]
+        assert [entry["manager"] for entry in metadata["managedFields"]] == ["kube-apiserver"]

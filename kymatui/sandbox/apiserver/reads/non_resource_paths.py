@@ -10,6 +10,7 @@ from kymatui.sandbox.apimachinery.exchange import RequestUser, ServerRequest, Se
 from kymatui.sandbox.apimachinery.statuses import failure
 from kymatui.sandbox.apiserver.auth.bearer_tokens import ISSUER
 from kymatui.sandbox.apiserver.encoding.content_negotiation import JSON, AcceptedForm, parse_clauses
+from kymatui.sandbox.apiserver.encoding.openapi_protobuf import ANSWERED_V2, PROTOBUF_V2
 from kymatui.sandbox.apiserver.http.server_faults import ADMIN_PATH
 from kymatui.sandbox.apiserver.reads.api_discovery import only_read
 from kymatui.sandbox.apiserver.reads.object_reads import encode
@@ -38,6 +39,8 @@ class ServerDocuments(Protocol):
     """The OpenAPI documents."""
 
     def v2(self) -> bytes: ...
+
+    def v2_protobuf(self) -> bytes: ...
 
     def v3_index(self) -> bytes: ...
 
@@ -75,7 +78,7 @@ class NonResourcePaths:
 
     def _openapi(self, request: ServerRequest, path: str) -> ServerResponse | None:
         if path == "/openapi/v2":
-            return _openapi_v2(request, self._documents.v2())
+            return self._openapi_v2(request)
         if request.path == "/openapi/v3":
             return ServerResponse(200, self._documents.v3_index())
         if request.path.startswith("/openapi/v3/"):
@@ -83,13 +86,15 @@ class NonResourcePaths:
             return ServerResponse(404, b"", _TEXT) if document is None else ServerResponse(200, document)
         return None
 
-
-def _openapi_v2(request: ServerRequest, document: bytes) -> ServerResponse:
-    """Return the document as JSON; protobuf is not served, and clients that prefer it accept JSON next."""
-    types = [clause.type for clause in parse_clauses(request.header("accept"))]
-    if types and not any(name in ("*/*", "application/*", JSON) for name in types):
+    def _openapi_v2(self, request: ServerRequest) -> ServerResponse:
+        """Return the document as JSON or protobuf, whichever the client prefers."""
+        types = [clause.type for clause in parse_clauses(request.header("accept"))] or [JSON]
+        for name in types:
+            if name in ("*/*", "application/*", JSON):
+                return ServerResponse(200, self._documents.v2())
+            if name == PROTOBUF_V2:
+                return ServerResponse(200, self._documents.v2_protobuf(), ANSWERED_V2)
         return ServerResponse(406, b"", _TEXT)
-    return ServerResponse(200, document)
 
 
 def _version(request: ServerRequest) -> ServerResponse:

@@ -6,12 +6,14 @@ referenced; types of custom resources are inlined.
 
 from __future__ import annotations
 
+import enum
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
 
+from kymatui.sandbox.apiserver.encoding.openapi_protobuf import encode_document
 from kymatui.sandbox.apiserver.reads.non_resource_paths import VERSION
 from kymatui.sandbox.apiserver.resources.resource import ServedResource
 from kymatui.sandbox.apiserver.resources.resource_catalog import ResourceCatalog
@@ -27,16 +29,9 @@ _OPTIONS: dict[str, tuple[str, ...]] = {
     "patch": ("dryRun", "fieldManager", "fieldValidation", "force"),
     "delete": ("dryRun", "gracePeriodSeconds", "propagationPolicy", "orphanDependents"),
 }
-_BODY_TYPES = {
-    "post": ("application/json",),
-    "put": ("application/json",),
-    "patch": (
-        "application/json-patch+json",
-        "application/merge-patch+json",
-        "application/strategic-merge-patch+json",
-        "application/apply-patch+yaml",
-    ),
-}
+_JSON = "application/json"
+_STRATEGIC = "application/strategic-merge-patch+json"
+_PATCHES = ("application/json-patch+json", "application/merge-patch+json", _STRATEGIC, "application/apply-patch+yaml")
 
 
 class OpenApi:
@@ -47,22 +42,25 @@ class OpenApi:
         self._known: dict[str, tuple[int, bytes]] = {}
 
     def v2(self) -> bytes:
-        return self._kept("v2", self._make_v2)
+        return self._kept("v2", lambda: msgspec.json.encode(self._make_v2()))
+
+    def v2_protobuf(self) -> bytes:
+        return self._kept("v2 protobuf", lambda: encode_document(self._make_v2()))
 
     def v3_index(self) -> bytes:
-        return self._kept("v3", self._make_index)
+        return self._kept("v3", lambda: msgspec.json.encode(self._make_index()))
 
     def v3(self, group_version: str) -> bytes | None:
         """Return the document of "api/v1" or "apis/apps/v1"; None if it is not served."""
         resources = self._resources(group_version)
         if not resources:
             return None
-        return self._kept(group_version, lambda: _document(resources, "#/components/schemas/"))
+        return self._kept(group_version, lambda: msgspec.json.encode(_Document(resources, _Form.V3).content()))
 
-    def _kept(self, key: str, make: Any) -> bytes:
+    def _kept(self, key: str, make: Callable[[], bytes]) -> bytes:
         known = self._known.get(key)
         if known is None or known[0] != self._catalog.changes:
-            known = self._known[key] = (self._catalog.changes, msgspec.json.encode(make()))
+            known = self._known[key] = (self._catalog.changes, make())
         return known[1]
 
     def _resources(self, group_version: str) -> list[ServedResource]:
@@ -82,27 +80,85 @@ class OpenApi:
         return {"paths": paths}
 
     def _make_v2(self) -> Json:
-        document = _document(self._catalog.all(), "#/definitions/")
-        return {
-            "swagger": "2.0",
-            "info": document["info"],
-            "paths": document["paths"],
-            "definitions": document["components"]["schemas"],
+        return _Document(self._catalog.all(), _Form.V2).content()
+
+
+class _Form(enum.Enum):
+    """The versions of OpenAPI, with the place of types in a document."""
+
+    V2 = "#/definitions/"
+    V3 = "#/components/schemas/"
+
+
+class _Document:
+    """One document: the types and paths of resources."""
+
+    def __init__(self, resources: Iterable[ServedResource], form: _Form) -> None:
+        self._resources, self._form = resources, form
+
+    def content(self) -> Json:
+        types = _Types(self._form)
+        paths: Json = {}
+        for resource in self._resources:
+            types.add_kind(resource)
+            paths.update(self._paths(resource))
+        info = {"title": "Kubernetes", "version": VERSION["gitVersion"]}
+        if self._form is _Form.V2:
+            return {"swagger": "2.0", "info": info, "paths": paths, "definitions": types.components}
+        return {"openapi": "3.0.0", "info": info, "paths": paths, "components": {"schemas": types.components}}
+
+    def _paths(self, resource: ServedResource) -> Json:
+        prefix = f"/apis/{resource.api_version}" if resource.group else f"/api/{resource.version}"
+        base = f"{prefix}/namespaces/{{namespace}}" if resource.namespaced else prefix
+        collection, single = f"{base}/{resource.name}", f"{base}/{resource.name}/{{name}}"
+        verbs = set(resource.verbs)
+        paths: Json = {}
+        methods = (
+            (collection, "get", "list", "list"),
+            (collection, "post", "post", "create"),
+            (single, "get", "get", "get"),
+            (single, "put", "put", "update"),
+            (single, "patch", "patch", "patch"),
+            (single, "delete", "delete", "delete"),
+        )
+        for path, method, action, verb in methods:
+            if verb in verbs:
+                paths.setdefault(path, {})[method] = self._operation(resource, action)
+        return paths
+
+    def _operation(self, resource: ServedResource, action: str) -> Json:
+        schema = {"$ref": self._form.value + component_name(resource)}
+        group = resource.group.title().replace(".", "")
+        operation: Json = {
+            "operationId": f"{action}{group}{resource.version.title()}{resource.kind}",
+            "x-kubernetes-action": action,
+            "x-kubernetes-group-version-kind": {
+                "group": resource.group,
+                "version": resource.version,
+                "kind": resource.kind,
+            },
         }
+        bodies = _body_types(resource, action)
+        if self._form is _Form.V2:
+            query = [{"name": name, "in": "query", "type": "string"} for name in _OPTIONS[action]]
+            body = [{"name": "body", "in": "body", "required": True, "schema": schema}] if bodies else []
+            answers = {"200": {"description": "OK", "schema": schema}}
+            consumed = {"consumes": list(bodies)} if bodies else {}
+            return {**operation, **consumed, "produces": [_JSON], "parameters": [*body, *query], "responses": answers}
+        operation["parameters"] = [
+            {"name": name, "in": "query", "schema": {"type": "string"}} for name in _OPTIONS[action]
+        ]
+        operation["responses"] = {"200": {"description": "OK", "content": {_JSON: {"schema": schema}}}}
+        if bodies:
+            operation["requestBody"] = {"content": {media: {"schema": schema} for media in bodies}}
+        return operation
 
 
-def _document(resources: Iterable[ServedResource], prefix: str) -> Json:
-    writer = _Writer(prefix)
-    paths: Json = {}
-    for resource in resources:
-        writer.add_kind(resource)
-        paths.update(_paths(resource, prefix + component_name(resource)))
-    return {
-        "openapi": "3.0.0",
-        "info": {"title": "Kubernetes", "version": VERSION["gitVersion"]},
-        "paths": paths,
-        "components": {"schemas": writer.components},
-    }
+def _body_types(resource: ServedResource, action: str) -> tuple[str, ...]:
+    """Return the types of a request's body; custom resources have no strategic merge, which kubectl looks up here."""
+    if action == "patch":
+        return tuple(media for media in _PATCHES if media != _STRATEGIC or not resource.custom)
+    return (_JSON,) if action in ("post", "put") else ()
 
 
 def component_name(resource: ServedResource) -> str:
@@ -113,11 +169,11 @@ def component_name(resource: ServedResource) -> str:
     return f"io.k8s.api.{group}.{resource.version}.{resource.kind}"
 
 
-class _Writer:
+class _Types:
     """Converts schemas to OpenAPI and collects the referenced types."""
 
-    def __init__(self, prefix: str) -> None:
-        self._prefix = prefix
+    def __init__(self, form: _Form) -> None:
+        self._form = form
         self.components: Json = {}
 
     def add_kind(self, resource: ServedResource) -> None:
@@ -133,7 +189,10 @@ class _Writer:
         if name not in self.components:
             self.components[name] = {}  # types may be recursive
             self.components[name] = self._body(schema)
-        return {"allOf": [{"$ref": self._prefix + name}], "description": schema.description}
+        reference = {"$ref": self._form.value + name}
+        if self._form is _Form.V2:
+            return {**reference, "description": schema.description}
+        return {"allOf": [reference], "description": schema.description}
 
     def _body(self, schema: Schema) -> Json:
         out: Json = {}
@@ -180,39 +239,3 @@ def _extensions(schema: Schema) -> Json:
     if schema.nullable:
         out["nullable"] = True
     return out
-
-
-def _paths(resource: ServedResource, reference: str) -> Json:
-    prefix = f"/apis/{resource.api_version}" if resource.group else f"/api/{resource.version}"
-    prefix_path = f"{prefix}/namespaces/{{namespace}}" if resource.namespaced else prefix
-    collection, single = f"{prefix_path}/{resource.name}", f"{prefix_path}/{resource.name}/{{name}}"
-    verbs = set(resource.verbs)
-    paths: Json = {}
-    methods = (
-        (collection, "get", "list", "list"),
-        (collection, "post", "post", "create"),
-        (single, "get", "get", "get"),
-        (single, "put", "put", "update"),
-        (single, "patch", "patch", "patch"),
-        (single, "delete", "delete", "delete"),
-    )
-    for path, method, action, verb in methods:
-        if verb in verbs:
-            paths.setdefault(path, {})[method] = _operation(resource, action, reference)
-    return paths
-
-
-def _operation(resource: ServedResource, action: str, reference: str) -> Json:
-    gvk = {"group": resource.group, "version": resource.version, "kind": resource.kind}
-    answer = {"description": "OK", "content": {"application/json": {"schema": {"$ref": reference}}}}
-    operation: Json = {
-        "operationId": f"{action}{resource.group.title().replace('.', '')}{resource.version.title()}{resource.kind}",
-        "parameters": [{"name": name, "in": "query", "schema": {"type": "string"}} for name in _OPTIONS[action]],
-        "responses": {"200": answer},
-        "x-kubernetes-action": action,
-        "x-kubernetes-group-version-kind": gvk,
-    }
-    if action in _BODY_TYPES:
-        content = {media: {"schema": {"$ref": reference}} for media in _BODY_TYPES[action]}
-        operation["requestBody"] = {"content": content}
-    return operation

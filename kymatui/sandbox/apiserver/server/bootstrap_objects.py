@@ -182,7 +182,8 @@ def cluster_role_bindings() -> Iterator[dict[str, Any]]:
 
 
 def populate(client: LocalClient, port: int) -> None:
-    """Create the bootstrap objects in an empty cluster."""
+    """Create the bootstrap objects in an empty cluster, as the API server itself does."""
+    client = client.named("kube-apiserver")
     for name in NAMESPACES:
         client.create("namespaces", {"metadata": {"name": name}})
     for role in cluster_roles():
