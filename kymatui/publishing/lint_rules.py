@@ -233,16 +233,21 @@ def lint_security(document: object, config: ModuleConfig, images: Sequence[Manif
     name = document.get("module-name")
     if name not in (config.name, config.short_name):
         problems.error("security", f"module-name is {name!r}, not {config.short_name!r}", text="module-name")
-    listed = document.get("bdba", document.get("protecode", []))
+    keys = [key for key in ("bdba", "protecode") if key in document]
+    if not keys:
+        return  # the scanners read the images from the component
+    key = next((key for key in keys if document[key] is not None), keys[0])
+    listed = [] if document[key] is None else document[key]
     if not isinstance(listed, list):
-        problems.error("security", "bdba must be a list of images", text="bdba")
+        problems.error("security", f"{key} must be a list of images", text=key)
         return
     for text in listed:
         parsed = parse_image(text) if isinstance(text, str) else None
         if parsed is None:
-            problems.error("security", f"bdba: {text!r} is not an image reference", text=str(text))
+            problems.error("security", f"{key}: {text!r} is not an image reference", text=str(text))
         elif not parsed.digest and parse_version(parsed.tag) is None:
-            problems.error("security", f"bdba: the tag of {text} is not a semantic version", text=text)
+            tag = parsed.tag or "latest"
+            problems.warning("security", f"{key}: tag {tag} of {text} is no version; its image changes", text=text)
     for image in images:
         if image.text not in listed:
-            problems.warning("security", f"bdba does not list {image.text}, so it is not scanned", text="bdba")
+            problems.warning("security", f"{key} does not list {image.text}, so it is not scanned", text=key)

@@ -196,14 +196,25 @@ def test_what_lifecycle_manager_refuses_is_a_warning(
     ("security", "expected"),
     [
         ({"module-name": "sample", "bdba": [DIGEST]}, []),
-        ({"module-name": "other", "bdba": [DIGEST]}, ["module-name is 'other', not 'sample'"]),
-        ({"module-name": "sample"}, [f"bdba does not list {DIGEST}, so it is not scanned"]),
+        ({"module-name": "other", "bdba": [DIGEST]}, ["error: module-name is 'other', not 'sample'"]),
+        ({"module-name": "sample"}, []),
+        ({"module-name": "sample", "mend": {"language": "golang-mod"}}, []),
+        ({"module-name": "sample", "bdba": []}, [f"warning: bdba does not list {DIGEST}, so it is not scanned"]),
+        ({"module-name": "sample", "bdba": None}, [f"warning: bdba does not list {DIGEST}, so it is not scanned"]),
+        ({"module-name": "sample", "protecode": None}, [f"warning: protecode does not list {DIGEST}"]),
+        ({"module-name": "sample", "bdba": None, "protecode": [DIGEST]}, []),
         (
-            {"module-name": "sample", "bdba": [DIGEST, "a.io/b:main", "a b"]},
-            ["the tag of a.io/b:main", "'a b' is not an image"],
+            {"module-name": "sample", "bdba": [DIGEST, "a.io/b:main", "a.io/b:latest", "a.io/c", "a b"]},
+            [
+                "warning: bdba: tag main of a.io/b:main is no version",
+                "warning: bdba: tag latest of a.io/b:latest is no version",
+                "warning: bdba: tag latest of a.io/c is no version",
+                "error: bdba: 'a b' is not an image",
+            ],
         ),
-        ({"module-name": "sample", "bdba": {}}, ["bdba must be a list of images"]),
-        ([], ["the security config must be a map"]),
+        ({"module-name": "sample", "bdba": {}}, ["error: bdba must be a list of images"]),
+        ({"module-name": "sample", "bdba": False}, ["error: bdba must be a list of images"]),
+        ([], ["error: the security config must be a map"]),
     ],
 )
 def test_the_security_config_fits_the_module(
@@ -215,7 +226,7 @@ def test_the_security_config_fits_the_module(
     assert len(found) == len(expected), shown(found)
     for one, text in zip(found, expected, strict=True):
         assert one["file"] == "scan.yaml"
-        assert text in one["message"]
+        assert text in f"{one['severity']}: {one['message']}"
 
 
 @pytest.mark.parametrize("name", ["manifest.yaml", "default-cr.yaml", "scan.yaml"])
