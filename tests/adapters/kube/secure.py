@@ -205,6 +205,9 @@ def connect_proxy(route: dict[str, int], login: str = "") -> Iterator[Proxy]:
             if login and found.logins[-1] != login:
                 self.send_error(407)
                 return
+            if self.path not in route:
+                self.send_error(502)
+                return
             self.send_response(200)
             self.end_headers()
             _join(self.connection, route[self.path])
@@ -220,19 +223,32 @@ def connect_proxy(route: dict[str, int], login: str = "") -> Iterator[Proxy]:
 
 
 @contextlib.contextmanager
-def socks_proxy(route: dict[str, int]) -> Iterator[Proxy]:
-    """A SOCKS 5 proxy without login (RFC 1928) that connects names as `route` says."""
+def socks_proxy(route: dict[str, int], login: str = "") -> Iterator[Proxy]:
+    """A SOCKS 5 proxy (RFC 1928) that connects names as `route` says, and requires the login "user:password" if given."""
     found = Proxy()
 
     class Handler(socketserver.BaseRequestHandler):
         def handle(self) -> None:
             count = self._take(2)[1]
-            self._take(count)
-            self.request.sendall(b"\x05\x00")
+            methods = self._take(count)
+            if login and 2 not in methods:
+                self.request.sendall(b"\x05\xff")
+                return
+            self.request.sendall(b"\x05\x02" if login else b"\x05\x00")
+            if login:
+                self._take(1)
+                user, password = (self._take(self._take(1)[0]).decode() for _ in range(2))
+                found.logins.append(f"{user}:{password}")
+                self.request.sendall(b"\x01\x00" if found.logins[-1] == login else b"\x01\x01")
+                if found.logins[-1] != login:
+                    return
             kind = self._take(4)[3]
             host = self._take(self._take(1)[0]).decode() if kind == 3 else socket.inet_ntoa(self._take(4))
             target = f"{host}:{int.from_bytes(self._take(2), 'big')}"
             found.targets.append(target)
+            if target not in route:
+                self.request.sendall(b"\x05\x05\x00\x01" + bytes(6))
+                return
             self.request.sendall(b"\x05\x00\x00\x01" + bytes(6))
             _join(self.request, route[target])
 

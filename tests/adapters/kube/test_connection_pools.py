@@ -37,7 +37,6 @@ ENVIRONMENTS: Mapping[str, Mapping[str, str]] = {
     "none": {},
     "https": {"HTTPS_PROXY": LOGIN},
     "http": {"HTTP_PROXY": "http://plain.example:3128"},
-    "all": {"ALL_PROXY": "socks5h://all.example:1080"},
     "excepted": {"HTTPS_PROXY": LOGIN, "NO_PROXY": "other.example,.cluster.example"},
     "excepted network": {"HTTPS_PROXY": LOGIN, "NO_PROXY": "2001:db8::/32"},
     "excepted all": {"HTTPS_PROXY": LOGIN, "http_proxy": LOGIN, "NO_PROXY": "*"},
@@ -52,7 +51,7 @@ def official(endpoint: Endpoint) -> PoolManager:
     if endpoint.proxy:
         configuration.proxy = endpoint.proxy.replace("socks5://", "socks5h://", 1)
         configuration.no_proxy = None
-    elif endpoint.is_local:
+    elif "127.0.0.1" in endpoint.server:  # of names, Go excepts only localhost itself
         configuration.proxy = None
     if configuration.proxy == LOGIN:
         configuration.proxy_headers = make_headers(proxy_basic_auth="us@er:pa:ss")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -369,8 +370,68 @@ def test_a_proxy_that_turns_us_away_is_said(far: tuple[Server, Kubeconfig, dict[
     with connect_proxy(route, "Basic nobody") as proxy:
         config.cluster["proxy-url"] = f"http://127.0.0.1:{proxy.port}"
         error = refused(server, config.write(tmp_path / "k"))
-    assert "proxy" in str(error)
-    assert "407" in str(error)
+    address = f"http://127.0.0.1:{proxy.port} (proxy-url of the kubeconfig)"
+    assert str(error) == (
+        f"the proxy {address} refuses the connection to https://api.far.example:6443: 407 Proxy Authentication Required"
+    )
+    assert "USER:PASSWORD" in error.hint
+
+
+@pytest.mark.parametrize(
+    ("scheme", "message"), [("http", "refuses the connection to"), ("socks5", "does not connect to")]
+)
+def test_a_proxy_that_does_not_reach_the_server_is_said(
+    far: tuple[Server, Kubeconfig, dict[str, int]], tmp_path: Path, scheme: str, message: str
+) -> None:
+    server, config, _ = far
+    opened = connect_proxy({}) if scheme == "http" else socks_proxy({})
+    with opened as proxy:
+        config.cluster["proxy-url"] = f"{scheme}://127.0.0.1:{proxy.port}"
+        error = refused(server, config.write(tmp_path / "k"))
+    assert f"the proxy {scheme}://127.0.0.1:{proxy.port} (proxy-url of the kubeconfig) {message}" in str(error)
+    assert "https://api.far.example:6443" in str(error)
+
+
+@pytest.mark.parametrize("scheme", ["http", "https", "socks5", "socks5h"])
+@pytest.mark.parametrize("setting", ["proxy-url of the kubeconfig", "HTTPS_PROXY", "https_proxy"])
+def test_a_proxy_that_does_not_run_is_what_refuses_connections(
+    far: tuple[Server, Kubeconfig, dict[str, int]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    scheme: str,
+    setting: str,
+) -> None:
+    server, config, _ = far
+    address = f"{scheme}://ann:SECRET@127.0.0.1:{free_port()}"
+    for variable in ("HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(variable, raising=False)
+    if setting.startswith("proxy-url"):
+        config.cluster["proxy-url"] = address
+    else:
+        monkeypatch.setenv(setting, address)
+    error = refused(server, config.write(tmp_path / "k"))
+    assert str(error) == f"the proxy {address.replace('ann:SECRET@', '')} ({setting}) refuses connections"
+    assert setting in error.hint
+
+
+def test_a_proxy_whose_name_is_unknown_is_said(far: tuple[Server, Kubeconfig, dict[str, int]], tmp_path: Path) -> None:
+    server, config, _ = far
+    for scheme in ("http", "socks5"):
+        config.cluster["proxy-url"] = f"{scheme}://proxy.invalid:3128"
+        error = refused(server, config.write(tmp_path / "k"))
+        assert f"the name of the proxy {scheme}://proxy.invalid:3128" in str(error)
+
+
+def test_a_socks_proxy_gets_user_and_password(far: tuple[Server, Kubeconfig, dict[str, int]], tmp_path: Path) -> None:
+    server, config, route = far
+    with socks_proxy(route, "ann:p@s:s") as proxy:
+        config.cluster["proxy-url"] = f"socks5://ann:p%40s%3As@127.0.0.1:{proxy.port}"
+        assert ask(server, config.write(tmp_path / "k")).header("Authorization") == "Bearer t"
+        server.seen.clear()
+        config.cluster["proxy-url"] = f"socks5://ann:other@127.0.0.1:{proxy.port}"
+        error = refused(server, config.write(tmp_path / "k"))
+    assert "refuses the login" in str(error)
+    assert "other" not in f"{error} {error.hint}"
 
 
 @pytest.mark.parametrize("scheme", ["socks5", "socks5h"])
@@ -397,6 +458,24 @@ def test_the_proxy_of_the_environment_is_asked_where_the_kubeconfig_has_none(
         with pytest.raises(UnreachableError, match="cannot be resolved"):
             ask(server, config.write(tmp_path / "k"))
     assert proxy.targets == ["api.far.example:6443"]
+
+
+def test_a_socks_proxy_of_the_environment_resolves_the_name(
+    far: tuple[Server, Kubeconfig, dict[str, int]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, config, route = far
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    with socks_proxy(route) as proxy:
+        monkeypatch.setenv("HTTPS_PROXY", f"socks5://127.0.0.1:{proxy.port}")
+        assert ask(server, config.write(tmp_path / "k"))
+    assert proxy.targets == ["api.far.example:6443"]
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
 
 
 # in a pod

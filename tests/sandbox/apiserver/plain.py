@@ -81,6 +81,9 @@ class NoDocuments:
     def v2(self) -> bytes:
         return b"{}"
 
+    def v2_protobuf(self) -> bytes:
+        return b""
+
     def v3_index(self) -> bytes:
         return b"{}"
 

@@ -13,12 +13,11 @@ import ssl
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
-from urllib.request import getproxies
+from urllib.parse import urlsplit
 
 from kymatui.adapters.http.deadlines import time_answers
-from kymatui.adapters.http.web_session import load_requests
-from kymatui.adapters.kube.auth.endpoint import ClientCertificate, Endpoint, is_proxy_address
+from kymatui.adapters.kube.auth.endpoint import ClientCertificate, Endpoint
+from kymatui.adapters.kube.auth.proxies import ProxyServer, find_proxy
 from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.errors import ConfigurationError
 
@@ -36,7 +35,8 @@ class ConnectionPool:
     urllib3's PoolManager parses the address and chooses a pool for every request, a fifth of a request's cost.
     """
 
-    def __init__(self, manager: PoolManager, server: str) -> None:
+    def __init__(self, manager: PoolManager, server: str, proxy: ProxyServer | None = None) -> None:
+        self.proxy = proxy
         self._manager = manager
         self._server = server
         self._base = urlsplit(server).path
@@ -94,16 +94,17 @@ def open_pool(endpoint: Endpoint, certificate: ClientCertificate | None) -> Conn
     """
     import urllib3
 
-    manager = _manager(endpoint, _proxy(endpoint))
+    proxy = find_proxy(endpoint.server, endpoint.proxy)
+    manager = _manager(endpoint, proxy)
     if endpoint.insecure:
         urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)  # the kubeconfig requests it
     if endpoint.server.startswith("https"):
         manager.connection_pool_kw["ssl_context"] = tls_context(endpoint, certificate)
     time_answers(manager)
-    return ConnectionPool(manager, endpoint.server)
+    return ConnectionPool(manager, endpoint.server, proxy)
 
 
-def _manager(endpoint: Endpoint, proxy: str) -> PoolManager:
+def _manager(endpoint: Endpoint, proxy: ProxyServer | None) -> PoolManager:
     import urllib3
 
     options: dict[str, Any] = {
@@ -114,45 +115,23 @@ def _manager(endpoint: Endpoint, proxy: str) -> PoolManager:
     }
     if endpoint.server_name:
         options["server_hostname"] = endpoint.server_name
-    if not proxy:
+    if proxy is None:
         return urllib3.PoolManager(**options)
-    if not proxy.startswith("socks"):
-        return urllib3.ProxyManager(proxy, proxy_headers=_proxy_login(proxy), **options)
+    if not proxy.is_socks:
+        return urllib3.ProxyManager(proxy.address, proxy_headers=_proxy_headers(proxy), **options)
     from urllib3.contrib.socks import SOCKSProxyManager
 
-    return SOCKSProxyManager(proxy, **options)
+    user, password = proxy.login or (None, None)
+    # In Go, the SOCKS proxy always resolves host names; urllib3 does this only with socks5h.
+    address = proxy.address.replace("socks5://", "socks5h://", 1)
+    return SOCKSProxyManager(address, username=user, password=password, **options)
 
 
-def _proxy(endpoint: Endpoint) -> str:
-    """Return the kubeconfig's proxy, else that of the environment if it applies to the server, else ""."""
-    if endpoint.proxy:  # NO_PROXY applies to the environment's proxy, never to the kubeconfig's
-        # In Go, the SOCKS proxy always resolves host names; urllib3 does this only with socks5h.
-        return endpoint.proxy.replace("socks5://", "socks5h://", 1)
-    proxies = {} if endpoint.is_local else getproxies()  # Go clients never send loopback requests through it
-    scheme = urlsplit(endpoint.server).scheme
-    kind = next((kind for kind in (scheme, "all") if proxies.get(kind)), "")
-    if not kind:
-        return ""
-    load_requests()
-    from kubernetes.client.rest import should_bypass_proxies
-
-    if should_bypass_proxies(endpoint.server, proxies.get("no") or ""):
-        return ""
-    proxy = proxies[kind] if "://" in proxies[kind] else f"http://{proxies[kind]}"  # as in Go clients
-    if not is_proxy_address(proxy):
-        raise ConfigurationError(
-            f"{kind.upper()}_PROXY is not the address of a proxy", hint="set it as http://HOST:PORT, or unset it"
-        )
-    return proxy
-
-
-def _proxy_login(proxy: str) -> dict[str, str] | None:
+def _proxy_headers(proxy: ProxyServer) -> dict[str, str] | None:
     """Return the Proxy-Authorization header, which urllib3 does not derive from the proxy's address."""
-    parts = urlsplit(proxy)
-    if parts.username is None:
+    if proxy.login is None:
         return None
-    words = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-    return {"proxy-authorization": f"Basic {base64.b64encode(words.encode()).decode()}"}
+    return {"proxy-authorization": f"Basic {base64.b64encode(':'.join(proxy.login).encode()).decode()}"}
 
 
 def tls_context(endpoint: Endpoint, certificate: ClientCertificate | None) -> ssl.SSLContext:

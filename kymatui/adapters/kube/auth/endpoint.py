@@ -10,13 +10,11 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from kymatui.adapters.http.safe_urls import parts_of
 from kymatui.adapters.kube.auth.kubeconfig import KubeconfigEntry
+from kymatui.adapters.kube.auth.proxies import SCHEMES, is_proxy_address
 from kymatui.domain.kubernetes.json_reader import text_at
 from kymatui.errors import ConfigurationError
 from kymatui.structs import compare_by, repr_without
-
-_PROXIES = ("http", "https", "socks5", "socks5h")
 
 
 class Endpoint(Struct, frozen=True):
@@ -92,18 +90,9 @@ def _checked_server(cluster: KubeconfigEntry, server: str) -> str:
     return full.rstrip("/")
 
 
-def is_proxy_address(proxy: str) -> bool:
-    """Return whether a text is the address of a proxy of a supported kind."""
-    try:
-        parts = parts_of(proxy)
-        return parts.scheme in _PROXIES and bool(parts.hostname) and (parts.port is None or parts.port > 0)
-    except ValueError:
-        return False
-
-
 def _checked_proxy(cluster: KubeconfigEntry, proxy: str) -> str:
     if proxy and not is_proxy_address(proxy):
-        raise entry_error(cluster, "cluster", f"its proxy-url must be one of {', '.join(_PROXIES)}")
+        raise entry_error(cluster, "cluster", f"its proxy-url must be an address of {', '.join(SCHEMES)}")
     return proxy
 
 

@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from kymatui.adapters.http.response_body import BodyError, OversizedError
+from kymatui.adapters.kube.auth.proxies import ProxyServer
 from kymatui.domain.kubernetes.terminal_text import cut_text, error_reason
 from kymatui.errors import (
     ClusterError,
@@ -235,21 +236,22 @@ def malformed(asked: SentRequest) -> ConfigurationError:
     return ConfigurationError(f"{asked} cannot be sent: it has a malformed header or address")
 
 
-def unreachable(asked: SentRequest, error: BaseException, timeout: str) -> UnreachableError:
-    """Return the error of a request without an answer."""
+def unreachable(
+    asked: SentRequest, error: BaseException, timeout: str, proxy: ProxyServer | None = None
+) -> UnreachableError:
+    """Return the error of a request without an answer; it names the proxy if that is what failed."""
     import urllib3.exceptions as http
 
     causes = tuple(_causes(error))
     host = asked.server
+    if proxy is not None and (failed := _proxy_error(host, proxy, causes, timeout)) is not None:
+        return failed
     if tls := [cause for cause in causes if isinstance(cause, ssl.SSLError | ssl.CertificateError)]:
         return _tls(host, tls[0])
 
     def is_one(*kinds: type[BaseException]) -> bool:
         return any(isinstance(cause, kinds) for cause in causes)
 
-    if is_one(http.ProxyError):
-        message = f"no connection to {host} through the proxy: {_last(causes)}"
-        return UnreachableError(message, hint="check proxy-url and HTTPS_PROXY")
     if is_one(ConnectionRefusedError):
         message = f"nothing listens at {host} (connection refused)"
         return UnreachableError(message, hint="check that the cluster is running, and the server in the kubeconfig")
@@ -265,6 +267,48 @@ def unreachable(asked: SentRequest, error: BaseException, timeout: str) -> Unrea
         return UnreachableError(message, hint="check the network (VPN, firewall)")
     message = f"the connection to {host} was lost during {asked}: {_last(causes)}"
     return UnreachableError(message, hint="the server may be restarting; try again")
+
+
+_TUNNEL = "Tunnel connection failed: "
+
+
+def _proxy_error(
+    host: str, proxy: ProxyServer, causes: tuple[BaseException, ...], timeout: str
+) -> UnreachableError | None:
+    """Return the error of a proxy that cannot be used or refuses the server, None if something else failed."""
+    import urllib3.exceptions as http
+
+    hint = f"check that the proxy runs, and {proxy.setting}"
+    answer = next((str(cause).removeprefix(_TUNNEL) for cause in causes if str(cause).startswith(_TUNNEL)), "")
+    if answer:
+        if answer.startswith("407"):
+            hint = f"put user and password into {proxy.setting}: http://USER:PASSWORD@HOST:PORT"
+        return UnreachableError(f"the proxy {proxy} refuses the connection to {host}: {answer}", hint=hint)
+    if proxy.is_socks:
+        if answer := next((str(cause) for cause in causes if type(cause).__name__ == "SOCKS5AuthError"), ""):
+            return UnreachableError(f"the proxy {proxy} refuses the login: {answer}", hint=f"check {proxy.setting}")
+        if answer := next((str(cause) for cause in causes if type(cause).__name__ == "SOCKS5Error"), ""):
+            answer = answer.partition(": ")[2] or answer  # without the code of the reply
+            return UnreachableError(
+                f"the proxy {proxy} does not connect to {host}: {answer}",
+                hint="check the server in the kubeconfig, and what the proxy allows",
+            )
+        is_proxy = any(isinstance(cause, http.NewConnectionError | http.ConnectTimeoutError) for cause in causes)
+    else:
+        is_proxy = any(isinstance(cause, http.ProxyError) for cause in causes)
+    if not is_proxy:
+        return None
+    if tls := [cause for cause in causes if isinstance(cause, ssl.SSLError | ssl.CertificateError)]:
+        return UnreachableError(f"no TLS connection to the proxy {proxy}: {error_reason(tls[0])}", hint=hint)
+    if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
+        return UnreachableError(f"the proxy {proxy} refuses connections", hint=hint)
+    if any(isinstance(cause, socket.gaierror | http.NameResolutionError) for cause in causes):
+        return UnreachableError(f"the name of the proxy {proxy} cannot be resolved", hint=hint)
+    if any(isinstance(cause, TimeoutError | http.TimeoutError) for cause in causes) and not any(
+        isinstance(cause, http.NewConnectionError) for cause in causes
+    ):
+        return UnreachableError(f"the proxy {proxy} accepts no connection (tried for {timeout})", hint=hint)
+    return UnreachableError(f"no connection to the proxy {proxy}: {_last(causes)}", hint=hint)
 
 
 def _tls(host: str, error: BaseException) -> UnreachableError:

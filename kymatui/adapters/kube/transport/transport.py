@@ -273,7 +273,7 @@ class Transport:
             raise status_errors.unreadable(asked, error) from error
         except (urllib3.exceptions.HTTPError, OSError) as error:
             # Connecting and answering have separate limits; report the real duration.
-            raise status_errors.unreachable(asked, error, _seconds(time.monotonic() - began)) from error
+            raise status_errors.unreachable(asked, error, _seconds(time.monotonic() - began), pool.proxy) from error
         except ValueError:  # its text may quote a header, such as one with a token
             raise status_errors.malformed(asked) from None
         if reply.response.status < 500:  # a 5xx may come from a proxy in front of a silent server
