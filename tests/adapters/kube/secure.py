@@ -224,7 +224,7 @@ def connect_proxy(route: dict[str, int], login: str = "") -> Iterator[Proxy]:
 
 @contextlib.contextmanager
 def socks_proxy(route: dict[str, int], login: str = "") -> Iterator[Proxy]:
-    """A SOCKS 5 proxy (RFC 1928) that connects names as `route` says, and requires the login "user:password" if given."""
+    """A SOCKS 5 proxy (RFC 1928) that connects names as `route` says; `login` is "user:password", "" for none."""
     found = Proxy()
 
     class Handler(socketserver.BaseRequestHandler):
