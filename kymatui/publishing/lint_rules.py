@@ -247,7 +247,9 @@ def lint_security(document: object, config: ModuleConfig, images: Sequence[Manif
             problems.error("security", f"{key}: {text!r} is not an image reference", text=str(text))
         elif not parsed.digest and parse_version(parsed.tag) is None:
             tag = parsed.tag or "latest"
-            problems.warning("security", f"{key}: tag {tag} of {text} is no version; its image changes", text=text)
+            problems.warning(
+                "security", f"{key}: the tag {tag} of {text} is not a version, so its image changes", text=text
+            )
     for image in images:
         if image.text not in listed:
             problems.warning("security", f"{key} does not list {image.text}, so it is not scanned", text=key)

@@ -206,9 +206,9 @@ def test_what_lifecycle_manager_refuses_is_a_warning(
         (
             {"module-name": "sample", "bdba": [DIGEST, "a.io/b:main", "a.io/b:latest", "a.io/c", "a b"]},
             [
-                "warning: bdba: tag main of a.io/b:main is no version",
-                "warning: bdba: tag latest of a.io/b:latest is no version",
-                "warning: bdba: tag latest of a.io/c is no version",
+                "warning: bdba: the tag main of a.io/b:main is not a version",
+                "warning: bdba: the tag latest of a.io/b:latest is not a version",
+                "warning: bdba: the tag latest of a.io/c is not a version",
                 "error: bdba: 'a b' is not an image",
             ],
         ),
