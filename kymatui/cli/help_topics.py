@@ -9,8 +9,9 @@ _ACCESS: Final = """\
 kymatui finds the cluster like kubectl: --kubeconfig, $KUBECONFIG (several files), ~/.kube/config, or the service
 account inside a Pod. --context selects a context, -n a namespace.
 
-Credential plugins run without a terminal; a plugin that prompts fails. Proxies come from the kubeconfig (proxy-url) or
-from HTTPS_PROXY and NO_PROXY.
+Credential plugins run as for kubectl: what they print appears immediately, and they get the terminal unless their
+interactiveMode is Never. A login may take 10 minutes (KYMATUI_LOGIN_TIMEOUT in seconds), beside the --timeout.
+Proxies come from the kubeconfig (proxy-url) or from HTTPS_PROXY, HTTP_PROXY and NO_PROXY, as Go programs read them.
 
 With --remote RUNTIME the cluster is a control plane (--kcp-kubeconfig, --kcp-context). kymatui reads the kubeconfig of
 the runtime from its access Secret; --skr-kubeconfig and --skr-context replace it."""
@@ -40,6 +41,7 @@ KYMATUI_THEME          theme of the screen
 KYMATUI_ASCII          1: use only ASCII characters and borders
 KYMATUI_MOUSE          0: do not use the mouse
 KYMATUI_BELL           1: ring the bell when a job ends
+KYMATUI_LOGIN_TIMEOUT  seconds that a login with a credential plugin may take (default: 600)
 KYMATUI_HELM_PASSWORD  password of a chart repository
 KYMATUI_KEY_PASSWORD   password of a private key that signs
 NO_COLOR               no colours

@@ -26,8 +26,10 @@ def session_options_of(
 
     What forbids writing in any of them holds.
     """
+    from kymatui.cli.output.login_output import print_logins
     from kymatui.sessions.cluster.session_options import SessionOptions
 
+    print_logins()
     settings = load_settings(os.environ if environment is None else environment)
     catalogs = (getattr(args, "catalog", None), settings.catalogs)
     options = SessionOptions(

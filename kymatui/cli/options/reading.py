@@ -142,12 +142,14 @@ def _wait_listed(session: Session, changed: threading.Event, timeout: float, *, 
     except KymatuiError:
         if not partial or not session.target.has_control_plane:
             raise
-    deadline = time.monotonic() + timeout
+    from kymatui.adapters.kube.auth.logins import WaitLimit
+
+    limit = WaitLimit(timeout)
     while (pair := session.pair()) is not None:
         changed.clear()
         if are_settled(pair.control.feeds, time.time()):
             return True
-        if (seconds := deadline - time.monotonic()) <= 0:
+        if (seconds := limit.remaining) <= 0:
             break
         changed.wait(min(seconds, _LOOK))
     return False

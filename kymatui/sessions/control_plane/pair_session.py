@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
+from kymatui.adapters.kube.auth.logins import WaitLimit
 from kymatui.adapters.kube.watch.projections import MetadataOnly
 from kymatui.domain.fleet.fleet_tracker import RuntimeKey
 from kymatui.domain.kubernetes.object_meta import read_ref
@@ -126,21 +126,20 @@ class PairSession(RuntimeSession):
 
     def wait_connected(self, timeout: float) -> None:
         """Wait until the runtime is connected. Raise what prevents it, and UnreachableError if that takes longer."""
-        deadline = time.monotonic() + timeout
+        limit = WaitLimit(timeout)
         while self.inner is None:
             self._changed.clear()
             if self.failure is not None:
                 raise self.failure
-            rest = deadline - time.monotonic()
-            if rest <= 0:
+            if (rest := limit.remaining) <= 0:
                 raise UnreachableError(f"{self.name} was not connected within {timeout:g} s")
             self._changed.wait(min(rest, LOOK))
 
     def wait_complete(self, timeout: float) -> bool:
-        deadline = time.monotonic() + timeout
+        limit = WaitLimit(timeout)
         if self._rules is None:
             self._rules, self._rule_notes = self._read_rules()
-        return super().wait_complete(max(deadline - time.monotonic(), 0.0))
+        return super().wait_complete(max(limit.remaining, 0.0))
 
     def _read_rules(self) -> tuple[ControllerSettings, tuple[str, ...]]:
         if self._plane is not None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
+from kymatui.adapters.kube.auth.logins import WaitLimit
 from kymatui.adapters.kube.watch.watch_cache import ChangeBell
 from kymatui.domain.fleet.fleet_tracker import RuntimeKey
 from kymatui.domain.kubernetes.backoff import Backoff
@@ -162,12 +163,12 @@ class RuntimeSession:
 
         Raises what keeps the runtime (or its control plane) from being reached.
         """
-        deadline = time.monotonic() + timeout
+        limit = WaitLimit(timeout)
         while True:
             self._changed.clear()
             if self.failure is not None:
                 raise self.failure
-            inner, rest = self.inner, deadline - time.monotonic()
+            inner, rest = self.inner, limit.remaining
             if inner is not None and are_settled(self._control.snapshot(time.time()).feeds, time.time()):
                 return inner.wait_complete(max(rest, 0.0))
             if rest <= 0:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
+from kymatui.adapters.kube.auth.logins import WaitLimit
 from kymatui.adapters.kube.objects.api_resource import ApiResource
 from kymatui.adapters.kube.watch.projections import MetadataOnly, StatusOnly, Workload
 from kymatui.domain.kubernetes.backoff import Backoff
@@ -83,13 +84,15 @@ class FeedDirector:
     def wait(self, complete: Callable[[], bool], timeout: float) -> bool:
         """Wait until `complete`; return False if that takes longer than `timeout` seconds, or after `close`.
 
+        The time in which a person logs in does not count.
+
         Raise `failure`: at once where time does not heal it (credentials, a broken plugin, no connection), else at the
         end of the time.
         """
-        deadline = time.monotonic() + timeout
+        limit = WaitLimit(timeout)
         with self._changed:
             while not complete():
-                seconds = deadline - time.monotonic()
+                seconds = limit.remaining
                 if self.failure is not None and (seconds <= 0 or not is_busy(self.failure)):
                     raise self.failure
                 if seconds <= 0 or self.is_closed:

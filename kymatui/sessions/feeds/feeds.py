@@ -127,7 +127,8 @@ class Feeds:
             self._changed()
 
     def retry(self) -> None:
-        """Let all watches that wait query the server now."""
+        """Let all watches that wait query the server now, also with another login."""
+        self._client.transport.connection.credentials.retry()
         for line in self._all():
             if line.watch is not None:
                 line.watch.retry()

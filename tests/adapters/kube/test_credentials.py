@@ -164,12 +164,10 @@ def test_a_plugin_that_fails_is_an_error_that_names_it(tmp_path: Path, case: str
     assert sys.executable in str(caught.value)
 
 
-def test_a_plugin_that_hangs_is_given_up(tmp_path: Path) -> None:
-    from kymatui.adapters.kube.auth.exec_plugin import run_plugin
-
-    body = plugin(tmp_path, "time.sleep(60)")
+def test_a_plugin_that_hangs_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KYMATUI_LOGIN_TIMEOUT", "0.2")
     with pytest.raises(ConfigurationError, match="did not answer within"):
-        run_plugin(entry(tmp_path, body), ENDPOINT, entry(tmp_path, {}), timeout=0.2)
+        credential(tmp_path, plugin(tmp_path, "time.sleep(60)"))
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ certificate goes with any of them. Impersonation headers are added here because 
 from __future__ import annotations
 
 import base64
+import copy
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -18,13 +19,14 @@ from msgspec import Struct
 from kymatui.adapters.kube.auth.endpoint import ClientCertificate, Endpoint, entry_error, read_file, read_pem
 from kymatui.adapters.kube.auth.jwt import jwt_expiry
 from kymatui.adapters.kube.auth.kubeconfig import KubeconfigEntry
-from kymatui.errors import ConfigurationError
+from kymatui.errors import ConfigurationError, KymatuiError
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.auth.exec_plugin import ExecCredential
 
 Headers = tuple[tuple[str, str], ...]
 _TOKEN_FILE_PERIOD = 60.0  # the kubelet rotates projected tokens on disk; client-go rereads them once a minute
+_FAILURE_SECONDS = 5.0  # for which a failed login is not repeated: dozens of watches ask for it at the same time
 _EARLY = 10.0  # seconds before its end that a credential is renewed, since requests take time
 
 
@@ -52,23 +54,39 @@ class CredentialSource:
         self._clock = clock
         self._lock = threading.Lock()
         self._present: Credential | None = None
+        self._failure: tuple[float, KymatuiError] | None = None
+
+    def retry(self) -> None:
+        """Log in again at the next request, also if the last login has just failed."""
+        self._failure = None
 
     def present(self) -> Credential:
         """Return the current credential, renewed if it expired."""
         with self._lock:
             if self._present is None or self._over(self._present):
-                self._present = self._make()
+                self._present = self._made()
             return self._present
 
     def renewed(self, refused_one: Credential) -> Credential | None:
         """Return a credential that differs from the one refused with 401, None if there is no other."""
         with self._lock:
             if self._present is refused_one:
-                self._present = self._make()
+                self._present = self._made()
             fresh = self._present
         if fresh is None or (fresh.headers, fresh.certificate) == (refused_one.headers, refused_one.certificate):
             return None
         return fresh
+
+    def _made(self) -> Credential:
+        """Return a new credential. Raise the error of the last login that failed a moment ago."""
+        failure = self._failure
+        if failure is not None and time.monotonic() - failure[0] < _FAILURE_SECONDS:
+            raise copy.copy(failure[1])
+        try:
+            return self._make()
+        except KymatuiError as error:
+            self._failure = time.monotonic(), copy.copy(error)
+            raise
 
     def _over(self, credential: Credential) -> bool:
         return credential.expires is not None and credential.expires - _EARLY <= self._clock()

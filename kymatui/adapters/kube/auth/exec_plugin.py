@@ -1,8 +1,8 @@
-"""Credential plugins of a kubeconfig (`users[].user.exec`), run without a terminal.
+"""Credential plugins of a kubeconfig (`users[].user.exec`), as kubectl runs them.
 
-Versions client.authentication.k8s.io/v1 and v1beta1. Standard input is closed, standard error is saved for the
-message, and the plugin receives `interactive: false`. A plugin that needs a terminal (`interactiveMode: Always`) is
-refused.
+Versions client.authentication.k8s.io/v1 and v1beta1. What a plugin prints on standard error is displayed while it runs
+(`logins`). With `interactiveMode: Always` it needs the terminal and is refused without one; with `IfAvailable`, the
+default, it gets one if the front end has one; with `Never` its standard input is closed.
 """
 
 from __future__ import annotations
@@ -10,20 +10,21 @@ from __future__ import annotations
 import base64
 import json
 import os
-import subprocess
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from msgspec import Struct
 
 from kymatui.adapters.kube.auth.endpoint import Endpoint, entry_error
 from kymatui.adapters.kube.auth.kubeconfig import KubeconfigEntry
+from kymatui.adapters.kube.auth.logins import LOGINS, Login, login_limit
 from kymatui.domain.kubernetes.object_meta import parse_time
 from kymatui.errors import ConfigurationError
 from kymatui.json_input import read_json
 
 _VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
-_PATIENCE = 60.0  # seconds: a plugin may ask a login server, but cannot prompt
+_MODES = ("Never", "IfAvailable", "Always")
 
 
 class ExecCredential(Struct, frozen=True):
@@ -35,9 +36,7 @@ class ExecCredential(Struct, frozen=True):
     expires: float | None
 
 
-def run_plugin(
-    user: KubeconfigEntry, endpoint: Endpoint, cluster: KubeconfigEntry, *, timeout: float = _PATIENCE
-) -> ExecCredential:
+def run_plugin(user: KubeconfigEntry, endpoint: Endpoint, cluster: KubeconfigEntry) -> ExecCredential:
     """Run the plugin once and return its credential. Raise ConfigurationError, with the plugin's name."""
     plan = user.body["exec"]
     if not isinstance(plan, Mapping) or not isinstance(plan.get("command"), str) or not plan["command"]:
@@ -47,17 +46,21 @@ def run_plugin(
         raise entry_error(
             user, "user", f"its exec has the apiVersion {version!r}; supported are {', '.join(_VERSIONS)}"
         )
-    if plan.get("interactiveMode") == "Always":
-        raise entry_error(user, "user", f"its plugin {plan['command']} needs a terminal (interactiveMode: Always)")
-    output = _run(user, plan, _exec_info(str(version), plan, endpoint, cluster), timeout)
-    return _read(plan["command"], str(version), output)
+    mode = plan.get("interactiveMode") or "IfAvailable"
+    if mode not in _MODES:
+        raise entry_error(user, "user", f"its exec has the interactiveMode {mode!r}; use {', '.join(_MODES)}")
+    info = _exec_info(str(version), plan, endpoint, cluster)
+    return _read(plan["command"], str(version), _run(user, plan, info, str(mode)))
 
 
-def _exec_info(version: str, plan: Mapping[str, Any], endpoint: Endpoint, cluster: KubeconfigEntry) -> str:
-    spec: dict[str, Any] = {"interactive": False}
+def _exec_info(
+    version: str, plan: Mapping[str, Any], endpoint: Endpoint, cluster: KubeconfigEntry
+) -> Callable[[bool], str]:
+    spec: dict[str, Any] = {}
     if plan.get("provideClusterInfo") is True:
         spec["cluster"] = _cluster_info(endpoint, cluster)
-    return json.dumps({"apiVersion": version, "kind": "ExecCredential", "spec": spec})
+    head = {"apiVersion": version, "kind": "ExecCredential"}
+    return lambda interactive: json.dumps({**head, "spec": {"interactive": interactive, **spec}})
 
 
 def _cluster_info(endpoint: Endpoint, cluster: KubeconfigEntry) -> dict[str, Any]:
@@ -75,34 +78,29 @@ def _cluster_info(endpoint: Endpoint, cluster: KubeconfigEntry) -> dict[str, Any
     return info
 
 
-def _run(user: KubeconfigEntry, plan: Mapping[str, Any], exec_info: str, timeout: float) -> bytes:
+def _run(user: KubeconfigEntry, plan: Mapping[str, Any], info: Callable[[bool], str], mode: str) -> bytes:
     command = _command(str(plan["command"]), user)
     arguments = plan.get("args") or []
     if not isinstance(arguments, list):
         raise entry_error(user, "user", "the args of its exec are not a list")
-    environment = {**os.environ, **_variables(plan), "KUBERNETES_EXEC_INFO": exec_info}
+
+    def environment(has_terminal: bool) -> Mapping[str, str]:
+        if mode == "Always" and not has_terminal:
+            raise entry_error(user, "user", f"its plugin {command} needs a terminal (interactiveMode: Always)")
+        return {**os.environ, **_variables(plan), "KUBERNETES_EXEC_INFO": info(has_terminal)}
+
+    login = Login(command, user.name, login_limit(), needs_terminal=mode == "Always")
     try:
-        done = subprocess.run(  # noqa: S603 (the user's own kubeconfig names it, as for every Kubernetes client)
-            [command, *map(str, arguments)],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            env=environment,
-            timeout=timeout,
-            check=False,
-            start_new_session=True,  # without a controlling terminal it cannot open /dev/tty to prompt
-        )
-    except subprocess.TimeoutExpired as error:
-        raise _failed(command, f"did not answer within {timeout:.0f} s") from error
+        result = LOGINS.run(login, [command, *map(str, arguments)], environment, terminal=mode != "Never")
     except OSError as error:
-        install_hint = plan.get("installHint")
-        hint = str(install_hint).strip() if install_hint else "install it, or put it on the PATH"
+        hint = str(plan.get("installHint") or "").strip() or "install it, or put it on the PATH"
         raise ConfigurationError(
             f"the credential plugin {command} cannot be run: {error.strerror}", hint=hint
         ) from error
-    if done.returncode != 0:
-        stderr = done.stderr.decode(errors="replace").strip()[-2000:]
-        raise _failed(command, f"failed with exit status {done.returncode}" + (f": {stderr}" if stderr else ""))
-    return done.stdout
+    if result.status != 0:
+        reason = f"failed with exit status {result.status}"
+        raise _failed(command, f"{reason}: {login.last_lines}" if login.last_lines else reason)
+    return result.output
 
 
 def _command(command: str, user: KubeconfigEntry) -> str:
@@ -137,7 +135,10 @@ def _read(command: str, version: str, output: bytes) -> ExecCredential:
     )
     if not token and not (certificate and key):
         raise _failed(command, "answered with neither a token nor a certificate with its key")
-    return ExecCredential(token, certificate, key, _expiry(command, fields.get("expirationTimestamp")))
+    expires = _expiry(command, fields.get("expirationTimestamp"))
+    if expires is not None and expires <= time.time():
+        raise _failed(command, f"answered with a credential that expired at {fields['expirationTimestamp']}")
+    return ExecCredential(token, certificate, key, expires)
 
 
 def _expiry(command: str, text: object) -> float | None:
@@ -151,5 +152,5 @@ def _expiry(command: str, text: object) -> float | None:
 
 def _failed(command: str, reason: str) -> ConfigurationError:
     return ConfigurationError(
-        f"the credential plugin {command} {reason}", hint="run it in a terminal; it may ask you to log in"
+        f"the credential plugin {command} {reason}", hint="run it in a terminal to see what it needs"
     )
