@@ -19,6 +19,7 @@ from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.columns_dialog import ColumnsScreen
 from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
 from kymatui.ui.dialogs.form_dialog import FormScreen
+from kymatui.ui.dialogs.login_dialog import LoginScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
 from kymatui.ui.logs.logs_pane import LogsPane
 from kymatui.ui.logs.logs_screen import LogsScreen
@@ -254,6 +255,7 @@ DIALOGS: Final = (
     ),
     Page(FormScreen, "The module CR, or the values of a chart, as a form or as YAML.", picture="form", title="Form"),
     Page(ConfirmScreen, "A question that names cluster, object and consequence.", title="Confirmation"),
+    Page(LoginScreen, "What a credential plugin asks for, and the time that is left.", title="Login"),
     Page(ColumnsScreen, "The columns of the catalog, and their order.", picture="columns", title="Columns"),
     Page(HelpScreen, "Every key and command of the screen below it.", picture="help", title="Help"),
 )
@@ -308,6 +310,7 @@ SAME_MEANING: Final = {
         "plan.cancel",
         "form.cancel",
         "confirm.no",
+        "login.cancel",
         "columns.cancel",
         "help.back",
         "help.close",

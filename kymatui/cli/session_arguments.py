@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from kymatui.cli.output.login_output import print_logins
 from kymatui.errors import UsageError
 from kymatui.patterns import deferred
 from kymatui.settings.config_file import Settings, load_settings
@@ -26,7 +27,6 @@ def session_options_of(
 
     What forbids writing in any of them holds.
     """
-    from kymatui.cli.output.login_output import print_logins
     from kymatui.sessions.cluster.session_options import SessionOptions
 
     print_logins()

@@ -39,17 +39,17 @@ NEEDLESS = {
 }
 # With 11 modules and 60 KiB of what reads YAML and JSON within limits, kubeconfigs among them, no slower than PyYAML's.
 # Inventories are read where modules are listed: six modules and 60 KiB.
-# Logins of credential plugins and the rules of proxies: three modules and 16 KiB.
+# Logins of credential plugins and the rules of proxies: three modules and 21 KiB.
 BUDGETS = {  # modules that are not of Python itself, and KiB of their source
     ("--version",): (28, 98),
     ("--help",): (29, 120),
-    ("catalog",): (260, 1851),
-    ("catalog", "-o", "json"): (260, 1851),
-    ("module", "keda"): (256, 1828),
-    ("checks", "keda"): (256, 1828),
-    ("drift",): (256, 1828),
-    ("events", "keda"): (258, 1838),
-    ("audit",): (306, 2061),
+    ("catalog",): (260, 1856),
+    ("catalog", "-o", "json"): (260, 1856),
+    ("module", "keda"): (256, 1833),
+    ("checks", "keda"): (256, 1833),
+    ("drift",): (256, 1833),
+    ("events", "keda"): (258, 1843),
+    ("audit",): (306, 2066),
 }
 
 

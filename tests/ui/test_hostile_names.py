@@ -21,6 +21,7 @@ from kymatui.domain.plans.cluster_target import ClusterTarget
 from kymatui.domain.plans.jobs import Job, JobState, JobStep, LogLine, StepState
 from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine
 from kymatui.domain.snapshot.snapshots import Snapshot
+from kymatui.engine.cluster.logins import Login
 from kymatui.errors import KymatuiError
 from kymatui.ui.application.kymatui_app import KymatuiApp
 from kymatui.ui.application.screen_registry import KINDS
@@ -31,6 +32,7 @@ from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.columns_dialog import ColumnsScreen
 from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
 from kymatui.ui.dialogs.form_dialog import FormScreen
+from kymatui.ui.dialogs.login_dialog import LoginScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
 from kymatui.ui.navigation.command_table import ScreenCommand
 from kymatui.ui.navigation.history import COMPONENT, ScreenStep, content_step, logs_step, object_step
@@ -185,12 +187,21 @@ PREVIEW = Preview(
     question=EVIL,
     kymas=(EVIL,),
 )
+
+
+def hostile_login() -> LoginScreen:
+    login = Login(EVIL, EVIL, 600.0)
+    login.add(EVIL)
+    return LoginScreen(login, lambda address: None)
+
+
 DIALOGS: dict[type[Screen[Any]], Callable[[], Screen[Any]]] = {
     ChoiceScreen: lambda: ChoiceScreen(EVIL, [Question("a", EVIL, (ChoiceOption(EVIL, EVIL, EVIL),), EVIL)]),
     ColumnsScreen: lambda: ColumnsScreen(("name", "state")),
     ConfirmScreen: lambda: ConfirmScreen(EVIL, EVIL, targets=[ClusterTarget(EVIL, EVIL, EVIL)]),
     FormScreen: lambda: FormScreen(EVIL, [FormField((EVIL,), FieldKind.TEXT, EVIL, EVIL, (EVIL,))], {EVIL: EVIL}),
     HelpScreen: lambda: HelpScreen(EVIL, [KeyHelp(EVIL, "a", EVIL, EVIL, EVIL)], [command(EVIL)]),
+    LoginScreen: hostile_login,
     MenuScreen: lambda: MenuScreen(EVIL, [MenuItem(EVIL, EVIL, "a", EVIL), MenuItem("b", EVIL)], EVIL),
     PlanScreen: lambda: PlanScreen(PREVIEW, lambda: EVIL),
 }

@@ -19,6 +19,7 @@ from kymatui.cli.output.listing import ListPrinter
 from kymatui.cli.output.printing import print_message
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.snapshot.missing_lists import are_settled, is_awaited
+from kymatui.engine.cluster.logins import WaitLimit
 from kymatui.errors import KymatuiError, ServerError, UnreachableError
 
 if TYPE_CHECKING:
@@ -142,8 +143,6 @@ def _wait_listed(session: Session, changed: threading.Event, timeout: float, *, 
     except KymatuiError:
         if not partial or not session.target.has_control_plane:
             raise
-    from kymatui.adapters.kube.auth.logins import WaitLimit
-
     limit = WaitLimit(timeout)
     while (pair := session.pair()) is not None:
         changed.clear()

@@ -7,7 +7,7 @@ import threading
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import PurePath
 
-from kymatui.adapters.kube.auth.logins import LOGINS, Login
+from kymatui.engine.cluster.logins import LOGINS, Login
 
 
 def print_logins() -> None:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from kymatui.adapters.kube.auth.logins import WaitLimit
 from kymatui.adapters.kube.watch.projections import MetadataOnly
 from kymatui.domain.fleet.fleet_tracker import RuntimeKey
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.engine.cluster.logins import WaitLimit
 from kymatui.errors import NotFoundError, UnknownNameError, UnreachableError, UsageError
 from kymatui.sessions.cluster.cluster_access import open_cluster, require_namespace
 from kymatui.sessions.cluster.controller_rules import read_controller_rules

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from kymatui.adapters.kube.auth.logins import WaitLimit
 from kymatui.adapters.kube.watch.watch_cache import ChangeBell
 from kymatui.domain.fleet.fleet_tracker import RuntimeKey
 from kymatui.domain.kubernetes.backoff import Backoff
@@ -24,6 +23,7 @@ from kymatui.domain.remote.runtime_pair import RuntimePair, join_snapshots
 from kymatui.domain.remote.watcher_chains import WatcherChain, build_chains
 from kymatui.domain.snapshot.missing_lists import are_settled
 from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, Feed, FeedState, Object, Snapshot
+from kymatui.engine.cluster.logins import WaitLimit
 from kymatui.errors import KymatuiError, NotFoundError, UnreachableError, as_kymatui_error
 from kymatui.sessions.cluster.cluster_access import cluster_of, read_object, read_runtime_target
 from kymatui.sessions.cluster.controller_rules import read_configured_rules

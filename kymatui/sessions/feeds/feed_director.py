@@ -8,13 +8,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from kymatui.adapters.kube.auth.logins import WaitLimit
 from kymatui.adapters.kube.objects.api_resource import ApiResource
 from kymatui.adapters.kube.watch.projections import MetadataOnly, StatusOnly, Workload
 from kymatui.domain.kubernetes.backoff import Backoff
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.modules.readiness import unready_managers
 from kymatui.domain.snapshot.read_cache import ReadCache
+from kymatui.engine.cluster.logins import WaitLimit
 from kymatui.errors import KymatuiError, as_kymatui_error, is_busy
 from kymatui.sessions.feeds.namespace_feeds import NAMESPACES, FollowedKind, NamespaceFollower, namespaces
 from kymatui.sessions.feeds.watched_kinds import KYMA_KINDS, WATCHED_KINDS, WORKLOADS

@@ -22,6 +22,7 @@ from kymatui.ui.screens.module_action_screen import ModuleActionScreen
 from kymatui.ui.screens.module_screen import ModuleScreen
 from kymatui.ui.screens.object_screen import ObjectScreen
 from kymatui.ui.screens.problems_screen import ProblemsScreen
+from kymatui.ui.terminal.clipboard import copy_text
 from kymatui.ui.viewmodels.questions import ChoiceOption, Question
 from kymatui.ui.viewmodels.row_list import EMPTY
 from kymatui.ui.viewmodels.table_export import export_table
@@ -93,9 +94,7 @@ async def _take(app: FlowApp, line: _Line, form: str) -> None:
     if form == "yaml" and ref is not None and session is not None:
         body = app.view.locations.whole(ref)
         text = as_yaml(body if body is not None else await app.jobs.in_thread(lambda: session.read(ref)))
-    app.copy_to_clipboard(text)
-    lines = format_count(len(text.splitlines()), "line")
-    app.notify(f"copied {lines}" if "\n" in text else f"copied {text}", timeout=2)
+    copy_text(app, text, format_count(len(text.splitlines()), "line") if "\n" in text else text)
 
 
 def _line(app: FlowApp) -> _Line:

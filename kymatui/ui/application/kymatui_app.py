@@ -29,6 +29,7 @@ from kymatui.ui.connection.mailbox import Mailbox
 from kymatui.ui.flows.context_switch import ContextSwitch
 from kymatui.ui.flows.flow_app import Favourites, FlowApp
 from kymatui.ui.flows.job_controller import JOBS, ScreenJobs
+from kymatui.ui.flows.logins import ScreenLogins
 from kymatui.ui.navigation.command_table import ScreenCommand
 from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.navigation.key_help import keymap_problems
@@ -110,6 +111,7 @@ class KymatuiApp(FlowApp):
         self._audit = audit
         self._interrupted_at = float("-inf")
         self.has_begun = False
+        self._logins: ScreenLogins | None = None
         self.open_context(connect, ClusterConnection(context, namespace, read_only), only=namespace)
         self.contexts = ContextSwitch(
             self,
@@ -181,6 +183,7 @@ class KymatuiApp(FlowApp):
     def _begin(self) -> None:
         """Start after the first paint everything that the first paint need not wait for."""
         self.has_begun = True
+        self._logins = ScreenLogins(self)
         for screen in self.ways.framed:
             screen.call_later(screen.command_line.prepare)
         self._mailbox.open()
@@ -191,6 +194,8 @@ class KymatuiApp(FlowApp):
                 self.problem(problem)
 
     def on_unmount(self) -> None:
+        if self._logins is not None:
+            self._logins.close()
         self.jobs.close()
         self._mailbox.close()
         self._view.close()
@@ -318,6 +323,8 @@ class KymatuiApp(FlowApp):
 
     def action_reconnect(self) -> None:
         """Query the server now, through another session if the kubeconfig changed."""
+        if self._logins is not None:
+            self._logins.retry()
         self.view.retry()
         self.jobs.run_beside(self.contexts.reload())
         screen: object = self.shown

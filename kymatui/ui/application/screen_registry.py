@@ -41,6 +41,7 @@ def key_scopes(app: type) -> Iterator[KeyScope]:
     from kymatui.ui.dialogs.columns_dialog import ColumnsScreen
     from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
     from kymatui.ui.dialogs.form_dialog import FormScreen
+    from kymatui.ui.dialogs.login_dialog import LoginScreen
     from kymatui.ui.dialogs.plan_dialog import PlanScreen
     from kymatui.ui.logs.log_text import LogText
     from kymatui.ui.logs.logs_pane import LogsPane
@@ -74,7 +75,10 @@ def key_scopes(app: type) -> Iterator[KeyScope]:
         yield pane_scope if pane.TABLE_OPENS else _without_open(pane_scope)
     yield from (key_scope(app, PlanScreen, part) for part in (PlanTable, DiffView))
     yield from (key_scope(app, question, PlanTable) for question in (MenuScreen, ChoiceScreen))
-    yield from (key_scope(app, question) for question in (HelpScreen, ColumnsScreen, ConfirmScreen, FormScreen, Prompt))
+    yield from (
+        key_scope(app, question)
+        for question in (HelpScreen, ColumnsScreen, ConfirmScreen, LoginScreen, FormScreen, Prompt)
+    )
 
 
 def _without_open(scope: KeyScope) -> KeyScope:

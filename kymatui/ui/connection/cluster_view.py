@@ -13,6 +13,7 @@ from kymatui.actions.session import Session
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.domain.snapshot.snapshots import Feed, FeedState
+from kymatui.engine.cluster.logins import LOGINS
 from kymatui.errors import KymatuiError
 from kymatui.ui.connection.cluster_link import (
     CATALOG,
@@ -214,7 +215,8 @@ class ClusterView:
 
     @property
     def connection(self) -> ConnectionStatus:
-        return describe_connection(self.snapshot.feeds if self.snapshot else {}, self._clock(), self.failure)
+        feeds = self.snapshot.feeds if self.snapshot else {}
+        return describe_connection(feeds, self._clock(), self.failure, logging_in=bool(LOGINS.running))
 
     @property
     def is_outdated(self) -> bool:

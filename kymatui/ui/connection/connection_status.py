@@ -29,8 +29,10 @@ class ConnectionStatus(Struct, frozen=True):
     rejected: Feed | None = None
 
 
-def describe_connection(feeds: Mapping[str, Feed], now: float, failure: KymatuiError | None = None) -> ConnectionStatus:
-    """Return the worst status: stale, then loading, then live.
+def describe_connection(
+    feeds: Mapping[str, Feed], now: float, failure: KymatuiError | None = None, *, logging_in: bool = False
+) -> ConnectionStatus:
+    """Return the worst status: stale, then a login, then loading, then live.
 
     Forbidden and absent kinds are problems and not stale. Catalogs from outside the cluster are ignored.
     """
@@ -42,6 +44,8 @@ def describe_connection(feeds: Mapping[str, Feed], now: float, failure: KymatuiE
     feeds = {n: feed for n, feed in feeds.items() if feed.state is FeedState.STALE or not is_namespaced_feed(n)}
     states = [feed.state for feed in feeds.values()]
     rejected = next((feed for feed in feeds.values() if feed.is_login_rejected), None)
+    if logging_in and FeedState.STALE not in states and FeedState.LIVE not in states:
+        return ConnectionStatus("logging in", "processing")
     if not states:
         return ConnectionStatus("connecting", "processing")
     if FeedState.STALE in states:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from kymatui.actions.session import Session
 from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, Feed, FeedState, Object
+from kymatui.engine.cluster.logins import LOGINS
 from kymatui.errors import DefectError, KymatuiError
 from kymatui.ui.connection.cluster_link import (
     ClusterConnection,
@@ -162,7 +163,10 @@ class FleetView(ClusterView):
     @property
     def connection(self) -> ConnectionStatus:
         return describe_connection(
-            self.seen.picture.feeds if self.seen is not None else {}, self._clock(), self.failure
+            self.seen.picture.feeds if self.seen is not None else {},
+            self._clock(),
+            self.failure,
+            logging_in=bool(LOGINS.running),
         )
 
 

@@ -30,6 +30,7 @@ from kymatui.ui.flows.direct_install import adopt, start_install, upgrade, why_n
 from kymatui.ui.flows.kyma_edit import edit_labels, edit_modules, kyma_edit_action, why_edit_disabled
 from kymatui.ui.navigation.command_table import unknown_name
 from kymatui.ui.presenters.module.module_facts import links_of
+from kymatui.ui.terminal.clipboard import copy_text
 from kymatui.ui.viewmodels.questions import ChoiceOption, Question
 
 if TYPE_CHECKING:
@@ -222,12 +223,17 @@ async def open_link(app: FlowApp, name: str) -> None:
     link = await _choose(app, name, links) if len(links) > 1 else next(iter(links), None)
     if not links:
         app.problem(f"the template of {name} names no documentation and no repository")
-    elif link is not None and has_browser():
-        app.open_url(link.address)
-        app.notify(f"opened {link.address}", timeout=3)
     elif link is not None:
-        app.copy_to_clipboard(link.address)
-        app.notify(f"no browser here; copied {link.address}", timeout=6)
+        open_address(app, link.address)
+
+
+def open_address(app: FlowApp, address: str) -> None:
+    """Open an address in the browser beside the terminal; without one, copy it."""
+    if has_browser():
+        app.open_url(address)
+        app.notify(f"opened {address}", timeout=3)
+    else:
+        copy_text(app, address, address, note="no browser here", seconds=6)
 
 
 async def _choose(app: FlowApp, name: str, links: tuple[ModuleLink, ...]) -> ModuleLink | None:

@@ -23,6 +23,7 @@ from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.logs.log_labels import LogCounts, missing_words, reading_words, source_labels, state_words
 from kymatui.ui.logs.log_link import LogLink
 from kymatui.ui.logs.log_text import LogText
+from kymatui.ui.terminal.clipboard import copy_text
 from kymatui.ui.terminal.plain_widgets import Static, Vertical
 from kymatui.ui.viewmodels.questions import ChoiceOption, Question
 
@@ -183,8 +184,7 @@ class LogsPane(Vertical):
             self._choose(self._choice.answered(answer))
 
     def action_copy(self) -> None:
-        self.app.copy_to_clipboard(self.text.visible_text())
-        self.notify("copied the lines on the screen", timeout=2)
+        copy_text(self.app, self.text.visible_text(), "the lines on the screen")
 
 
 # What a person chooses of logs: whose, since when, and which instance; and the questions about it.

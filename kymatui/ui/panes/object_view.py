@@ -15,6 +15,7 @@ from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.snapshot.snapshots import Object
 from kymatui.errors import DefectError, KymatuiError, UnreachableError
 from kymatui.ui.presenters.module.yaml_documents import DocumentReading, as_yaml, reading_line, reading_of
+from kymatui.ui.terminal.clipboard import copy_text
 from kymatui.ui.terminal.plain_widgets import Static, Vertical
 from kymatui.ui.widgets.document import Document
 from kymatui.ui.widgets.tone_styles import with_tone
@@ -101,8 +102,7 @@ class ObjectView(ReadingView):
         return "\n".join(self.document.lines) + "\n"
 
     def copy(self) -> None:
-        self.app.copy_to_clipboard(self.text)
-        self.notify(f"copied {format_count(len(self.document.lines), 'line')}", timeout=2)
+        copy_text(self.app, self.text, format_count(len(self.document.lines), "line"))
 
     def show(self, ref: ObjectRef) -> None:
         """Display an object, or refresh the same object."""

@@ -26,6 +26,7 @@ from kymatui.ui.navigation.history import (
     template_name,
 )
 from kymatui.ui.presenters.module import component_rows
+from kymatui.ui.terminal.clipboard import copy_text
 from kymatui.ui.terminal.plain_widgets import Static
 from kymatui.ui.widgets.document import Document, TextScroll
 from kymatui.ui.widgets.fact_list import Facts
@@ -188,5 +189,4 @@ class ContentScreen(_ReadingScreen):
         return {"yaml": self._text, "txt": self._text, **super().exports()}
 
     def action_copy(self) -> None:
-        self.app.copy_to_clipboard(self._text())
-        self.notify(f"copied {format_count(len(self.main_widget().lines), 'line')}", timeout=2)
+        copy_text(self.app, self._text(), format_count(len(self.main_widget().lines), "line"))

@@ -24,6 +24,7 @@ from kymatui.ui.connection.cluster_link import FollowedObjects
 from kymatui.ui.navigation.history import DESCRIBE, YAML, ScreenStep, object_step
 from kymatui.ui.panes.object_view import ObjectView, ReadingView
 from kymatui.ui.presenters.module.yaml_documents import DocumentReading
+from kymatui.ui.terminal.clipboard import copy_text
 from kymatui.ui.terminal.file_saving import as_file_name
 from kymatui.ui.terminal.plain_widgets import Box
 from kymatui.ui.widgets.document import Document
@@ -113,8 +114,7 @@ class ObjectScreen(FramedScreen):
         )
 
     def action_copy(self) -> None:
-        self.app.copy_to_clipboard(self._text())
-        self.notify(f"copied {format_count(len(self.main_widget().lines), 'line')}", timeout=2)
+        copy_text(self.app, self._text(), format_count(len(self.main_widget().lines), "line"))
 
 
 # One object described: conditions, events, owners, field managers and references that do not resolve.

@@ -9,6 +9,7 @@ from textual import on
 from textual.binding import Binding, BindingType
 
 from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.ui.terminal.clipboard import copy_text
 from kymatui.ui.viewmodels.columns import Column
 from kymatui.ui.viewmodels.row_filter import parse_filter
 from kymatui.ui.viewmodels.row_list import EMPTY, Row, rows_with
@@ -147,11 +148,8 @@ class LiveTable(RowTable):
         columns = (self._copied,) if self._copied else tuple(column.id for column in self.grid.columns)
         lines = ["\t".join(row.cells.get(column, EMPTY).text for column in columns).strip() for row in rows]
         if lines:
-            self.app.copy_to_clipboard("\n".join(lines))
-            text = (
-                ", ".join(lines) if self._copied else format_count(len(lines), "line") if len(lines) > 1 else "the line"
-            )
-            self.notify(f"copied {text}", timeout=2)
+            count = format_count(len(lines), "line") if len(lines) > 1 else "the line"
+            copy_text(self.app, "\n".join(lines), ", ".join(lines) if self._copied else count)
 
     def action_copy_as(self) -> None:
         """Ask for the form in which to copy the line, or the table."""

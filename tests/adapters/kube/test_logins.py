@@ -18,7 +18,7 @@ import pytest
 from kymatui.adapters.kube.auth.credentials import Credential, CredentialSource, read_user
 from kymatui.adapters.kube.auth.endpoint import Endpoint
 from kymatui.adapters.kube.auth.kubeconfig import KubeconfigEntry
-from kymatui.adapters.kube.auth.logins import LOGINS, Login, Logins, WaitLimit
+from kymatui.engine.cluster.logins import LOGINS, Login, Logins, WaitLimit
 from kymatui.errors import ConfigurationError
 
 API = "client.authentication.k8s.io/v1"
@@ -135,7 +135,7 @@ def test_the_time_of_a_login_is_not_that_of_the_server(monkeypatch: pytest.Monke
     now = [1000.0]
     monkeypatch.setattr("time.monotonic", lambda: now[0])
     logins = Logins()
-    monkeypatch.setattr("kymatui.adapters.kube.auth.logins.LOGINS", logins)
+    monkeypatch.setattr("kymatui.engine.cluster.logins.LOGINS", logins)
     limit = WaitLimit(30.0)
     now[0] += 10
     with logins.entered(Login("p", "ann", 600.0)), logins.entered(Login("p", "bob", 600.0)):
@@ -149,7 +149,7 @@ def test_the_time_of_a_login_is_not_that_of_the_server(monkeypatch: pytest.Monke
 def test_dozens_of_requests_see_one_failed_login(tmp_path: Path) -> None:
     count = tmp_path / "count"
     plugin = Plugin(
-        tmp_path, f"open({str(count)!r}, 'a').write('x'); print('no network', file=sys.stderr); sys.exit(3)"
+        tmp_path, f"open({str(count)!r}, 'a').write('x'); print('no network', file=sys.stderr); sys.exit(1)"
     )
     source = CredentialSource(plugin.credential)
     for _ in range(20):

@@ -8,22 +8,31 @@ default, it gets one if the front end has one; with `Never` its standard input i
 from __future__ import annotations
 
 import base64
+import codecs
+import contextlib
 import json
 import os
+import signal
+import subprocess
+import threading
 import time
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import IO, Any, Final
 
 from msgspec import Struct
 
 from kymatui.adapters.kube.auth.endpoint import Endpoint, entry_error
 from kymatui.adapters.kube.auth.kubeconfig import KubeconfigEntry
-from kymatui.adapters.kube.auth.logins import LOGINS, Login, login_limit
 from kymatui.domain.kubernetes.object_meta import parse_time
+from kymatui.domain.kubernetes.terminal_text import sanitize_lines
+from kymatui.engine.cluster.logins import LOGINS, POLL_SECONDS, Login, PluginResult, login_limit
 from kymatui.errors import ConfigurationError
 from kymatui.json_input import read_json
 
 _VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
+_LARGEST_OUTPUT: Final = 1 << 20  # bytes of a credential
+_CHUNK: Final = 4096
+_DRAIN: Final = 0.5  # seconds for pipes that a grandchild keeps open
 _MODES = ("Never", "IfAvailable", "Always")
 
 
@@ -84,14 +93,15 @@ def _run(user: KubeconfigEntry, plan: Mapping[str, Any], info: Callable[[bool], 
     if not isinstance(arguments, list):
         raise entry_error(user, "user", "the args of its exec are not a list")
 
-    def environment(has_terminal: bool) -> Mapping[str, str]:
+    def start(has_terminal: bool) -> PluginResult | None:
         if mode == "Always" and not has_terminal:
             raise entry_error(user, "user", f"its plugin {command} needs a terminal (interactiveMode: Always)")
-        return {**os.environ, **_variables(plan), "KUBERNETES_EXEC_INFO": info(has_terminal)}
+        environment = {**os.environ, **_variables(plan), "KUBERNETES_EXEC_INFO": info(has_terminal)}
+        return _run_process(login, [command, *map(str, arguments)], environment, has_terminal)
 
     login = Login(command, user.name, login_limit(), needs_terminal=mode == "Always")
     try:
-        result = LOGINS.run(login, [command, *map(str, arguments)], environment, terminal=mode != "Never")
+        result = LOGINS.run(login, start, terminal=mode != "Never")
     except OSError as error:
         hint = str(plan.get("installHint") or "").strip() or "install it, or put it on the PATH"
         raise ConfigurationError(
@@ -154,3 +164,79 @@ def _failed(command: str, reason: str) -> ConfigurationError:
     return ConfigurationError(
         f"the credential plugin {command} {reason}", hint="run it in a terminal to see what it needs"
     )
+
+
+def _run_process(
+    login: Login,
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    has_terminal: bool,
+) -> PluginResult | None:
+    process = subprocess.Popen(  # noqa: S603 (the user's own kubeconfig names it, as for every Kubernetes client)
+        command,
+        stdin=None if has_terminal else subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=dict(environment),
+        start_new_session=not has_terminal,  # without a controlling terminal it cannot open /dev/tty to prompt
+    )
+    output = bytearray()
+
+    def printed(text: str) -> None:
+        LOGINS.printed(login, text)
+
+    readers = [
+        threading.Thread(target=_read_output, args=(process.stdout, output), daemon=True),
+        threading.Thread(target=_read_text, args=(process.stderr, printed), daemon=True),
+    ]
+    try:
+        for reader in readers:
+            reader.start()
+        while process.poll() is None:
+            if login.is_cancelled:
+                raise ConfigurationError(f"the login of user {login.user!r} with {login.plugin} was cancelled")
+            if login.needs_terminal and not has_terminal:
+                return None
+            if login.seconds_left <= 0:
+                raise ConfigurationError(
+                    f"the credential plugin {login.plugin} did not answer within {login.limit:g} s",
+                    hint="log in faster, or set KYMATUI_LOGIN_TIMEOUT to more seconds",
+                )
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(POLL_SECONDS)
+        for reader in readers:
+            reader.join(_DRAIN)
+        return PluginResult(process.returncode, bytes(output))
+    finally:
+        _end(process, is_group=not has_terminal)
+
+
+def _end(process: subprocess.Popen[bytes], *, is_group: bool) -> None:
+    """End a plugin that still runs, with what it has started in its own session."""
+    if process.poll() is not None:
+        return
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            if is_group and hasattr(os, "killpg"):
+                os.killpg(process.pid, number)
+            else:
+                process.send_signal(number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(2.0)
+            return
+
+
+def _read_output(stream: IO[bytes] | None, output: bytearray) -> None:
+    assert stream is not None
+    with stream, contextlib.suppress(OSError):
+        while data := os.read(stream.fileno(), _CHUNK):
+            output += data[: _LARGEST_OUTPUT - len(output)]
+
+
+def _read_text(stream: IO[bytes] | None, printed: Callable[[str], None]) -> None:
+    assert stream is not None
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    with stream, contextlib.suppress(OSError):
+        while data := os.read(stream.fileno(), _CHUNK):
+            if text := sanitize_lines(decoder.decode(data)):
+                printed(text)

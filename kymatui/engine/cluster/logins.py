@@ -7,33 +7,25 @@ plugins of one command run one after the other, so that fifty contexts do not op
 from __future__ import annotations
 
 import atexit
-import codecs
-import contextlib
 import os
-import signal
-import subprocess
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import IO, Final, Protocol
+from typing import Final, Protocol
 
 from msgspec import Struct
 
-from kymatui.domain.kubernetes.terminal_text import sanitize_lines
 from kymatui.errors import ConfigurationError
 from kymatui.structs import repr_without
 
 LOGIN_SECONDS: Final = 600.0
 """A person opens an address, types a code and confirms; KYMATUI_LOGIN_TIMEOUT sets another limit."""
-_LARGEST_OUTPUT: Final = 1 << 20  # bytes of a credential
 _LONGEST_TEXT: Final = 1 << 16  # characters of standard error that are kept
-_CHUNK: Final = 4096
 _LAST_LINES: Final = 5
-_POLL: Final = 0.05  # seconds
+POLL_SECONDS: Final = 0.05  # seconds
 _CLOSE: Final = 3.0  # seconds
-_DRAIN: Final = 0.5  # seconds for pipes that a grandchild keeps open
 
 
 class LoginFrontEnd(Protocol):
@@ -64,6 +56,7 @@ class Login:
         self.text = ""
         self.is_running = True
         self.is_cancelled = False
+        self.has_terminal = False
         self._ends = time.monotonic() + limit
 
     @property
@@ -73,6 +66,10 @@ class Login:
     def cancel(self) -> None:
         """End the plugin; it fails as cancelled."""
         self.is_cancelled = True
+
+    def request_terminal(self) -> None:
+        """Run the plugin again, with the terminal."""
+        self.needs_terminal = True
 
     def add(self, text: str) -> None:
         self.text = (self.text + text)[-_LONGEST_TEXT:]
@@ -118,21 +115,37 @@ class Logins:
         with self._lock:
             return self._spent + (time.monotonic() - self._since if self._running else 0.0)
 
-    def run(
-        self, login: Login, command: Sequence[str], environment: Callable[[bool], Mapping[str, str]], *, terminal: bool
-    ) -> PluginResult:
-        """Run a plugin to its end; `environment` is made with whether it has a terminal. Raise OSError.
+    def run(self, login: Login, start: Callable[[bool], PluginResult | None], *, terminal: bool) -> PluginResult:
+        """Run a plugin to its end, after those of the same command; `start` runs it once, with the terminal or without.
 
-        `terminal` requests the terminal of the front end. Raise ConfigurationError if the login is cancelled or takes
-        too long.
+        With `terminal` it gets that of the front end: at first or, if the front end lends it only to plugins that need
+        it, after it has failed or a person requested it. Raise ConfigurationError where it needs one and gets none.
         """
         with self._lock:
-            turn = self._plugins[command[0]]
+            turn = self._plugins[login.plugin]
             if not self._is_registered:
                 self._is_registered = True
                 atexit.register(self.close)
-        with turn, self.entered(login), self._terminal(login, terminal) as lent:
-            return _run(login, command, environment(lent), lent, self._printed)
+        with turn, self.entered(login):
+            result = self._attempt(login, start, terminal=terminal)
+            if terminal and not login.has_terminal and (result is None or result.status != 0):
+                login.needs_terminal = True  # as kubectl gives it; without, the plugin could not ask
+                again = self._attempt(login, start, terminal=True, is_last=True)
+                result = again if again is not None else result
+        if result is None:
+            raise ConfigurationError(
+                f"the plugin {login.plugin} gets no terminal here", hint="log in with a command of kymatui or kubectl"
+            )
+        return result
+
+    def _attempt(
+        self, login: Login, start: Callable[[bool], PluginResult | None], *, terminal: bool, is_last: bool = False
+    ) -> PluginResult | None:
+        """Run a plugin once; the last attempt does not run without the terminal."""
+        lending = self.front_end.lend_terminal(login) if terminal else nullcontext(False)
+        with lending as lent:
+            login.has_terminal = lent
+            return None if is_last and not lent else start(lent)
 
     def close(self) -> None:
         """End all plugins, at the end of the process; their threads need a moment."""
@@ -140,12 +153,10 @@ class Logins:
             login.cancel()
         ends = time.monotonic() + _CLOSE
         while self.running and time.monotonic() < ends:
-            time.sleep(_POLL)
+            time.sleep(POLL_SECONDS)
 
-    def _terminal(self, login: Login, requested: bool) -> AbstractContextManager[bool]:
-        return self.front_end.lend_terminal(login) if requested else nullcontext(False)
-
-    def _printed(self, login: Login, text: str) -> None:
+    def printed(self, login: Login, text: str) -> None:
+        """Record what a plugin printed on standard error, and display it."""
         login.add(text)
         self.front_end.changed(login, text)
 
@@ -193,74 +204,3 @@ def login_limit() -> float:
     if not 0 < seconds < threading.TIMEOUT_MAX:
         raise ConfigurationError("KYMATUI_LOGIN_TIMEOUT is not a number of seconds", hint="set it to 600, or unset it")
     return seconds
-
-
-def _run(
-    login: Login,
-    command: Sequence[str],
-    environment: Mapping[str, str],
-    has_terminal: bool,
-    printed: Callable[[Login, str], None],
-) -> PluginResult:
-    process = subprocess.Popen(  # noqa: S603 (the user's own kubeconfig names it, as for every Kubernetes client)
-        command,
-        stdin=None if has_terminal else subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=dict(environment),
-        start_new_session=not has_terminal,  # without a controlling terminal it cannot open /dev/tty to prompt
-    )
-    output = bytearray()
-    readers = [
-        threading.Thread(target=_read_output, args=(process.stdout, output), daemon=True),
-        threading.Thread(target=_read_text, args=(process.stderr, lambda text: printed(login, text)), daemon=True),
-    ]
-    try:
-        for reader in readers:
-            reader.start()
-        while process.poll() is None:
-            if login.is_cancelled:
-                raise ConfigurationError(f"the login of user {login.user!r} with {login.plugin} was cancelled")
-            if login.seconds_left <= 0:
-                raise ConfigurationError(
-                    f"the credential plugin {login.plugin} did not answer within {login.limit:g} s",
-                    hint="log in faster, or set KYMATUI_LOGIN_TIMEOUT to more seconds",
-                )
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(_POLL)
-        for reader in readers:
-            reader.join(_DRAIN)
-        return PluginResult(process.returncode, bytes(output))
-    finally:
-        _end(process, is_group=not has_terminal)
-
-
-def _end(process: subprocess.Popen[bytes], *, is_group: bool) -> None:
-    """End a plugin that still runs, with what it has started in its own session."""
-    if process.poll() is not None:
-        return
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            if is_group and hasattr(os, "killpg"):
-                os.killpg(process.pid, number)
-            else:
-                process.send_signal(number)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(2.0)
-            return
-
-
-def _read_output(stream: IO[bytes] | None, output: bytearray) -> None:
-    assert stream is not None
-    with stream, contextlib.suppress(OSError):
-        while data := os.read(stream.fileno(), _CHUNK):
-            output += data[: _LARGEST_OUTPUT - len(output)]
-
-
-def _read_text(stream: IO[bytes] | None, printed: Callable[[str], None]) -> None:
-    assert stream is not None
-    decoder = codecs.getincrementaldecoder("utf-8")("replace")
-    with stream, contextlib.suppress(OSError):
-        while data := os.read(stream.fileno(), _CHUNK):
-            if text := sanitize_lines(decoder.decode(data)):
-                printed(text)
