@@ -79,7 +79,7 @@ async def test_the_address_opens_in_the_browser_beside_the_terminal(
     monkeypatch.setattr("kymatui.ui.flows.module_actions.has_browser", lambda: True)
     login = asyncio.create_task(asyncio.to_thread(log_in, tmp_path))
     dialog = await asked(pilot)
-    await pilot.press("u")
+    await pilot.press("v")
     assert opened == [dialog.address]
     (tmp_path / "gate").touch()
     await login

@@ -27,7 +27,7 @@ class LoginScreen(FirstPaintModal[None]):
     """Dialog that stays while the plugin runs; closing it cancels the login."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("u", "open_address", "Open the address in a browser", id="login.open"),
+        Binding("v", "open_address", "Visit the address in a browser", id="login.open"),
         Binding("c", "copy_address", "Copy the address", id="login.copy"),
         Binding("d", "copy_code", "Copy the code", id="login.code"),
         Binding("t", "use_terminal", "Give the plugin the terminal", id="login.terminal"),
@@ -63,7 +63,7 @@ class LoginScreen(FirstPaintModal[None]):
         self.query_one("#login-text", Static).update(_with_links(text))
         minutes, seconds = divmod(round(self.login.seconds_left), 60)
         self.query_one("#login-left", Static).update(Content(f"{minutes}:{seconds:02} left"))
-        keys = [*(["u open URL", "c copy address"] if self.address else []), *(["d copy code"] if self.code else [])]
+        keys = [*(["v visit", "c copy address"] if self.address else []), *(["d copy code"] if self.code else [])]
         self.query_one("#login", Vertical).border_subtitle = " · ".join([*keys, "t terminal", "esc cancel"])
 
     @property
