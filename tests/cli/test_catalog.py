@@ -88,6 +88,21 @@ def test_forbidden_kinds_are_said_beside_the_rows(
     assert f"you may not list {MANIFESTS}" in said.err
 
 
+@pytest.mark.parametrize("command", [["catalog"], ["module", "moduleaa"], ["drift"], ["checks", "moduleaa"]])
+def test_several_lists_that_may_not_be_read_are_one_line_in_every_command(
+    command: list[str], cluster: Cluster, kubeconfig: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster.refusals = {name: 403 for kind in (MANIFESTS, METAS) for name in (kind, f"{kind}/{NAMESPACE}")}
+    main([*command, "--kubeconfig", kubeconfig])
+    (line,) = [line for line in capsys.readouterr().err.splitlines() if "may not list" in line]
+    assert line.startswith("kymatui: you may not list 2 kinds; ")
+    cluster.refusals = {MANIFESTS: 403, METAS: 403}
+    main([*command, "-n", NAMESPACE, "--kubeconfig", kubeconfig])
+    lines = [line for line in capsys.readouterr().err.splitlines() if f"the namespace {NAMESPACE} may be read" in line]
+    assert len(lines) == 1
+    assert "(2 lists)" in lines[0]
+
+
 def test_a_cluster_without_kyma_is_said_with_what_can_be_done(
     cluster: Cluster, kubeconfig: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

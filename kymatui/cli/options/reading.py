@@ -57,9 +57,10 @@ def follow(args: argparse.Namespace, answer: Callable[[Catalog], tuple[str, int]
 
 def note_missing_lists(printer: ListPrinter, catalog: Catalog) -> None:
     """Say once which lists did not come and what is unknown without them; for scripts too, on standard error."""
-    problems = (
-        problem for problem in catalog.problems if not problem.module and problem.ref is None
-    )  # about no object: about a list
+    from kymatui.domain.catalog.catalog_problems import problems_of_no_module
+
+    lists, others = problems_of_no_module(catalog.problems, catalog.feeds)
+    problems = (*lists, *(problem for problem in others if problem.ref is None))
     printer.note(*(sanitize(problem.message) for problem in problems if problem.counts))
 
 

@@ -13,9 +13,10 @@ from msgspec.structs import replace
 from kymatui.cli.options.fetching import add_component_registry, add_fetching
 from kymatui.cli.options.reading import catalog_of, configure_reading, watch_catalogs, watch_sessions
 from kymatui.cli.output.listing import Listing, ListPrinter, draw, is_table, no_modules, render, sorted_entries
-from kymatui.cli.output.printing import document, print_line, print_text
+from kymatui.cli.output.printing import document, print_line, print_message, print_text
 from kymatui.cli.session_arguments import is_remote
 from kymatui.domain.catalog.catalog_json import catalog_to_json, reports_json, row_json
+from kymatui.domain.catalog.catalog_problems import problems_of_no_module
 from kymatui.domain.catalog.catalog_schema import catalog_json_schema
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
@@ -194,9 +195,13 @@ class _Printer:
 
     def _problems(self, catalog: Catalog) -> None:
         """Print the problems that are in no row; a row has its own reason."""
-        for problem in catalog.problems:
-            text = f"{problem.severity.value}: {sanitize(problem.message)}"
-            if not problem.module and text not in self._said:
+        lists, others = problems_of_no_module(catalog.problems, catalog.feeds)
+        for text in (sanitize(problem.message) for problem in lists):
+            if text not in self._said:
+                self._said.add(text)
+                print_message(text)
+        for text in (f"{problem.severity.value}: {sanitize(problem.message)}" for problem in others):
+            if text not in self._said:
                 self._said.add(text)
                 print_line(text, sys.stderr)
 
@@ -237,9 +242,11 @@ def show(args: argparse.Namespace) -> int:
 
 
 def _print_problems(catalog: Catalog) -> None:
-    for problem in catalog.problems:
-        if not problem.module:
-            print_line(f"{problem.severity.value}: {problem.message}", sys.stderr)
+    lists, others = problems_of_no_module(catalog.problems, catalog.feeds)
+    for problem in lists:
+        print_message(problem.message)
+    for problem in others:
+        print_line(f"{problem.severity.value}: {problem.message}", sys.stderr)
 
 
 def _text(found: Catalog, manifests: Manifests, args: argparse.Namespace) -> str:
